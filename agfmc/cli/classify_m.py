@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 
 from ..control.tree import TREE_DECODERS
 from ..decode.methods import DEFAULT, METHODS
@@ -34,7 +35,7 @@ def get_parser():
         "their confidence ratings (output.con), and prints the class probabilities; or, to a "
         "table, the ids of the rows, their classes and probabilities.",
         usage="%(prog)s [-Q METHOD] [-0] [--tree MODE] [--stop P | --top K] "
-              "[--reject P | --max-error E [--confidence C]] "
+              "[--reject P | --max-error E [--confidence C] | --costs FILE [--decisions]] "
               "[--coverage C | --p-values] [--by-class] [--set-score SCORE] [-a FILE [-u]] "
               "[-y FOLDER] "
               "[--calibration FILE | --uncalibrated] [-j N | --executor WHERE] [--header] "
@@ -116,6 +117,14 @@ def _add_decoding(group):
     group.add_argument("--priors", type=proportions, metavar="P",
                        help="the classes occur in these proportions, which differ from those in "
                             f"training: {PROPORTIONS}; for decoders that give all probabilities")
+    group.add_argument("--costs", metavar="FILE",
+                       help="answer with the class of the least expected cost, by the "
+                            "probabilities, which stay as they are: FILE has a row for each true "
+                            "class and a column for each answer, a last one, -, for none; for "
+                            "decoders that give all probabilities")
+    group.add_argument("--decisions", action="store_true",
+                       help="with --costs: print, in place of the probabilities, the answer, its "
+                            "expected cost, and the most probable class")
     group.add_argument("--trained-priors", type=proportions, metavar="P",
                        help="with --priors: the proportions in training, if the models do not "
                             "record them")
@@ -213,7 +222,8 @@ def execute(args):
                         calibrated=not args.uncalibrated,
                         guarantees=Guarantees(args.max_error, args.confidence, args.coverage,
                                               args.by_class, args.set_score, args.p_values),
-                        without_floor=args.quantity, stop=args.stop, top=args.top)
+                        without_floor=args.quantity, stop=args.stop, top=args.top,
+                        costs=args.costs)
     own = args.method is None and args.tree is None and not args.decision_values \
         and args.stop is None
     if external and decoding.prints_values:
@@ -237,6 +247,8 @@ def execute(args):
                          "leave it out, or choose average or geometric")
     if own:
         decoding = decoding.as_named(configuration.tree)
+    # here, as workers have other files
+    decoding = replace(decoding, costs=decoding.costs_of(configuration.tree))
     if configuration.lacks_normalisation and not external:
         warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
                       "(-a): the points are assumed to be normalised", AgfmcWarning,
@@ -284,7 +296,7 @@ def _classified(args, form, recipe, classifier, quantity, executor):
     if _to_table(args, form.kind):
         return to_table((ROW,), numbered(chunks))
     return write_answers(classifier, chunks, executor, args.output, _show,
-                         Layout(args.header, quantity), counter)
+                         Layout(args.header, quantity, args.decisions), counter)
 
 
 def _names_of(classifier, recipe):
@@ -316,12 +328,21 @@ def _check_together(args, kind):
              "classify, then the base name of the outputs"),
             (args.model == "-" and args.test == "-",
              "control and test cannot both be standard input"),
+            (args.costs == "-" and "-" in (args.model, args.test),
+             "the costs and control or test cannot both be standard input"),
             (args.no_labels and kind != "lvq", "-C needs -A"),
             (args.quantity and (args.coverage is not None or args.p_values),
              "--quantity is printed in place of sets and p values: it excludes --coverage and "
              "--p-values"),
             (args.quantity and (args.stop is not None or args.top is not None),
              "--quantity needs the probabilities of all classes: it excludes --stop and --top"),
+            (args.decisions and args.costs is None, "--decisions needs --costs"),
+            (args.decisions and to_table,
+             "--decisions: a table of answers has these columns with --costs"),
+            (args.decisions and (external or args.quantity or args.top is not None
+                                 or args.coverage is not None or args.p_values),
+             "--decisions is printed in place of what -O, --quantity, --top, --coverage and "
+             "--p-values write: they exclude each other"),
             (external and (args.stop is not None or args.top is not None),
              "-O writes classes and probabilities: it excludes --stop and --top"),
             (external and (args.count or args.margins),
@@ -370,7 +391,7 @@ def _check_files(args, kind, classifier):
         args.output + end for end in output_ends(classifier.decoding)]
     base = args.test[:-4] if kind == "binary" and args.test.endswith(".vec") else None
     refuse_inputs(outputs, [
-        args.model, args.norm_file, args.calibration, args.pair_errors, args.test,
+        args.model, args.norm_file, args.calibration, args.pair_errors, args.test, args.costs,
         *data_files(base),
         *(given for given in (args.priors, args.trained_priors) if isinstance(given, str)),
         *model_files(tree, args.path, outputs)])
@@ -399,12 +420,17 @@ def _warn_of_other_names(model, tree, path):
 
 
 def _report(args, classifier, done):
-    """The numbers of --reject, --stop, --coverage, --count and --margins on standard error."""
+    """The numbers of --reject, --costs, --stop, --coverage, --count and --margins on stderr."""
     from ..kernel.machine import KernelCounter, squared_norms
 
     if classifier.threshold is not None or classifier.decoding.decoder.name == "and":
         below = "" if args.max_error is None else f", below probability {classifier.threshold:g}"
         report(args, PROG, f"{done.rejected} of {done.points} points rejected{below}")
+    if args.costs is not None and done.points:
+        none = f", {done.rejected} of them none" if done.rejected else ""
+        report(args, PROG, f"expected cost {done.cost / done.points:.6g} of a point on average, "
+                           f"{done.changed} of {done.points} answers other than the most probable "
+                           f"class{none}")
     if args.stop is not None and done.points:
         report(args, PROG, f"{done.members / done.points:.2f} classes in an answer on average, "
                            f"{done.points - done.rejected} of {done.points} answers one class")

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from dataclasses import replace
 
 from ..errors import UsageError
 from ..tables import is_answer_table
@@ -20,6 +21,7 @@ def get_parser():
         "contingency table, calibration.",
         usage="%(prog)s [-b] [-H] [-B] [-q BINS] [-k K] [--labels L,L,...] [--names FILE] "
               "[--priors P] [--top K] [--ordered] [--by-class] [--intervals [N]] [--seed N] "
+              "[--costs FILE] "
               "[--sets FILE] [--control FILE] [--before FILE] [--json | --csv] [--plot FILE] "
               "{answers --truth COLUMN [--data TABLE [--id COLUMN,...]] [--predicted COLUMN] | "
               "truth result [probabilities]}")
@@ -46,6 +48,11 @@ def get_parser():
                        help="intervals of 95 %% of all scores, from N bootstrap resamples "
                             "(default 1000); shares have theirs without it")
     add_seed(group)
+    group.add_argument("--costs", metavar="FILE",
+                       help="what it costs to answer one class where another is true, as for "
+                            "classify_m: mean cost with its interval, beside that of the best "
+                            "single answer to all points; rejected points cost what the column - "
+                            "says")
     group.add_argument("--sets", metavar="FILE",
                        help="sets of classes, as classify_m --coverage and --stop write them: "
                             "coverage and sizes")
@@ -147,6 +154,8 @@ def _check_operands(args):
     of_tables = [("--data", args.data), ("--id", args.id), ("--predicted", args.predicted),
                  ("--delimiter", args.delimiter), ("--no-quotes", args.no_quotes),
                  ("--blanks", args.blanks)]
+    if args.costs == "-" and "-" in (args.truth, args.probabilities, args.data, args.before):
+        raise UsageError("the costs and other files cannot both be standard input")
     if _is_table(args):
         if args.column is None:
             raise UsageError(f"expected --truth COLUMN, the column of the true classes in "
@@ -176,6 +185,7 @@ def _check_operands(args):
 
 def _results(args):
     """The `Results` of all files, and a function that gives the {label: name}."""
+    from ..formats.cost_matrix import read_costs
     from ..prediction.configuration import read_tree
     from ..prediction.evaluation import weighted
 
@@ -185,6 +195,9 @@ def _results(args):
         if given and results.p is None:
             raise UsageError(f"{option} needs probabilities of all classes: " + (
                 "columns p:CLASS" if _is_table(args) else "give the file that classify_m printed"))
+    if args.costs is not None:
+        results = replace(results, costs=read_costs(args.costs, results.labels.tolist(),
+                                                    names_of()))
     if args.priors is None:
         return results, names_of
     return weighted(results, args.priors, names_of()), names_of

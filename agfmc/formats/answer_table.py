@@ -21,8 +21,10 @@ from .answer_columns import BETWEEN
 from .csv_text import writing_text
 from .probability_text import format_points
 
-__all__ = ["AnswerText", "Part", "refuse_divided", "texts_of_sets"]
+__all__ = ["EXPECTED_COST", "MOST_PROBABLE", "AnswerText", "Part", "refuse_divided",
+           "texts_of_sets"]
 
+EXPECTED_COST, MOST_PROBABLE = "expected_cost", "most_probable"  # columns of answers by cost
 _PLAIN = "%.6f"
 
 

@@ -9,28 +9,20 @@ tabs where the first line has one, so that names may hold blanks.  Blank lines, 
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from ..costs import CostMatrix
 from ..errors import DataError
 from ..numerals import numeral
 from .inputs import open_input
 
-__all__ = ["CostMatrix", "read_costs"]
+__all__ = ["read_costs"]
 
 _LARGEST = 64 * 2**20  # bytes of a file
 _LONGEST = 2**20  # of a line
 _MOST_CLASSES = 1024
 _SHOWN = 40
-
-
-class CostMatrix(NamedTuple):
-    """costs (k, k) float64: of answering class j where class i is true, finite and not below 0;
-    refusal (k,): of no answer where class i is true, or None."""
-
-    costs: np.ndarray
-    refusal: np.ndarray | None
 
 
 def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = None,

@@ -11,12 +11,13 @@ import numpy as np
 from ..control.tree import Tree
 from ..errors import AgfmcWarning, and_more, DataError, one_line, UsageError
 from ..formats.answer_columns import AnswerColumns, open_answers
+from ..formats.answer_table import EXPECTED_COST, MOST_PROBABLE
 from ..formats.set_text import ClassSets
 from ..formats.table import Words
 from ..prepare.column_survey import column_positions, listed_names, ordered_words
 from ..tables import plain_word, ROW, TableFormat
 from .evaluation import Results, Sets, warn_of_no_probabilities
-from .result_files import paths_of_sets, without_votes
+from .result_files import paths_of_sets, probability_of_answers, without_votes
 
 __all__ = ["AnswerSource", "load_answers"]
 
@@ -66,10 +67,15 @@ class _Columns:
         if len(set(self.p.values())) < len(self.p):
             raise DataError("two columns hold the probabilities of one class", file=table.file)
         self.winner = "p" if "p" in names and not self.p else None
-        # elsewhere a column of that name has another meaning
+        # elsewhere columns of these names have another meaning
+        start = names.index(predicted)
+        whole = (predicted, "p", EXPECTED_COST, MOST_PROBABLE)
+        costs = whole[2:] if names[start:start + 4] == whole else ()
         place = names.index("set") if "set" in names else 0
-        self.sets = "set" if names[max(0, place - 2):place] == (predicted, "p") else None
-        self.others = [name for name in names if name not in {predicted, "p", self.sets, *self.p}]
+        behind = (predicted, "p", *costs)
+        self.sets = "set" if names[max(0, place - len(behind)):place] == behind else None
+        self.others = [name for name in names
+                       if name not in {predicted, "p", self.sets, *costs, *self.p}]
 
     @property
     def wanted(self):
@@ -101,9 +107,10 @@ def load_answers(source: AnswerSource, tree: Tree | None = None, stdin=None) -> 
         truth = Words(words, codes[_order(answers, *others[0][:2])])
     names, known = _names(source, answers, own, truth)
     number = {name: at for at, name in enumerate(names)}
-    p, winner = _probabilities(answers, own, number)
-    results = Results(_numbered(truth, number), _numbered(answers.cells[own.predicted], number),
-                      np.arange(len(names)), len(names) if known else None, winner, p)
+    result = _numbered(answers.cells[own.predicted], number)
+    p, winner = _probabilities(answers, own, number, result)
+    results = Results(_numbered(truth, number), result, np.arange(len(names)),
+                      len(names) if known else None, winner, p)
     if source.before is not None and p is not None:
         results = replace(results, before=_probabilities_before(answers, others[-1], number))
     if own.sets is None and tree is not None:
@@ -266,14 +273,14 @@ def _numbered(words: Words, number):
                     np.int32)[words.codes]
 
 
-def _probabilities(answers, own, number):
+def _probabilities(answers, own, number, result):
     """(p (n, k) or None, that of the answer (n,) or None)."""
     p = winner = None
     if own.p:
         p = np.zeros((len(answers.numbers), len(number)))
         for column, name in own.p.items():
             p[:, number[name]] = _present(answers, column)
-        winner = p.max(axis=1)
+        winner = probability_of_answers(p, result, np.arange(len(number)))
     elif own.winner is not None:
         winner = _present(answers, own.winner)
     return without_votes(p, winner, _name(answers))

@@ -24,11 +24,13 @@ class Layout:
     """The columns that are printed of answers, and their form.
 
     header: a line first that names the columns, where there is one for each class;  quantity:
-    in place of the columns, what that tells of them, or None.
+    in place of the columns, what that tells of them, or None;  decisions: in place of the columns,
+    the answer of the least expected cost, that cost, and the most probable class.
     """
 
     header: bool = False
     quantity: Quantity | None = None
+    decisions: bool = False
 
     def head(self, classifier) -> bytes:
         """The first line, or nothing."""
@@ -36,10 +38,16 @@ class Layout:
             return b""
         if self.quantity is not None:
             return self.quantity.header
+        if self.decisions:
+            return b"decision cost most_probable\n"
         return _labels(classifier) if classifier.all_classes else b""
 
     def text(self, answers, with_class) -> bytes | None:
         """The lines of some points; None where nothing is printed."""
+        if self.decisions:
+            return "".join(["% 4d %12.7g % 4d\n" % row for row in zip(
+                answers.classes.tolist(), answers.cost.tolist(),
+                answers.probable.tolist())]).encode()
         if answers.columns is None:
             return None
         if answers.ranked is not None:
@@ -55,7 +63,8 @@ class Summary:
 
     queried, kernels: binary classifiers and kernel values that were needed, all points
     together, where they were counted;  members, empty: classes in all sets together, and sets
-    without one.
+    without one;  cost: expected, of all answers together;  changed: answers that are not the most
+    probable class.
     """
 
     points: int = 0
@@ -65,6 +74,8 @@ class Summary:
     kernels: int = 0
     members: int = 0
     empty: int = 0
+    cost: float = 0.0
+    changed: int = 0
 
     def add(self, answers, counter=None):
         """Count the points of `Answers`; counter: a `KernelCounter`, or None."""
@@ -76,6 +87,9 @@ class Summary:
             sizes = np.count_nonzero(answers.sets, axis=1)
             self.members += int(sizes.sum())
             self.empty += int(np.count_nonzero(sizes == 0))
+        if answers.cost is not None:
+            self.cost += float(answers.cost.sum())
+            self.changed += int(np.count_nonzero(answers.classes != answers.probable))
         if answers.queried is not None:
             self.queried += int(np.count_nonzero(answers.queried))
             if counter is not None:

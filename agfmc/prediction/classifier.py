@@ -42,7 +42,9 @@ class Answers:
     were queried, or None where nobody counts;  sets (n, k) bool: the classes in the set of
     each point, labels ascending, or None where no sets are wanted;  ranked (n, c) labels: the most
     probable classes, whose probabilities are the columns, or None where they are not wanted;
-    winner (n,): what the decoder gives for the class that is most probable, or for the set.
+    winner (n,): what the decoder gives for the class that is most probable, or for the set, or
+    for the answer of the least expected cost;  cost (n,): of that, and probable (n,) labels of the
+    most probable classes, None without costs.
     """
 
     classes: np.ndarray
@@ -53,6 +55,8 @@ class Answers:
     sets: np.ndarray | None = None
     ranked: np.ndarray | None = None
     winner: np.ndarray | None = None
+    cost: np.ndarray | None = None
+    probable: np.ndarray | None = None
 
 
 class Classifier:
@@ -125,19 +129,22 @@ class Classifier:
         classifier no decision value: NaN, or too large for its kernel.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
-            leaf, winner, columns, stops, queried, sets, ranked = self._prediction(
-                self.values.prepared(x))
+            found = self._prediction(self.values.prepared(x))
+            leaf, winner, sets = found.leaf, found.winner, found.sets
             ratings = confidence(winner, len(self.classes), 1 if self.decoding.stop is None else
                                  np.count_nonzero(sets, axis=1))
-        if np.isnan(winner).any():
+        if np.isnan(winner).any() or found.cost is not None and np.isnan(found.cost).any():
             raise DataError("the numbers are too large for this decoder")
         classes = np.where(leaf < 0, REJECTED, self._labels[leaf])
         if self.threshold is not None:
             classes = np.where(winner < self.threshold, REJECTED, classes)
+        queried = found.queried
         if self.counting and queried is None:
             queried = np.ones((len(leaf), self.values.count), dtype=bool)
-        return Answers(classes.astype(np.int32), ratings, columns, tuple(stops), queried, sets,
-                       None if ranked is None else self._labels[ranked], winner)
+        ranked, probable = (None if leaves is None else self._labels[leaves]
+                            for leaves in (found.ranked, found.probable))
+        return Answers(classes.astype(np.int32), ratings, found.columns, tuple(found.stops),
+                       queried, sets, ranked, winner, found.cost, probable)
 
     def classify(self, x: np.ndarray, workers: int = 1) -> Answers:
         """`Answers` for any number of points x (n, d), with `workers` threads.
@@ -155,7 +162,8 @@ class Classifier:
 
         stops = sum((stop for part in parts for stop in part.stops), Stops())
         return Answers(joined("classes"), joined("confidence"), joined("columns"), (stops,),
-                       joined("queried"), joined("sets"), joined("ranked"), joined("winner"))
+                       *(joined(name) for name in ("queried", "sets", "ranked", "winner", "cost",
+                                                   "probable")))
 
     def by_member(self, x: np.ndarray) -> list[np.ndarray]:
         """Probabilities (n, k) of points x (n, d) by each member of an ensemble, uncalibrated.
@@ -227,7 +235,8 @@ def _coded(tree):
 def _kind_of_prediction(tree, decoding):
     """The class of predictions for a tree and a `Decoding`."""
     whole = not decoding.descends(tree)
-    needing = "--priors" if decoding.priors is not None else decoding.guarantees.of_sets
+    needing = "--priors" if decoding.priors is not None else \
+        "--costs" if decoding.costs is not None else decoding.guarantees.of_sets
     if decoding.top is not None:
         needing = needing or decoding.guarantees.option
     if needing and not whole:
@@ -345,7 +354,7 @@ class Predicted(NamedTuple):
     """The leaf (n,), -1 for none, in the order of the text, and its number `winner` (n,).
 
     columns, stops, queried, sets: as in `Answers`; queried is None where all classifiers were
-    queried;  ranked (n, c): the most probable leaves, or None.
+    queried;  ranked (n, c): the most probable leaves, or None;  probable, cost: as in `Decided`.
     """
 
     leaf: np.ndarray
@@ -355,6 +364,8 @@ class Predicted(NamedTuple):
     queried: np.ndarray | None = None
     sets: np.ndarray | None = None
     ranked: np.ndarray | None = None
+    probable: np.ndarray | None = None
+    cost: np.ndarray | None = None
 
 
 class _Prediction:
@@ -378,8 +389,8 @@ class _Prediction:
 
     def of_all_classes(self, p, stops):
         """`Predicted` of probabilities p (n, k) of the leaves."""
-        leaf, winner, columns, sets, ranked = self.decision.of_all_classes(p)
-        return Predicted(leaf, winner, columns, stops, sets=sets, ranked=ranked)
+        found = self.decision.of_all_classes(p)
+        return Predicted(found.leaf, found.winner, found.columns, stops, None, *found[3:])
 
 
 class FlatPrediction(_Prediction):

@@ -1,4 +1,4 @@
-"""The last step to an answer: calibration map, priors, sets or p values, thresholds."""
+"""The last step to an answer: calibration map, priors, sets or p values, costs, thresholds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..decode.costs import cheapest
 from ..decode.maps import apply_map
 from ..decode.sets import p_values, prediction_sets, quantiles
 from ..decode.thresholds import error_threshold
@@ -46,6 +47,9 @@ class Decided(NamedTuple):
 
     columns (n, k): probabilities or p values, labels ascending, or None beside sets (n, k) bool;
     with ranked (n, count), the most probable leaves in descending order, theirs alone.
+
+    Of answers by their cost: leaf is -1 where no answer is cheapest, whose `winner` is the
+    probability of the most probable leaf `probable` (n,); cost (n,): expected, of the answer.
     """
 
     leaf: np.ndarray
@@ -53,6 +57,8 @@ class Decided(NamedTuple):
     columns: np.ndarray | None
     sets: np.ndarray | None = None
     ranked: np.ndarray | None = None
+    probable: np.ndarray | None = None
+    cost: np.ndarray | None = None
 
 
 class Decision:
@@ -71,6 +77,8 @@ class Decision:
             adjustment(configuration, decoding.priors, decoding.trained_priors)
         self._labels = configuration.tree.classes
         self._order = np.argsort(configuration.tree.labels)
+        self._costs = decoding.costs_of(configuration.tree)
+        self._estimates = decoding.decoder.gives == "estimates"
         self._wanted, self._top = decoding.guarantees, decoding.top
         self.threshold = decoding.reject
         self._points = self._limits = None
@@ -107,19 +115,33 @@ class Decision:
             told = None if told is None else self._priors(told)
         if leaf is None:
             leaf = p.argmax(axis=1)
+        ranked = None
         if self._top is not None:
             ranked = _ranked(p, leaf)[:, :self._top]
             columns = np.take_along_axis(p, ranked, axis=1)
-            return Decided(leaf, columns[:, 0], columns, None, ranked)
-        if sets is None and columns is None:
+        elif sets is None and columns is None:
             columns = (p if told is None else told)[:, order]
-        return Decided(leaf, p[np.arange(len(p)), leaf], columns, sets)
+        probable, cost = leaf, None
+        if self._costs is not None:
+            column, cost = cheapest(_shares(p[:, order]) if self._estimates else p[:, order],
+                                    self._costs)
+            leaf = np.where(column < 0, -1, order[column])
+        winner = p[np.arange(len(p)), np.where(leaf < 0, probable, leaf)]
+        return Decided(leaf, winner, columns, sets, ranked, None if cost is None else probable,
+                       cost)
 
     def of_one_class(self, p: np.ndarray) -> np.ndarray:
         """Calibrated probabilities (n,) of answers whose probabilities p (n,) alone are known."""
         if self._map is None:
             return p
         return apply_map(self._map, np.column_stack([p, 1.0 - p]))[:, 0]
+
+
+def _shares(p):
+    """Estimates (n, k) as probabilities: negative ones are 0, the sum of each row is 1."""
+    shares = np.maximum(p, 0.0)
+    total = np.cumsum(shares, axis=1)[:, -1:]  # from left to right, whatever the neighbours
+    return np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
 
 
 def _ranked(p, leaf):

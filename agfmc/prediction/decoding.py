@@ -10,12 +10,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.build import to_code
 from ..control.tree import Tree, TREE_DECODERS
+from ..costs import cost_matrix, CostMatrix
 from ..decode.code_kinds import KINDS, one_vs_one
 from ..decode.methods import DEFAULT, find_method, Method, METHODS
 from ..decode.priors import Adjustment, class_counts
@@ -24,6 +26,7 @@ from ..decode.sets import SCORES
 from ..errors import AgfmcWarning, ControlError, DataError, ModelError, UsageError
 from ..formats.class_names import number_classes
 from ..formats.confusions import read_pair_errors
+from ..formats.cost_matrix import read_costs
 from ..formats.vectors import read_cls, refuse_negative
 from ..models import Configuration
 
@@ -146,7 +149,10 @@ class Decoding:
     top: the columns of the answers are the probabilities of so many most probable classes;
     without_floor: the columns of the answers, and these alone,
     leave out the floor of the calibration map, which gives far classes as much as near ones: for
-    means over classes in an order.
+    means over classes in an order;
+    costs: of the answers, a `CostMatrix`, numbers (k, k) or (k, k + 1), classes by ascending label,
+    or the name of a file: the answer is that of the least expected cost, and the probabilities
+    stay what they are.
 
     Raises `UsageError` for choices that do not go together.
     """
@@ -163,6 +169,7 @@ class Decoding:
     without_floor: bool = False
     stop: float | None = None
     top: int | None = None
+    costs: Any = None
 
     def __post_init__(self):
         decoder = self.decoder
@@ -188,6 +195,20 @@ class Decoding:
                              "combined with --uncalibrated")
         self._check_stop()
         self._check_top()
+        self._check_costs()
+
+    def _check_costs(self):
+        """`UsageError` where `costs` do not go with the other choices."""
+        if self.costs is None:
+            return
+        if self.raw or self.decoder.gives not in ("probabilities", "estimates"):
+            raise UsageError("--costs needs a decoder that gives the probabilities of all classes, "
+                             f"not {'-0' if self.raw else self.decoder.name}")
+        for given, option in ((self.reject is not None, "--reject"),
+                              (self.guarantees.max_error is not None, "--max-error")):
+            if given:
+                raise UsageError(f"{option} refuses answers by their probability: with --costs a "
+                                 "last column - of the costs says what no answer costs")
 
     def _check_stop(self):
         """`UsageError` where `stop` is no probability, or does not go with the other choices."""
@@ -199,6 +220,7 @@ class Decoding:
         for given, option in (
                 (self.top is not None, "--top"), (self.reject is not None, "--reject"),
                 (self.priors is not None, "--priors"), (self.raw, "-0"),
+                (self.costs is not None, "--costs"),
                 (self.guarantees.option is not None, self.guarantees.option),
                 (self.tree in ("full", "flat"), f"--tree {self.tree}"),
                 (self.decoder.gives not in ("probabilities", "estimates"),
@@ -278,6 +300,17 @@ class Decoding:
     def descends(self, tree: Tree) -> bool:
         """True where classifiers of a tree are queried on the way down alone."""
         return tree.hierarchical and not tree.is_ensemble and self.tree in ("recursive", "path")
+
+    def costs_of(self, tree: Tree) -> CostMatrix | None:
+        """The costs, if there are any, of the classes of a tree, labels ascending.
+
+        Raises `UsageError` for numbers that do not fit the classes, `DataError` for a file.
+        """
+        if self.costs is None:
+            return None
+        if isinstance(self.costs, str):
+            return read_costs(self.costs, tree.classes, tree.names)
+        return cost_matrix(self.costs, tree.classes)
 
     @property
     def gives_scores(self) -> bool:

@@ -8,17 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..costs import CostMatrix
 from ..errors import AgfmcWarning, DataError
 from ..score.abstaining import risk_coverage
 from ..score.classes import by_class
 from ..score.contingency import (adjusted_share, contingency, coverage, random_share,
                                  uncertainty_coefficient)
+from ..score.costs import cost_by_class, mean_cost, single_answer
 from ..score.intervals import effective_number, resampled, spread, standard_error, wilson
 from ..score.ordered import class_errors, ranked_probability_scores
 from ..score.probabilities import (calibration, calibration_by_class, class_weights,
                                    expected_calibration_error, log_losses, mean, squared_errors)
 from ..score.ranking import area_by_class, places, separation, top_shares
-from ..score.scores import FURTHER, SCORES
+from ..score.scores import ALL_SCORES, COST, FURTHER
 from ..score.sets import hierarchical_scores, Paths, set_scores
 from .decoding import proportions
 
@@ -28,6 +30,7 @@ __all__ = ["Asked", "Results", "Sets", "compared_scores", "evaluate", "warn_of_o
 MOST_PLACES = 2 * 10**9  # resamples by points by classes of which areas are computed
 _SHARES = ("accuracy", "within_one_class", "top_accuracy")  # whose intervals are Wilson's
 _ROUNDING = 1e-5  # of probabilities in text
+_RESAMPLES = 1000  # for the interval of the mean cost, unless more scores have theirs
 
 
 class Sets(NamedTuple):
@@ -64,7 +67,8 @@ class Results:
     winner (n,): probability of the answer, or None;  p (n, k): all
     probabilities, columns in the order of `labels`, or None;  weights (n,): how
     much each point counts, or None where all count alike;  before (n, k): the
-    probabilities before they were calibrated, or None;  sets: `Sets` for the points, or None.
+    probabilities before they were calibrated, or None;  sets: `Sets` for the points, or None;
+    costs: of the answers, in the order of the labels, or None.
     """
 
     truth: np.ndarray
@@ -76,6 +80,16 @@ class Results:
     weights: np.ndarray | None = None
     before: np.ndarray | None = None
     sets: Sets | None = None
+    costs: CostMatrix | None = None
+
+    @property
+    def paid(self) -> np.ndarray | None:
+        """The costs (n,) of the answers, or None; `UsageError` where points were rejected, and
+        that has no cost."""
+        if self.costs is None:
+            return None
+        truth, answers = (np.searchsorted(self.labels, one) for one in (self.truth, self.result))
+        return self.costs.paid(truth, np.where(self.result < 0, -1, answers))
 
 
 def weighted(results, priors, names=None):
@@ -118,7 +132,8 @@ def warn_of_no_probabilities(p, what):
 
 
 def compared_scores(results: Results) -> dict[str, float | None]:
-    """{name: value} of `SCORES`, None where results do not allow them: what trials need."""
+    """{name: value} of `SCORES`, None where results do not allow them: what trials need; and of
+    `COST` where there are costs."""
     return _compared(results, contingency(results.truth, results.result, results.labels,
                                           results.weights))
 
@@ -130,8 +145,10 @@ def _compared(results, table):
         takes["probabilities"] = results.p, _columns(results, results.truth), weights
     if results.winner is not None:
         takes["winner"] = _answered(results)
+    if results.costs is not None:
+        takes["costs"] = results.paid, weights
     return {name: score.value(*takes[score.takes]) if score.takes in takes else None
-            for name, score in SCORES.items()}
+            for name, score in ALL_SCORES.items() if score.takes != "costs" or "costs" in takes}
 
 
 def _columns(results, labels):
@@ -157,6 +174,8 @@ def evaluate(results, bins=10, asked=Asked()):
     uncertainty_coefficient_reverse, _symmetric, _random and _adjusted, contingency (rows
     truth, columns result), zero_probability (points whose true class has p = 0), calibration,
     expected_calibration_error, by_class, aurc, e_aurc, risk_coverage, intervals (of 95 %);
+    where there are costs, cost, single_class and single_class_cost, those of the class that is
+    the cheapest answer to all points, and cost in by_class;
     where points have weights, also priors, the shares of the true classes with them; where
     there are sets, sets; where there are probabilities before calibration, before; where it is
     asked for, top and top_accuracy; mean_class_error, within_one_class and
@@ -189,8 +208,8 @@ def evaluate(results, bins=10, asked=Asked()):
         "contingency": table.table.tolist(),
         "calibration": None if results.winner is None else _rows(_calibration(results, bins)),
         **_abstaining(results),
-        "by_class": _by_class(table, area),
-        **_asked_for(results, y, bins, asked),
+        "by_class": _by_class(table, area, results.costs),
+        **_asked_for(results, table, bins, asked),
     }
     if results.weights is not None:
         rows = table.table.sum(axis=1)
@@ -204,9 +223,11 @@ def evaluate(results, bins=10, asked=Asked()):
     return scores
 
 
-def _asked_for(results, y, bins, asked):
-    """Scores that `evaluate` adds for sets and other probabilities, or on request."""
-    found = {}
+def _asked_for(results, table, bins, asked):
+    """Scores that `evaluate` adds for costs, sets and other probabilities, or on request."""
+    found, y = {}, _columns(results, results.truth)
+    if results.costs is not None:
+        found["single_class"], found["single_class_cost"] = single_answer(table, results.costs)
     if results.sets is not None:
         size, holds, paths = results.sets
         found["sets"] = set_scores(size, holds, y, results.labels, results.weights)
@@ -276,18 +297,22 @@ def _of_shares(results, values):
 
 
 def _resampled(results, values, asked, overall):
-    """Bootstrap intervals of the other scores; overall(results) gives {name: value}."""
-    if not asked.resamples:
+    """Bootstrap intervals of the other scores, or of the mean cost alone; overall(results) gives
+    {name: value}."""
+    if not asked.resamples and results.costs is None:
         return {}
+    paid = results.paid
 
     def scores(counts):
         weights = counts if results.weights is None else counts * results.weights
-        return overall(replace(results, weights=weights))
+        return overall(replace(results, weights=weights)) if asked.resamples else \
+            {COST.name: mean_cost(paid, weights)}
 
     y = _columns(results, results.truth)
     wanted = {name: value for name, value in values.items()
-              if value is not None and name not in _SHARES}
-    intervals = spread(wanted, scores, resampled(y, asked.seed), asked.resamples)
+              if value is not None and name not in _SHARES
+              and (asked.resamples or name == COST.name)}
+    intervals = spread(wanted, scores, resampled(y, asked.seed), asked.resamples or _RESAMPLES)
     return {name: list(interval) for name, interval in intervals.items()
             if interval.low == interval.low}
 
@@ -311,17 +336,21 @@ def _abstaining(results):
         for share, error, threshold in rows]}
 
 
-def _by_class(table, area):
-    """A dictionary for each class: its scores, and, where any are, how many were rejected."""
+def _by_class(table, area, costs):
+    """A dictionary for each class: its scores, what its points cost where there are costs, and,
+    where any are, how many were rejected."""
     scores = by_class(table)
     areas = [None] * len(table.labels) if area is None else \
         area_by_class(area, table.table.sum(axis=1))
     rejected = table.table[:, -1] if table.rejected else None
+    paid = None if costs is None else cost_by_class(table, costs)
     rows = []
     for j, label in enumerate(table.labels):
         row = {"label": int(label), "support": scores.support[j].item(),
                **{name: _known(getattr(scores, name)[j]) for name in ("precision", "recall", "f1")},
                "auc": _known(areas[j])}
+        if paid is not None:
+            row["cost"] = _known(paid[j])
         if rejected is not None:
             row["rejected"] = rejected[j].item()
         rows.append(row)

@@ -19,8 +19,8 @@ from ..score.sets import Hierarchy, Paths
 from .decoding import listed
 from .evaluation import Results, Sets, warn_of_no_probabilities
 
-__all__ = ["load_results", "names_beside", "paths_of_sets", "with_probabilities_before",
-           "with_sets", "without_votes"]
+__all__ = ["load_results", "names_beside", "paths_of_sets", "probability_of_answers",
+           "with_probabilities_before", "with_sets", "without_votes"]
 
 
 def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):
@@ -65,7 +65,7 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
         k = len(labels)
     winner = None
     if p is not None:
-        winner = np.max(p, axis=1)
+        winner = probability_of_answers(p, result, labels)
     elif k is not None and os.path.exists(f"{base}.con"):
         winner = probability(read_con(f"{base}.con", n=len(truth)), k)
     if p is not None and not np.isin(truth, labels).all():
@@ -75,6 +75,16 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
                         file=truth_path)
     p, winner = without_votes(p, winner, probabilities or base + ".con")
     return Results(truth, result, found if labels is None else labels, k, winner, p)
+
+
+def probability_of_answers(p: np.ndarray, result: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Probabilities (n,) of the answers (n,), of p (n, k) with columns in the order of labels.
+
+    The largest of all for rejected points, and for an answer that is none of the labels.
+    """
+    largest, known = np.max(p, axis=1), np.isin(result, labels)
+    columns = np.searchsorted(labels, np.where(known, result, labels[0]))
+    return np.where(known, p[np.arange(len(p)), columns], largest)
 
 
 def without_votes(p, winner, file):

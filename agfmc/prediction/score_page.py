@@ -7,7 +7,7 @@ import io
 import unicodedata
 
 from ..errors import one_line
-from ..score.scores import FURTHER, SCORES
+from ..score.scores import COST, FURTHER, SCORES
 
 __all__ = ["MOST_CLASSES", "format_scores", "scores_csv"]
 
@@ -60,7 +60,7 @@ def _summary(scores):
 
     for name, score in SCORES.items():
         if name == "accuracy":
-            lines += _accuracy(scores)
+            lines += _accuracy(scores) + _costs(scores)
             continue
         add(name, score.title, _NEEDED.get(score.takes, "-"))
         if name == "log_loss" and scores["zero_probability"]:
@@ -93,6 +93,17 @@ def _accuracy(scores):
         lines.append(_line(f"top-{scores['top']} accuracy", _number(scores["top_accuracy"])
                            + _interval(scores, "top_accuracy")))
     return lines
+
+
+def _costs(scores):
+    """Lines of the mean cost, and that of the best single answer."""
+    if COST.name not in scores:
+        return []
+    label = scores["single_class"]
+    name = dict(zip(scores["labels"], scores.get("names", ()))).get(label)
+    always = f"  always {label if not name else _cut(one_line(name))}"
+    return [_line(COST.title, _number(scores[COST.name]) + _interval(scores, COST.name)),
+            _line(f"{always:27s} ", _number(scores["single_class_cost"]))]
 
 
 def _interval(scores, name):
@@ -163,6 +174,8 @@ def _classes(scores):
                ("recall", "recall", 4), ("f1", "F1", 4)]
     if any(row["auc"] is not None for row in rows):
         columns.append(("auc", "AUC", 4))
+    if COST.name in scores:
+        columns.append(("cost", "cost", 4))
     if scores["rejected"]:
         columns.insert(1, ("rejected", "rejected", None))
     return [f"by class{titles}", *_table(scores, chosen if titles else rows, columns)]
@@ -297,7 +310,7 @@ def scores_csv(scores: dict, named: bool = False) -> str:
     intervals = scores["intervals"]
     rows = [(name, "", value, *intervals.get(name, (None, None)))
             for name, value in scores.items()
-            if name not in ("classes", "top") and isinstance(value, (int, float))]
+            if name not in ("classes", "top", "single_class") and isinstance(value, (int, float))]
     for row in scores["risk_coverage"] or ():
         if row["coverage"] in _COVERAGES:
             rows.append((f"error_at_coverage_{row['coverage']:g}", "", row["error"], None, None))

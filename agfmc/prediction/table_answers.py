@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..formats.answer_arrow import AnswerArrow
-from ..formats.answer_table import AnswerText, Part
+from ..formats.answer_table import AnswerText, EXPECTED_COST, MOST_PROBABLE, Part
 from .answers import Summary
 from .classifier import Answers, Classifier, classify
 from .quantity import Quantity
@@ -37,7 +37,9 @@ class AnswerTable:
         found: list = [self._numbers(answers.classes)]
         for part in self.text.parts[1:]:
             if part.kind == "number":
-                found.append(answers.winner)
+                found.append(answers.cost if part.name == EXPECTED_COST else answers.winner)
+            elif part.kind == "word":
+                found.append(self._numbers(answers.probable))
             elif part.kind == "set":
                 found.append(answers.sets)
             elif part.kind == "ranked":
@@ -89,6 +91,8 @@ def _parts(classifier, names, quantity):
         return (*parts, Part("numbers", "values", values, form="%.9g"))
     votes = decoding.decoder.gives == "votes" and classifier.all_classes
     parts.append(Part("number", "score", form="%.9g") if votes else Part("number", "p"))
+    if decoding.costs is not None:
+        parts += [Part("number", EXPECTED_COST, form="%.7g"), Part("word", MOST_PROBABLE)]
     if quantity is not None:
         levels = tuple(f"quantile:{level:g}" for level in quantity.levels)
         parts.append(Part("numbers", "quantity", ("mean", *levels), form="%.7g"))

@@ -6,7 +6,7 @@ A new score is one function and one row.
 from collections import namedtuple
 from importlib import import_module
 
-__all__ = ["BY_OPTION", "FURTHER", "Further", "SCORES", "Score"]
+__all__ = ["ALL_SCORES", "BY_COST", "BY_OPTION", "COST", "FURTHER", "Further", "SCORES", "Score"]
 
 
 def _function(place):
@@ -22,8 +22,9 @@ class Score(namedtuple("Score", "name option head short title larger_is_better t
     name: its key in dictionaries of scores;  option: the word for it on a command line;  head:
     of its column in tables;  short: in lists of means;  title: in pages (shorter than 28
     letters) and pictures;  takes: what its function is called with, "table" (a `Contingency`),
-    "probabilities" (p (n, k), columns y (n,) of the true classes, weights (n,) or None) or
-    "winner" (its probability (n,), correct (n,), weights (n,) or None);  pools: how its values
+    "probabilities" (p (n, k), columns y (n,) of the true classes, weights (n,) or None),
+    "winner" (its probability (n,), correct (n,), weights (n,) or None) or "costs" (of the answers
+    (n,), weights (n,) or None);  pools: how its values
     on several splits become that of all held-out points, "table" (computed from the classes of
     all points), "mean" (weighted by the points) or "square" (root of the mean of squares,
     weighted so);  function: "module:function" of the room `score`.
@@ -61,6 +62,11 @@ SCORES = {score.name: score for score in (
           "RMS error, winning class", False, "winner", "square", "probabilities:brier_winning"),
 )}
 BY_OPTION = {score.option: score.name for score in SCORES.values()}
+# Where there are costs of the answers there is one more.
+COST = Score("cost", "cost", "cost", "mean cost", "mean cost", False, "costs", "mean",
+             "costs:mean_cost")
+ALL_SCORES = {**SCORES, COST.name: COST}
+BY_COST = {**BY_OPTION, COST.option: COST.name}
 
 
 class Further(namedtuple("Further", "name title takes function")):

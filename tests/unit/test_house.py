@@ -12,7 +12,8 @@ PACKAGE = Path(__file__).resolve().parents[2] / "agfmc"
 FILES = sorted(PACKAGE.rglob("*.py"))
 FLOORS = {
     "errors": 0, "arrays": 0, "numerals": 0, "_version": 0, "": 0,
-    "control": 1, "codes": 1, "models": 1, "provenance": 1, "tables": 1, "weights": 1, "formats": 2,
+    "control": 1, "codes": 1, "models": 1, "provenance": 1, "tables": 1, "weights": 1,
+    "costs": 1, "formats": 2,
     "learners": 3, "collate": 3, "kernel": 3, "decode": 3, "score": 3, "prepare": 3,
     "executors": 4, "picture": 4, "data_tools": 5, "prediction": 5, "training": 5,
     "experiments": 6, "estimators": 7, "api": 7, "cli": 7}

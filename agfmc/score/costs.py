@@ -1,0 +1,42 @@
+"""Costs of answers, and what the best single answer to all points would cost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..costs import CostMatrix
+from .contingency import Contingency
+from .probabilities import mean
+
+__all__ = ["Single", "cost_by_class", "mean_cost", "single_answer"]
+
+
+class Single(NamedTuple):
+    """The label of the class that is the cheapest answer to all points, and its mean cost."""
+
+    label: int
+    cost: float
+
+
+def mean_cost(paid: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """The mean of the costs (n,) of the answers, weighted where there are weights (n,)."""
+    return mean(paid, weights)
+
+
+def single_answer(table: Contingency, costs: CostMatrix) -> Single:
+    """The `Single` answer by the shares of the true classes, the rows of a table; the first on
+    ties.  costs: of the classes in the order of the labels."""
+    counts = table.table.sum(axis=1)
+    always = counts @ costs.costs / counts.sum()
+    best = int(np.argmin(always))
+    return Single(int(table.labels[best]), float(always[best]))
+
+
+def cost_by_class(table: Contingency, costs: CostMatrix) -> np.ndarray:
+    """The mean cost (k,) of the points of each class; NaN where there are none."""
+    counts = table.table
+    total = counts.sum(axis=1)
+    paid = (counts * costs.whole[:, :counts.shape[1]]).sum(axis=1)
+    return np.divide(paid, total, out=np.full(len(paid), np.nan), where=total > 0)
