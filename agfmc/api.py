@@ -34,9 +34,9 @@ def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | No
     Its `names` are those of the classes, and its `recipe` is what `train` keeps in the
     configuration.  recipe: that of a configuration, `configuration.recipe`, whose columns are found
     by their names.  labelled: with a recipe, False for y None; None: where the table has a column
-    of the classes.  options: label, and, without a recipe, ids, ignored, categorical, classes and
-    missing, the columns by what they are for, as of `tables.ColumnRoles`; delimiter, header,
-    quotes and blanks of a text, as of `tables.TableFormat`.
+    of the classes.  options: label and weight, and, without a recipe, ids, ignored, categorical,
+    classes and missing, the columns by what they are for, as of `tables.ColumnRoles`; delimiter,
+    header, quotes and blanks of a text, as of `tables.TableFormat`.
 
     >>> import agfmc, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -56,9 +56,7 @@ def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | No
     if options:
         raise UsageError(f"there is no argument '{next(iter(options))}': expected "
                          + ", ".join(one.name for kind in given for one in fields(kind)))
-    if "weight" in given[ColumnRoles]:
-        raise UsageError("weights are read by table2agf; training does not take them yet")
-    known = given[ColumnRoles].keys() - {"label"}
+    known = given[ColumnRoles].keys() - {"label", "weight"}
     if recipe is not None and known:
         raise UsageError(f"{', '.join(sorted(known))}: the recipe tells what the columns are for")
     form = InputFormat("table", layout=TableFormat(**given[TableFormat]),

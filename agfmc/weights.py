@@ -16,17 +16,19 @@ from .errors import DataError, UsageError, and_more
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["BALANCED", "WeightSource", "Weights", "class_factors", "total_weights"]
+__all__ = ["BALANCED", "NO_WEIGHTS", "WeightSource", "Weights", "class_factors", "total_weights"]
 
 BALANCED = "balanced"  # the word for class weights that make all classes count alike
+NO_WEIGHTS = "none"  # the word in place of a file of weights: there are none
 
 
 @dataclass(frozen=True)
 class WeightSource:
     """The way that the points of a run get weights.
 
-    file: of the weights of samples, text or .wgt, or None for `base.wgt` where that is there;
-    classes: factors of classes, `BALANCED`, {label or name: factor} or None.
+    file: of the weights of samples, text or .wgt, or `NO_WEIGHTS`, or None for `base.wgt` where
+    that is there, and for the column of a table;  classes: factors of classes, `BALANCED`, {label
+    or name: factor} or None.
     """
 
     file: str | None = None
@@ -37,7 +39,8 @@ class WeightSource:
 class Weights:
     """Weights of points, more than 0, with the factors of their classes in them.
 
-    w (n,) float64;  factors: {label: factor} of the class weights that are in w, empty where there
+    w (n,) float64, also 0 where they are as they stand in a file, before the points without weight
+    are left out;  factors: {label: factor} of the class weights that are in w, empty where there
     are none.
     """
 

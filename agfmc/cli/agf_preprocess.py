@@ -7,9 +7,9 @@ import sys
 from ..errors import UsageError
 from ..tables import is_table, TEXT_ENDINGS
 from .messages import report, tell_metric
-from .options import (add_input_kind, add_normalisation, add_seed, add_workers, data_files,
-                      input_format, LEARN_METRIC, learned_metric, normalisation_options, Parser,
-                      refuse_ending, refuse_inputs, TRAINING_DATA, whole_number)
+from .options import (add_input_kind, add_normalisation, add_seed, add_weights, add_workers, DATA,
+                      data_files, input_format, LEARN_METRIC, learned_metric,
+                      normalisation_options, Parser, refuse_ending, refuse_inputs, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -23,7 +23,7 @@ def get_parser():
         "Make data ready for training: partition and relabel the classes, draw some of the rows, "
         "select features, shuffle or sort, split into training and test data, normalise, in this "
         "order. Statistics come from the training part alone.",
-        usage=f"%(prog)s {TRAINING_DATA} [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] "
+        usage=f"%(prog)s {DATA} [--weights FILE] [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] "
               f"{LEARN_METRIC} [-j N] [-F] [-U] [--rows N [--min-per-class M]] "
               "[-z] [-B] [-f FRACTION [-R | --stratified] | -d PARTS] [-P] [--seed N] "
               "[input output [test]] [feature ... | left ... / right ... [/ ...]]")
@@ -40,6 +40,7 @@ def get_parser():
                              "`0 1 / 2 / 3`: its sides become classes 0, 1, 2, and other classes "
                              "are left out")
     group = add_input_kind(parser, "input")
+    add_weights(group, classes=False)
     group.add_argument("-0", "--from-stdin", action="store_true",
                        help="read standard input: the operand input is left out")
     group.add_argument("-1", "--to-stdout", action="store_true",

@@ -8,9 +8,9 @@ from ..errors import one_line, UsageError
 from ..score.scores import BY_OPTION, SCORES
 from . import mbh2mbm, multi_borders, print_control, tune_m
 from .messages import report, show, time_words
-from .options import (add_input_kind, add_min_class, add_seed, add_train, data_files, input_format,
-                      Parser, refuse_inputs, table_words, time_span, TRAINING_DATA,
-                      whole_number)
+from .options import (add_seed, add_train, add_training_kind, data_files, input_format, Parser,
+                      refuse_inputs, table_words, time_span, TRAINING_DATA, weight_files,
+                      weight_words, whole_number)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -30,7 +30,7 @@ def get_parser():
         "what was chosen, with which scores, and has the commands that do the same, as a shell "
         "script.",
         usage="%(prog)s [--time-limit TIME] [--by SCORE] [-j N] [--seed N] "
-              f"{TRAINING_DATA} [--min-class N] train model")
+              f"{TRAINING_DATA} train model")
     add_train(parser)
     parser.add_argument("model", help="the model file to be written (.mbm)")
     group = parser.add_argument_group("work")
@@ -46,7 +46,7 @@ def get_parser():
                        help="threads; 0 means all cores of this process (default). The model does "
                             "not depend on it unless the time limit comes")
     add_seed(group)
-    add_min_class(add_input_kind(parser))
+    add_training_kind(parser)
     return parser.finish()
 
 
@@ -62,8 +62,10 @@ def execute(args):
     if is_stream(args.train):
         raise UsageError("the data are read several times: expected the name of a file, found "
                          f"'{args.train}'")
+    if "-" in weight_files(args):
+        raise UsageError("the weights are read several times: expected the name of a file")
     form = input_format(args, args.train)
-    refuse_inputs([args.model], data_files(args.train, form.kind))
+    refuse_inputs([args.model], [*data_files(args.train, form.kind), *weight_files(args)])
     check_output(args.model)
     beginning = begin(*training_labels(args.train, form), args.train, args.min_class)
     with private_folder() as folder:
@@ -86,7 +88,8 @@ class _Run:
         self.model, self.train = _operand(args.model), _operand(args.train)
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
         self.said, self.script = [], []
-        self.data = [*["-M"] * args.svm, *["-A"] * args.lvq, *table_words(args)]
+        self.data = [*["-M"] * args.svm, *["-A"] * args.lvq, *table_words(args),
+                     *weight_words(args)]
         if args.min_class is not None:
             self.data.append(f"--min-class={args.min_class}")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]

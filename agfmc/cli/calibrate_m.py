@@ -7,9 +7,10 @@ import warnings
 
 from ..control.tree import TREE_DECODERS
 from .messages import json_text
-from .options import (add_calibration, add_input_kind, add_seed, add_workers, data_files,
-                      input_format, LABELLED_POINTS, Parser, refuse_inputs, refuse_table,
-                      require_normalisation, whole_number)
+from .options import (add_calibration, add_input_kind, add_seed, add_weights, add_workers,
+                      data_files, input_format, LABELLED_POINTS, Parser, refuse_inputs,
+                      refuse_table, require_normalisation, weight_files, weight_options,
+                      whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -32,6 +33,7 @@ def get_parser():
                              "input); its calibration, if it has one, is kept for the other "
                              "decoders")
     group = add_input_kind(parser, "--data", "label")
+    add_weights(group)
     group.add_argument("--data", metavar="DATA",
                        help="points with labels that were kept apart from training: base name of "
                             ".vec and .cls files, a table, or a text file with -M or -A")
@@ -87,12 +89,16 @@ def execute(args):
                          "--data and --from exclude each other")
     if args.base is not None and form.kind != "binary":
         raise UsageError("-M, -A and --table are for --data")
+    given = [option for there, option in weight_options(args) if there]
+    if args.base is not None and given:
+        raise UsageError(f"{given[0]} is for --data")
     if args.output in ("", "-"):
         raise UsageError(f"-o: expected the name of a file for the model, found '{args.output}'")
     refuse_table(args.output, "the model")
     if args.output is not None:
         ends = (".truth", ".cls", ".txt", ".raw.txt", ".con", ".raw.con")
         refuse_inputs([args.output], [*data_files(args.data, form.kind), args.norm_file,
+                                      *weight_files(args),
                                       *data_files(args.base, ends=ends)])
         check_output(args.output)
     configuration = load_configuration(ModelSource(

@@ -29,7 +29,7 @@ def get_parser():
               "[--plot FILE] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
               "[--draws N] [--metric NAME] [--linkage NAME] [--state FILE | --no-state] "
-              f"{TRAINING_DATA} [--min-class N] [-n] [-S N] [-a FILE] "
+              f"{TRAINING_DATA} [-n] [-S N] [-a FILE] "
               f"{LEARN_METRIC} train [control ...]")
     add_train(parser)
     parser.add_argument("control", nargs="*",

@@ -7,9 +7,8 @@ from dataclasses import replace
 from ..errors import ControlError, DataError, UsageError
 from ..score.scores import BY_OPTION, SCORES
 from .messages import library_words, report
-from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
-                      add_workers, finite_number, input_format, learned_metric, time_span,
-                      whole_number, workers)
+from .options import (add_executor, add_normalisation, add_seed, add_training_kind, add_workers,
+                      finite_number, input_format, learned_metric, time_span, whole_number, workers)
 
 __all__ = ["CONTINUES", "SEARCHES", "add_answers", "add_experiment", "add_nested", "add_sample",
            "add_splits", "add_state", "add_trying", "for_data", "nested_tuning", "plan_of",
@@ -36,7 +35,7 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
                        help='training options where a control file has "", as for multi_borders')
     add_trying(group, by, platt)
     add_state(parser)
-    add_min_class(add_input_kind(parser))
+    add_training_kind(parser)
     add_normalisation(parser)
 
 

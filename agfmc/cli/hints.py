@@ -24,7 +24,6 @@ _ABSENT["multi_borders", "-Z"] = _ABSENT["multi_borders", "-O"]
 _ABSENT.update({(prog, option): "what the columns of a table are for is known to the model"
                 for prog in ("calibrate_m", "mbh2mbm")
                 for option in ("--id", "--ignore", "--categorical", "--classes")})
-_WEIGHTS = "weights are read by table2agf; training does not take them yet"
 _NUMBER = re.compile(r"[-+]?[0-9.][0-9.eE+-]*\Z")
 
 
@@ -72,8 +71,6 @@ def hint_for(word, options, training=None, prog=None):
     letter = word[:2]
     if (prog, word.partition("=")[0]) in _ABSENT:
         return _ABSENT[prog, word.partition("=")[0]]
-    if word.partition("=")[0] == "--weight":
-        return _WEIGHTS
     if training is not None and re.match("-[a-zA-Z]", word):
         from ..learners.options import BORDERS, LIBSVM
 

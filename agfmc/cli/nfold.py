@@ -8,7 +8,7 @@ from .experiments import (add_answers, add_experiment, add_nested, for_data, nes
                           read_experiment, read_one_candidate, report_reused, result_cache)
 from .messages import json_text, Progress
 from .options import (add_train, data_files, LEARN_METRIC, Parser, refuse_ending, refuse_inputs,
-                      TRAINING_DATA, whole_number)
+                      TRAINING_DATA, weight_files, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -28,7 +28,7 @@ def get_parser():
               "[-Q DECODER] [--uncalibrated | --both] [-b] [--json] [--plot FILE] "
               "[-q BINS] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] "
-              f"{TRAINING_DATA} [--min-class N] [-n] [-S N] [-a FILE] "
+              f"{TRAINING_DATA} [-n] [-S N] [-a FILE] "
               f"{LEARN_METRIC} control train [outbase]")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
@@ -73,7 +73,7 @@ def execute(args):
         refuse_ending(args.outbase, ends)
         outputs = [args.outbase + end for end in ends]
         refuse_inputs(outputs, [args.control, args.norm_file, args.train,
-                                *data_files(args.train)])
+                                *data_files(args.train), *weight_files(args)])
         for path in outputs:
             check_output(path)
     if args.by is not None and not args.tune:

@@ -30,7 +30,6 @@ A letter has one meaning wherever it can; most are libAGF's.  The letters in use
 import argparse
 import contextlib
 import functools
-import math
 import os
 import re
 import sys
@@ -39,17 +38,23 @@ from collections import deque
 from .._version import __version__
 from ..errors import UsageError
 from ..tables import is_table
+from .data_options import (add_table, add_weights, table_format, table_layout, table_options,
+                           table_words, weight_files, weight_options, weight_source,
+                           weight_words)
 from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquoted_command,
                     reword)
+from .option_types import (finite_number, list_of, names, probability, PROPORTIONS, proportions,
+                           time_span, whole_number)
 
-__all__ = ["LABELLED_POINTS", "LEARN_METRIC", "POINTS", "PROPORTIONS", "Parser", "TRAINING_DATA",
-           "add_calibration", "add_executor", "add_input_kind", "add_label_options",
+__all__ = ["add_calibration", "add_executor", "add_input_kind", "add_label_options",
            "add_min_class", "add_normalisation", "add_seed", "add_table", "add_train",
-           "add_workers", "check_norm_file", "data_files", "finite_number", "input_format",
-           "learned_metric", "list_of", "names", "normalisation_options", "probability",
-           "proportions", "refuse_ending", "refuse_inputs", "refuse_table", "require_normalisation",
-           "table_format", "table_layout", "table_options", "table_words", "time_span",
-           "training_data_options", "whole_number", "workers"]
+           "add_training_kind", "add_weights", "add_workers", "check_norm_file", "DATA",
+           "data_files", "finite_number", "input_format", "LABELLED_POINTS", "LEARN_METRIC",
+           "learned_metric", "list_of", "names", "normalisation_options", "Parser", "POINTS",
+           "probability", "PROPORTIONS", "proportions", "refuse_ending", "refuse_inputs",
+           "refuse_table", "require_normalisation", "table_format", "table_layout",
+           "table_options", "table_words", "time_span", "TRAINING_DATA", "training_data_options",
+           "weight_files", "weight_options", "weight_words", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -211,53 +216,8 @@ def _width():
     return (columns if columns > 0 else 80) - 2
 
 
-def whole_number(low, high=2**62):
-    """A type for options: a whole number from `low` to `high`."""
 
-    def convert(text):
-        from ..numerals import numeral
-
-        try:
-            value = numeral(text, whole=True)
-        except ValueError:
-            raise argparse.ArgumentTypeError(
-                f"expected a whole number, found '{text}'") from None
-        if not low <= value <= high:
-            raise argparse.ArgumentTypeError(
-                f"{value} is out of range: expected "
-                + (f"{low} or more" if high == 2**62 else f"{low} to {high}"))
-        return value
-
-    return convert
-
-
-def probability(text):
-    """A type for options: a number from 0 to 1."""
-    value = finite_number(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, found '{text}'")
-    return value
-
-
-def list_of(convert):
-    """A type for options: values with commas between them."""
-    return lambda text: [convert(word) for word in text.split(",")]
-
-
-def finite_number(text):
-    """A type for options: a finite number."""
-    from ..numerals import numeral
-
-    try:
-        value = numeral(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"expected a number, found '{text}'")
-    return value
-
-
-def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names")):
+def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names", ".wgt")):
     """The files of the data with this base name, or `[base]` for text, `-` and None."""
     return [base] if kind != "binary" or base in (None, "-") else [base + end for end in ends]
 
@@ -298,15 +258,6 @@ def refuse_inputs(outputs, inputs):
                              + ("standard output" if path == "-" else path))
         written.add(place)
 
-
-def time_span(text):
-    """A type for options: seconds, or M:SS, or H:MM:SS."""
-    parts = text.split(":")
-    clock = re.fullmatch(r"(?:[0-9]{1,6}:)?[0-9]{1,6}:[0-5][0-9]", text)
-    plain = re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+", text)
-    if not clock and not plain or len(parts) == 3 and int(parts[1]) > 59:
-        raise argparse.ArgumentTypeError(f"expected seconds, M:SS or H:MM:SS, found '{text}'")
-    return math.fsum(float(part) * 60 ** i for i, part in enumerate(reversed(parts)))
 
 
 def add_train(parser):
@@ -353,58 +304,6 @@ def add_input_kind(parser, what="train", roles=True):
     return group
 
 
-def add_table(parser, what="train", roles=True):
-    """The options of tables; roles: as for `add_input_kind`."""
-    group = parser.add_argument_group("tables (.csv, .tsv, .parquet, .feather)")
-    group.add_argument("--table", action="store_true",
-                       help=f"{what} is a table, whatever its name, or - for standard input")
-    group.add_argument("--delimiter", metavar="C",
-                       help="the character between cells, or tab (default: what divides the first "
-                            "lines best, of comma, semicolon, tab and |)")
-    group.add_argument("--no-quotes", action="store_true",
-                       help="a double quote is a character like others (default: cells may stand "
-                            "in double quotes)")
-    group.add_argument("--blanks", type=_blanks, metavar="WORD,...",
-                       help="cells that are missing values (default: empty ones, NA, NaN, nan, "
-                            "null, NULL and ?; empty ones always are)")
-    if not roles:
-        return group
-    group.add_argument("--label", metavar="COLUMN",
-                       help="the column of the classes, by its name, or its number from 1 "
-                            "(default: the one named class, label or target)"
-                            if roles is True else
-                            "the column of the classes, by its name, or its number from 1 "
-                            "(default: the one of the training table)")
-    if roles == "label":
-        return group
-    group.add_argument("--id", type=names, metavar="COLUMN,...",
-                       help="columns that identify the rows, and are no features")
-    group.add_argument("--ignore", type=names, metavar="COLUMN,...",
-                       help="columns that are left out")
-    group.add_argument("--categorical", type=names, metavar="COLUMN,...",
-                       help="columns of numbers that stand for words, as columns of words do: "
-                            "each word is a feature, 1 or 0")
-    group.add_argument("--classes", type=names, metavar="NAME,...",
-                       help="all classes in their order (default: sorted)")
-    return group
-
-
-def names(text):
-    """A type for options: names with commas between them; quotes hold a comma in one."""
-    import csv
-
-    try:
-        row, = csv.reader([text], strict=True, skipinitialspace=False)
-    except (csv.Error, ValueError):
-        raise argparse.ArgumentTypeError(f"expected names with commas, found '{text}'") from None
-    if not row or "" in row:
-        raise argparse.ArgumentTypeError(f"a name is empty in '{text}'")
-    return tuple(row)
-
-
-def _blanks(text):
-    """A type for options: names with commas, or none."""
-    return names(text) if text else ()
 
 
 def add_calibration(group):
@@ -414,6 +313,14 @@ def add_calibration(group):
                             "beside a control file, or of the one in a .mbm")
     group.add_argument("--uncalibrated", action="store_true",
                        help="no calibration: the probabilities are those of the decoder")
+
+
+def add_training_kind(parser, what="train"):
+    """The options of training data: those of `add_input_kind`, the weights, and --min-class."""
+    group = add_input_kind(parser, what)
+    add_weights(group)
+    add_min_class(group)
+    return group
 
 
 def add_min_class(group):
@@ -440,12 +347,12 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
         if args.missing is not None and not hasattr(args, "categorical"):
             raise UsageError("-E with a table is for training: the model knows how missing values "
                              "are filled")
-        return table_format(args, labels, ordinates)
+        return table_format(args, labels, ordinates, source)
     for option, given in table_options(args):
         if given not in (None, False):
             raise UsageError(f"{option} is for tables: a file that ends in .csv, .tsv, .parquet "
                              "or .feather, or --table")
-    missing = None
+    weights, missing = weight_source(args, source), None
     if args.missing is not None:
         if not args.svm:
             raise UsageError("-E needs -M, or a table")
@@ -456,67 +363,8 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
     if args.no_header and not lvq:
         raise UsageError("-H needs -A, or a table")
     return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", missing,
-                       not args.no_header, labels, ordinates)
+                       not args.no_header, labels, ordinates, weights=weights)
 
-
-def table_format(args, labels=True, ordinates=False):
-    """The `InputFormat` of a table, of the options of `add_table`, -E and -H."""
-    from ..models import InputFormat
-
-    return InputFormat("table", layout=table_layout(args, not args.no_header), roles=_roles(args),
-                       labels=labels, ordinates=ordinates)
-
-
-def table_options(args):
-    """[(option, value)] of the options of `add_table`."""
-    return [(f"--{name.replace('_', '-')}", getattr(args, name, None))
-            for name in ("table", "delimiter", "no_quotes", "blanks", "label", "id", "ignore",
-                         "categorical", "classes")]
-
-
-def table_words(args):
-    """The options of tables that are given, as words of a command line."""
-    words = []
-    for option, value in [*table_options(args), ("--missing", args.missing),
-                          ("--no-header", args.no_header)]:
-        if value is True:
-            words.append(option)
-        elif value not in (None, False):
-            words.append(f"{option}={value if isinstance(value, str) else _joined(value)}")
-    return words
-
-
-def _joined(names):
-    """Names as `names` takes them apart."""
-    import csv
-    import io
-
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(names)
-    return text.getvalue()
-
-
-def table_layout(args, header=True):
-    """The `TableFormat` of the options of `add_table`."""
-    from ..tables import BLANKS, TableFormat
-
-    blanks = BLANKS if args.blanks is None else ("", *args.blanks)
-    delimiter = {"tab": "\t", "\\t": "\t"}.get(args.delimiter, args.delimiter)
-    return TableFormat(delimiter, header, not args.no_quotes, blanks)
-
-
-def _roles(args):
-    from ..tables import ColumnRoles
-
-    def given(name, otherwise=None):
-        value = getattr(args, name, None)
-        return otherwise if value is None else value
-
-    missing = given("missing", "error")
-    with contextlib.suppress(argparse.ArgumentTypeError):
-        missing = f"value:{finite_number(missing)!r}"  # a number alone, as with -M
-    return ColumnRoles(given("label"), given("id", ()), given("weight"), given("ignore", ()),
-                       given("categorical", ()), given("classes"), missing)
 
 
 def add_normalisation(parser, unnormalised=None):
@@ -550,11 +398,14 @@ def add_normalisation(parser, unnormalised=None):
 
 _LAYOUT = "[--table] [--delimiter C] [-H] [--no-quotes] [--blanks WORD,...]"
 _OTHERS = "[-M [-E VALUE] | -A [-H] | {}]"
-# Of usages: the options of training data, of points with classes for a model, and of points.
-TRAINING_DATA = _OTHERS.format(
-    "[--label COLUMN] [--id COLUMN,...] [--ignore COLUMN,...] [--categorical COLUMN,...] "
-    f"[--classes NAME,...] [-E POLICY] {_LAYOUT}")
-LABELLED_POINTS = _OTHERS.format(f"[--label COLUMN] {_LAYOUT}")
+# Of usages: the options of data with classes, of training data, of points with classes for a model,
+# and of points.
+DATA = _OTHERS.format(
+    "[--label COLUMN] [--id COLUMN,...] [--weight COLUMN] [--ignore COLUMN,...] "
+    f"[--categorical COLUMN,...] [--classes NAME,...] [-E POLICY] {_LAYOUT}")
+_WEIGHTS = "[--weights FILE] [--class-weight WEIGHTS]"
+TRAINING_DATA = f"{DATA} {_WEIGHTS} [--min-class N]"
+LABELLED_POINTS = _OTHERS.format(f"[--label COLUMN] [--weight COLUMN] {_LAYOUT}") + f" {_WEIGHTS}"
 POINTS = _OTHERS.format(_LAYOUT)
 LEARN_METRIC = "[--learn-metric [ROUNDS] [--diagonal] [--components D] " \
                "[--metric-options OPTIONS]]"  # of a usage
@@ -672,32 +523,3 @@ def workers(args):
         raise UsageError("-j and --executor exclude each other")
     executor_kind(args.executor)
     return open_executor(args.executor)
-
-
-PROPORTIONS = "numbers p,p,... in ascending order of the labels, label=p,... or name=p,... for " \
-              "all of them, or the .cls file of a sample"
-
-
-def proportions(text):
-    """A type for options: the name of a .cls file, a list of numbers, or {label: number}."""
-    if text.endswith(".cls"):
-        return text
-    words = text.split(",")
-    pairs = [word.partition("=") for word in words]
-    if not any(sign for _, sign, _ in pairs):
-        try:
-            return [finite_number(word) for word in words]
-        except argparse.ArgumentTypeError as error:
-            raise argparse.ArgumentTypeError(
-                f"expected p,p,... or label=p,... or a .cls file: {error}") from None
-    found: dict = {}
-    for label, sign, number in pairs:
-        label = label.strip()
-        if not sign or not label:
-            raise argparse.ArgumentTypeError(
-                f"expected label=p, found '{label}{sign}{number}'")
-        key = int(label) if label.isdecimal() else label
-        if key in found:
-            raise argparse.ArgumentTypeError(f"class {key} is named twice")
-        found[key] = finite_number(number)
-    return found

@@ -3,10 +3,10 @@
 from ..errors import UsageError
 from .hints import refuse_scheme
 from .messages import report, show, tell_metric
-from .options import (add_input_kind, add_min_class, add_normalisation, add_seed,
-                      check_norm_file, data_files, finite_number, input_format, LEARN_METRIC,
-                      list_of, normalisation_options, Parser, probability, TRAINING_DATA,
-                      training_data_options, whole_number)
+from .options import (add_normalisation, add_seed, add_training_kind, check_norm_file, data_files,
+                      finite_number, input_format, LEARN_METRIC, list_of, normalisation_options,
+                      Parser, probability, TRAINING_DATA, training_data_options, weight_files,
+                      weight_options, whole_number)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -22,7 +22,7 @@ def get_parser():
         "adjacent codes.",
         usage="%(prog)s [--errors FILE] [--priors P,P,...] [--error-rate Q] [--exact-up-to N] "
               "[--seed N] [--path [--metric NAME] [-n] [-S N] [-a FILE] "
-              f"{LEARN_METRIC}] {TRAINING_DATA} [--min-class N] control [train]")
+              f"{LEARN_METRIC}] {TRAINING_DATA} control [train]")
     parser.add_argument("control", help="control file: one against one, trained or not; with "
                                         "--path any coding matrix that is not trained yet (- is "
                                         "standard input)")
@@ -51,7 +51,7 @@ def get_parser():
     group.add_argument("--metric", choices=("mean-deviation", "hausdorff"),
                        help="distance of two classes: that of the means over the root of the "
                             "deviations' product (default), or that of Hausdorff")
-    add_min_class(add_input_kind(parser))
+    add_training_kind(parser)
     add_normalisation(parser)
     return parser.finish()
 
@@ -80,6 +80,8 @@ def _refuse_idle(args):
         raise UsageError("-M, -A and --table say what train is: there is none")
     if args.train is None and args.min_class is not None:
         raise UsageError("--min-class counts the samples of train: there is none")
+    if args.train is None and (given := [name for there, name in weight_options(args) if there]):
+        raise UsageError(f"{given[0]} is for the samples of train: there is none")
     if args.train is not None and args.priors is not None:
         raise UsageError("--priors and train exclude each other")
     for given, option, wanted, there in (
@@ -131,7 +133,7 @@ def _by_path(args, form):
     from ..data_tools.training_data import about, for_classes, load_training
     from ..formats.controlfile import read_control
 
-    check_norm_file(args, [args.control, *data_files(args.train, form.kind)])
+    check_norm_file(args, [args.control, *data_files(args.train, form.kind), *weight_files(args)])
     tree = read_control(args.control)
     require_untrained_matrix(tree)
     data, normalisation, _ = load_training(args.train, form, **training_data_options(args))

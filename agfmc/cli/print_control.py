@@ -17,10 +17,9 @@ from .experiments import (add_answers, add_sample, add_splits, add_state, add_tr
                           for_data, plan_of, read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
 from .messages import Progress, report, say, show, tell, tell_metric
-from .options import (add_input_kind, add_min_class, add_normalisation, add_seed,
-                      check_norm_file, data_files, input_format, LEARN_METRIC,
-                      normalisation_options, Parser, time_span, TRAINING_DATA,
-                      training_data_options,
+from .options import (add_normalisation, add_seed, add_training_kind, check_norm_file, data_files,
+                      input_format, LEARN_METRIC, normalisation_options, Parser, time_span,
+                      TRAINING_DATA, training_data_options, weight_files, weight_options,
                       whole_number)
 
 __all__ = ["PROG", "best", "designed", "get_parser", "is_number", "scheme_of"]
@@ -42,7 +41,7 @@ def get_parser():
               "[--together CLASSES] [--top SIDES] [--alternatives K] [--rows M|auto] [--pool N] "
               "[--from CONTROL] [--dot] [--plot FILE] [--plot-space FILE] [--plot-curve FILE] "
               "[-n] [-S N] [-a FILE] "
-              f"{LEARN_METRIC} {TRAINING_DATA} [--min-class N] "
+              f"{LEARN_METRIC} {TRAINING_DATA} "
               "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--by SCORE] [-j N] "
               "[--state FILE | --no-state] [--best [-d PARTS | -f FRACTION] "
               "[--trials N] [--sample N] [--time-limit TIME] [--uncalibrated] [--executor WHERE] "
@@ -129,7 +128,7 @@ def get_parser():
                             "makes it from them, or the coding matrix; .png, .svg or .pdf; needs "
                             "matplotlib")
     add_space(group)
-    add_min_class(add_input_kind(parser, "data"))
+    add_training_kind(parser, "data")
     add_normalisation(parser)
     return parser.finish()
 
@@ -250,9 +249,13 @@ def _refuse_idle(args, scheme):
         if option not in _LETTERS or scheme is None or scheme.number is None:
             raise UsageError(f"{text}, not for {name}")
         report(args, PROG, f"{text}, and changes nothing in {name}")
-    if args.min_class is not None and (not {"classes", "data"}.intersection(made_of)
-                                       or is_number(args.source)):
-        raise UsageError("--min-class is for training data, whose samples it counts")
+    if not {"classes", "data"}.intersection(made_of) or is_number(args.source):
+        for given, text in ((args.min_class is not None,
+                             "--min-class is for training data, whose samples it counts"),
+                            *((there, f"{option} is for the samples of training data")
+                              for there, option in weight_options(args))):
+            if given:
+                raise UsageError(text)
     if args.options and "control" in made_of:
         raise UsageError("--options is for a new control file; one that is "
                          f"{'shown' if scheme is None else 'converted'} keeps its own")
@@ -370,7 +373,7 @@ def _searched(args, scheme, form):
 
 def _refuse_data_options(args):
     for given, option in ((args.metric is not None, "--metric"), *normalisation_options(args),
-                          (args.min_class is not None, "--min-class")):
+                          (args.min_class is not None, "--min-class"), *weight_options(args)):
         if given:
             raise UsageError(f"{option} is for training data, and {args.source} holds how often "
                              "classes were confused")
@@ -380,7 +383,7 @@ def _data(args, form):
     """The points as they are, or as -n, -S and -a make them."""
     from ..data_tools.training_data import load_training
 
-    check_norm_file(args, [args.names, *data_files(args.source, form.kind)])
+    check_norm_file(args, [args.names, *data_files(args.source, form.kind), *weight_files(args)])
     data, normalisation, _ = load_training(args.source, form, **training_data_options(args))
     _require_two(data.counts, args.source)
     if args.norm_file is not None and (args.normalise or args.svd is not None):

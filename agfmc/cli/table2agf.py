@@ -30,8 +30,6 @@ def get_parser():
                        help="what is done with missing values: error (default), mean, median or "
                             "value:X in their place, or indicator: the median, and a feature "
                             "that is 1 where a value is missing")
-    group.add_argument("--weight", metavar="COLUMN",
-                       help="a column of weights of the rows: base.wgt is written")
     group.add_argument("--recipe", metavar="FILE",
                        help="the recipe of the training table: test data then get its features, "
                             "columns found by name, and its numbers of the classes")

@@ -15,7 +15,7 @@ from .experiments import (SEARCHES, add_answers, add_experiment, add_sample, CON
                           plan_of, read_experiment, read_one_candidate, report_reused, result_cache)
 from .messages import json_text, Progress, report, show, tell
 from .options import (add_train, data_files, finite_number, LEARN_METRIC, list_of, Parser,
-                      refuse_inputs, time_span, TRAINING_DATA, whole_number)
+                      refuse_inputs, time_span, TRAINING_DATA, weight_files, whole_number)
 
 __all__ = ["PROG", "execute", "get_parser", "searched"]
 
@@ -41,7 +41,7 @@ def get_parser():
               "[--json FILE] "
               "[--csv FILE] [--plot FILE] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] "
-              f"[--state FILE | --no-state] {TRAINING_DATA} [--min-class N] [-n] [-S N] [-a FILE] "
+              f"[--state FILE | --no-state] {TRAINING_DATA} [-n] [-S N] [-a FILE] "
               f"{LEARN_METRIC} control train")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
@@ -182,7 +182,7 @@ def _check_outputs(args):
         raise UsageError("--plot shows one search: it cannot be combined with --per-partition")
     outputs = [path for path in (args.json, args.csv, args.plot) if path is not None]
     refuse_inputs(outputs, [args.control, args.norm_file, args.state, args.train,
-                            *data_files(args.train)])
+                            *data_files(args.train), *weight_files(args)])
     if args.plot is not None:
         from ..picture.canvas import check_picture
         check_picture(args.plot)

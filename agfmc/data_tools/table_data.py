@@ -15,17 +15,20 @@ from ..errors import AgfmcWarning, DataError, one_line, UsageError
 from ..formats.atomic import replacing_all, temporary_file, writing
 from ..formats.class_names import names_bytes
 from ..formats.csv_text import csv_line, csv_lines
+from ..formats.dataset import weights_of
 from ..formats.inputs import refuse_beyond
 from ..formats.lazy_points import LazyPoints, StoredTable
 from ..formats.recipe_file import format_recipe
 from ..formats.table import open_table, Table
-from ..formats.vectors import cls_bytes, con_bytes, VecWriter
+from ..formats.vectors import cls_bytes, VecWriter
+from ..formats.weights_file import weights_bytes
 from ..models import Dataset, InputFormat
 from ..prepare.column_survey import (column_positions, resolve_roles, survey_classes,
                                      survey_table)
 from ..prepare.table_points import (class_numbers, columns_that_tell, fill_missing,
                                     filled_recipe, TableEncoder)
 from ..tables import ROW, TableRecipe
+from ..weights import Weights
 from .row_ids import RowIds
 
 __all__ = ["CONVERTED", "Converted", "RowsToClassify", "TableRows", "convert_table",
@@ -101,7 +104,9 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
     """The `Dataset` of a training table, or of one with the columns of a recipe of training.
 
     x (n, d) float32, or, with lazy and many points, `LazyPoints` in a temporary file;  y (n,);
-    names: of the classes;  recipe: the one given, or made of this table.
+    names: of the classes;  recipe: the one given, or made of this table;  weights: those of the
+    file of `form.weights`, or of the column of `form.roles`, or of the one that the recipe names if
+    it is there, as they stand there, zeros too.
     """
     given = recipe is not None
     layout = form.layout.for_model(recipe) if given else form.layout
@@ -110,17 +115,18 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
             survey = survey_table(table, form.roles)
             recipe, roles, rows = survey.recipe, survey.roles, survey.rows
         else:
-            roles, rows = resolve_roles(table, _label_of(form.roles, recipe)), None
+            roles, rows = resolve_roles(table, _with_weights(table, form, recipe)), None
         encoder = TableEncoder(table, recipe)
-        parts = encoded_rows(table, encoder, roles.label)
+        weight = roles.weight if form.weights.file is None else None
+        parts = encoded_rows(table, encoder, roles.label, weight)
         width = len(recipe.features)
         if rows is not None and lazy and 4 * rows * width > _LAZY:
-            x, y, recipe = _in_a_file(parts, recipe, path)
+            x, y, w, recipe = _in_a_file(parts, recipe, path)
         else:
             if rows is not None:
                 refuse_beyond(4 * rows * width, f"the points, {rows} of {width} features",
                               table.file)
-            x, y = _in_memory(parts, rows, width, table.file)
+            x, y, w = _in_memory(parts, rows, width, table.file)
             recipe = filled_recipe(recipe, x)
             fill_missing(x, recipe)
             for name in () if given else columns_that_tell(recipe, x, y):
@@ -129,7 +135,8 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
                               AgfmcWarning, stacklevel=2)
         if given:
             encoder.warn_of_cells()
-    return Dataset(x, y, recipe.classes, recipe)
+    weights = weights_of(path, form, len(y), stdin) if w is None else Weights(w)
+    return Dataset(x, y, recipe.classes, recipe, weights)
 
 
 def _label_of(roles, recipe):
@@ -138,35 +145,56 @@ def _label_of(roles, recipe):
                    categorical=())
 
 
+def _with_weights(table, form, recipe):
+    """The roles of a table of which the recipe names the columns: its label and its weights."""
+    weight = form.roles.weight
+    if weight is None and form.weights.file is None and recipe.weight is not None:
+        if recipe.weight in table.names:
+            weight = recipe.weight
+        else:
+            warnings.warn(f"{table.file}: there is no column '{one_line(recipe.weight)}', which "
+                          "held weights in training: all rows count alike", AgfmcWarning,
+                          stacklevel=3)
+    return replace(_label_of(form.roles, recipe), weight=weight)
+
+
 def _in_memory(parts, rows, width, file):
+    """(x, y, weights or None) of `TableRows`; rows: how many there are, or None."""
     if rows is None:
         parts = list(parts)
         if not parts:
-            return np.zeros((0, width), np.float32), np.zeros(0, np.int32)
+            return np.zeros((0, width), np.float32), np.zeros(0, np.int32), None
         return np.concatenate([part.x for part in parts]), np.concatenate(
-            [part.y for part in parts])
+            [part.y for part in parts]), _joined([part.weights for part in parts])
     x, y, at = np.empty((rows, width), np.float32), np.empty(rows, np.int32), 0
+    weights = []
     for part in parts:
         stop = at + len(part.x)
         if stop > rows:
             break
         x[at:stop], y[at:stop], at = part.x, part.y, stop
+        weights.append(part.weights)
     if at != rows:
         raise DataError("changed while it was read", file=file)
-    return x, y
+    return x, y, _joined(weights)
+
+
+def _joined(weights):
+    """The weights (n,) of all blocks, None where these are None."""
+    return None if weights[0] is None else np.concatenate(weights)
 
 
 def _in_a_file(parts, recipe, path):
-    """(LazyPoints, y, recipe) of rows that are written to a temporary file."""
-    with _spooled(parts) as (file, rows, labels):
+    """(LazyPoints, y, weights or None, recipe) of rows that are written to a temporary file."""
+    with _spooled(parts) as (file, rows, labels, weights):
         shape = rows, len(recipe.features)
         recipe = _finished(file, shape, recipe)
         table = StoredTable(file.fileno(), os.fsdecode(path), "<f4", 0, shape)
-        return LazyPoints(table), np.concatenate(labels), recipe
+        return LazyPoints(table), np.concatenate(labels), _joined(weights), recipe
 
 
 class _spooled:
-    """A temporary file of the points of `TableRows`: (file, rows, labels), for `with`."""
+    """A temporary file of the points of `TableRows`: (file, rows, labels, weights), for `with`."""
 
     def __init__(self, parts):
         self._parts = parts
@@ -174,18 +202,19 @@ class _spooled:
     def __enter__(self):
         self._file = temporary_file()
         try:
-            rows, labels = 0, []
+            rows, labels, weights = 0, [], []
             for part in self._parts:
                 with writing("a temporary file"):
                     self._file.write(np.ascontiguousarray(part.x, "<f4").tobytes())
                 rows += len(part.x)
                 labels.append(part.y)
+                weights.append(part.weights)
             with writing("a temporary file"):
                 self._file.flush()
         except BaseException:
             self._file.close()
             raise
-        return self._file, rows, labels
+        return self._file, rows, labels, weights
 
     def __exit__(self, *error):
         self._file.close()
@@ -258,7 +287,8 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
             if roles.ids:
                 files[".ids"].write(csv_lines(part.text))
             if part.weights is not None:
-                files[".wgt"].write(con_bytes(part.weights, f"{base}.wgt"))
+                files[".wgt"].write(weights_bytes(
+                    part.weights, f"{base}.wgt", points.rows - len(part.x)))
         recipe = points.finish()
         if form.labels:
             files[".names"].write(names_bytes(recipe.classes, f"{base}.names"))

@@ -14,20 +14,26 @@ from ..errors import AgfmcWarning, DataError, one_line
 from ..formats.dataset import open_training, read_labels, read_training
 from ..formats.lazy_points import is_lazy
 from ..formats.vectors import read_std
+from ..formats.weights_file import weights_beside
 from ..models import Dataset, InputFormat
 from ..prepare.normalise import blocks, named_features
 from ..tables import TableRecipe
 from .table_data import read_table, table_labels
+from .training_weights import chosen_rows, settled, with_class_weights, without_zeros
 
 __all__ = ["about", "for_classes", "large_classes", "load_training", "read_points",
            "recipe_for", "training_labels"]
 
 
 def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> Dataset:
-    """The `Dataset` of points with labels for a model; recipe: that of the model, for tables."""
-    if form.kind != "table":
-        return read_training(base, form)
-    return read_table(base, form, recipe_for(base, recipe))
+    """The `Dataset` of points with labels for a model; recipe: that of the model, for tables.
+
+    Its weights are those that the points count with, or None.
+    """
+    data = read_training(base, form) if form.kind != "table" else \
+        read_table(base, form, recipe_for(base, recipe))
+    _tell_weights(base, form)
+    return settled(data, base, form.weights.classes)
 
 
 def recipe_for(table, recipe: TableRecipe | None) -> TableRecipe:
@@ -52,7 +58,7 @@ _FAINT = float(np.finfo(np.float32).tiny)
 
 def load_training(base, form: InputFormat, *, fit: Callable | None = None,
                   norm_file: str | None = None, keep: str = "",
-                  min_class: int | None = None) -> tuple:
+                  min_class: int | None = None, weigh_norm: bool = False) -> tuple:
     """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
 
     form: `InputFormat`;  fit(x, y): makes the Normalisation of points x (n, d) and their labels,
@@ -62,7 +68,8 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     bit.  sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a
     normalisation, which moves the zeros, needs the whole table.  A large `.vec` file is
     mapped.  min_class: the samples of smaller classes are left out, as if they were not in
-    the file.
+    the file.  Points of weight 0 are left out before, and the factors of class weights come after.
+    weigh_norm: fit(x, y, w) takes the weights (n,), or None, too.
     """
     normalised = fit is not None or norm_file is not None
     sparse = keep == "sparse" and form.kind == "svm" and form.fill == 0 and not normalised
@@ -71,15 +78,19 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     else:
         data = open_training(base, form) if keep == "lazy" else \
             read_training(base, form, sparse=sparse, mapped=True)
+    _tell_weights(base, form)
+    left = without_zeros(data, base, min_class is not None)
     if min_class is not None:
-        data = _without_small(data, min_class, base)
+        left = _without_small(left, data.counts, min_class, base)
+    data = with_class_weights(left, base, form.weights.classes)
     if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(_TABLE,
                                                               _TIMES * 12 * data.x.counts.sum()):
         data = replace(data, x=np.asarray(data.x))
     raw, normalisation = data.x, None
     with about(base, data.recipe):
         if fit is not None:
-            normalisation = fit(data.x, data.y)
+            more = [data.weights and data.weights.w] * weigh_norm
+            normalisation = fit(data.x, data.y, *more)
         elif norm_file is not None:
             normalisation = read_std(norm_file)
         if normalisation is not None:
@@ -100,14 +111,21 @@ def _faint(x):
         and any(block.any() for block in blocks(values))
 
 
-def _without_small(data, least, source):
-    counts = data.counts
+def _tell_weights(base, form):
+    """Warn where the weights beside points are taken, as nobody asked for them."""
+    beside = weights_beside(base) if form.kind == "binary" and form.weights.file is None else None
+    if beside is not None:
+        warnings.warn(f"the samples of {base} have the weights in {beside} (--weights none: they "
+                      "all count alike)", AgfmcWarning, stacklevel=3)
+
+
+def _without_small(data, classes, least, source):
+    """The Dataset without the small ones of the `classes`, some of which may be gone."""
+    counts = dict.fromkeys(classes, 0) | data.counts
     kept = large_classes(counts, least, source, data.name_of)
-    if len(kept) == len(counts):
+    if len(kept) == len(data.counts):
         return data
-    rows = np.flatnonzero(np.isin(data.y, kept))
-    return replace(data, x=data.x.selected(rows) if is_lazy(data.x) else data.x[rows],
-                   y=data.y[rows])
+    return chosen_rows(data, np.flatnonzero(np.isin(data.y, kept)))
 
 
 def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:

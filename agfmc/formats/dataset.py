@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import DataError, UsageError
 from ..models import Dataset, InputFormat
 from ..tables import ENDINGS
+from ..weights import NO_WEIGHTS, Weights
 from .inputs import open_input
 from .text import foreign_line, foreign_start
 from .lvq import iter_lvq, read_lvq
@@ -17,8 +18,9 @@ from .class_names import named_by_value, read_names
 from .libsvm_data import iter_svm, read_svm, read_svm_labels, store_svm
 from .recipe_file import recipe_beside, recipe_if_there
 from .vectors import open_vec, read_cls, read_dat, read_vec, refuse_negative, VecReader
+from .weights_file import read_weights, weights_beside
 
-__all__ = ["iter_points", "open_training", "read_labels", "read_training"]
+__all__ = ["iter_points", "open_training", "read_labels", "read_training", "weights_of"]
 
 _MAPPED = 1 << 26  # bytes of a file above which it is worth it
 _LAZY = 1 << 24  # bytes of points above which they stay in a file
@@ -37,7 +39,7 @@ def read_training(base, form: InputFormat = InputFormat(), *, names=None,
     y is of finite numbers in place of labels, float32 from `base.dat` or float64 from
     text, and there are no names.  Binary points without labels may come from `-`.
     `sparse`: points of LIBSVM text are `SparsePoints`, absent features being 0;  `mapped`:
-    a large `.vec` file is mapped, not read.
+    a large `.vec` file is mapped, not read.  The weights are those of `weights_of`, or None.
 
     Raises DataError, with the file and where it can the line, for bad data.
     """
@@ -49,10 +51,27 @@ def read_training(base, form: InputFormat = InputFormat(), *, names=None,
         data = read_svm(base, form, names, stdin=stdin, sparse=sparse)
     else:
         data = read_lvq(base, form, names, stdin=stdin)
+    data = replace(data, weights=weights_of(base, form, len(data.x), stdin))
     if data.y is None or form.ordinates:
         return data
     y, names = _numbered(data.y, data.names, base, negative)
     return replace(data, y=y, names=names)
+
+
+def weights_of(base: str, form: InputFormat, n: int, stdin=None) -> Weights | None:
+    """The weights of n points in files, as they stand there, zeros too; None where there are none.
+
+    They are in the file of `form.weights`, or beside binary points, in `base.wgt`.  Raises
+    `DataError` as `read_weights`.
+    """
+    path = form.weights.file
+    if path is None:
+        path = weights_beside(base) if form.kind == "binary" else None
+    if path in (None, NO_WEIGHTS):
+        return None
+    if path == base == "-":
+        raise UsageError("points and weights cannot both come from standard input")
+    return Weights(read_weights(path, n, stdin))
 
 
 def open_training(base, form: InputFormat = InputFormat(), stdin=None) -> Dataset:
@@ -67,7 +86,7 @@ def open_training(base, form: InputFormat = InputFormat(), stdin=None) -> Datase
     data = store_svm(base, form, stdin=stdin, least=_LAZY) if form.kind == "svm" else \
         _read_binary(base, form, None, stdin, (open_vec, _LAZY))
     y, names = _numbered(data.y, data.names, base)
-    return replace(data, y=y, names=names)
+    return replace(data, y=y, names=names, weights=weights_of(base, form, len(y), stdin))
 
 
 def _read_binary(base, form, names, stdin, large):

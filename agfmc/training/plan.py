@@ -388,9 +388,9 @@ def _check_outputs(files, source, trainer, norm_out):
     not be written, or that has the name of an output, `UsageError` for an output that would take
     the place of an input or of another output.
     """
-    ends = (".vec", ".cls", ".names") if source.form.kind == "binary" else ("",)
+    ends = (".vec", ".cls", ".names", ".wgt") if source.form.kind == "binary" else ("",)
     inputs = [source.control, None if norm_out is not None else source.norm_file,
-              *(f"{source.path}{end}" for end in ends)]
+              *(f"{source.path}{end}" for end in ends), source.form.weights.file]
     taken = {os.path.realpath(path): "an input" for path in inputs
              if isinstance(path, str) and path != "-"}
     checked = set()

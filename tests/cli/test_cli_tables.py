@@ -524,8 +524,8 @@ def test_a_table_that_changes_while_it_is_read(run, folder, monkeypatch, rows_th
     (["agf_preprocess", "t.csv", "q", "--delimiter", "ab"], "expected one character"),
     (["agf_preprocess", "t.csv", "q", "--classes", "a,a"], "a class is named twice"),
     (["agf_preprocess", "t.csv", "q", "--id", "a,,b"], "a name is empty in 'a,,b'"),
-    (["multi_borders", "pairs", "t.csv", "m", "c", "--weight", "w"],
-     "weights are read by table2agf; training does not take them yet")],
+    (["print_control", "-Q", "one-vs-one", "4", "--weight", "w"],
+     "--weight is for the samples of training data")],
     ids=lambda value: value if isinstance(value, str) else None)
 def test_options_that_do_not_fit(run, words, message):
     run(*words, status=2).refused(message)

@@ -29,7 +29,7 @@ from agfmc.formats import (answer_columns, calibration_file, class_names, confus
                            controlfile, cost_matrix,
                            dataset, kernel_sums, libagf_model, libsvm_data, libsvm_model,
                            logistic_model, lvq, metric_file, probability_text, recipe_file, seal,
-                           set_text, svm_predict_output, table, vectors)
+                           set_text, svm_predict_output, table, vectors, weights_file)
 from agfmc.formats.consistency import check_configuration
 from agfmc.models import BinaryModel, InputFormat, Kernel, LearnedMetric, Normalisation
 from agfmc.provenance import Provenance
@@ -323,6 +323,26 @@ def answers(path):
         os.unlink(f"{path}.jsonl")
 
 
+def binary_weights(path):
+    """The weights in a file, whose name tells that they are binary."""
+    Path(f"{path}.wgt").write_bytes(bytes_of(path))
+    try:
+        return weights_file.read_weights(f"{path}.wgt")
+    except DataError as error:
+        raise DataError(error.message, file=path) from error
+    finally:
+        os.unlink(f"{path}.wgt")
+
+
+def weighty(w, raw):
+    assert w.ndim == 1 and len(w) > 0 and (w >= 0).all()
+    all_finite(w)
+
+
+def class_weights(found, raw):
+    assert found and all(0 < weight < np.inf for weight in found.values())
+
+
 def answered(found, raw):
     """A cell in each row and column; no infinite number."""
     for name, cells in found.cells.items():
@@ -611,6 +631,12 @@ def readers():
         ("cls", vectors.read_cls, [CLS], False, columns, [f + "vectors.read_cls"]),
         ("cls negative", functools.partial(vectors.read_cls, negative=True), [CLS], False, columns,
          []),
+        ("wgt", binary_weights, [np.abs(np.frombuffer(CON, "<f4")).tobytes()], False, weighty,
+         [f + "weights_file.read_weights"]),
+        ("weights", weights_file.read_weights, [b"1\n2.5 # two\n\n0\n1e-3\n"], True, weighty,
+         [f + "weights_file.read_weights"]),
+        ("class weights", weights_file.read_class_weights, [b"# c\n0 2.5\na b\t1e-3\n"], True,
+         class_weights, [f + "weights_file.read_class_weights"]),
         ("con", functools.partial(vectors.read_con, n=4), [CON], False, columns,
          [f + "vectors.read_con"]),
         ("dat", vectors.read_dat, [CON], False, columns, [f + "vectors.read_dat"]),

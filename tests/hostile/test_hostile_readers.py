@@ -65,7 +65,9 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "formats.table.number_of", "formats.metric_file.metric_path", "formats.inputs.is_stream",
     "formats.class_names.TextLabels", "formats.class_names.numeric",
     "formats.class_names.named_by_value", "formats.class_names.number_classes",
-    "formats.vectors.VecWriter", "formats.atomic.temporary_name"}
+    "formats.vectors.VecWriter", "formats.atomic.temporary_name",
+    "formats.weights_file.weights_beside", "formats.weights_file.weights_bytes",
+    "formats.dataset.weights_of"}
 
 
 def test_every_reader_is_in_the_table():

@@ -1,0 +1,166 @@
+"""Options of tables, and of the weights of samples and classes."""
+
+import argparse
+import contextlib
+
+from ..errors import UsageError
+from ..weights import BALANCED, NO_WEIGHTS, WeightSource
+from .option_types import blanks, CLASS_WEIGHTS, class_weights, finite_number, joined, names
+
+__all__ = ["add_table", "add_weights", "table_format", "table_layout", "table_options",
+           "table_words", "weight_files", "weight_options", "weight_source", "weight_words"]
+
+
+def add_table(parser, what="train", roles=True):
+    """The options of tables; roles: as for `add_input_kind`."""
+    group = parser.add_argument_group("tables (.csv, .tsv, .parquet, .feather)")
+    group.add_argument("--table", action="store_true",
+                       help=f"{what} is a table, whatever its name, or - for standard input")
+    group.add_argument("--delimiter", metavar="C",
+                       help="the character between cells, or tab (default: what divides the first "
+                            "lines best, of comma, semicolon, tab and |)")
+    group.add_argument("--no-quotes", action="store_true",
+                       help="a double quote is a character like others (default: cells may stand "
+                            "in double quotes)")
+    group.add_argument("--blanks", type=blanks, metavar="WORD,...",
+                       help="cells that are missing values (default: empty ones, NA, NaN, nan, "
+                            "null, NULL and ?; empty ones always are)")
+    if not roles:
+        return group
+    group.add_argument("--label", metavar="COLUMN",
+                       help="the column of the classes, by its name, or its number from 1 "
+                            "(default: the one named class, label or target)"
+                            if roles is True else
+                            "the column of the classes, by its name, or its number from 1 "
+                            "(default: the one of the training table)")
+    group.add_argument("--weight", metavar="COLUMN",
+                       help="the column of the weights of the rows, numbers of 0 or more"
+                            + ("" if roles is True else " (default: the one of the training "
+                               "table, if it is there)"))
+    if roles == "label":
+        return group
+    group.add_argument("--id", type=names, metavar="COLUMN,...",
+                       help="columns that identify the rows, and are no features")
+    group.add_argument("--ignore", type=names, metavar="COLUMN,...",
+                       help="columns that are left out")
+    group.add_argument("--categorical", type=names, metavar="COLUMN,...",
+                       help="columns of numbers that stand for words, as columns of words do: "
+                            "each word is a feature, 1 or 0")
+    group.add_argument("--classes", type=names, metavar="NAME,...",
+                       help="all classes in their order (default: sorted)")
+    return group
+
+def table_format(args, labels=True, ordinates=False, source=None):
+    """The `InputFormat` of a table, of the options of `add_table`, -E, -H and `add_weights`.
+
+    source: the table.
+    """
+    from ..models import InputFormat
+
+    weights = weight_source(args, source)
+    if weights.file not in (None, NO_WEIGHTS) and getattr(args, "weight", None) is not None:
+        raise UsageError("--weight and --weights exclude each other: the weights stand in a column "
+                         "or in a file")
+    return InputFormat("table", layout=table_layout(args, not args.no_header), roles=_roles(args),
+                       labels=labels, ordinates=ordinates, weights=weights)
+
+
+def table_options(args):
+    """[(option, value)] of the options of `add_table`."""
+    return [(f"--{name.replace('_', '-')}", getattr(args, name, None))
+            for name in ("table", "delimiter", "no_quotes", "blanks", "label", "id", "weight",
+                         "ignore", "categorical", "classes")]
+
+
+def table_words(args):
+    """The options of tables that are given, as words of a command line."""
+    words = []
+    for option, value in [*table_options(args), ("--missing", args.missing),
+                          ("--no-header", args.no_header)]:
+        if value is True:
+            words.append(option)
+        elif value not in (None, False):
+            words.append(f"{option}={value if isinstance(value, str) else joined(value)}")
+    return words
+
+
+def table_layout(args, header=True):
+    """The `TableFormat` of the options of `add_table`."""
+    from ..tables import BLANKS, TableFormat
+
+    blanks = BLANKS if args.blanks is None else ("", *args.blanks)
+    delimiter = {"tab": "\t", "\\t": "\t"}.get(args.delimiter, args.delimiter)
+    return TableFormat(delimiter, header, not args.no_quotes, blanks)
+
+
+def _roles(args):
+    from ..tables import ColumnRoles
+
+    def given(name, otherwise=None):
+        value = getattr(args, name, None)
+        return otherwise if value is None else value
+
+    missing = given("missing", "error")
+    with contextlib.suppress(argparse.ArgumentTypeError):
+        missing = f"value:{finite_number(missing)!r}"  # a number alone, as with -M
+    return ColumnRoles(given("label"), given("id", ()), given("weight"), given("ignore", ()),
+                       given("categorical", ()), given("classes"), missing)
+
+
+def add_weights(group, classes=True):
+    """--weights, and with `classes` --class-weight, of the commands that read data with classes."""
+    group.add_argument("--weights", metavar="FILE",
+                       help="weights of the samples, numbers of 0 or more: text with one in each "
+                            "line, or binary (.wgt); or none: all samples count alike (default: "
+                            "the file base.wgt beside binary data, and of a table the column of "
+                            "--weight)")
+    if not classes:
+        return
+    group.add_argument("--class-weight", type=class_weights, metavar="WEIGHTS",
+                       help=f"factors of the weights of classes: {CLASS_WEIGHTS}. With {BALANCED} "
+                            "all classes count alike. Probabilities are then those of data in "
+                            "which the classes have these weights")
+
+
+def weight_source(args, source=None):
+    """The `WeightSource` of the options of `add_weights`, files of class weights read.
+
+    source: the data.  Raises `UsageError` where standard input would be read twice, `DataError`
+    as `read_class_weights`.
+    """
+    file, classes = getattr(args, "weights", None), getattr(args, "class_weight", None)
+    if file is None and classes is None:
+        return WeightSource()
+    for option, given in (("--weights", file), ("--class-weight", classes)):
+        if given == "":
+            raise UsageError(f"{option}: expected the name of a file")
+    if [source, file, classes].count("-") > 1:
+        raise UsageError("standard input can be one of the data, their weights and the weights of "
+                         "classes, not two of them")
+    if isinstance(classes, str) and classes != BALANCED:
+        from ..formats.weights_file import read_class_weights
+
+        classes = read_class_weights(classes)
+    return WeightSource(file, classes)
+
+
+def weight_files(args):
+    """The files that the options of `add_weights` name."""
+    return [file for file in (getattr(args, "weights", None), getattr(args, "class_weight", None))
+            if isinstance(file, str) and file not in (NO_WEIGHTS, BALANCED)]
+
+
+def weight_options(args):
+    """[(whether it is given, option)] of the options of `add_weights`, and --weight."""
+    return [(getattr(args, name, None) is not None, f"--{name.replace('_', '-')}")
+            for name in ("weight", "weights", "class_weight")]
+
+
+def weight_words(args):
+    """The options of `add_weights` that are given, as words of a command line."""
+    words = [] if args.weights is None else [f"--weights={args.weights}"]
+    given = getattr(args, "class_weight", None)
+    if given is not None:
+        words.append("--class-weight=" + (given if isinstance(given, str) else joined(
+            f"{key}={factor!r}" for key, factor in given.items())))
+    return words

@@ -1,0 +1,145 @@
+"""Types of options: functions that make a value of the text of an option."""
+
+import argparse
+import math
+import re
+
+from ..weights import BALANCED
+
+__all__ = ["CLASS_WEIGHTS", "PROPORTIONS", "blanks", "class_weights", "finite_number", "joined",
+           "list_of", "names", "probability", "proportions", "time_span", "whole_number"]
+
+
+def whole_number(low, high=2**62):
+    """A type for options: a whole number from `low` to `high`."""
+
+    def convert(text):
+        from ..numerals import numeral
+
+        try:
+            value = numeral(text, whole=True)
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"expected a whole number, found '{text}'") from None
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(
+                f"{value} is out of range: expected "
+                + (f"{low} or more" if high == 2**62 else f"{low} to {high}"))
+        return value
+
+    return convert
+
+
+def probability(text):
+    """A type for options: a number from 0 to 1."""
+    value = finite_number(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, found '{text}'")
+    return value
+
+
+def list_of(convert):
+    """A type for options: values with commas between them."""
+    return lambda text: [convert(word) for word in text.split(",")]
+
+
+def finite_number(text):
+    """A type for options: a finite number."""
+    from ..numerals import numeral
+
+    try:
+        value = numeral(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"expected a number, found '{text}'")
+    return value
+
+def time_span(text):
+    """A type for options: seconds, or M:SS, or H:MM:SS."""
+    parts = text.split(":")
+    clock = re.fullmatch(r"(?:[0-9]{1,6}:)?[0-9]{1,6}:[0-5][0-9]", text)
+    plain = re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+", text)
+    if not clock and not plain or len(parts) == 3 and int(parts[1]) > 59:
+        raise argparse.ArgumentTypeError(f"expected seconds, M:SS or H:MM:SS, found '{text}'")
+    return math.fsum(float(part) * 60 ** i for i, part in enumerate(reversed(parts)))
+
+def names(text):
+    """A type for options: names with commas between them; quotes hold a comma in one."""
+    import csv
+
+    try:
+        row, = csv.reader([text], strict=True, skipinitialspace=False)
+    except (csv.Error, ValueError):
+        raise argparse.ArgumentTypeError(f"expected names with commas, found '{text}'") from None
+    if not row or "" in row:
+        raise argparse.ArgumentTypeError(f"a name is empty in '{text}'")
+    return tuple(row)
+
+
+def blanks(text):
+    """A type for options: names with commas, or none."""
+    return names(text) if text else ()
+
+PROPORTIONS = "numbers p,p,... in ascending order of the labels, label=p,... or name=p,... for " \
+              "all of them, or the .cls file of a sample"
+
+
+def proportions(text):
+    """A type for options: the name of a .cls file, a list of numbers, or {label: number}."""
+    if text.endswith(".cls"):
+        return text
+    words = text.split(",")
+    pairs = [word.partition("=") for word in words]
+    if not any(sign for _, sign, _ in pairs):
+        try:
+            return [finite_number(word) for word in words]
+        except argparse.ArgumentTypeError as error:
+            raise argparse.ArgumentTypeError(
+                f"expected p,p,... or label=p,... or a .cls file: {error}") from None
+    found: dict = {}
+    for label, sign, number in pairs:
+        label = label.strip()
+        if not sign or not label:
+            raise argparse.ArgumentTypeError(
+                f"expected label=p, found '{label}{sign}{number}'")
+        key = int(label) if label.isdecimal() else label
+        if key in found:
+            raise argparse.ArgumentTypeError(f"class {key} is named twice")
+        found[key] = finite_number(number)
+    return found
+
+
+CLASS_WEIGHTS = f"{BALANCED}, label=w,... or name=w,... of some classes, 1 for the others, or a " \
+                "file with a class and its weight in each line"
+
+
+def class_weights(text):
+    """A type for options: `BALANCED`, {label or name: factor}, or the name of a file, as text."""
+    if "=" not in text:
+        if not text or "," in text:
+            raise argparse.ArgumentTypeError(f"expected {CLASS_WEIGHTS}, found '{text}'")
+        return text
+    found: dict = {}
+    for word in names(text):
+        key, _, number = word.rpartition("=")
+        key = key.strip()
+        if not key:
+            raise argparse.ArgumentTypeError(f"expected label=w or name=w, found '{word}'")
+        if key in found:
+            raise argparse.ArgumentTypeError(f"class {key} is named twice")
+        found[key] = finite_number(number)
+        if found[key] <= 0:
+            raise argparse.ArgumentTypeError(f"class {key}: expected a weight above 0, found "
+                                             f"'{number}'")
+    return found
+
+
+def joined(words):
+    """Words as `names` takes them apart."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(words)
+    return text.getvalue()

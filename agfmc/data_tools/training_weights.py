@@ -1,0 +1,91 @@
+"""The weights that points are trained with: without zeros, and with those of the classes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import AgfmcWarning, and_more, DataError
+from ..formats.lazy_points import is_lazy
+from ..models import Dataset
+from ..weights import class_factors, total_weights, Weights
+
+__all__ = ["chosen_rows", "settled", "with_class_weights", "without_zeros"]
+
+
+def settled(data: Dataset, source: str | None = None,
+            classes: Mapping[int | str, float] | str | None = None) -> Dataset:
+    """A Dataset as it is trained on: with class weights, and no weight of 0.
+
+    data: its weights are as in a file, 0 or more, or None;  source: its name, for messages;
+    classes: class weights, as of `WeightSource`.  Weights that are all 1 become None.  Raises
+    `DataError` as `without_zeros` and `with_class_weights` do.
+    """
+    return with_class_weights(without_zeros(data, source), source, classes)
+
+
+def without_zeros(data: Dataset, source: str | None = None,
+                  small_left_out: bool = False) -> Dataset:
+    """A Dataset without the points of weight 0, which a warning counts.
+
+    small_left_out: classes may be gone then.  Else `DataError` is raised for a class all of whose
+    samples have weight 0, as for data that have no others.
+    """
+    if data.weights is None:
+        return data
+    some = data.weights.w > 0
+    if some.all():
+        return data
+    if not some.any():
+        raise DataError(f"all {len(some)} samples have weight 0", file=source)
+    counts, kept = data.counts, dict(zip(*_counted(data.y[some])))
+    gone = [label for label in counts if label not in kept]
+    if gone and not small_left_out:
+        name = data.name_of.get(gone[0])
+        of = f"class {gone[0]}" + f", '{name}'" * bool(name) + and_more(gone)
+        raise DataError(f"{of}: all samples have weight 0: --min-class 1 leaves such classes out",
+                        file=source)
+    zeros = len(some) - int(np.count_nonzero(some))
+    where = "" if source is None else f"{'standard input' if source == '-' else source}: "
+    warnings.warn(f"{where}{zeros} of {len(some)} samples have weight 0 and are left out",
+                  AgfmcWarning, stacklevel=3)
+    return chosen_rows(data, np.flatnonzero(some))
+
+
+def with_class_weights(data: Dataset, source: str | None = None,
+                       classes: Mapping[int | str, float] | str | None = None) -> Dataset:
+    """A Dataset whose weights, all above 0, have the factors of the classes in them.
+
+    classes: as of `WeightSource`.  Weights that are all 1 become None.  Raises `DataError` for
+    classes that are not there.
+    """
+    w = None if data.weights is None else data.weights.w
+    factors: Mapping[int, float] = {}
+    if classes is not None:
+        try:
+            factors = class_factors(classes, total_weights(data.y, w), data.name_of)
+        except DataError as error:
+            raise DataError(error.message, file=source) from error
+        labels, codes = np.unique(data.y, return_inverse=True)
+        of_points = np.array([factors[label] for label in labels.tolist()])[codes]
+        w = of_points if w is None else w * of_points
+    if w is not None and not ((w > 0) & (w < np.inf)).all():
+        raise DataError("the weights of samples and classes are beyond the range of numbers: "
+                        "multiply them by a power of ten", file=source)
+    plain = w is None or bool((w == 1).all())
+    return replace(data, weights=None if plain else Weights(w, factors))
+
+
+def chosen_rows(data: Dataset, rows: np.ndarray) -> Dataset:
+    """The Dataset of some rows (l,), which ascend where the points stay in a file."""
+    return replace(data, x=data.x.selected(rows) if is_lazy(data.x) else data.x[rows],
+                   y=None if data.y is None else data.y[rows],
+                   weights=None if data.weights is None else data.weights[rows])
+
+
+def _counted(y):
+    labels, counts = np.unique(y, return_counts=True)
+    return labels.tolist(), counts.tolist()

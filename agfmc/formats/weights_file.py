@@ -1,0 +1,170 @@
+"""Weights of samples, and of classes, in files.
+
+Weights of samples are text, a number in each line, in the order of the points, or, in a file whose
+name ends in `.wgt`, binary: one little-endian float32 per sample.  Binary data with the base name
+`base` have them in `base.wgt`.  A weight is 0 or more.  Weights of classes are text: in each line
+the label or the name of a class, and a number above 0.  In text, blank lines and comments from `#`
+to the end of the line are allowed everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ..errors import DataError
+from .inputs import open_input, read_bytes, refuse_beyond, within_memory
+from .text import blocks, is_text, tokenise, values
+from .vectors import con_bytes
+
+__all__ = ["ENDING", "read_class_weights", "read_weights", "weights_beside", "weights_bytes"]
+
+ENDING = ".wgt"
+_FLOAT = np.dtype("<f4")
+_PIECE = 1 << 20  # bytes of a pipe at a time
+_MOST_CLASSES = 1_000_000
+_SHOWN = 40  # letters of a word in a message
+
+
+def weights_beside(base: str) -> str | None:
+    """The file of the weights of binary data with this base name, or None where there is none."""
+    path = base + ENDING
+    return path if base != "-" and os.path.exists(path) else None
+
+
+def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
+    """The weights (n,) float64 of samples, each 0 or more, in a file, or `-`.
+
+    n: the number of points, which there must be weights for, or None.  Raises `DataError`, with
+    the line of a text, for what is no such number.
+    """
+    path = os.fsdecode(path)
+    w = _read_binary(path, n, stdin) if path.endswith(ENDING) else _read_text(path, n, stdin)
+    if n is not None and len(w) != n:
+        raise DataError(f"has {len(w)} weights, but there are {n} points", file=path)
+    return w
+
+
+def _read_binary(path, n, stdin):
+    with open_input(path, stdin, (ENDING,)) as file:
+        size = file.regular_size()
+        if size is not None:
+            if n is not None and size != 4 * n and size % 4 == 0:
+                raise DataError(f"has {size // 4} weights, but there are {n} points", file=path)
+            refuse_beyond(2 * size, "the weights", path)
+        data = b"".join(within_memory(iter(lambda: file.read(_PIECE), b""), path, len,
+                                      "the weights"))
+    if is_text(data, floats=True):
+        raise DataError(f"looks like text, expected binary weights, float32, as the name ends in "
+                        f"{ENDING}: weights in text have another name", file=path)
+    if len(data) % 4:
+        raise DataError(f"is damaged: {len(data)} bytes are not whole weights of 4 bytes",
+                        file=path)
+    if not data:
+        raise DataError("has no weights", file=path)
+    w = np.frombuffer(data, _FLOAT).astype(np.float64)
+    bad = ~((w >= 0) & (w < np.inf))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(f"row {row} (from 0) has the weight {w[row]:g}: expected a number of 0 or "
+                        "more", file=path)
+    return w
+
+
+def _read_text(path, n, stdin):
+    parts, count = [], 0
+    with open_input(path, stdin, (ENDING, ".txt")) as file:
+        for part in within_memory(_numbers(file), path, what="the weights"):
+            parts.append(part)
+            count += len(part)
+            if n is not None and count > n:
+                raise DataError(f"has more weights than the {n} points", file=path)
+    if not parts:
+        raise DataError("has no weights", file=path)
+    return np.concatenate(parts)
+
+
+def _numbers(file) -> Iterator[np.ndarray]:
+    """Yield the weights of each block of a text."""
+    for text, first_line in blocks(file):
+        tokens = tokenise(text, first_line)
+        if not len(tokens.first):
+            continue
+        found = values(tokens.text, tokens.start, tokens.end, alone=True) \
+            if (tokens.count == 1).all() else None
+        if found is None:
+            _refuse_line(tokens, file.name)
+        bad = found < 0
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise DataError(f"the weight {found[at]:g} is below 0: expected a number of 0 or more",
+                            file=file.name, line=int(tokens.line[at]))
+        yield found
+
+
+def _refuse_line(tokens, name):
+    """`DataError` for the first line that is no number."""
+    for i, line in enumerate(tokens.line.tolist()):
+        words = tokens.words(i)
+        one = np.frombuffer(words[0], np.uint8)
+        if len(words) == 1 and values(one, np.zeros(1, np.int64), np.array([len(one)])) is not None:
+            continue
+        raise DataError("expected one weight in each line, a number of 0 or more, found "
+                        f"'{_shown(b' '.join(words))}'", file=name, line=line)
+    raise DataError("expected one weight in each line, a number of 0 or more", file=name)
+
+
+def _shown(word):
+    text = word.decode("utf-8", "backslashreplace")
+    return text if len(text) <= _SHOWN else text[:_SHOWN - 3] + "..."
+
+
+def weights_bytes(w: np.ndarray, path: str | None = None, start: int = 0) -> bytes:
+    """Weights (n,) as the bytes of a `.wgt` file; `DataError` for one that float32 cannot hold.
+
+    start: the number of weights in the file before them.
+    """
+    w = np.asarray(w, np.float64)
+    data = con_bytes(w, path, start)
+    lost = (np.frombuffer(data, _FLOAT) == 0) & (w > 0)
+    if lost.any():
+        row = int(np.argmax(lost))
+        raise DataError(f"the weight of row {start + row} (from 0), {w[row]:g}, is too small for "
+                        "single precision: multiply all weights by a power of ten", file=path)
+    return data
+
+
+def read_class_weights(path: str, stdin=None) -> Mapping[int | str, float]:
+    """{label or name, as it stands there: weight} of the classes in a file, or `-`.
+
+    A name may have blanks in it.  Raises `DataError` with the line for a class without a weight,
+    one that is there twice, and a weight that is not a number above 0.
+    """
+    found: dict[int | str, float] = {}
+    raw = read_bytes(path, stdin).removeprefix(b"\xef\xbb\xbf")
+    for number, line in enumerate(raw.split(b"\n"), 1):
+        if b"\0" in line:
+            raise DataError("is not text: there is a NUL in the line", file=path, line=number)
+        words = line.partition(b"#")[0].rsplit(None, 1)
+        if not words:
+            continue
+        if len(words) == 1:
+            raise DataError("expected the label or name of a class and its weight, found "
+                            f"'{_shown(words[0])}'", file=path, line=number)
+        key = words[0].strip().decode("utf-8", "surrogateescape")
+        one = np.frombuffer(words[1], np.uint8)
+        weight = values(one, np.zeros(1, np.int64), np.array([len(one)]))
+        if weight is None or not weight[0] > 0:
+            raise DataError(f"the weight of class '{_shown(words[0].strip())}': expected a number "
+                            f"above 0, found '{_shown(words[1])}'", file=path, line=number)
+        if key in found:
+            raise DataError(f"class '{_shown(words[0].strip())}' is there twice", file=path,
+                            line=number)
+        found[key] = weight[0].item()
+        if len(found) > _MOST_CLASSES:
+            raise DataError(f"has more than {_MOST_CLASSES} classes", file=path, line=number)
+    if not found:
+        raise DataError("has no weights of classes", file=path)
+    return found
