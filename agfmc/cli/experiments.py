@@ -187,6 +187,7 @@ def read_experiment(args, source, plan, loo):
     calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
     return Experiment(data, plan, TrainingSettings(
         args.options, args.seed, args.normalise, args.svd, normalisation, loo, metric=metric,
+        weighted_norm=args.weighted_norm,
         workers=args.jobs if args.executor is None else 0, kernel_memory=args.kernel_memory),
         calibrated=calibrated)
 

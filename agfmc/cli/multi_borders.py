@@ -176,7 +176,7 @@ def execute(args):
                     _calibration_file(args) if all_of_it else None)
     settings = TrainingSettings(
         args.options, args.seed, args.normalise, args.svd, metric=learned_metric(args),
-        loo=args.platt == "loo",
+        loo=args.platt == "loo", weighted_norm=args.weighted_norm,
         calibration=0 if args.no_calibration else CALIBRATION_POINTS, workers=args.jobs,
         kernel_memory=MEGABYTES if args.kernel_memory is None else args.kernel_memory)
     work = plan(source, output, settings, trainer)

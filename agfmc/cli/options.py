@@ -377,6 +377,9 @@ def add_normalisation(parser, unnormalised=None):
                        help="file of the normalisation (.std): read, or, with -n or -S, written")
     group.add_argument("-S", "--svd", type=whole_number(1), metavar="N",
                        help="keep the first N singular vectors of the features")
+    group.add_argument("--weighted-norm", action="store_true",
+                       help="with -n or -S: means and deviations are weighted as the samples are "
+                            "(default: all samples count alike there)")
     group.add_argument("--learn-metric", nargs="?", const="auto", type=_rounds, metavar="ROUNDS",
                        help="with -n or -S: then learn a linear map of the features from the "
                             "classes, in ROUNDS rounds, or auto: 0 to 3, as many as lower the "
@@ -407,8 +410,8 @@ _WEIGHTS = "[--weights FILE] [--class-weight WEIGHTS]"
 TRAINING_DATA = f"{DATA} {_WEIGHTS} [--min-class N]"
 LABELLED_POINTS = _OTHERS.format(f"[--label COLUMN] [--weight COLUMN] {_LAYOUT}") + f" {_WEIGHTS}"
 POINTS = _OTHERS.format(_LAYOUT)
-LEARN_METRIC = "[--learn-metric [ROUNDS] [--diagonal] [--components D] " \
-               "[--metric-options OPTIONS]]"  # of a usage
+LEARN_METRIC = "[--weighted-norm] [--learn-metric [ROUNDS] [--diagonal] [--components D] " \
+               "[--metric-options OPTIONS]]"  # of a usage, and what goes beside it
 
 
 def _rounds(text):
@@ -435,6 +438,8 @@ def learned_metric(args):
     """The `MetricOptions` of the options of `add_normalisation`, or None; `UsageError` for wrong
     ones."""
     wanted = args.learn_metric is not None
+    if args.weighted_norm and not args.normalise and args.svd is None:
+        raise UsageError("--weighted-norm is for a normalisation that is fitted: -n, or -S")
     for given, option in normalisation_options(args)[4:]:
         if given and not wanted:
             raise UsageError(f"{option} needs --learn-metric")
@@ -479,7 +484,8 @@ def training_data_options(args):
     metric = learned_metric(args)
     fit = functools.partial(
         fitted_normalisation, scale=args.normalise, nsv=args.svd, metric=metric,
-        seed=args.seed) if args.normalise or args.svd is not None else None
+        weighted=args.weighted_norm, seed=args.seed) \
+        if args.normalise or args.svd is not None else None
     if fit is not None and args.norm_file is not None:
         check_output(args.norm_file)  # before the learning
     return {"fit": fit, "norm_file": args.norm_file, "min_class": args.min_class}

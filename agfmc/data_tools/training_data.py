@@ -58,18 +58,16 @@ _FAINT = float(np.finfo(np.float32).tiny)
 
 def load_training(base, form: InputFormat, *, fit: Callable | None = None,
                   norm_file: str | None = None, keep: str = "",
-                  min_class: int | None = None, weigh_norm: bool = False) -> tuple:
+                  min_class: int | None = None) -> tuple:
     """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
 
-    form: `InputFormat`;  fit(x, y): makes the Normalisation of points x (n, d) and their labels,
-    as `metric.fitted_normalisation`, and the caller writes it.  Without that, `norm_file` is read
-    and applied.  The statistics are rounded as a file stores them before they
-    are applied: a later run that reads the file sees the same points, bit for
-    bit.  sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a
+    form: `InputFormat`;  fit(x, y, weights): makes the Normalisation of points x (n, d), their
+    labels and their `Weights` or None, as `metric.fitted_normalisation`, and the caller writes it.
+    Without that, `norm_file` is read and applied.  The statistics are rounded as a file stores them
+    before they are applied: a later run that reads the file sees the same points, bit for bit.  sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a
     normalisation, which moves the zeros, needs the whole table.  A large `.vec` file is
     mapped.  min_class: the samples of smaller classes are left out, as if they were not in
     the file.  Points of weight 0 are left out before, and the factors of class weights come after.
-    weigh_norm: fit(x, y, w) takes the weights (n,), or None, too.
     """
     normalised = fit is not None or norm_file is not None
     sparse = keep == "sparse" and form.kind == "svm" and form.fill == 0 and not normalised
@@ -89,8 +87,7 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     raw, normalisation = data.x, None
     with about(base, data.recipe):
         if fit is not None:
-            more = [data.weights and data.weights.w] * weigh_norm
-            normalisation = fit(data.x, data.y, *more)
+            normalisation = fit(data.x, data.y, data.weights)
         elif norm_file is not None:
             normalisation = read_std(norm_file)
         if normalisation is not None:

@@ -29,6 +29,7 @@ from ..learners.protocol import check_jobs, check_learners, Job, rows_by_class, 
 from ..models import BinaryModel, Normalisation
 from ..data_tools.metric import fitted_normalisation, MetricOptions
 from ..provenance import Provenance
+from ..weights import Weights
 from .fitted import Fitted
 from .held_out import CALIBRATION_POINTS
 from .kept_sums import KeptSums
@@ -50,7 +51,8 @@ class TrainingSettings:
     a formula (`loo_values`), and from folds only where that would be more work;
     normalisation: the one that the points go through, or None;  scale, nsv, metric: in its place,
     one that is fitted to the points: by standard deviations, by so many singular vectors, by a map
-    that is learned from the labels then;
+    that is learned from the labels then;  weighted_norm: means and deviations are weighted as the
+    points are;
     calibration: at most so many training points, held out, serve the calibration of the
     probabilities, 0 for none;
     workers: threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
@@ -72,6 +74,7 @@ class TrainingSettings:
     sums: KeptSums | None = None
     metric: MetricOptions | None = None
     weights: str | None = None
+    weighted_norm: bool = False
 
     @property
     def fits_normalisation(self) -> bool:
@@ -83,14 +86,16 @@ class TrainingSettings:
         """The parts of a model's `Provenance` that tell of the normalisation."""
         return () if self.normalisation is None else self.normalisation.provenance
 
-    def fit_normalisation(self, x: np.ndarray, y: np.ndarray | None) -> Normalisation:
+    def fit_normalisation(self, x: np.ndarray, y: np.ndarray | None,
+                          weights: Weights | None = None) -> Normalisation:
         """The Normalisation of points x (n, d) with labels y (n,), as `fitted_normalisation`.
 
         Raises `UsageError` where there is one for them already, which would be lost."""
         if self.normalisation is not None:
             raise UsageError("points have one normalisation: it cannot be given and be fitted too "
                              "(scale, nsv, metric)")
-        return fitted_normalisation(x, y, scale=self.scale, nsv=self.nsv, metric=self.metric,
+        return fitted_normalisation(x, y, weights, scale=self.scale, nsv=self.nsv,
+                                    metric=self.metric, weighted=self.weighted_norm,
                                     seed=self.seed, workers=self.workers)
 
 
