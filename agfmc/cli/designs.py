@@ -260,12 +260,13 @@ def found_design(args, prog, scheme, data):
     with state(args, prog, data, wanted=long) as cache, about(args.source), \
             _told_of_the_end(args, prog, keeps):
         if keeps:
-            options["kept"] = kept = KeptCosts(cache, data.x, data.y)
+            options["kept"] = kept = KeptCosts(cache, data.x, data.y, data.weights)
         with Progress(args, "searching", prog) as progress:
-            found = search_design(scheme.name, data.x, data.y, labels, names,
+            found = search_design(scheme.name, data.x, data.y, labels, names, data.weights,
                                   progress=progress, **options)
             if args.plot_space is not None:
-                _draw_space(args, found, LabelledPoints(data.x, data.y, labels), progress)
+                _draw_space(args, found, LabelledPoints(data.x, data.y, labels,
+                                                        weights=data.weights), progress)
         if keeps:
             report_reused(args, prog, kept)
     if args.plot_curve is not None:

@@ -142,7 +142,8 @@ def _by_path(args, form):
     check_classes(tree, data.counts, args.train)
     named_as(tree, data.name_of)  # refused where they disagree
     with about(args.train):
-        ordered = order_for_path(tree, data.x, data.y, args.metric or "mean-deviation")
+        ordered = order_for_path(tree, data.x, data.y, args.metric or "mean-deviation",
+                                 data.weights)
     if args.norm_file is not None and (args.normalise or args.svd is not None):
         from ..formats.vectors import write_std
         write_std(args.norm_file, normalisation)

@@ -355,7 +355,7 @@ def _from_operand(args, scheme, form, options):
             return design_from_confusions(scheme.name, confusions, **options)
     data = _data(args, form)
     return design_from_data(scheme.name, data.x, data.y, names=data.name_of,
-                            **options)
+                            weights=data.weights, **options)
 
 
 def _searched(args, scheme, form):

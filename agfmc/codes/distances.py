@@ -16,7 +16,7 @@ CHUNK = 1 << 20  # numbers in a block of work
 
 
 def class_distances(x: np.ndarray, y: np.ndarray, labels: Sequence[int], metric: str = "hausdorff",
-                    method: str = "auto") -> np.ndarray:
+                    method: str = "auto", w: np.ndarray | None = None) -> np.ndarray:
     """Distances (k, k) of float64 between the classes, symmetric with zeros on the diagonal.
 
     x : (n, d) samples; y : (n,) their labels; labels : the k labels in the order
@@ -28,6 +28,11 @@ def class_distances(x: np.ndarray, y: np.ndarray, labels: Sequence[int], metric:
     0 for a single sample; where a sigma is 0 the distance is infinite if the
     means differ, else 0.
 
+    w (n,): weights of the samples, or None for 1.  Mean and sigma of "mean-deviation" are sums over
+    samples: n_i is the sum of the weights of class i then, and whole weights are copies; where that
+    sum is below 2, half of it stands in place of n_i - 1.  "hausdorff" asks for the farthest of the
+    nearest points, in which weights have no part.
+
     `method` says how nearest points are found for "hausdorff": "tree" (k-d trees
     of scipy), "blocks" (matrix products) or "auto".  Both are exact and agree;
     memory besides x stays at a few copies of x and one block.
@@ -36,17 +41,17 @@ def class_distances(x: np.ndarray, y: np.ndarray, labels: Sequence[int], metric:
     """
     if metric not in METRICS:
         raise UsageError(f"no distance called {metric!r}: use {' or '.join(METRICS)}")
-    points, starts = _by_class(x, y, labels)
+    points, starts, w = _by_class(x, y, labels, w)
     if metric == "mean-deviation":
-        return _mean_deviation(points, starts)
+        return _mean_deviation(points, starts, w)
     if method == "auto":
         method = "tree" if _trees_pay(points, len(starts) - 1) else "blocks"
     find = {"tree": _farthest_by_trees, "blocks": _farthest_by_blocks}[method]
     return _between(points, starts, find(points, starts))
 
 
-def _by_class(x, y, labels):
-    """Samples of each label together, in the order of `labels`: (points, starts (k+1,))."""
+def _by_class(x, y, labels, w):
+    """Samples of each label together, in the order of `labels`: (points, starts (k+1,), w)."""
     x = np.asarray(x)
     y = np.asarray(y)
     members = [np.flatnonzero(y == label) for label in labels]
@@ -54,17 +59,26 @@ def _by_class(x, y, labels):
         if len(member) == 0:
             raise DataError(f"class {label} has no samples")
     starts = np.concatenate([[0], np.cumsum([len(member) for member in members])])
-    return x[np.concatenate(members)].astype(np.float64, copy=False), starts
+    rows = np.concatenate(members)
+    return x[rows].astype(np.float64, copy=False), starts, None if w is None else w[rows]
 
 
 # Mean and deviation
 
-def _mean_deviation(points, starts):
-    sizes = np.diff(starts)
-    means = np.add.reduceat(points, starts[:-1], axis=0) / sizes[:, None]
+def _mean_deviation(points, starts, w):
+    if w is None:
+        sizes = np.diff(starts)
+        free = np.maximum(sizes - 1, 1)
+        sums = np.add.reduceat(points, starts[:-1], axis=0)
+    else:
+        sizes = np.add.reduceat(w, starts[:-1])
+        free = np.where(sizes < 2, sizes / 2, sizes - 1)
+        sums = np.add.reduceat(points * w[:, None], starts[:-1], axis=0)
+    means = sums / sizes[:, None]
     sigma = np.empty(len(sizes))
     for i, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
-        sigma[i] = np.sqrt(np.sum((points[a:b] - means[i]) ** 2) / max(b - a - 1, 1))
+        squares = (points[a:b] - means[i]) ** 2
+        sigma[i] = np.sqrt((np.sum(squares) if w is None else np.sum(w[a:b] @ squares)) / free[i])
     root = np.sqrt(sigma)
     distances = np.zeros((len(sizes), len(sizes)))
     for i in range(len(sizes)):

@@ -9,17 +9,22 @@ import numpy as np
 
 from .._version import __version__
 from ..codes.best_tree import Nodes
+from ..weights import Weights
 from .result_cache import key_of
 
 __all__ = ["KeptCosts"]
 
 
 class KeptCosts:
-    """Costs of splits of the classes of points x (n, d), y (n,), in a result cache."""
+    """Costs of splits of the classes of points x (n, d), y (n,), in a result cache.
 
-    def __init__(self, cache, x: np.ndarray, y: np.ndarray):
+    weights: of the points, or None.
+    """
+
+    def __init__(self, cache, x: np.ndarray, y: np.ndarray, weights: Weights | None = None):
         self.cache = cache
-        self._data = key_of("split costs 1", __version__, x, y)
+        self._data = key_of("split costs 1", __version__, x, y,
+                            *(() if weights is None else (weights.w,)))
 
     def costs(self, origin: Sequence, requests: Sequence[Nodes], make: Callable) -> Iterator:
         """Yield the costs (m, g) of each of some `Nodes`, those that are not kept from

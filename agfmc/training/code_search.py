@@ -363,7 +363,7 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
     Raises `UsageError` for a number of rows that cannot be, `DataError` for two classes, for a
     start with other classes, `ControlError` for one with other names, and as `SplitCosts` does.
     """
-    x, y, labels, names = points
+    x, y, labels, names, weights = points
     k = len(labels)
     if k < 3:
         raise DataError(f"{k} classes have one row: a search needs three or more")
@@ -381,7 +381,8 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
         if progress is not None:
             progress(round(1000 * share), 1000, words)
 
-    costs = SplitCosts(x, classes, machine, seed, workers)
+    costs = SplitCosts(x, classes, machine, seed, workers,
+                       w=None if weights is None else weights.w)
     a = np.array([[(c in right) - (c in left) for c in range(k)] for left, right in rows])
     pool = RowPool(a, costs.held_out_values(
         rows, lambda share: tell(0.3 * share, f"{len(rows)} candidate rows")),

@@ -11,6 +11,7 @@ from ..control.parse import MAX_TEXT
 from ..control.tree import MAX_CELLS, Tree
 from ..errors import DataError, UsageError
 from ..formats.inputs import refuse_beyond
+from ..weights import Weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,13 +25,14 @@ _SOURCES = {"data": "training data", "confusions": "a contingency table",
 
 
 class LabelledPoints(NamedTuple):
-    """Points that a design is made for: x (n, d), y (n,), the labels in y, ascending, and their
-    names {label: name}, or None."""
+    """Points that a design is made for: x (n, d), y (n,), the labels in y, ascending, their names
+    {label: name}, or None, and the weights of the points, or None."""
 
     x: np.ndarray
     y: np.ndarray
     labels: Sequence[int]
     names: Mapping[int, str] | None = None
+    weights: Weights | None = None
 
     def positions(self) -> np.ndarray:
         """The classes (n,) of the points as positions in `labels`.
@@ -50,17 +52,17 @@ class LabelledPoints(NamedTuple):
         return found
 
 
-def design(scheme, labels, *, names=None, x=None, y=None, **options):
+def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **options):
     """The training control tree of `scheme` (by name) over `labels`, in their order.
 
-    names: {label: name} or None;  x (n, d), y (n,): training data for a scheme that needs them,
-    such as "best-tree", as of `design_for`;  options: those of the scheme in the table of schemes;
-    any others are ignored, None stands for the default.
+    names: {label: name} or None;  x (n, d), y (n,), weights: training data for a scheme that needs
+    them, such as "best-tree", as of `design_for`;  options: those of the scheme in the table of
+    schemes; any others are ignored, None stands for the default.
     Raises `UsageError` where the scheme does not exist for that many classes.
     """
     scheme = find_scheme(scheme)
     if x is not None and y is not None and "data" in scheme.made_of:
-        return design_for(scheme.name, x, y, labels, names, **options)
+        return design_for(scheme.name, x, y, labels, names, weights, **options)
     _require_source(scheme, "classes")
     if len(labels) < 2:
         raise UsageError(f"expected at least 2 classes, found {len(labels)}")
@@ -69,12 +71,13 @@ def design(scheme, labels, *, names=None, x=None, y=None, **options):
     return _tree(scheme.make(len(labels), **options), labels, names)[0]
 
 
-def design_for(scheme, x, y, labels, names, **options):
+def design_for(scheme, x, y, labels, names, weights=None, **options):
     """The training control tree of any scheme that needs data at most.
 
     scheme: a number or a name;  x (n, d), y (n,): the training data, of which the
     schemes that lay out classes by their number make no use (None will do);  labels: the
-    classes, ascending;  names, options: as for `design`.
+    classes, ascending;  weights: `Weights` of the points, or None;  names, options: as for
+    `design`.
     Raises UsageError for a scheme that is made of other things.
     """
     scheme = find_scheme(scheme)
@@ -82,7 +85,7 @@ def design_for(scheme, x, y, labels, names, **options):
         return design(scheme.name, labels, names=names, **options)
     if scheme.searched and len(labels) == 2:  # of which there is one tree
         return design("tree", labels, names=names)
-    return design_from_data(scheme.name, x, y, labels, names, **options)[0]
+    return design_from_data(scheme.name, x, y, labels, names, weights, **options)[0]
 
 
 def suits_comparison(scheme, k):
@@ -93,11 +96,12 @@ def suits_comparison(scheme, k):
     return not find_scheme(scheme).searched or k > 2 and fewest_splits(k) <= COMPARED_SPLITS
 
 
-def design_from_data(scheme, x, y, labels=None, names=None, **options):
+def design_from_data(scheme, x, y, labels=None, names=None, weights=None, **options):
     """(tree, heights): a design from the distances between classes of x (n, d), y (n,).
 
-    labels: the classes, by default all in y.  heights: the distance between the two sides of
-    each node, in the order of `tree.nodes`, or None for a code.  In a tree, classes that lie
+    labels: the classes, by default all in y;  weights: `Weights` of the points, or None.
+    heights: the distance between the two sides of each node, in the order of `tree.nodes`, or None
+    for a code.  In a tree, classes that lie
     closest are split last: Mills, "Solving for multi-class", section 3.1, where the metric is
     Hausdorff's and the linkage single, as they are here by default.
     """
@@ -111,21 +115,23 @@ def design_from_data(scheme, x, y, labels=None, names=None, **options):
     if len(labels) < 2:
         raise UsageError(f"expected data of at least 2 classes, found {len(labels)}")
     if scheme.searched:
-        return search_design(scheme.name, x, y, labels, names, **options).tree, None
+        return search_design(scheme.name, x, y, labels, names, weights, **options).tree, None
     options = scheme.settings(options)
     _refuse_huge(scheme, len(labels), options)
     refuse_beyond(_TABLES * len(labels)**2, f"the distances of {len(labels)} classes", None)
-    distances = class_distances(x, y, labels, options.pop("metric"))
+    distances = class_distances(x, y, labels, options.pop("metric"),
+                                w=None if weights is None else weights.w)
     return _tree(scheme.make(distances, **options), labels, names)
 
 
-def search_design(scheme, x, y, labels, names=None, **options):
+def search_design(scheme, x, y, labels, names=None, weights=None, **options):
     """The result of a scheme that searches, for x (n, d), y (n,): its `tree`, and `notes` on it.
 
     The arguments are those of `design_from_data`.
     """
     scheme = find_scheme(scheme)
-    return scheme.make(LabelledPoints(x, y, list(labels), names), **scheme.settings(options))
+    return scheme.make(LabelledPoints(x, y, list(labels), names, weights),
+                       **scheme.settings(options))
 
 
 def design_from_confusions(scheme, confusions, names=None, **options):

@@ -60,15 +60,15 @@ def random_tree(source: int | LabelledPoints, *, kind: str = "uniform", seed: in
 
 
 def _counts(source, kind):
-    """The numbers of points in the classes."""
+    """The numbers of points in the classes, or the sums of their weights."""
     if isinstance(source, int):
         if kind == "data-balanced":
             raise UsageError("data-balanced trees are made of data: expected training data, found "
                              f"the number {source}")
         return (1,) * source
-    import numpy as np
+    from ..weights import total_weights
 
-    samples = dict(zip(*(values.tolist() for values in np.unique(source.y, return_counts=True))))
+    samples = total_weights(source.y, None if source.weights is None else source.weights.w)
     return [samples.get(label, 0) for label in source.labels]
 
 

@@ -34,9 +34,9 @@ def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_r
     and the classes on its sides, so nothing is trained again.
 
     priors: one number for each class, ascending labels, made to sum to 1;  counts:
-    {label: samples} in place of them; without both, the samples in `pair_errors`, else
-    equal ones.  pair_errors: `PairErrors`; without them every classifier errs with
-    probability `error_rate`, and the best order follows from the priors alone.
+    {label: samples, or sum of their weights} in place of them; without both, the samples in
+    `pair_errors`, else equal ones.  pair_errors: `PairErrors`; without them every classifier errs
+    with probability `error_rate`, and the best order follows from the priors alone.
     exact_up_to, seed: as for `dag_order.best_order`.
     Raises `ControlError` for another kind of control tree, DataError for a pair
     whose errors are unknown.
@@ -57,16 +57,17 @@ def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_r
     return Ordered(_renumbered(tree, [labels[i] for i in order]), method, before, after)
 
 
-def order_for_path(tree, x, y, metric="mean-deviation"):
+def order_for_path(tree, x, y, metric="mean-deviation", weights=None):
     """The order of a training tree along the shortest path through classes of points.
 
-    x (n, d), y (n,): the points and their labels;  metric: of `class_distances`.
+    x (n, d), y (n,): the points and their labels;  metric: of `class_distances`;  weights:
+    `Weights` of the points, or None.
     The labels in the braces change places, the partitions stay as they are.
     Raises `ControlError` for a tree that is trained, or no coding matrix.
     """
     require_untrained_matrix(tree)
     labels = tree.classes
-    distances = class_distances(x, y, labels, metric)
+    distances = class_distances(x, y, labels, metric, w=None if weights is None else weights.w)
     order, after, exact = class_path.shortest_path(distances)
     before = class_path.path_length(distances, [labels.index(label) for label in tree.labels])
     node = changed(tree.nodes[0], children=tuple(Leaf(labels[i]) for i in order))

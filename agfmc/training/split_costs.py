@@ -59,18 +59,20 @@ class SplitCosts:
     x (n, d), y (n,): the points, normalised, and their classes, positions from 0 to k - 1;
     options: of the classifiers, None for those that suit the points (see `settled`);  seed: of the
     drawing of landmarks and of points to be left out;  workers: threads, on which results do not
-    depend.
+    depend;  w (n,): weights of the points, or None for 1: a point is left out with all its weight.
 
-    options: with gamma and lambda;  counts (k,) and shares (k,): of the points of each class;
-    rows (l,): the points that are left out.  Raises `DataError` for a class with fewer than two
-    points, and where the kernel has no values for the points.
+    options: with gamma and lambda;  counts (k,) and shares (k,): of the points of each class, or of
+    their weights;  rows (l,): the points that are left out.  Raises `DataError` for a class
+    with fewer than two points, and where the kernel has no values for the points.
     """
 
     def __init__(self, x: np.ndarray, y: np.ndarray, options: NystromOptions | None = None,
-                 seed: int = 1, workers: int = 1, loss: Loss = Loss()):
-        self.counts = np.bincount(y)
+                 seed: int = 1, workers: int = 1, loss: Loss = Loss(),
+                 w: np.ndarray | None = None):
+        self.counts = np.bincount(y, weights=w)
         self.workers, self.loss = workers, loss
-        self.shares = self.counts / len(y)
+        self.shares = self.counts / (len(y) if w is None else self.counts.sum())
+        self._unit = 1.0 if w is None else float(w.mean())
         options = NystromOptions(left_out=LEFT_OUT) if options is None else options
         classes = range(len(self.counts))
         self.rows = _left_out(y, len(self.counts), options.left_out, seed)
@@ -79,7 +81,7 @@ class SplitCosts:
                       f"the sums of {p} landmarks and {len(self.counts)} classes", None)
         drawn = draw_landmarks(x, y, list(classes), replace(
             options, landmarks=p if options.landmarks else None), seed)[:p]
-        self._x, self._y = x, y
+        self._x, self._y, self._w = x, y, w
         self.options = self._settled(replace(options, landmarks=len(drawn)), x[drawn])
         self._prepare(Landmarks(self.options.kernel_for(x.shape[1]), x[drawn]))
 
@@ -89,17 +91,31 @@ class SplitCosts:
         p, k = len(landmarks), len(self.counts)
         self._total, self._gram = np.zeros((k, p)), np.zeros((k, p, p))
         self._phi: list = [None] * k
+        self._own: list = [None] * k  # weights of the points that are left out
         for _ in run_tasks(self._sum_class, range(k), self.workers):
             pass
-        self._weight = np.array([self.counts[c] / self._phi[c].shape[1] for c in range(k)])
+        self._weight = [  # of each that is left out, among all
+            np.full(self._phi[c].shape[1], self.counts[c] / self._phi[c].shape[1])
+            if own is None else own * (self.counts[c] / own.sum())
+            for c, own in enumerate(self._own)]
 
     def _sum_class(self, label):
         rows, mine = np.flatnonzero(self._y == label), self.rows[self._y[self.rows] == label]
         for start in range(0, len(rows), _BLOCK):
-            phi = self._features(rows[start:start + _BLOCK])
+            some = rows[start:start + _BLOCK]
+            phi = self._features(some)
+            if self._w is None:
+                self._total[label] += phi.sum(axis=1)
+            else:
+                self._total[label] += phi @ self._w[some]
+                phi *= np.sqrt(self._w[some])
             self._gram[label] += phi @ phi.T
-            self._total[label] += phi.sum(axis=1)
         self._phi[label] = self._features(mine)
+        self._own[label] = None if self._w is None else self._w[mine]
+
+    def _weights(self, classes):
+        """The weights (n,) of the points that are left out of some classes, or None."""
+        return None if self._w is None else np.concatenate([self._own[c] for c in classes])
 
     def _features(self, rows):
         return self.landmarks.features(self.landmarks.kernel_values(self._x[rows]))
@@ -117,7 +133,7 @@ class SplitCosts:
         best = None
         for kernel in kernels:
             self._prepare(Landmarks(kernel, points))
-            search = RidgeSearch(self.landmarks.scale)
+            search = RidgeSearch(self.landmarks.scale * self._unit)
             if options.ridge is None:
                 while search.trial is not None:
                     search.tell(self._one_vs_rest_error(search.trial))
@@ -135,7 +151,9 @@ class SplitCosts:
         except DataError:
             return float("inf")
         values[place, np.arange(len(place))] -= 1.0
-        return float(np.mean(values**2))
+        if self._w is None:
+            return float(np.mean(values**2))
+        return float(np.mean(values**2 @ self.point_weights) / self.point_weights.sum())
 
     def _class_values(self, parts, ridge, solved=None):
         """(L (s, n), place (n,)) of a set: leave-one-out values of its parts, each against all.
@@ -153,7 +171,8 @@ class SplitCosts:
             span = slice(start, start + phi.shape[1])
             t = np.zeros((len(parts), 1))
             t[part] = 1.0
-            values[:, span] = leave_one_out(t, v.T @ phi + b[:, None], made.leverages(phi))
+            values[:, span] = leave_one_out(t, v.T @ phi + b[:, None],
+                                            made.leverages(phi, self._own[c]))
             start = span.stop
         return values, place
 
@@ -213,7 +232,8 @@ class SplitCosts:
         sizes = self.counts[list(classes)].astype(np.float64)
         many = right @ sizes
         slope, shift = fit_sigmoids(f[:, members], positive,
-                                    np.column_stack([many, sizes.sum() - many]))
+                                    np.column_stack([many, sizes.sum() - many]),
+                                    self._weights(classes))
         return np.tanh((slope[:, None] * f + shift[:, None]) / 2.0)
 
     @functools.cached_property
@@ -247,7 +267,8 @@ class SplitCosts:
         sizes = np.array([self.counts[list(part)].sum() for part in request.parts], dtype=float)
         positive = right[:, place]
         many = right @ sizes
-        losses, wrong = log_losses(f, positive, np.column_stack([many, sizes.sum() - many]))
+        losses, wrong = log_losses(f, positive, np.column_stack([many, sizes.sum() - many]),
+                                   self._weights([c for part in request.parts for c in part]))
         if self.loss.name == "log-loss":
             return losses
         if self.loss.costs is None:
@@ -270,9 +291,8 @@ class SplitCosts:
     def _groups(self, parts):
         """(group (n,), weight (n,)) of the points that are left out of a set."""
         classes = [c for part in parts for c in part]
-        sizes = [self._phi[c].shape[1] for c in classes]
-        return (np.concatenate([np.arange(size) % GROUPS for size in sizes]),
-                np.repeat(self._weight[classes], sizes))
+        return (np.concatenate([np.arange(self._phi[c].shape[1]) % GROUPS for c in classes]),
+                np.concatenate([self._weight[c] for c in classes]))
 
     def point_losses(self, nodes: Sequence[tuple]) -> np.ndarray:
         """The losses (m, l) of the points that are left out, for (left, right) of m nodes.
@@ -297,10 +317,11 @@ class SplitCosts:
             pass
         return found
 
-    @functools.cached_property
+    @property
     def point_weights(self) -> np.ndarray:
-        """(l,): of the columns of `point_losses`: their sum is the number of all points."""
-        return np.repeat(self._weight, [phi.shape[1] for phi in self._phi])
+        """(l,): of the columns of `point_losses`: their sum is the number of all points, or the sum
+        of their weights."""
+        return np.concatenate(self._weight)
 
     @functools.cached_property
     def point_groups(self) -> np.ndarray:
@@ -315,39 +336,45 @@ def mean_and_error(values: np.ndarray, weights: np.ndarray) -> tuple[float, floa
     return mean, error
 
 
-def log_losses(f: np.ndarray, positive: np.ndarray, counts: np.ndarray) -> tuple:
+def log_losses(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,
+               w: np.ndarray | None = None) -> tuple:
     """(losses (m, n), wrong (m, n) bool) of decision values f (m, n) after Platt's sigmoid.
 
     The loss is minus the logarithm of the probability of the own side;  the other arguments are
     those of `fit_sigmoids`.
     """
-    slope, shift = fit_sigmoids(f, positive, counts)
+    slope, shift = fit_sigmoids(f, positive, counts, w)
     z = slope[:, None] * f + shift[:, None]
     return np.logaddexp(0.0, np.where(positive, -z, z)), (z >= 0) != positive
 
 
-def fit_sigmoids(f: np.ndarray, positive: np.ndarray, counts: np.ndarray) -> tuple:
+def fit_sigmoids(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,
+                 w: np.ndarray | None = None) -> tuple:
     """(slope (m,), shift (m,)) of P(right side) = 1 / (1 + exp(-(slope f + shift))), row by row.
 
     Platt's sigmoids of decision values f (m, n), with his targets (N+ + 1) / (N+ + 2) and
     1 / (N- + 2), by damped Newton steps;  positive (m, n) bool: the points on the right side;
-    counts (m, 2): N+ and N- of all points, of which these may be some.
+    counts (m, 2): N+ and N- of all points, of which these may be some;  w (n,): weights of the
+    points, or None for 1.
 
     The slope is 0 or more: where there is nothing to learn, the leave-one-out value is the mean of
     the other points, which tells the own side with the sign turned.
     """
     upper, lower = (counts[:, :1] + 1) / (counts[:, :1] + 2), 1 / (counts[:, 1:] + 2)
     target = np.where(positive, upper, lower)
+    if w is not None:
+        w = w / w.mean()
     slope, shift = np.full(len(f), 3.0), np.zeros(len(f))
     active = np.arange(len(f))
     for _ in range(_STEPS):
-        step = _newton_step(f[active], target[active], slope[active], shift[active])
+        step = _newton_step(f[active], target[active], (slope[active], shift[active]), w)
         slope[active] += step.slope
         shift[active] += step.shift
         active = active[step.going]
         if not len(active):
             break
-    mean = target[slope < 0].mean(axis=1)  # the problem is convex: the best with a slope of 0
+    wrong = target[slope < 0]  # the problem is convex: the best with a slope of 0
+    mean = wrong.mean(axis=1) if w is None else wrong @ w / w.sum()
     shift[slope < 0] = np.log(mean / (1.0 - mean))
     return np.maximum(slope, 0.0), shift
 
@@ -360,15 +387,21 @@ class _Step(NamedTuple):
     going: np.ndarray
 
 
-def _newton_step(f, target, slope, shift):
-    """A `_Step` of the cross-entropy of P = 1 / (1 + exp(-z)), z = slope f + shift, row by row."""
-    before, p = _entropy(f, target, slope, shift)
-    difference = p - target
+def _newton_step(f, target, line, w):
+    """A `_Step` of the cross-entropy of P = 1 / (1 + exp(-z)), z = slope f + shift, row by row.
+
+    line: slope and shift;  w: weights of the points, or None.
+    """
+    slope, shift = line
+    before, p = _entropy(f, target, slope, shift, w)
+    difference, curve = p - target, p * (1.0 - p)
+    if w is not None:
+        difference *= w
+        curve *= w
     gradient = np.einsum("ij,ij->i", difference, f), difference.sum(axis=1)
-    w = p * (1.0 - p)
-    wf = w * f
-    h11 = np.einsum("ij,ij->i", wf, f) + 1e-9
-    h12, h22 = wf.sum(axis=1), w.sum(axis=1) + 1e-9
+    along = curve * f
+    h11 = np.einsum("ij,ij->i", along, f) + 1e-9
+    h12, h22 = along.sum(axis=1), curve.sum(axis=1) + 1e-9
     determinant = h11 * h22 - h12 * h12
     first = (h12 * gradient[1] - h22 * gradient[0]) / determinant
     second = (h12 * gradient[0] - h11 * gradient[1]) / determinant
@@ -377,7 +410,7 @@ def _newton_step(f, target, slope, shift):
     rows = np.arange(len(f))
     for _ in range(40):  # halve the steps of rows that do not get better
         after, _ = _entropy(f[rows], target[rows], slope[rows] + size[rows] * first[rows],
-                            shift[rows] + size[rows] * second[rows])
+                            shift[rows] + size[rows] * second[rows], w)
         rows = rows[~(after <= before[rows] + 1e-4 * size[rows] * descent[rows])]
         if not len(rows):
             break
@@ -387,11 +420,12 @@ def _newton_step(f, target, slope, shift):
                  (size > 0) & (-descent > 1e-7 * np.maximum(before, 1.0)))
 
 
-def _entropy(f, target, slope, shift):
-    """(cross-entropy (m,), P (m, n))."""
+def _entropy(f, target, slope, shift, w):
+    """(cross-entropy (m,), P (m, n)) of points with weights w (n,), None for 1."""
     z = slope[:, None] * f + shift[:, None]
     small = np.exp(-np.abs(z))
-    value = (np.maximum(z, 0.0) + np.log1p(small) - target * z).sum(axis=1)
+    value = np.maximum(z, 0.0) + np.log1p(small) - target * z
+    value = value.sum(axis=1) if w is None else value @ w
     return value, np.where(z >= 0, 1.0, small) / (1.0 + small)
 
 

@@ -154,8 +154,10 @@ class TreeCosts:
         self._position = position = {label: place for place, label in enumerate(labels)}
         clades = [[position[label] for label in some] for some in search.together]
         classes = points.positions()
-        self.space = TreeSpace(len(labels), self._costs, np.bincount(classes) / len(classes),
-                               clades)
+        w = None if points.weights is None else points.weights.w
+        counts = np.bincount(classes, weights=w)
+        self.space = TreeSpace(len(labels), self._costs,
+                               counts / (len(classes) if w is None else counts.sum()), clades)
         least = _depth(level_tree(len(labels), clades))
         if search.max_depth is not None and search.max_depth < least:
             raise UsageError(f"--max-depth {search.max_depth}: a tree of {len(labels)} classes "
@@ -169,7 +171,8 @@ class TreeCosts:
         if search.splits < fewest:
             raise UsageError(f"a search for a tree of {len(labels)} classes needs --splits "
                              f"{fewest} or more, found {search.splits}")
-        self.splits = SplitCosts(points.x, classes, search.machine, seed, workers, search.loss)
+        self.splits = SplitCosts(points.x, classes, search.machine, seed, workers, search.loss,
+                                 w)
 
     def _costs(self, requests):
         if self._kept is None:
@@ -179,9 +182,9 @@ class TreeCosts:
                                 self.splits)
 
     @property
-    def points(self) -> int:
-        """The number of points, those that are not left out among them."""
-        return int(self.splits.counts.sum())
+    def points(self) -> float:
+        """The number of points, or the sum of their weights, those not left out among them."""
+        return float(self.splits.counts.sum())
 
     def pairs(self, tree: Tree):
         """The nested pairs of class positions of a decision tree of single classifiers."""

@@ -54,8 +54,8 @@ def tree_space(chosen: Chosen, points: LabelledPoints, seed: int = 1,
             add("frontier", "", pairs)
     labels = list(points.labels)
     add("standard", "balanced", costs.pairs(design("tree", labels)))
-    add("standard", "empirical", costs.pairs(design_from_data("empirical", points.x, points.y,
-                                                              labels)[0]))
+    add("standard", "empirical", costs.pairs(design_from_data(
+        "empirical", points.x, points.y, labels, weights=points.weights)[0]))
     k = len(labels)
     trees = list(islice(different_trees("uniform", costs.splits.counts, seed),
                         max(20, min(_DRAWS, _COSTS // (k - 1)))))

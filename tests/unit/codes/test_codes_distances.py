@@ -291,3 +291,19 @@ def test_what_is_no_distance():
 
 def test_the_parser_knows_the_linkages_and_metrics():
     assert LINKAGES == print_control._LINKAGES and METRICS == print_control._METRICS
+
+
+def test_whole_weights_are_copies():
+    random = np.random.default_rng(9)
+    x, y = random.normal(size=(30, 3)), np.arange(30) % 3
+    x[:, 1] += y
+    w = random.integers(1, 5, 30)
+    x, y, w = np.r_[x, [[7, 7, 7]]], np.r_[y, 3], np.r_[w, 1]  # and a class of one point
+    copied = np.repeat(x, w, axis=0), np.repeat(y, w)
+    for metric in ("mean-deviation", "hausdorff"):
+        found = class_distances(x, y, range(4), metric, w=w.astype(float))
+        assert np.allclose(found, class_distances(*copied, range(4), metric))
+    small = class_distances(x[:30], y[:30], range(3), "mean-deviation", w=w[:30] / 1000)
+    assert np.isfinite(small).all()
+    assert np.allclose(small, class_distances(x[:30], y[:30], range(3), "mean-deviation",
+                                              w=w[:30] / 9000))

@@ -17,6 +17,7 @@ from agfmc.errors import DataError, UsageError
 from agfmc.training.design import (design, design_for, design_from_confusions, design_from_data,
                                    matrix_of, sketch)
 from agfmc.formats.confusions import Confusions
+from agfmc.weights import Weights
 
 LABELS = (2, 3, 5, 9)
 NAMES = {2: "a", 3: "b", 5: "c", 9: "d"}
@@ -191,3 +192,24 @@ def test_a_new_scheme_reaches_the_command(new_schemes, monkeypatch, tmp_path, ca
     assert "expected training data or a contingency table" in capsys.readouterr().err
     assert design_for("apart", x, y, LABELS, None).rows == design_from_data("apart", x, y)[0].rows
     assert sketch("invented-circle").labels == sketch("apart").labels == (0, 1, 2, 3)
+
+
+def test_designs_see_the_weights_of_points():
+    """One class moves towards another when the points that are there count more."""
+    x = np.array([0.0, 0.2, 10.0, 10.2, 3.0, 3.2, 9.0, 9.2, 14.0, 14.2])[:, None]
+    y = np.repeat([0, 1, 2, 3], [2, 2, 4, 2])
+    heavy = [np.where((y == 2) & far, 50.0, 1.0) for far in (x[:, 0] > 5, x[:, 0] < 5)]
+    first, second = (design_from_data("empirical", x, y, metric="mean-deviation",
+                                      weights=Weights(w)) for w in heavy)
+    assert first != second
+    whole = np.random.default_rng(1).integers(1, 4, len(y))
+    x = x + np.random.default_rng(2).normal(size=x.shape)
+    for scheme in ("empirical", "ordered"):
+        tree, heights = design_from_data(scheme, x, y, metric="mean-deviation",
+                                         weights=Weights(whole.astype(float)))
+        copies, others = design_from_data(scheme, np.repeat(x, whole, axis=0),
+                                          np.repeat(y, whole), metric="mean-deviation")
+        assert tree == copies and (heights is None or np.allclose(heights, others))
+    for w in heavy:  # the extremes of classes have no weights
+        assert design_from_data("empirical", x, y, weights=Weights(w)) == \
+            design_from_data("empirical", x, y)

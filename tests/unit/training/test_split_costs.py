@@ -20,23 +20,25 @@ def points(n=60, k=4, seed=3):
 MACHINE = NystromOptions.parse("-m 12 -g 0.3 -l 0.05")
 
 
-def left_out(costs, x, y, left, right):
+def left_out(costs, x, y, left, right, w=None):
     """Leave-one-out values of a split, by training without each point; and its points."""
+    root = np.ones(len(y)) if w is None else np.sqrt(w)
     phi = costs.landmarks.features(costs.landmarks.kernel_values(x))
     rows = np.flatnonzero(np.isin(y, [*left, *right]))
     rows = rows[np.argsort(y[rows], kind="stable")]
     t, found = np.where(np.isin(y[rows], right), 1.0, -1.0), []
     for i in range(len(rows)):
         others = np.delete(np.arange(len(rows)), i)
-        a = np.vstack([phi[:, rows[others]], np.ones(len(others))])
+        own = root[rows[others]]
+        a = np.vstack([phi[:, rows[others]], np.ones(len(others))]) * own
         ridge = np.diag([costs.options.ridge] * len(phi) + [0.0])
-        v = np.linalg.solve(a @ a.T + ridge, a @ t[others])
+        v = np.linalg.solve(a @ a.T + ridge, a @ (t[others] * own))
         found.append(v @ np.append(phi[:, rows[i]], 1.0))
     return np.array(found), t > 0, rows
 
 
-def sigmoid_losses(f, positive):
-    a, b, _ = fit_sigmoid(f, positive)
+def sigmoid_losses(f, positive, w=None):
+    a, b, _ = fit_sigmoid(f, positive, w=w)
     p = 1 / (1 + np.exp(a * f + b))
     return -np.log(np.where(positive, p, 1 - p)), (p >= 0.5) != positive
 
@@ -158,3 +160,69 @@ def test_sigmoids_of_many_rows():
     assert falling == pytest.approx(-np.log(np.where(positive[:1], share, 1 - share)))
     alone = log_losses(f[2:3], positive[2:3], counts[2:3])[0]
     assert alone == pytest.approx(losses[2:3], rel=1e-12)
+
+
+@pytest.mark.parametrize("left,right", [([0, 1], [2, 3]), ([2], [0, 1, 3]), ([1], [3])])
+def test_a_weighted_cost_is_that_of_leaving_each_point_out_with_all_its_weight(left, right):
+    x, y = points()
+    w = np.random.default_rng(6).integers(1, 5, len(y)).astype(float)
+    costs = SplitCosts(x, y, MACHINE, w=w)
+    f, positive, rows = left_out(costs, x, y, left, right, w)
+    losses, wrong = sigmoid_losses(f, positive, w[rows])
+    classes = sorted(left + right)
+    request = Nodes(tuple((c,) for c in classes), np.array([[c in right for c in classes]]))
+    [found] = costs([request])
+    assert found.sum() == pytest.approx(w[rows] @ losses, rel=1e-6)
+    [errors] = SplitCosts(x, y, MACHINE, loss=Loss("error"), w=w)([request])
+    assert errors.sum() == pytest.approx(w[rows] @ wrong)
+    totals = np.bincount(y, weights=w)
+    assert costs.point_weights == pytest.approx(w) and costs.shares == pytest.approx(
+        totals / totals.sum())
+    table = np.arange(16.0).reshape(4, 4)
+    mean = {c: sum(table[c, o] * totals[o] for o in other) / sum(totals[o] for o in other)
+            for own, other in ((left, right), (right, left)) for c in own}
+    [found] = SplitCosts(x, y, MACHINE, loss=Loss("cost", table), w=w)([request])
+    assert found.sum() == pytest.approx(sum(w[row] * mean[y[row]] for row in rows[wrong]))
+
+
+def test_classifiers_of_whole_weights_are_those_of_copies():
+    x, y = points(40)
+    w = np.random.default_rng(6).integers(1, 4, len(y))
+    made = NystromOptions.parse("-m 40 -g 1 -l 0.05")
+    one = SplitCosts(x, y, made, w=w.astype(float))
+    other = SplitCosts(np.repeat(x, w, axis=0), np.repeat(y, w), made)
+    assert other.counts == pytest.approx(one.counts)
+    for parts in (((0,), (1,)), ((0, 2), (1,), (3,))):
+        f = []
+        for costs in (one, other):
+            _, v, b = costs._solved(parts, 0.05)
+            f.append(v.T @ costs.landmarks.features(costs.landmarks.kernel_values(x)) + b[:, None])
+        assert np.allclose(*f, rtol=0, atol=1e-9)
+
+
+def test_a_weighted_sample_stands_for_all_weights_and_settles_alike():
+    x, y = points(1200)
+    w = np.random.default_rng(6).uniform(0.5, 3, len(y))
+    some = SplitCosts(x, y, NystromOptions.parse("-m 12 -g 0.3 -l 0.05 --loo 400"), w=w)
+    assert len(some.point_weights) == 400
+    assert some.point_weights.sum() == pytest.approx(w.sum())
+    x, y = points(80)
+    plain, even, large = (SplitCosts(x, y, NystromOptions.parse("-m 20"), w=weights)
+                          for weights in (None, np.ones(80), np.full(80, 1000.0)))
+    assert even.options == plain.options
+    assert large.options.ridge == pytest.approx(1000 * plain.options.ridge)
+    request = [Nodes(((0,), (1, 2), (3,)), np.array([[False, True, True]]))]
+    [a], [b] = plain(request), even(request)
+    assert np.allclose(a, b, rtol=1e-7)
+
+
+def test_sigmoids_of_whole_weights_are_those_of_copies():
+    generator = np.random.default_rng(1)
+    f = generator.normal(size=(2, 50)) * [[1.0], [-1.0]]
+    positive = np.tile(f[0] + generator.normal(size=50) > 0.2, (2, 1))
+    w = generator.integers(1, 4, 50)
+    counts = np.column_stack([positive @ w, ~positive @ w])
+    losses, wrong = log_losses(f, positive, counts, w.astype(float))
+    copied = log_losses(np.repeat(f, w, axis=1), np.repeat(positive, w, axis=1), counts)
+    assert np.allclose(np.repeat(losses, w, axis=1), copied[0], rtol=0, atol=1e-5)
+    assert not np.allclose(losses, log_losses(f, positive, counts)[0], atol=1e-3)

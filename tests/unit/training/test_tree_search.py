@@ -14,6 +14,7 @@ from agfmc.training.design_notes import in_brackets
 from agfmc.training.split_costs import LEFT_OUT, Loss
 from agfmc.training.tree_search import (best_tree, machine_options, search_tree, TreeCosts,
                                         TreeSearch)
+from agfmc.weights import Weights
 
 LABELS = [2, 3, 5, 7, 8]
 MACHINE = NystromOptions.parse("-m 30 -g 0.3 -l 0.05")
@@ -128,7 +129,7 @@ def test_two_classes_have_one_tree():
 
 
 def test_a_class_of_one_point_is_named():
-    x, y, labels, _ = points()
+    x, y, labels, *_ = points()
     y = np.where((y == 7) & (np.cumsum(y == 7) > 1), 8, y)
     for names, told in ((None, "class 7 has"), ({2: "tern", 7: "gull"}, "class 7, 'gull', has")):
         with pytest.raises(DataError, match=f"{told} one point: .* --min-class 2"):
@@ -170,7 +171,7 @@ def test_the_machine_is_that_of_the_training_options():
 
 
 def test_the_scheme():
-    x, y, labels, _ = points()
+    x, y, labels, *_ = points()
     found = search_design("best-tree", x, y, labels, search=TreeSearch(machine=MACHINE))
     assert design_for("best-tree", x, y, labels, None,
                       search=TreeSearch(machine=MACHINE)) == found.tree
@@ -186,3 +187,21 @@ def test_labels_that_say_nothing():
     found = best_tree(made, search=TreeSearch(machine=NystromOptions.parse("-m 20 -g 0.3 -l 1")))
     assert found.apart > np.log(5) - 0.02
     assert found.best.loss <= found.apart + 1e-12
+
+
+def test_the_best_tree_of_weighted_points():
+    made = points()
+    w = np.random.default_rng(3).integers(1, 4, len(made.y)).astype(float)
+    plain, even, weighted = (TreeCosts(made._replace(weights=one), TreeSearch(machine=MACHINE))
+                             for one in (None, Weights(np.ones(len(w))), Weights(w)))
+    best, same, other = map(search_tree, (plain, even, weighted))
+    assert same.tree == best.tree and same.best.loss == pytest.approx(best.best.loss)
+    assert same.apart == pytest.approx(best.apart)
+    assert weighted.points == w.sum() and other.best.loss != pytest.approx(best.best.loss, 1e-3)
+    totals = np.array([w[made.y == label].sum() for label in made.labels])
+    asked = sum(totals[[made.labels.index(one) for one in node.left + node.right]].sum()
+                for node in other.best.nodes) / totals.sum()
+    assert other.best.asked == pytest.approx(asked)
+    assert other.best.loss == pytest.approx(weighted.loss_of(weighted.pairs(other.tree)))
+    total = weighted.point_losses(weighted.pairs(other.tree)) @ weighted.splits.point_weights
+    assert other.best.loss == pytest.approx(total / w.sum())
