@@ -64,9 +64,10 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     form: `InputFormat`;  fit(x, y, weights): makes the Normalisation of points x (n, d), their
     labels and their `Weights` or None, as `metric.fitted_normalisation`, and the caller writes it.
     Without that, `norm_file` is read and applied.  The statistics are rounded as a file stores them
-    before they are applied: a later run that reads the file sees the same points, bit for bit.  sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a
-    normalisation, which moves the zeros, needs the whole table.  A large `.vec` file is
-    mapped.  min_class: the samples of smaller classes are left out, as if they were not in
+    before they are applied: a later run that reads the file sees the same points, bit for bit.
+    sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a normalisation,
+    which moves the zeros, needs the whole table.  A large `.vec` file is mapped.  min_class: the
+    samples of smaller classes are left out, as if they were not in
     the file.  Points of weight 0 are left out before, and the factors of class weights come after.
     """
     normalised = fit is not None or norm_file is not None
