@@ -39,7 +39,8 @@ def get_parser():
                             ".vec and .cls files, a table, or a text file with -M or -A")
     group.add_argument("--from", dest="base", metavar="BASE",
                        help="in place of --data: the answers of a cross-validation, the files "
-                            "BASE.truth, .cls and .txt (or .raw.txt) that nfold writes")
+                            "BASE.truth, .cls and .txt (or .raw.txt) that nfold writes, with "
+                            "weights .wgt")
     group = parser.add_argument_group("model")
     group.add_argument("-a", "--norm-file", metavar="FILE",
                        help="normalisation (.std) to be applied to the points, and stored in OUT; "
@@ -96,7 +97,7 @@ def execute(args):
         raise UsageError(f"-o: expected the name of a file for the model, found '{args.output}'")
     refuse_table(args.output, "the model")
     if args.output is not None:
-        ends = (".truth", ".cls", ".txt", ".raw.txt", ".con", ".raw.con")
+        ends = (".truth", ".cls", ".txt", ".raw.txt", ".con", ".raw.con", ".wgt")
         refuse_inputs([args.output], [*data_files(args.data, form.kind), args.norm_file,
                                       *weight_files(args),
                                       *data_files(args.base, ends=ends)])

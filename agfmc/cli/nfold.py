@@ -69,7 +69,7 @@ def execute(args):
     if args.outbase == "-":
         raise UsageError("outbase is a base name of several files, not standard output")
     if args.outbase is not None:
-        ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con")
+        ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con", ".wgt")
         refuse_ending(args.outbase, ends)
         outputs = [args.outbase + end for end in ends]
         refuse_inputs(outputs, [args.control, args.norm_file, args.train,

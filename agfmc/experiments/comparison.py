@@ -14,6 +14,7 @@ from ..errors import JobsFailed, UsageError
 from ..formats.atomic import remove, replacing_all
 from ..formats.probability_text import format_points
 from ..formats.vectors import cls_bytes, con_bytes
+from ..formats.weights_file import weights_bytes
 from ..learners.protocol import has_left_out, plan_jobs
 from ..prediction.evaluation import Results
 from ..score.scores import SCORES
@@ -362,7 +363,7 @@ def _together(outcomes, order):
 
     first, results = outcomes[0], [outcome.results for outcome in outcomes]
     whole = replace(first.results, **{name: joined([getattr(part, name) for part in results])
-                                      for name in ("truth", "result", "winner", "p")})
+                                      for name in ("truth", "result", "winner", "p", "weights")})
     return CrossValidation(first.decoder.removesuffix(UNCALIBRATED),
                            all(outcome.calibrated for outcome in outcomes), first.classifiers,
                            _summaries(outcomes), zero_probability(outcomes), whole,
@@ -375,8 +376,9 @@ def write_held_out(base: str, held_out: CrossValidation,
 
     base.cls, base.con, base.truth (true classes, in the layout of a .cls file), and,
     where there are probabilities, base.txt; where these are calibrated, base.raw.txt with those of
-    the decoder itself, of `own`, or base.raw.con where there are ratings alone.  All files appear
-    together or not at all; what an earlier run left of the last three does not stay.
+    the decoder itself, of `own`, or base.raw.con where there are ratings alone;  base.wgt, the
+    weights of the points, those of the classes in them, where there are some.  All files appear
+    together or not at all; what an earlier run left of the last four does not stay.
     """
     results = held_out.results
     contents = {f"{base}.cls": cls_bytes(results.result), f"{base}.con":
@@ -389,8 +391,11 @@ def write_held_out(base: str, held_out: CrossValidation,
     if own is not None and held_out.calibrated and own.results.p is None:
         contents[f"{base}.raw.con"] = con_bytes(own.confidence)
 
+    if results.weights is not None:
+        contents[f"{base}.wgt"] = weights_bytes(results.weights, f"{base}.wgt")
+
     def remove_others():
-        for path in (*texts, f"{base}.raw.con"):
+        for path in (*texts, f"{base}.raw.con", f"{base}.wgt"):
             if path not in contents:
                 remove(path)
 

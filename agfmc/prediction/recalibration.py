@@ -22,6 +22,7 @@ from ..decode.thresholds import error_threshold
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.probability_text import read_probabilities
 from ..formats.vectors import read_cls, read_con
+from ..formats.weights_file import read_weights, weights_beside
 from ..models import (Calibration, Configuration, Dataset, DecoderCalibration, LearnedDecoder,
                       ProbabilityMap)
 from ..score.intervals import effective_number, resampled, spread
@@ -138,7 +139,8 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Answe
 
     base.raw.txt has the probabilities before any map, and their classes; base.txt and base.cls
     take its place where it is not there.  Where a tree is descended, the confidence ratings,
-    base.raw.con or base.con, are what there is.
+    base.raw.con or base.con, are what there is.  Weights of the points are in base.wgt, if it is
+    there; those of weight 0 are left out.
     """
     if key == "learned" and not _learned(configuration):
         raise UsageError("the model has no learned decoder, and the answers of a cross-validation "
@@ -150,7 +152,7 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Answe
     if key.startswith("recursive"):
         path = _first(f"{base}.raw.con", f"{base}.con")
         p = probability(read_con(path, n=len(truth)), len(classes))
-        return Answered(np.column_stack([p, 1 - p]), y, answer, base)
+        return _with_weights(Answered(np.column_stack([p, 1 - p]), y, answer, base))
     path = _first(f"{base}.raw.txt", f"{base}.txt")
     table = read_probabilities(path)
     labels = table.labels
@@ -172,7 +174,18 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Answe
         raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
                         f"{classes[answer[row]]} in {base}.cls: they are not of one run",
                         file=path)
-    return Answered(table.p, y, answer, base)
+    return _with_weights(Answered(table.p, y, answer, base))
+
+
+def _with_weights(answered):
+    """The points of files with the weights beside them, if there are some."""
+    path = weights_beside(answered.source)
+    if path is None:
+        return answered
+    w = read_weights(path, len(answered.y))
+    some = w > 0
+    return replace(answered, p=answered.p[some], y=answered.y[some], answer=answered.answer[some],
+                   weights=w[some])
 
 
 def _first(path, other):

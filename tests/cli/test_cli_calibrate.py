@@ -75,6 +75,38 @@ def test_the_model_is_written_with_the_map(run, here):
     assert after.digest() == before.digest()
 
 
+def test_weights_of_points_and_classes(run, here):
+    x, y = points(2, 300)
+    w = np.random.default_rng(1).integers(0, 4, 300)
+    Path("w.txt").write_text("".join(f"{one}\n" for one in w))
+    write_vec("copies.vec", x.repeat(w, 0))
+    write_cls("copies.cls", y.repeat(w))
+    words = ("calibrate_m", "--json", "--map", "temperature", "-Q", "least-squares", "pairs.mbm")
+    done = run(*words, "--data", "apart", "--weights", "w.txt", "-o", "new.mbm")
+    zeros = np.count_nonzero(w == 0)
+    assert f"apart: {zeros} of 300 samples have weight 0 and are left out" in done.err
+    found, = json.loads(done.out)
+    copies, = json.loads(run(*words, "--data", "copies").out)
+    alike, = json.loads(run(*words, "--data", "apart").out)
+    assert found["temperature"] == pytest.approx(copies["temperature"], rel=1e-9)
+    assert abs(found["temperature"] - alike["temperature"]) > 1e-3
+    for score in ("log_loss", "brier", "accuracy"):
+        assert found["scores"][score]["before"]["value"] == pytest.approx(
+            copies["scores"][score]["before"]["value"], rel=1e-12)
+    assert (found["points"], found["sum_of_weights"]) == (300 - zeros, w.sum())
+    calibration = load("new.mbm").calibration
+    assert calibration.source.endswith(f"least-squares: {300 - zeros} weighted points of apart")
+    assert len(calibration.decoders["least-squares"].points.label) == 300 - zeros
+    balanced, = json.loads(run(*words, "--data", "apart", "--class-weight", "balanced").out)
+    assert balanced["sum_of_weights"] == pytest.approx(300)
+    # beside the points they are taken by themselves
+    write_cls("apart.cls", y)
+    Path("apart.wgt").write_bytes(w.astype("<f4").tobytes())
+    assert run(*words, "--data", "apart").out == run(*words, "--data", "apart", "--weights",
+                                                     "w.txt").out
+    assert json.loads(run(*words, "--data", "apart", "--weights", "none").out) == [alike]
+
+
 def test_a_calibration_alone_beside_the_control_file(run, here):
     run("calibrate_m", "--data", "apart", "-Q", "least-squares", "pairs.mbc", "-o",
         "pairs.mbc.cal")
@@ -110,6 +142,12 @@ def test_answers_of_a_cross_validation(run, here, monkeypatch):
     assert (report["decoder"], report["points"]) == ("inverse", 150)
     assert "stored" not in report["compared"]
     assert load("new.mbm").calibration.source.endswith("; inverse: 150 points of held")
+    w = 1 + np.arange(150) % 3
+    Path("held.wgt").write_bytes(w.astype("<f4").tobytes())
+    words = "calibrate_m", "--json", "--from", "held", "pairs.mbm"
+    assert json.loads(run(*words).out)[0]["sum_of_weights"] == w.sum()
+    run("nfold", "--quiet", "one-vs-one", "trn", "held")  # its weights are of other answers
+    assert json.loads(run(*words).out) == [report]
 
 
 def test_answers_of_a_cross_validation_of_a_tree(run, here, monkeypatch):

@@ -15,6 +15,7 @@ from agfmc.prediction.recalibration import (Answered, answers_of_data, answers_o
                                             format_reports, kept_decodings, recalibrate,
                                             with_decoders)
 from agfmc.formats.vectors import cls_bytes, con_bytes
+from agfmc.formats.weights_file import weights_bytes
 from agfmc.score.probabilities import brier, log_loss
 from agfmc.training.design import design_for
 from agfmc.training.fit import TrainingSettings
@@ -247,6 +248,17 @@ def test_answers_of_files(held, folder):
     assert (own.p == .25).all() and (own.answer == 2).all()  # a map may change the answers
     descended = answers_of_files(TREE, "recursive", "held")
     np.testing.assert_allclose(descended.p[:, 0], answered.p.max(axis=1), atol=1e-6)
+    assert found.weights is descended.weights is None
+    w = np.arange(120) % 3 / 2
+    (folder / "held.wgt").write_bytes(weights_bytes(w))
+    for key, model, whole in (("least-squares", PAIRS, own), ("recursive", TREE, descended)):
+        some = answers_of_files(model, key, "held")
+        np.testing.assert_array_equal(some.weights, w[w > 0])
+        np.testing.assert_array_equal(some.p, whole.p[w > 0])
+        np.testing.assert_array_equal(some.y, whole.y[w > 0])
+    (folder / "held.wgt").write_bytes(weights_bytes(w[1:]))
+    with pytest.raises(DataError, match="held.wgt: has 119 weights, but there are 120 points"):
+        answers_of_files(PAIRS, "least-squares", "held")
 
 
 @pytest.mark.parametrize("file, change, message", [
