@@ -4,9 +4,9 @@ import sys
 
 from ..codes.schemes import COMPARED
 from ..errors import JobsFailed, UsageError
-from ..score.scores import BY_OPTION
-from .experiments import (add_answers, add_experiment, add_nested, for_data, nested_tuning, plan_of,
-                          read_experiment, report_reused, result_cache)
+from ..score.scores import BY_COST
+from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
+                          nested_tuning, plan_of, read_experiment, report_reused, result_cache)
 from .messages import json_text, Progress, say
 from .options import add_train, LEARN_METRIC, Parser, TRAINING_DATA, whole_number
 
@@ -24,7 +24,8 @@ def get_parser():
         "once.",
         usage="%(prog)s [-f FRACTION | -d PARTS | --loo] [--trials N] [--seed N] [-+ OPTIONS] "
               "[--tune [--search WAY] [--time-limit TIME]] "
-              "[-Q DECODER,...] [--uncalibrated | --both] [--by SCORE] [--against CONTROL] "
+              "[-Q DECODER,...] [--uncalibrated | --both] [--costs FILE] [--by SCORE] "
+              "[--against CONTROL] "
               "[--csv | --json | --markdown] "
               "[--plot FILE] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
@@ -93,14 +94,14 @@ def execute(args):
     if not args.control:
         candidates = suited(candidates, len(experiment.data.counts))
     candidates = [for_data(candidate, experiment, args) for candidate in candidates]
-    by = BY_OPTION[args.by]
+    by = BY_COST[args.by]
     with result_cache(args, PROG, experiment) as experiment:
         with Progress(args, "comparing") as progress:
             result = compare(experiment, candidates, by=by, against=args.against,
                              progress=progress, tuning=tuning)
         report_reused(args, PROG, experiment)
         result = {"data": args.train, "options": args.options,
-                  **feature_words(experiment.settings), **result}
+                  **cost_words(args), **feature_words(experiment.settings), **result}
         _print(args, result)
         if args.plot is not None:  # in here, so that the results are kept where it fails
             from ..picture.comparison import draw_comparison

@@ -5,14 +5,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ..errors import ControlError, DataError, UsageError
-from ..score.scores import BY_OPTION, SCORES
+from ..score.scores import ALL_SCORES, BY_COST, BY_OPTION, COST
 from .messages import library_words, report
 from .options import (add_executor, add_normalisation, add_seed, add_training_kind, add_workers,
                       finite_number, input_format, learned_metric, time_span, whole_number, workers)
 
 __all__ = ["CONTINUES", "SEARCHES", "add_answers", "add_experiment", "add_nested", "add_sample",
-           "add_splits", "add_state", "add_trying", "for_data", "nested_tuning", "plan_of",
-           "read_experiment", "read_one_candidate", "report_reused", "result_cache", "state"]
+           "add_splits", "add_state", "add_trying", "cost_words", "for_data", "nested_tuning",
+           "plan_of", "read_experiment", "read_one_candidate", "report_reused", "result_cache",
+           "state"]
 
 CONTINUES = "the same command continues from there"
 SEARCHES = ("fast", "full")  # of tune_m; the first is the default
@@ -34,6 +35,11 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
     group.add_argument("-+", "--options", metavar="OPTIONS", default="",
                        help='training options where a control file has "", as for multi_borders')
     add_trying(group, by, platt)
+    group.add_argument("--costs", metavar="FILE",
+                       help="what it costs to answer one class where another is true, as for "
+                            "classify_m: answers are those of the least expected cost where a "
+                            "decoder gives the probabilities of all classes, and the mean cost is "
+                            "one more score")
     add_state(parser)
     add_training_kind(parser)
     add_normalisation(parser)
@@ -74,9 +80,10 @@ def add_trying(group, by=False, platt="cv"):
     add_workers(group)
     add_executor(group)
     if by:
-        group.add_argument("--by", choices=tuple(BY_OPTION), default=_BY, metavar="SCORE",
+        group.add_argument("--by", choices=tuple(BY_COST), default=_BY, metavar="SCORE",
                            help=f"the score of all held-out points that decides: "
-                                f"{', '.join(BY_OPTION)} (default {_BY}). With few points for "
+                                f"{', '.join(BY_OPTION)} (default {_BY}), or, with --costs, "
+                                f"{COST.option}. With few points for "
                                 "each class uncertainty is too large, even of random answers")
 
 
@@ -99,9 +106,9 @@ def add_nested(parser, by=False):
                             "inside each training part: the held-out points judge options that "
                             "they did not choose")
     if by:
-        group.add_argument("--by", choices=tuple(BY_OPTION), metavar="SCORE",
+        group.add_argument("--by", choices=tuple(BY_COST), metavar="SCORE",
                            help=f"the score that this search is for: {', '.join(BY_OPTION)} "
-                                f"(default {_BY})")
+                                f"(default {_BY}), or, with --costs, {COST.option}")
     group.add_argument("--search", choices=SEARCHES, metavar="WAY",
                        help="fast or full, as for tune_m (default fast)")
     group.add_argument("--time-limit", type=time_span, metavar="TIME",
@@ -117,7 +124,7 @@ def nested_tuning(args):
         return None
     from ..experiments.nested import NestedTuning
 
-    return NestedTuning(BY_OPTION[args.by or _BY], args.search or "fast", args.time_limit)
+    return NestedTuning(BY_COST[args.by or _BY], args.search or "fast", args.time_limit)
 
 
 def add_state(parser):
@@ -162,11 +169,15 @@ def read_experiment(args, source, plan, loo):
     from ..data_tools.held_out_metric import warn_of_mapped, warn_of_metric
     from ..data_tools.training_data import about, load_training
     from ..experiments.experiment import Experiment
+    from ..formats.cost_matrix import read_costs
     from ..formats.vectors import read_std
     from ..prepare.split import stratified_sample
     from ..training.fit import TrainingSettings
 
     workers(args)  # refuses before the data are read
+    costs = getattr(args, "costs", None)
+    if costs is None and getattr(args, "by", None) == COST.option:
+        raise UsageError(f"--by {COST.option} needs the costs of the answers: --costs FILE")
     form = input_format(args, source)
     if args.normalise and args.norm_file or args.svd is not None and args.norm_file:
         raise UsageError("-a with -n or -S would write a normalisation, and here each training "
@@ -178,6 +189,7 @@ def read_experiment(args, source, plan, loo):
         data = replace(data, x=data.x[rows], y=data.y[rows])
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
+    costs = None if costs is None else read_costs(costs, list(data.counts), data.name_of)
     warn_of_mapped(source, data)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     if normalisation is not None:
@@ -189,7 +201,12 @@ def read_experiment(args, source, plan, loo):
         args.options, args.seed, args.normalise, args.svd, normalisation, loo, metric=metric,
         weighted_norm=args.weighted_norm,
         workers=args.jobs if args.executor is None else 0, kernel_memory=args.kernel_memory),
-        calibrated=calibrated)
+        calibrated=calibrated, costs=costs)
+
+
+def cost_words(args):
+    """{"costs": the file of --costs}, or {} without one."""
+    return {} if args.costs is None else {"costs": args.costs}
 
 
 def for_data(candidate, experiment, args):
@@ -217,8 +234,8 @@ def _check_named(tree, by):
     """Raise `ControlError` where the decoder that a control names does not give the score `by`."""
     from ..prediction.decoding import named_decoding
 
-    found, score = named_decoding(tree), SCORES[BY_OPTION[by]] if by else None
-    if found and score and score.takes != "table" and found.decoder.gives == "votes":
+    found, score = named_decoding(tree), ALL_SCORES[BY_COST[by]] if by else None
+    if found and score and score.takes not in ("table", "costs") and found.decoder.gives == "votes":
         raise tree.place(tree.headings["decoder"]).error(
             ControlError, f"the decoder {found.name} gives no {score.title}: choose another "
             "decoder with -Q, or another score with --by")

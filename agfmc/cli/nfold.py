@@ -4,8 +4,9 @@ import sys
 from dataclasses import replace
 
 from ..errors import one_line, UsageError
-from .experiments import (add_answers, add_experiment, add_nested, for_data, nested_tuning, plan_of,
-                          read_experiment, read_one_candidate, report_reused, result_cache)
+from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
+                          nested_tuning, plan_of, read_experiment, read_one_candidate,
+                          report_reused, result_cache)
 from .messages import json_text, Progress
 from .options import (add_train, data_files, LEARN_METRIC, Parser, refuse_ending, refuse_inputs,
                       TRAINING_DATA, weight_files, whole_number)
@@ -25,7 +26,7 @@ def get_parser():
         "answers for the held-out points.",
         usage="%(prog)s [-d PARTS | -f FRACTION] [--trials N] [--seed N] [-+ OPTIONS] "
               "[--tune [--by SCORE] [--search WAY] [--time-limit TIME]] "
-              "[-Q DECODER] [--uncalibrated | --both] [-b] [--json] [--plot FILE] "
+              "[--costs FILE] [-Q DECODER] [--uncalibrated | --both] [-b] [--json] [--plot FILE] "
               "[-q BINS] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] "
               f"{TRAINING_DATA} [-n] [-S N] [-a FILE] "
@@ -72,7 +73,7 @@ def execute(args):
         ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con", ".wgt")
         refuse_ending(args.outbase, ends)
         outputs = [args.outbase + end for end in ends]
-        refuse_inputs(outputs, [args.control, args.norm_file, args.train,
+        refuse_inputs(outputs, [args.control, args.norm_file, args.train, args.costs,
                                 *data_files(args.train), *weight_files(args)])
         for path in outputs:
             check_output(path)
@@ -113,7 +114,7 @@ def _print(args, experiment, candidate, results, tuned):
         draw_scores(args.plot, scores, names)
     head = {"configuration": candidate.name, "decoder": result.decoder,
             "classifiers": result.classifiers, "plan": plan.description,
-            **feature_words(experiment.settings),
+            **cost_words(args), **feature_words(experiment.settings),
             "calibrated": result.calibrated, **({} if tuned is None else {"tuned": tuned})}
     if args.json:
         told = {**scores, "over_splits": result.columns}

@@ -10,9 +10,10 @@ from dataclasses import replace
 from ..control.learners import LEARNERS, PARAMETERS
 from ..errors import DataError, JobsFailed, one_line, UsageError
 from ..models import TUNED_KERNELS
-from ..score.scores import BY_OPTION, SCORES
-from .experiments import (SEARCHES, add_answers, add_experiment, add_sample, CONTINUES, for_data,
-                          plan_of, read_experiment, read_one_candidate, report_reused, result_cache)
+from ..score.scores import ALL_SCORES, BY_COST, COST
+from .experiments import (SEARCHES, add_answers, add_experiment, add_sample, CONTINUES, cost_words,
+                          for_data, plan_of, read_experiment, read_one_candidate, report_reused,
+                          result_cache)
 from .messages import json_text, Progress, report, show, tell
 from .options import (add_train, data_files, finite_number, LEARN_METRIC, list_of, Parser,
                       refuse_inputs, time_span, TRAINING_DATA, weight_files, whole_number)
@@ -35,7 +36,8 @@ def get_parser():
               "[--log2c LO:HI[:STEP]] [--log2g LO:HI[:STEP]] [--log2k LO:HI[:STEP]] "
               "[--log2r LO:HI[:STEP]] "
               "[--degrees LO:HI] [--coef0 VALUE,...] "
-              "[--refine N] [--time-limit TIME] [-Q DECODER] [--uncalibrated] [--by SCORE] "
+              "[--refine N] [--time-limit TIME] [-Q DECODER] [--uncalibrated] "
+              "[--costs FILE] [--by SCORE] "
               "[-d PARTS | -f FRACTION | --loo] [--trials N] [--sample N] [--seed N] "
               "[-+ OPTIONS] "
               "[--json FILE] "
@@ -125,7 +127,7 @@ def searched(args):
     from ..experiments.tuning import prepare_tuning, tune
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
-    by = BY_OPTION[args.by]
+    by = BY_COST[args.by]
     plan = plan_of(args, 1, 5)
     candidate = _again(args, read_one_candidate(args, PROG))
     experiment = read_experiment(args, args.train, plan, loo=args.platt != "cv")
@@ -147,7 +149,7 @@ def searched(args):
                                 progress=progress)
         report_reused(args, PROG, experiment)
         result = {"control": candidate.name, "data": args.train,
-                  **feature_words(experiment.settings), **result}
+                  **cost_words(args), **feature_words(experiment.settings), **result}
         yield result, tree, _words(task, result), experiment.cache
 
 
@@ -180,8 +182,11 @@ def _check_outputs(args):
 
     if args.plot is not None and args.per_partition:
         raise UsageError("--plot shows one search: it cannot be combined with --per-partition")
+    if args.per_partition and args.by == COST.option:
+        raise UsageError("--per-partition scores binary classifiers, whose answers have no cost: "
+                         f"leave out --by {COST.option}")
     outputs = [path for path in (args.json, args.csv, args.plot) if path is not None]
-    refuse_inputs(outputs, [args.control, args.norm_file, args.state, args.train,
+    refuse_inputs(outputs, [args.control, args.norm_file, args.state, args.train, args.costs,
                             *data_files(args.train), *weight_files(args)])
     if args.plot is not None:
         from ..picture.canvas import check_picture
@@ -244,7 +249,7 @@ def _table(result, words):
     if "partitions" in result:
         text += _partitions(result, words)
     else:
-        text += search_table(result, by, SCORES[by].sign, words)
+        text += search_table(result, by, ALL_SCORES[by].sign, words)
         if result.get("whole") is not None:
             from ..experiments.tables import whole_lines
             text += "\n" + whole_lines(result["whole"], {"given": words.given}, result["plan"])
@@ -266,7 +271,7 @@ def _partitions(result, words):
     titles = {"given": words.given, "common": "common options",
               "tuned": "options for each partition"}
     if "common" in result:
-        text += "common options:\n" + search_table(result["common"], by, SCORES[by].sign,
+        text += "common options:\n" + search_table(result["common"], by, ALL_SCORES[by].sign,
                                                    words._replace(best="best"))
     if result["partitions"]:
         text += "\n" * bool(text) + "options for each partition:\n" + \

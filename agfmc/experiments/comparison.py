@@ -17,14 +17,14 @@ from ..formats.vectors import cls_bytes, con_bytes
 from ..formats.weights_file import weights_bytes
 from ..learners.protocol import has_left_out, plan_jobs
 from ..prediction.evaluation import Results
-from ..score.scores import SCORES
+from ..score.scores import ALL_SCORES
 from ..score.significance import mcnemar, resampled_t
 from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for
 from .experiment import Experiment, part_of
 from .pooling import difference_of, pooled, summary, zero_probability
 from .tables import spread
-from .trial import COLUMNS, run_trial, UNCALIBRATED
+from .trial import columns_of, run_trial, UNCALIBRATED
 
 __all__ = ["Choice", "CrossValidation", "best_row", "compare", "cross_validate", "find_best",
            "write_held_out"]
@@ -101,7 +101,7 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
     rows = [_row(names[number], decoder, outcomes)
             for (number, decoder), outcomes in tally.items()]
     sound = [row for row in rows if "error" not in row]
-    for column in COLUMNS:
+    for column in columns_of(sound[0] if sound else ()):
         _mark_best(sound, column)
     reference = _reference(sound, against)
     outcomes_of = list(tally.values())
@@ -147,13 +147,13 @@ def _row(name, decoder, outcomes):
             "zero_probability": zero_probability(outcomes), "best": []}
 
 
-def _summaries(outcomes, columns=COLUMNS):
+def _summaries(outcomes, columns=None):
     """{column: summary, or None where a split has no such score} of outcomes on some splits."""
     summaries = {}
-    for column in columns:
+    for column in columns_of(outcomes[0].scores) if columns is None else columns:
         values = [outcome.value(column) for outcome in outcomes]
         summaries[column] = None if any(value is None for value in values) else summary(
-            values, pooled(column, outcomes) if column in SCORES else None)
+            values, pooled(column, outcomes) if column in ALL_SCORES else None)
     return summaries
 
 
@@ -171,7 +171,7 @@ def _number(column):
 
 def best_row(rows: list, by: str) -> dict | None:
     """The row whose column `by` is best, pooled, the first on ties; None without any."""
-    sign = -SCORES[by].sign if by in SCORES else 1  # times
+    sign = -ALL_SCORES[by].sign if by in ALL_SCORES else 1  # times
     return min((row for row in rows if "error" not in row and row[by] is not None
                 and not math.isnan(row[by]["pooled"])),
                key=lambda row: sign * row[by]["pooled"], default=None)
@@ -210,8 +210,8 @@ def _differences(row, reference, plan, outcomes, known):
     if reference is None:
         return None
     differences = {}
-    for score in SCORES:
-        if row[score] is None or reference[score] is None:
+    for score in ALL_SCORES:
+        if row.get(score) is None or reference[score] is None:
             continue
         test = resampled_t(np.subtract(row[score]["values"], reference[score]["values"]),
                            plan.ratio)
@@ -271,7 +271,7 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     if top is None:
         failed = [row["error"] for row in rows if "error" in row]
         raise JobsFailed(failed[0] if failed else "no decoder gives the score "
-                         f"{SCORES[by].title}: choose another with --by")
+                         f"{ALL_SCORES[by].title}: choose another with --by")
     row, margin = top, None
     if top is not rows[0] and best_row(rows[:1], by) is not None:
         margin = difference_of(by, outcomes[rows.index(top)], outcomes[0], experiment.plan)
@@ -340,7 +340,7 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
         words = split.name
         if progress and trials:
             so_far = _summaries([outcomes[0] for outcomes in trials], _TOLD)
-            words = "".join(f"{SCORES[name].short} {_number(column)}; "
+            words = "".join(f"{ALL_SCORES[name].short} {_number(column)}; "
                             for name, column in so_far.items() if column is not None) + words
         outcomes = trial(split, [candidate], experiment, keep=True, first=True,
                          progress=part_of(progress, done, plan.count, words))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..score.contingency import REJECTED
-from ..score.scores import SCORES
+from ..score.scores import ALL_SCORES
 from .pooling import added, joined
 
 __all__ = ["Estimate", "corrected"]
@@ -54,7 +54,7 @@ def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
     if number > 1:
         share[:] = 0
         for counts in _resamples(rows, seed, resamples):
-            picked = np.argmax(SCORES[by].sign * answers.scores(counts), axis=1)
+            picked = np.argmax(ALL_SCORES[by].sign * answers.scores(counts), axis=1)
             for option in np.unique(picked):
                 share[option] += np.count_nonzero(counts[picked == option] == 0, axis=0)
             chosen += np.bincount(picked, minlength=number)
@@ -74,7 +74,7 @@ def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
 
 def _needs_table(by, outcomes):
     """False for means, and for the accuracy where it is one: without rejected points."""
-    return SCORES[by].pools == "table" and (by != "accuracy" or any(
+    return ALL_SCORES[by].pools == "table" and (by != "accuracy" or any(
         (part.classes == REJECTED).any() for parts in outcomes for part in parts))
 
 
@@ -102,7 +102,7 @@ class _Mean:
         else:
             k = len(np.union1d(self.truth, [joined(parts, "classes") for parts in outcomes]))
             self._added = np.array([added(by, parts, k) for parts in outcomes])
-        self._root = np.sqrt if SCORES[by].pools == "square" else np.asarray
+        self._root = np.sqrt if ALL_SCORES[by].pools == "square" else np.asarray
 
     def scores(self, counts):
         """The scores (b, options) of resamples (b, n)."""
@@ -125,7 +125,7 @@ class _Table:
         self._k = len(labels)
         columns = np.where(np.isin(classes, labels), np.searchsorted(labels, classes), self._k)
         self._cells = np.searchsorted(labels, self.truth) * (self._k + 1) + columns
-        self._value = SCORES[by].value
+        self._value = ALL_SCORES[by].value
 
     def scores(self, counts):
         """As in `_Mean`."""

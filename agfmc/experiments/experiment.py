@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..costs import CostMatrix
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..models import Dataset, Normalisation
 from ..prepare.split import split_stratified, stratified_parts, stratified_sample
@@ -207,7 +208,9 @@ class Experiment:
     thousand points, as where very many configurations are tried;  along_cost: of problems that
     differ in C alone and are trained in one call, those with larger C have the solution of the
     smallest at which it is unbounded;  learned: {split, or None for all of the data: normalisation
-    with a learned metric}, which experiments with the same data and settings share.
+    with a learned metric}, which experiments with the same data and settings share;  costs: of the
+    answers, classes in ascending order: decoders that give the probabilities of all classes
+    answer by them, and the mean cost is one of the scores.
 
     Raises `UsageError` for leave-one-out values of points that a metric was learned from.
     """
@@ -220,6 +223,7 @@ class Experiment:
     quick_maps: bool = False
     along_cost: bool = False
     learned: dict = field(default_factory=dict, repr=False)
+    costs: CostMatrix | None = None
 
     def __post_init__(self):
         if self.plan.left_out and self.settings.metric is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from ..prediction.evaluation import Results
 from ..score.contingency import contingency
 from ..score.intervals import resampled
-from ..score.scores import SCORES
+from ..score.scores import ALL_SCORES, COST
 from ..score.significance import resampled_t
 
 __all__ = ["Difference", "added", "difference_of", "forecasts", "joined", "losses", "pooled",
@@ -64,7 +64,7 @@ def summary(values, whole: float | None = None) -> dict:
 
 def pooled(name: str, outcomes: Sequence) -> float:
     """The score `name` of all held-out points of `outcomes`, each of which has it."""
-    score = SCORES[name]
+    score = ALL_SCORES[name]
     if score.pools == "table":
         return score.value(_table(outcomes))
     values = np.array([outcome.scores[name] for outcome in outcomes])
@@ -107,7 +107,7 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
     difference over 1000 resamples of the held-out points, the same for both rows (paired
     bootstrap).
     """
-    score = SCORES[name]
+    score = ALL_SCORES[name]
     gain = score.sign * (pooled(name, row) - pooled(name, other))
     test = resampled_t([a.scores[name] - b.scores[name] for a, b in zip(row, other)], plan.ratio)
     error = test.deviation * math.sqrt(1 / len(row) + plan.ratio)
@@ -124,6 +124,8 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
 
 def added(name: str, outcomes: Sequence, k: int) -> np.ndarray:
     """Addends of the points (n,) to a score of k classes that is a mean, or the root of one."""
+    if name == COST.name:
+        return joined(outcomes, "paid")
     right = joined(outcomes, "truth") == joined(outcomes, "classes")
     return _ADDED[name](joined(outcomes, "forecasts").astype(float), right, k)
 
@@ -133,7 +135,7 @@ def losses(name: str, outcomes: Sequence) -> np.ndarray | None:
     are no probabilities for it."""
     if name == "accuracy":
         return (joined(outcomes, "truth") != joined(outcomes, "classes")).astype(float)
-    if name not in _ADDED:
+    if name not in _ADDED and name != COST.name:
         return None
     points = added(name, outcomes, 1)
     return None if np.isnan(points).any() else points
@@ -144,11 +146,11 @@ def _of_resamples(name, outcomes):
     truth, classes = joined(outcomes, "truth"), joined(outcomes, "classes")
     labels = np.union1d(truth, classes)
     k = len(labels)
-    if SCORES[name].pools == "table":
+    if ALL_SCORES[name].pools == "table":
         cells = np.searchsorted(labels, truth) * k + np.searchsorted(labels, classes)
-        return lambda counts: SCORES[name].value(
+        return lambda counts: ALL_SCORES[name].value(
             np.bincount(cells, weights=counts, minlength=k * k).reshape(k, k))
     points = added(name, outcomes, k)
-    if SCORES[name].pools == "mean":
+    if ALL_SCORES[name].pools == "mean":
         return lambda counts: counts @ points / counts.sum()
     return lambda counts: math.sqrt(counts @ points / counts.sum())

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
-from ..score.scores import SCORES
+from ..score.scores import ALL_SCORES
 from ..training.run import TimeUp
 from .experiment import Experiment, Part, PreparedSplit
 from .pooling import losses, pooled, summary, zero_probability
@@ -250,14 +250,14 @@ class Tuner:
         if not sound:
             if not any(len(one.truth) for one in results.values()):
                 return DataError("no part that was held out has samples of it")
-            raise UsageError(f"the decoder gives no {SCORES[self.by].title}: choose another score "
-                             "with --by, or another decoder with -Q")
+            raise UsageError(f"the decoder gives no {ALL_SCORES[self.by].title}: choose another "
+                             "score with --by, or another decoder with -Q")
         return {**summary([one.scores[self.by] for one in sound], pooled(self.by, sound)),
                 "values": values, "zero_probability": zero_probability(sound),
                 "rows": next(iter(results)).rows, "parts": [part.number + 1 for part in results]}
 
     def summaries(self, task, texts, parts):
-        """{name of `SCORES`: summary or None} of options for a whole configuration.
+        """{name of a score: summary or None} of options for a whole configuration.
 
         None where it cannot be trained, and at the time limit, with a warning.
         """
@@ -274,10 +274,10 @@ class Tuner:
 
 
 def scores_of(outcomes: list) -> dict:
-    """{name of `SCORES`: summary or None} of the `Outcome`s on several parts."""
+    """{name of a score: summary or None} of the `Outcome`s on several parts."""
     return {name: None if any(one.scores[name] is None for one in outcomes) else
             summary([one.scores[name] for one in outcomes], pooled(name, outcomes))
-            for name in SCORES}
+            for name in outcomes[0].scores}
 
 
 def first_parts(experiment: Experiment, share: float = 1.0, spare: int | None = None) -> list[Part]:
@@ -304,7 +304,7 @@ def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part],
     most;  parts: those that choose;  rest: others, where the finalists meet.  Ends early at the
     time limit, and `tuner.complete` is False then.
     """
-    sign, given = SCORES[tuner.by].sign, task.searched.given
+    sign, given = ALL_SCORES[tuner.by].sign, task.searched.given
     levels = _levels(tuner.experiment, parts)
     states = [SearchState(given, sign, Search(grids, 0, sign)) for _ in task.rows]
     with without_repeated_warnings():
@@ -325,7 +325,7 @@ def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part],
 
 def search_all(tuner: Tuner, task, grids: list, refine: int) -> list[SearchState]:
     """The same with every point scored on all splits, and no end to the halving but `refine`."""
-    sign, given = SCORES[tuner.by].sign, task.searched.given
+    sign, given = ALL_SCORES[tuner.by].sign, task.searched.given
     states = [SearchState(given, sign, Search(grids, refine, sign)) for _ in task.rows]
     with without_repeated_warnings():
         try:

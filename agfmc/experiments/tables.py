@@ -11,10 +11,10 @@ from typing import NamedTuple
 from ..control.learners import PARAMETERS
 from ..errors import one_line
 from ..score.intervals import clopper_pearson
-from ..score.scores import SCORES
+from ..score.scores import ALL_SCORES
 from ..training.fit import TrainingSettings
 from .search import Point
-from .trial import COLUMNS, UNCALIBRATED
+from .trial import COLUMNS, columns_of, UNCALIBRATED
 
 __all__ = ["SearchWords", "comparison_csv", "estimate_line", "feature_words",
            "features_line", "judging_splits", "markdown_table", "nested_table", "partition_table",
@@ -85,8 +85,8 @@ def _grid(result):
     other formats alone, unless one decides; so does the time of designs where no row has any.
     """
     by = result["by"]
-    shown = [name for name in COLUMNS if name == by or (
-        SCORES[name].pools != "square" if name in SCORES else
+    shown = [name for name in columns_of(_first(result)) if name == by or (
+        ALL_SCORES[name].pools != "square" if name in ALL_SCORES else
         name != "design_s" or any(row.get(name) and row[name]["pooled"] for row in result["rows"]))]
     heads = ["configuration", "decoder", "binary", *(_HEADS[name] for name in shown), "diff.",
              "McNemar p" if result["mcnemar"] else "p"]
@@ -100,11 +100,16 @@ def _grid(result):
             cells += ["failed", *[""] * (len(heads) - 3)]
         else:
             cells += [str(row["classifiers"]), *(
-                spread(row[name]) if name in SCORES else _seconds(row[name])
+                spread(row[name]) if name in ALL_SCORES else _seconds(row[name])
                 for name in shown), *_difference(row, result)]
             best = {3 + i for i, column in enumerate(shown) if column in row["best"]}
         lines.append((cells, best))
     return heads, lines
+
+
+def _first(result):
+    """The first row that has its scores; () where none has."""
+    return next((row for row in result["rows"] if "error" not in row), ())
 
 
 def plain_table(result: dict, bold: bool = False) -> str:
@@ -137,18 +142,20 @@ def markdown_table(result: dict) -> str:
 
 def comparison_csv(result: dict) -> str:
     """One line for each row: scores of all held-out points, deviations in columns of their own."""
+    columns = columns_of(_first(result))
+    scores = [column for column in columns if column in ALL_SCORES]
     lines = [["configuration", "decoder", "classifiers",
-              *(f"{column}{part}" for column in COLUMNS for part in ("", "_sd")),
+              *(f"{column}{part}" for column in columns for part in ("", "_sd")),
               "zero_probability",
-              *(f"{score}_{part}" for score in SCORES for part in ("difference", "p"))]]
+              *(f"{score}_{part}" for score in scores for part in ("difference", "p"))]]
     for row in result["rows"]:
         cells = [row["configuration"], row["decoder"]]
         if "error" not in row:
             cells.append(row["classifiers"])
-            for column in COLUMNS:
+            for column in columns:
                 cells += [(row[column] or {}).get(key) for key in ("pooled", "sd")]
             cells.append(row["zero_probability"])
-            for score in SCORES:
+            for score in scores:
                 test = (row["difference"] or {}).get(score, {})
                 cells += [test.get(key) for key in ("pooled", "p_value")]
         lines.append(cells)
@@ -168,7 +175,8 @@ def score_lines(columns: dict) -> str:
     """All held-out points together, mean and deviation over the splits, a line for each of
     `COLUMNS`, times at the end."""
     lines = [f"{'':26s}{'all points':>10s}{'mean':>12s}{'deviation':>12s}"]
-    for column in [*SCORES, *(column for column in COLUMNS if column not in SCORES)]:
+    order = columns_of(columns)
+    for column in sorted(order, key=lambda column: column not in ALL_SCORES):
         name, numbers = COLUMNS[column][1], columns[column]
         if column == "design_s" and not numbers["pooled"]:  # the scheme needs none
             continue
@@ -176,7 +184,7 @@ def score_lines(columns: dict) -> str:
             lines.append(f"{name:26s}{'-':>10s}")
             continue
         deviation = "" if numbers["sd"] is None else f"{numbers['sd']:12.6f}"
-        pooled = f"{numbers['pooled']:10.6f}" if column in SCORES else " " * 10
+        pooled = f"{numbers['pooled']:10.6f}" if column in ALL_SCORES else " " * 10
         lines.append(f"{name:26s}{pooled}{numbers['mean']:12.6f}{deviation}")
     return "".join(f"{line}\n" for line in lines)
 
@@ -197,7 +205,7 @@ def row_notes(result: dict) -> str:
              and not row["calibrated"] and row["log_loss"] is not None
              and not row["decoder"].endswith(UNCALIBRATED)]
     note = f"cannot be calibrated: {', '.join(plain)}\n" if plain else ""
-    note += f"no {SCORES[result['by']].title}, so they cannot be chosen by it: " \
+    note += f"no {ALL_SCORES[result['by']].title}, so they cannot be chosen by it: " \
            f"{', '.join(without)}\n" if without else ""
     return "".join(zero_line(row["zero_probability"], name) for name, row in rows) + note
 
@@ -424,7 +432,7 @@ def estimate_line(estimate: dict | None, by: str, searched: float | None = None)
         if by == "accuracy" and score == 1:
             sure = f"all {points} right: 95 % interval from " \
                    f"{_number(clopper_pearson(points, points).low)}"
-    better = searched is not None and SCORES[by].sign * (score - searched) > 0 and \
+    better = searched is not None and ALL_SCORES[by].sign * (score - searched) > 0 and \
         _number(score) != _number(searched)
     note = f"; the difference from {_number(searched)} is that of the points, not an improvement" \
         if better else ""

@@ -15,15 +15,17 @@ from ..collate.merge import assemble
 from ..control.build import check_classes
 from ..control.tree import changed, Tree
 from ..control.write import format_tree
-from ..errors import AgfmcError
+from ..costs import CostMatrix
+from ..errors import AgfmcError, UsageError
 from ..executors.threads import run_tasks
 from ..learners.protocol import distinct, plan_jobs
 from ..prediction.calibration import fit_calibration, HeldOutValues
 from ..prediction.classifier import Classifier
 from ..prediction.evaluation import compared_scores, Results
+from ..prediction.result_files import probability_of_answers
 from ..score.contingency import REJECTED
 from ..score.probabilities import probability
-from ..score.scores import SCORES
+from ..score.scores import ALL_SCORES, COST, SCORES
 from ..training.held_out import gather_held_out
 from ..training.memory import fit_nodes
 from .binary_problems import binary_model, problem_key, smaller_costs, train_missing
@@ -33,7 +35,7 @@ from .on_workers import run_on_workers
 from .pooling import forecasts
 from .result_cache import are_numbers, key_of, shuffled_for
 
-__all__ = ["COLUMNS", "Outcome", "UNCALIBRATED", "are_scores", "run_trial"]
+__all__ = ["COLUMNS", "Outcome", "UNCALIBRATED", "are_scores", "columns_of", "run_trial"]
 
 UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
 
@@ -41,12 +43,17 @@ UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers ar
 COLUMNS = {"design_s": ("design s", "design, seconds"),
            "train_s": ("train s", "training, seconds"),
            "classify_s": ("test s", "classification, seconds"),
-           **{name: (score.head, score.short) for name, score in SCORES.items()}}
+           **{name: (score.head, score.short) for name, score in ALL_SCORES.items()}}
 
 
-def are_scores(value) -> bool:
-    """True if `value` is a dictionary {name of `SCORES`: number or None}."""
-    return isinstance(value, dict) and set(value) == set(SCORES) and are_numbers(
+def columns_of(scores) -> list[str]:
+    """Those of `COLUMNS` that there are beside these scores: all, or all but the cost."""
+    return [name for name in COLUMNS if name != COST.name or name in scores]
+
+
+def are_scores(value, names=SCORES) -> bool:
+    """True if `value` is a dictionary {name of a score: number or None} of these names."""
+    return isinstance(value, dict) and set(value) == set(names) and are_numbers(
         *(score for score in value.values() if score is not None), finite=False)
 
 
@@ -57,11 +64,12 @@ class Outcome:
     candidate: its number;  decoder: its name, and that it is uncalibrated where calibrated
     answers are scored as well;  classifiers: number of binary ones;  train_s, classify_s: seconds
     of a core, the second None where leave-one-out values are decoded;  scores: {name: number or
-    None}, those of `SCORES`;  truth, classes (n,): labels of the test points, true and answered;
-    forecasts (3, n): as the function of that name has them;  results: `Results`, and confidence
-    (n,), where they were to be kept;  calibrated: its probabilities went through a calibration
-    map;  resumed: it is of an earlier run;  error: in place of all that;  design_s: seconds of a
-    core that the layout took, before the training.
+    None}, those of `SCORES`, and of `COST` where there are costs;  truth, classes (n,): labels of
+    the test points, true and answered;  forecasts (3, n): as the function of that name has them;
+    results: `Results`, and confidence (n,), where they were to be kept;  calibrated: its
+    probabilities went through a calibration map;  resumed: it is of an earlier run;  error: in
+    place of all that;  design_s: seconds of a core that the layout took, before the training;
+    paid (n,): the cost of each answer, or None.
     """
 
     candidate: int
@@ -79,16 +87,17 @@ class Outcome:
     resumed: bool = False
     error: AgfmcError | None = None
     design_s: float = 0.0
+    paid: np.ndarray | None = None
 
     @classmethod
     def of(cls, results: Results, **fields) -> Outcome:
         """The outcome with the scores of `Results`; fields: the others."""
         return cls(**fields, scores=compared_scores(results), truth=results.truth,
-                   classes=results.result, forecasts=forecasts(results))
+                   classes=results.result, forecasts=forecasts(results), paid=results.paid)
 
     def value(self, column: str) -> float | None:
         """The number, or None, in one of `COLUMNS`."""
-        return self.scores[column] if column in SCORES else getattr(self, column)
+        return self.scores[column] if column in ALL_SCORES else getattr(self, column)
 
     def to_bytes(self) -> bytes:
         """Times but design_s, scores, classes and forecasts, as `from_bytes` reads them."""
@@ -98,18 +107,19 @@ class Outcome:
 
     @classmethod
     def from_bytes(cls, candidate: int, decoder: str, data: bytes, truth: np.ndarray,
-                   labels: np.ndarray) -> Outcome | None:
+                   labels: np.ndarray, costs: CostMatrix | None = None) -> Outcome | None:
         """The outcome in `data` on test points of classes `truth` (n,), or None where it cannot
         be one.
 
-        labels (k,): of all classes.
+        labels (k,): of all classes;  costs: of the answers, or None.
         """
         try:
             head, _, packed = data.partition(b"\n")
             classifiers, train, classify, scores, calibrated = json.loads(head)
             unpacker, n = zlib.decompressobj(), len(truth)
             plain = unpacker.decompress(packed, 16 * n + 1)
-            if not unpacker.eof or len(plain) != 16 * n or not are_scores(scores) or \
+            names = SCORES if costs is None else ALL_SCORES
+            if not unpacker.eof or len(plain) != 16 * n or not are_scores(scores, names) or \
                     not are_numbers(classifiers, train, 0 if classify is None else classify) or \
                     type(calibrated) is not bool:
                 return None
@@ -117,9 +127,10 @@ class Outcome:
             numbers = np.frombuffer(plain, "<f4", offset=4 * n).reshape(3, n)
             if np.isinf(numbers).any() or not np.isin(classes, [REJECTED, *labels]).all():
                 return None
+            paid = Results(truth, classes, labels, costs=costs).paid
             return cls(candidate, decoder, classifiers, train, classify, scores, truth, classes,
-                       numbers, calibrated=calibrated, resumed=True)
-        except (ValueError, TypeError, AttributeError, RecursionError, zlib.error):
+                       numbers, calibrated=calibrated, resumed=True, paid=paid)
+        except (ValueError, TypeError, AttributeError, RecursionError, zlib.error, UsageError):
             return None
 
 
@@ -153,7 +164,8 @@ class LaidOutCandidate:
 
     def outcome_key(self, name, split, experiment, smaller):
         """The key of the `Outcome` with one decoder; smaller: of `smaller_costs`."""
-        return key_of("outcome 3", __version__, self.decoders[name], self.keys, self.text,
+        return key_of("outcome 3", __version__, self.decoders[name], experiment.costs, self.keys,
+                      self.text,
                       split.test_digest, experiment.calibration, experiment.quick_maps,
                       experiment.settings.seed, [smaller[key] for key in self.keys])
 
@@ -166,6 +178,8 @@ def _lay_out(number, candidate, split, experiment):
     keys = [problem_key(split, job, experiment) for job in jobs if job.is_binary]
     decoders = decoders_for(tree, candidate.wanted, experiment.calibrated,
                             experiment.least_calibration)
+    decoders = [replace(decoder, costs=experiment.costs) if decoder.takes_costs(tree) else decoder
+                for decoder in decoders]
     return LaidOutCandidate(number, tree, jobs, keys, {
         decoder.name + UNCALIBRATED * (not decoder.calibrated and True in experiment.calibrated):
         decoder for decoder in decoders}, design_s)
@@ -196,7 +210,7 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
             data = cache.get(candidate.outcome_key(decoder, split, experiment, smaller))
             if data is not None:
                 outcomes[candidate.number, decoder] = Outcome.from_bytes(
-                    candidate.number, decoder, data, split.test_y, labels)
+                    candidate.number, decoder, data, split.test_y, labels, experiment.costs)
         return any(outcomes.get((candidate.number, decoder)) is None
                    for decoder in candidate.decoders)
 
@@ -260,17 +274,18 @@ def _outcomes_of(candidate, parts, split, experiment, workers):
                 raise failure
             results, confidence, classify_s = _classify(
                 configuration, decoder, split, held_out if split.left_out else workers)
+            results = replace(results, costs=experiment.costs)
+            calibration, key = configuration.calibration, decoder.calibration_key(candidate.tree)
+            calibrated = decoder.calibrated and calibration is not None and \
+                key in calibration.decoders
+            outcome = Outcome.of(
+                results, candidate=candidate.number, decoder=name,
+                classifiers=sum(job.is_binary for job in distinct(candidate.jobs)),
+                train_s=train_s + (map_s[key] if calibrated else 0.0), classify_s=classify_s,
+                calibrated=calibrated)
         except AgfmcError as error:
             yield Outcome(candidate.number, name, error=error)
             continue
-        calibration, key = configuration.calibration, decoder.calibration_key(candidate.tree)
-        calibrated = decoder.calibrated and calibration is not None and \
-            key in calibration.decoders
-        outcome = Outcome.of(
-            results, candidate=candidate.number, decoder=name,
-            classifiers=sum(job.is_binary for job in distinct(candidate.jobs)),
-            train_s=train_s + (map_s[key] if calibrated else 0.0), classify_s=classify_s,
-            calibrated=calibrated)
         yield replace(outcome, results=results, confidence=confidence)
 
 
@@ -336,7 +351,8 @@ def _classify(configuration, decoder, split, means):
     p = winner = None
     if classifier.all_classes and not votes:
         p = np.concatenate([part.columns for part in answers])
-        winner = p.max(axis=1)
+        winner = p.max(axis=1) if decoder.costs is None else \
+            probability_of_answers(p, classes, labels)
     elif not votes:
         winner = probability(confidence, len(labels))
     return Results(split.test_y, classes, labels, len(labels), winner, p), confidence, \

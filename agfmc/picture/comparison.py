@@ -5,7 +5,7 @@ import textwrap
 
 from ..control.dot import visible
 from ..errors import UsageError
-from ..score.scores import SCORES
+from ..score.scores import ALL_SCORES
 from .canvas import GREY, LEFT, nearest, new_figure, place_labels, RIGHT, save, text_width
 
 __all__ = ["draw_comparison"]
@@ -19,14 +19,14 @@ def draw_comparison(path: str, result: dict, by: str = "log_loss") -> None:
 
     result: {"classes": k, "points": n, "trials": T, "rows": [...]}, each row with
     "configuration", "decoder", and {"pooled": .., "sd": .. or None} or None in
-    "classify_s" and in each of `SCORES`.  Bars are standard deviations.  Joined are
+    "classify_s" and in each of `ALL_SCORES`.  Bars are standard deviations.  Joined are
     the points that no other one beats in both; the best has its label in bold.  Rows
     without the score are named below the figure.
 
     Raises UsageError for an unknown `by`, and as `canvas.save`.
     """
-    if by not in SCORES:
-        raise UsageError(f"no score called {by!r}: use one of {', '.join(SCORES)}")
+    if by not in ALL_SCORES:
+        raise UsageError(f"no score called {by!r}: use one of {', '.join(ALL_SCORES)}")
     save(path, lambda: _figure(result, by))
 
 
@@ -38,7 +38,7 @@ class _Point:
         self.row = row
         self.y, self.dy = score["pooled"], score["sd"] or 0.0
         self.x, self.dx = max(time["pooled"], _LEAST_TIME), time["sd"] or 0.0
-        self.rank = SCORES[by].sign * self.y
+        self.rank = ALL_SCORES[by].sign * self.y
 
     @property
     def ends(self):
@@ -60,7 +60,8 @@ def _figure(result, by):
     called = {id(row): name for row, name in zip(rows, names)}
     note = ["Joined: no other is both better and faster. Diamond: the best."]
     if missing:
-        note += textwrap.wrap(f"Without {SCORES[by].title}, so left out: " + "; ".join(missing), 98)
+        note += textwrap.wrap(f"Without {ALL_SCORES[by].title}, so left out: "
+                              + "; ".join(missing), 98)
     left, right, below, above = _MARGIN
     below += 0.16 * len(note)
     room = (_WIDTH - left - right, 4.0 + 0.1 * max(0, len(points) - 10))
@@ -69,7 +70,7 @@ def _figure(result, by):
     axes = figure.add_axes((left / size[0], below / size[1], room[0] / size[0],
                             room[1] / size[1]))
     axes.set_xscale("log")
-    axes.set(xlabel="classification time, CPU seconds", ylabel=SCORES[by].axis)
+    axes.set(xlabel="classification time, CPU seconds", ylabel=ALL_SCORES[by].axis)
     axes.set_title(_about(result), loc="left")
     axes.grid(color="#e4e4e4", linewidth=0.6)
     axes.set_axisbelow(True)

@@ -6,7 +6,7 @@ import math
 from ..control.dot import visible
 from ..control.learners import PARAMETERS
 from ..errors import UsageError
-from ..score.scores import SCORES
+from ..score.scores import ALL_SCORES
 from .canvas import new_figure, RIGHT, save
 
 __all__ = ["draw_search"]
@@ -20,7 +20,7 @@ def draw_search(path: str, result: dict) -> None:
 
     result: {"points": [{"options", "log2c" or None, "log2g" or None, "kernel" or None, "score" or
     None}, ...], "best": index of the best point, "by": one of
-    `SCORES`}.  Kernels without gamma are curves over log2 C, and those of a learner without C
+    `ALL_SCORES`}.  Kernels without gamma are curves over log2 C, and those of a learner without C
     over log2 gamma, or over another of `PARAMETERS` that its points have; points without a score
     are crosses; the best is ringed and named.
 
@@ -36,7 +36,7 @@ def _figure(result):
     points, by = result["points"], result["by"]
     best = points[result["best"]]
     scored = sorted(point["score"] for point in points if _known(point))
-    larger, title = SCORES[by].larger_is_better, SCORES[by].axis
+    larger, title = ALL_SCORES[by].larger_is_better, ALL_SCORES[by].axis
     low, high = (scored[0], scored[-1]) if scored else (0.0, 1.0)
     if scored:  # the worst would take all colours from the good ones
         seen = int(_SEEN * (len(scored) - 1))
@@ -70,7 +70,7 @@ def _figure(result):
         bar.outline.set_visible(False)
         bar.set_label(title, fontsize=8)
         bar.ax.tick_params(labelsize=8)
-    score = f", {SCORES[by].title} {best['score']:.4f}" if _known(best) else ""
+    score = f", {ALL_SCORES[by].title} {best['score']:.4f}" if _known(best) else ""
     figure.text(margin / size[0], 1 - 0.2 / size[1], visible(f"best: {best['options']}{score}", 90),
                 va="center", fontweight="bold")
     return figure

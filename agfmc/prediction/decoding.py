@@ -301,6 +301,11 @@ class Decoding:
         """True where classifiers of a tree are queried on the way down alone."""
         return tree.hierarchical and not tree.is_ensemble and self.tree in ("recursive", "path")
 
+    def takes_costs(self, tree: Tree) -> bool:
+        """True where it gives the probabilities of all classes of a tree, by which costs decide."""
+        return not self.raw and self.stop is None and not self.descends(tree) \
+            and self.decoder.gives in ("probabilities", "estimates")
+
     def costs_of(self, tree: Tree) -> CostMatrix | None:
         """The costs, if there are any, of the classes of a tree, labels ascending.
 

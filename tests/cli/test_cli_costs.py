@@ -197,3 +197,82 @@ def test_trees_decide_by_all_their_classes(run, here):
     p, answers = table_of(run("classify_m", "--quiet", "--costs", "costs", "--tree", "full",
                               "tree.mbm", "trn.vec", here / "o").out)
     assert np.array_equal(answers, expected(p, COSTS[:, :3])[0])
+
+
+# -- experiments -----------------------------------------------------------------------------------
+
+LEARNER = ("--no-state", "-j", "1", "-+", "learner=nystrom -m 10")
+
+
+def test_comparison_by_cost(run, here):
+    words = (*LEARNER, "--json", "-d", "2", "trn", "pairs:inverse,vote", "tree:recursive")
+    plain = json.loads(run("compare_control", *words).out)
+    found = json.loads(run("compare_control", "--costs", "refusing", "--by", "cost", *words).out)
+    assert "cost" not in plain["rows"][0] and "costs" not in plain
+    assert found["by"] == "cost" and found["costs"] == "refusing"
+    decided, votes, tree = found["rows"]
+    for row, before in zip(found["rows"], plain["rows"]):  # the probabilities are untouched
+        assert (row["log_loss"] or {}).get("values") == (before["log_loss"] or {}).get("values")
+    assert decided["accuracy"] != plain["rows"][0]["accuracy"]
+    for row, before in zip((votes, tree), plain["rows"][1:]):  # answers as ever, and their cost
+        assert row["accuracy"] == before["accuracy"] and row["cost"]["pooled"] > 0
+    assert decided["cost"]["pooled"] < min(votes["cost"]["pooled"], .8)
+    assert set(tree["difference"]) == {"accuracy", "uncertainty_coefficient", "cost",
+                                       "brier_winning"}
+    head = run("compare_control", "--costs", "refusing", *LEARNER, "-d", "2", "trn", "pairs").out
+    assert "  cost" in head.splitlines()[1]
+    assert "cost" not in run("compare_control", *LEARNER, "-d", "2", "trn", "pairs").out
+
+
+def test_cross_validation_writes_decisions(run, here):
+    done = json.loads(run("nfold", *LEARNER, "--json", "--costs", "refusing", "-d", "2", "pairs",
+                          "trn", here / "out").out)
+    p, answers = table_of("".join((here / "out.txt").read_text().splitlines(True)[1:]))
+    assert np.array_equal(answers, expected(p, COSTS)[0])
+    whole = np.column_stack([COSTS[:, :3], COSTS[:, 3]])
+    paid = whole[np.searchsorted(LABELS, read_cls(here / "out.truth")),
+                 [LABELS.index(one) if one >= 0 else 3 for one in answers.tolist()]]
+    assert done["cost"] == pytest.approx(paid.mean(), abs=1e-12)
+    assert done["over_splits"]["cost"]["pooled"] == pytest.approx(paid.mean(), abs=1e-12)
+    page = run("eval_uc", "--costs", "refusing", here / "out.truth", here / "out",
+               here / "out.txt").out
+    assert f"mean cost                   {paid.mean():.6f}  (95 %: " in page
+
+
+def test_costs_are_a_part_of_what_is_kept(run, here):
+    words = ("--state", here / "kept", *LEARNER[1:], "--json", "-d", "2", "trn", "pairs")
+    first = run("compare_control", "--costs", "refusing", "--by", "cost", *words)
+    again = run("compare_control", "--costs", "refusing", "--by", "cost", *words)
+    assert "reused" not in first.err and "reused" in again.err
+    assert json.loads(first.out)["rows"][0]["cost"] == json.loads(again.out)["rows"][0]["cost"]
+    other = run("compare_control", "--costs", "costs", "--by", "cost", *words)
+    assert json.loads(other.out)["rows"][0]["cost"] != json.loads(first.out)["rows"][0]["cost"]
+
+
+def test_options_are_searched_by_cost(run, here):
+    done = run("tune_m", *LEARNER, "--costs", "refusing", "--by", "cost", "--log2g", "-3:1",
+               "--json", here / "t.json", "pairs", "trn")
+    found = json.loads((here / "t.json").read_text())
+    scores = [point["score"] for point in found["points"]
+              if point["score"] is not None and point["rows"] is None]
+    assert found["by"] == "cost" and found["points"][found["best"]]["score"] == min(scores)
+    assert found["whole"]["tuned"]["cost"]["pooled"] > 0 and "-g" in done.out
+
+
+@pytest.mark.parametrize("command, words, told", [
+    ("compare_control", "--by cost trn pairs", "--by cost needs the costs of the answers"),
+    ("tune_m", "--by cost pairs trn", "--by cost needs the costs of the answers"),
+    ("nfold", "--by cost --tune pairs trn", "--by cost needs the costs of the answers"),
+    ("tune_m", "--costs costs --by cost --per-partition pairs trn", "--per-partition scores"),
+    ("nfold", "--costs two pairs trn", "two:1: class 7 has no column")])
+def test_errors_of_experiments(run, here, command, words, told):
+    write_costs("two", COSTS[:2, :2])
+    done = run(command, "--no-state", *words.split(), status=None)
+    assert done.status in (1, 2) and told in done.err and done.err.count("\n") == 1
+
+
+def test_the_best_tree_leaves_the_cost_of_no_answer_aside(run, here):
+    found = [run("print_control", "--by", f"cost:{name}", "-Q", "best-tree", "trn").out
+             for name in ("costs", "refusing")]
+    assert "{" in found[0]
+    assert found[0].replace("costs", "") == found[1].replace("refusing", "")
