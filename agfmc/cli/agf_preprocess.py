@@ -9,7 +9,8 @@ from ..tables import is_table, TEXT_ENDINGS
 from .messages import report, tell_metric
 from .options import (add_input_kind, add_normalisation, add_seed, add_weights, add_workers, DATA,
                       data_files, input_format, LEARN_METRIC, learned_metric,
-                      normalisation_options, Parser, refuse_ending, refuse_inputs, whole_number)
+                      normalisation_options, Parser, refuse_ending, refuse_inputs, weight_files,
+                      whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -105,14 +106,14 @@ def execute(args):
         features=features, shuffle=args.shuffle, sort=args.sort,
         fraction=args.fraction, stratified=args.stratified,
         independent=args.independent, parts=args.parts, scale=args.normalise, nsv=args.svd,
-        metric=learned_metric(args), workers=args.jobs,
+        weighted_norm=args.weighted_norm, metric=learned_metric(args), workers=args.jobs,
         norm_in=None if fitted else args.norm_file, norm_out=args.norm_file if fitted else None,
         form=form, seed=args.seed)
     if args.covariance:
         for row in covariances(recipe, source):
             sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
         return
-    _refuse_inputs(recipe, source, output, test)
+    _refuse_inputs(args, recipe, source, output, test)
     written, normalisation = preprocess(recipe, source, output, test, sys.stdout.buffer)
     _report(args, written)
     if recipe.metric is not None:
@@ -128,7 +129,8 @@ def _divide_table(args, form, source, output, test, rest):
         *normalisation_options(args), (args.features, "-F"), (args.relabel, "-U"),
         (args.sort, "-B"), (args.ordinates, "-L"), (args.covariance, "-P"), (rest, "a partition"),
         (args.jobs != 1, "-j"), (args.missing, "-E"), (args.categorical, "--categorical"),
-        (args.id, "--id"), (args.ignore, "--ignore")) if given]
+        (args.id, "--id"), (args.ignore, "--ignore"), (args.weight, "--weight"),
+        (args.weights, "--weights")) if given]
     if makes_points:
         raise UsageError(f"{makes_points[0]} is for points: the rows of a table are copied with "
                          "all columns as they are; give base names for the outputs, and points are "
@@ -192,10 +194,11 @@ def _operands(args, kind):
     return *names, words[0] if split else None, words[split:]
 
 
-def _refuse_inputs(recipe, source, output, test):
+def _refuse_inputs(args, recipe, source, output, test):
     """`UsageError` where an output would overwrite an input or of another output."""
     from ..data_tools.preprocess import part_names
     from ..formats.metric_file import metric_path
+    from ..formats.weights_file import ENDING, TEXT_ENDING
 
     kind = recipe.output_form.kind
     ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names", ".recipe")
@@ -207,9 +210,12 @@ def _refuse_inputs(recipe, source, output, test):
     if recipe.fits_normalisation:
         norm_out = recipe.norm_out or f"{output}.std"
         written += [norm_out, None if recipe.metric is None else metric_path(norm_out)]
-    read = data_files(source, recipe.form.kind)
+    written += [base + (ENDING if kind == "binary" else TEXT_ENDING) for base in (*bases, test)
+                if base not in (None, "-")]
+    data = data_files(source, recipe.form.kind)
+    read = [*data, *weight_files(args)]
     # in place, as by sort -o, but no row of what may be the only copy must be missing then
-    same = list(map(os.path.realpath, read)) == list(map(os.path.realpath,
+    same = list(map(os.path.realpath, data)) == list(map(os.path.realpath,
                                                          data_files(output, kind)))
     if same and all(kept is None for kept in (recipe.fraction, recipe.parts, recipe.partition,
                                               recipe.rows)):

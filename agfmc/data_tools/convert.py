@@ -24,10 +24,12 @@ from ..formats.lvq import lvq_lines
 from ..formats.recipe_file import format_recipe, recipe_beside
 from ..formats.text import blocks, tokenise
 from ..formats.vectors import cls_bytes, con_bytes, read_dat, read_vec, write_table
+from ..formats.weights_file import ENDING as WEIGHTS, format_weights, TEXT_ENDING, weights_bytes
 from ..models import Dataset, InputFormat
 from ..prepare import relabel
 from ..prepare.normalise import fit_normalisation
-from .table_data import CONVERTED, warn_of_old_files
+from ..weights import NO_WEIGHTS, WeightSource
+from .table_data import warn_of_old_files
 from .training_data import about
 
 __all__ = ["Binning", "break_down", "classes_from_floats", "convert_text", "print_data",
@@ -99,8 +101,11 @@ def print_data(base: str, out: str, form: InputFormat, stdout, *, words: bool = 
                 not os.path.exists(f"{base}.vec"):
             raise DataError(f"there is no {base}.vec: expected the base name of binary files, and "
                             f"{base} is not one", file=base)
-        data = read_training(base, InputFormat(labels=form.labels, ordinates=form.ordinates),
-                             negative=True)
+        data = read_training(base, InputFormat(labels=form.labels, ordinates=form.ordinates,
+                                               weights=WeightSource(NO_WEIGHTS)), negative=True)
+        if os.path.exists(base + WEIGHTS):
+            warnings.warn(f"the weights in {base}{WEIGHTS} are not in the text: commands that read "
+                          f"it take them by --weights {base}{WEIGHTS}", AgfmcWarning, stacklevel=2)
     if words and data.names is None:
         raise UsageError(f"--words needs the class names in {base}.names")
     if scale:
@@ -117,7 +122,7 @@ def relabelled(data: Dataset) -> tuple:
                       AgfmcWarning, stacklevel=2)
         names = None
     y, old, names = relabel.relabel(data.y, names)
-    return Dataset(data.x, y, names), old
+    return Dataset(data.x, y, names, weights=data.weights), old
 
 
 class Binning(NamedTuple):
@@ -200,9 +205,11 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
 
     form: the `InputFormat` that reads them; LIBSVM text holds its zeros where `form.missing` is
     given;  before: as for `replacing_all`.  Ordinates, a y of floats, go to base.dat, labels to
-    base.cls.  `-` is `stdout`, a binary stream, which is written before the files appear.  An
-    earlier base.recipe is removed, as a model of these points must not take tables by it.  Raises
-    DataError for what cannot be written or would not be read back, and two outputs of one name.
+    base.cls, weights to base.wgt, those of a text to a text FILE.weights.  `-` is `stdout`, a
+    binary stream, which is written before the files appear.  An earlier base.recipe is removed, as
+    a model of these points must not take tables by it, and an earlier base.wgt, as training would
+    take it.  Raises DataError for what cannot be written or would not be read back, and two
+    outputs of one name, UsageError for weights of points that go to `-`.
     """
     refuse_pipe([name for name, data in outputs.items() if data.y is not None], form, True)
     files = {}
@@ -211,8 +218,8 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
     for path in files.keys() & (extra or {}).keys():
         raise DataError("two outputs would go to this file", file=path)
     files.update(extra or {})
-    old = [path for path in map(recipe_beside, outputs) if form.kind == "binary"
-           and path not in files and os.path.exists(path)]
+    old = [path for base in outputs for path in _of_others(base, form)
+           if path not in files and os.path.exists(path)]
 
     def finish():
         if before is not None:
@@ -233,6 +240,11 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
             stdout.flush()
 
 
+def _of_others(base, form):
+    """The files beside binary points that are removed where they are not of these points."""
+    return (recipe_beside(base), base + WEIGHTS) if form.kind == "binary" else ()
+
+
 class _Stream:
     """A stream that takes all it is given, under the name that errors use."""
 
@@ -250,6 +262,7 @@ class _Stream:
 def _binary(base, data):
     """{path: content} of binary data."""
     if base == "-":
+        _refuse_weights(data)
         return {"-": data.x}
     if data.y is not None and data.names is None and os.path.exists(f"{base}.names"):
         warnings.warn(f"{base}.names existed before: its names now apply to these labels",
@@ -263,14 +276,23 @@ def _binary(base, data):
         files[f"{base}.names"] = names_bytes(data.names, f"{base}.names")
     if data.recipe is not None:
         files[recipe_beside(base)] = format_recipe(data.recipe).encode()
-    elif os.path.exists(recipe_beside(base)):
-        warnings.warn(f"{recipe_beside(base)} existed before, and is removed, as it is not of "
-                      "these points", AgfmcWarning, stacklevel=4)
+    if data.weights is not None:
+        files[base + WEIGHTS] = weights_bytes(data.weights.w, base + WEIGHTS)
+    for path in _of_others(base, InputFormat()):
+        if path not in files and os.path.exists(path):
+            warnings.warn(f"{path} existed before, and is removed, as it is not of these points",
+                          AgfmcWarning, stacklevel=4)
     if f"{base}.cls" not in files and os.path.exists(f"{base}.cls"):
         warnings.warn(f"{base}.cls existed before, and now belongs to these points",
                       AgfmcWarning, stacklevel=4)
-    warn_of_old_files(base, CONVERTED[4:])  # the ids and weights of rows
+    warn_of_old_files(base, (".ids",))
     return files
+
+
+def _refuse_weights(data):
+    if data.weights is not None:
+        raise UsageError("points go to standard output, and their weights would have no file: "
+                         "--weights none leaves them out")
 
 
 def _text(path, data, form):
@@ -281,9 +303,15 @@ def _text(path, data, form):
         raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity", file=where)
     if data.names is not None:
         check_words(data.y, data.names, where)
-    if form.kind == "svm":
-        return {path: svm_lines(data.x, data.y, data.names, form.missing is not None)}
-    return {path: lvq_lines(data.x, data.y, form.header, data.names)}
+    files = {path: svm_lines(data.x, data.y, data.names, form.missing is not None)
+             if form.kind == "svm" else lvq_lines(data.x, data.y, form.header, data.names)}
+    if data.weights is not None:
+        if path == "-":
+            _refuse_weights(data)
+        files[path + TEXT_ENDING] = format_weights(data.weights.w)
+    elif path != "-":
+        warn_of_old_files(path, (TEXT_ENDING,))
+    return files
 
 
 def _write(file, content):

@@ -10,13 +10,15 @@ from ..formats.atomic import check_output
 from ..formats.dataset import read_training
 from ..formats.metric_file import check_metric_output, metric_path
 from ..formats.vectors import read_std, std_files
+from ..formats.weights_file import TEXT_ENDING
 from ..models import Dataset, InputFormat, Normalisation
 from ..prepare import split
 from ..prepare.normalise import covariance
 from .convert import refuse_pipe, relabelled, write_together
 from .metric import fitted_normalisation, MetricOptions
 from .table_data import read_table
-from .training_data import about
+from .training_data import about, tell_weights
+from .training_weights import chosen_rows
 
 __all__ = ["Recipe", "covariances", "divided_rows", "drawn_rows", "part_names", "preprocess"]
 
@@ -31,7 +33,8 @@ class Recipe:
     sort: by class or ordinate;  fraction: share of the rows for testing, the last,
     of every class where `stratified`, or each with that probability where
     `independent`;  parts: number of equal parts;  scale, nsv, metric:
-    normalise, with statistics, and a metric learned, of the training part alone;  norm_in: apply
+    normalise, with statistics, and a metric learned, of the training part alone, and of its points
+    with a weight above 0;  weighted_norm: these statistics are weighted;  norm_in: apply
     this file;  norm_out: write it;  form: `InputFormat` of the input, and of the output but for a
     table, which becomes binary data;  workers: threads.
     """
@@ -50,6 +53,7 @@ class Recipe:
     scale: bool = False
     nsv: int | None = None
     metric: MetricOptions | None = None
+    weighted_norm: bool = False
     norm_in: str | None = None
     norm_out: str | None = None
     form: InputFormat = InputFormat()
@@ -113,7 +117,7 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
 
 def _check_outputs(bases, form, norm_out):
     """Raise `DataError` where one of the outputs cannot be written."""
-    ends = (".vec", ".cls") if form.kind == "binary" else ("",)
+    ends = (".vec", ".cls", ".wgt") if form.kind == "binary" else ("", TEXT_ENDING)
     for path in [*(f"{base}{end}" for base in bases for end in ends if base != "-"),
                  norm_out, metric_path(norm_out)]:
         if path not in (None, "-"):
@@ -139,9 +143,16 @@ def _normalisation(recipe, data, source):
     """The Normalisation fitted to a `Dataset`, or read, or None."""
     if recipe.fits_normalisation:
         with about(source, data.recipe):
+            weights = data.weights
+            if weights is not None and not weights.w.all():
+                data = chosen_rows(data, np.flatnonzero(weights.w))
+                weights = data.weights
+                if not len(data.x):
+                    raise DataError("all points of the training part have weight 0")
             return fitted_normalisation(
-                data.x, data.y, scale=recipe.scale, nsv=recipe.nsv, metric=recipe.metric,
-                seed=recipe.seed, workers=recipe.workers)
+                data.x, data.y, weights, scale=recipe.scale, nsv=recipe.nsv,
+                metric=recipe.metric, weighted=recipe.weighted_norm, seed=recipe.seed,
+                workers=recipe.workers)
     return None if recipe.norm_in is None else read_std(recipe.norm_in)
 
 
@@ -153,6 +164,7 @@ def _prepared(recipe, source):
         source, form,
         negative=recipe.compact or recipe.partition is not None or form.kind != "binary",
         mapped=recipe.rows is not None)
+    tell_weights(source, form)
     if recipe.partition is not None:
         data = _partitioned(data, recipe.partition, source)
     if recipe.compact:
@@ -164,7 +176,7 @@ def _prepared(recipe, source):
             data = replace(data, names=None)  # -U is for numbers
     if recipe.rows is not None:
         rows = drawn_rows(recipe, len(data.x), data.y, source)
-        data = data if len(rows) == len(data.x) else _rows(data, rows)
+        data = data if len(rows) == len(data.x) else chosen_rows(data, rows)
     if recipe.features is not None:
         wrong = [i for i in recipe.features if i >= data.x.shape[1]]
         if wrong:
@@ -172,9 +184,9 @@ def _prepared(recipe, source):
                              f"{data.x.shape[1]}, counted from 0")
         data = replace(data, x=data.x[:, list(recipe.features)], recipe=None)
     if recipe.shuffle:
-        data = _rows(data, split.shuffled(len(data.x), recipe.seed))
+        data = chosen_rows(data, split.shuffled(len(data.x), recipe.seed))
     if recipe.sort:
-        data = _rows(data, np.argsort(data.y, kind="stable"))
+        data = chosen_rows(data, np.argsort(data.y, kind="stable"))
     return data
 
 
@@ -219,11 +231,8 @@ def _partitioned(data, sides, source):
                 raise DataError(f"class {label} of the partition has no samples", file=source)
             y[rows] = code
     rows = np.flatnonzero(y >= 0)
-    return Dataset(data.x[rows], y[rows])
-
-
-def _rows(data, rows):
-    return replace(data, x=data.x[rows], y=None if data.y is None else data.y[rows])
+    return Dataset(data.x[rows], y[rows],
+                   weights=None if data.weights is None else data.weights[rows])
 
 
 def _divided(recipe, data, output, test):
@@ -231,7 +240,7 @@ def _divided(recipe, data, output, test):
     if recipe.parts is None and recipe.fraction is None:
         return {output: data}
     bases = [output, test] if recipe.parts is None else part_names(output, recipe.parts)
-    return {base: _rows(data, rows)
+    return {base: chosen_rows(data, rows)
             for base, rows in zip(bases, divided_rows(recipe, len(data.x), data.y))}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import AgfmcWarning, DataError, one_line, UsageError
-from ..formats.atomic import replacing_all, temporary_file, writing
+from ..formats.atomic import remove, replacing_all, temporary_file, writing
 from ..formats.class_names import names_bytes
 from ..formats.csv_text import csv_line, csv_lines
 from ..formats.dataset import weights_of
@@ -271,9 +272,9 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
         encoder = TableEncoder(table, recipe)
         ends = [end for end, wanted in zip(CONVERTED, (
             True, *[form.labels] * 3, roles.ids, roles.weight is not None)) if wanted]
-        warn_of_old_files(base, [end for end in CONVERTED if end not in ends])
-        files = dict(zip(ends, stack.enter_context(
-            replacing_all([base + end for end in ends], binary=True))))
+        warn_of_old_files(base, [end for end in CONVERTED[:-1] if end not in ends])
+        files = dict(zip(ends, stack.enter_context(replacing_all(
+            [base + end for end in ends], binary=True, before=_without_old_weights(base, ends)))))
         points = _Points(files[".vec"], recipe, stack)
         if roles.ids:
             files[".ids"].write(csv_line([table.names[at] for at in roles.ids]))
@@ -345,6 +346,16 @@ def _roles_beside(table, form, recipe):
     ids = own.ids or (() if absent else recipe.ids)
     return resolve_roles(table, replace(_label_of(own, recipe), ids=ids, weight=own.weight),
                          form.labels)
+
+
+def _without_old_weights(base, ends):
+    """A function that removes weights of other points, which training would take, or None."""
+    path = base + CONVERTED[-1]
+    if CONVERTED[-1] in ends or not os.path.exists(path):
+        return None
+    warnings.warn(f"{path} existed before, and is removed, as it is not of these points",
+                  AgfmcWarning, stacklevel=3)
+    return functools.partial(remove, path)
 
 
 def warn_of_old_files(base: str, ends) -> None:

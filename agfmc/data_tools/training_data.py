@@ -22,7 +22,7 @@ from .table_data import read_table, table_labels
 from .training_weights import chosen_rows, settled, with_class_weights, without_zeros
 
 __all__ = ["about", "for_classes", "large_classes", "load_training", "read_points",
-           "recipe_for", "training_labels"]
+           "recipe_for", "tell_weights", "training_labels"]
 
 
 def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> Dataset:
@@ -32,7 +32,7 @@ def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> D
     """
     data = read_training(base, form) if form.kind != "table" else \
         read_table(base, form, recipe_for(base, recipe))
-    _tell_weights(base, form)
+    tell_weights(base, form)
     return settled(data, base, form.weights.classes)
 
 
@@ -77,7 +77,7 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     else:
         data = open_training(base, form) if keep == "lazy" else \
             read_training(base, form, sparse=sparse, mapped=True)
-    _tell_weights(base, form)
+    tell_weights(base, form)
     left = without_zeros(data, base, min_class is not None)
     if min_class is not None:
         left = _without_small(left, data.counts, min_class, base)
@@ -109,7 +109,7 @@ def _faint(x):
         and any(block.any() for block in blocks(values))
 
 
-def _tell_weights(base, form):
+def tell_weights(base: str, form: InputFormat) -> None:
     """Warn where the weights beside points are taken, as nobody asked for them."""
     beside = weights_beside(base) if form.kind == "binary" and form.weights.file is None else None
     if beside is not None:

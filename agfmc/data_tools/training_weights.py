@@ -13,7 +13,24 @@ from ..formats.lazy_points import is_lazy
 from ..models import Dataset
 from ..weights import class_factors, total_weights, Weights
 
-__all__ = ["chosen_rows", "settled", "with_class_weights", "without_zeros"]
+__all__ = ["chosen_rows", "sample_weights", "settled", "with_class_weights", "without_zeros"]
+
+
+def sample_weights(w: object, n: int) -> Weights:
+    """Weights of n samples, numbers of 0 or more, for the `weights` of a Dataset; `DataError`."""
+    try:
+        found = np.asarray(w, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("the weights of the samples: expected numbers") from None
+    if found.shape != (n,):
+        raise DataError(f"the weights of the samples: expected {n} numbers, one for each point, "
+                        f"found an array of shape {found.shape}")
+    bad = ~((found >= 0) & (found < np.inf))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(f"the weight of sample {row} (from 0) is {found[row]:g}: expected a number "
+                        "of 0 or more")
+    return Weights(found)
 
 
 def settled(data: Dataset, source: str | None = None,

@@ -19,9 +19,11 @@ from .inputs import open_input, read_bytes, refuse_beyond, within_memory
 from .text import blocks, is_text, tokenise, values
 from .vectors import con_bytes
 
-__all__ = ["ENDING", "read_class_weights", "read_weights", "weights_beside", "weights_bytes"]
+__all__ = ["ENDING", "TEXT_ENDING", "format_weights", "read_class_weights", "read_weights",
+           "weights_beside", "weights_bytes"]
 
 ENDING = ".wgt"
+TEXT_ENDING = ".weights"  # added to the name of a text of points, for the weights beside it
 _FLOAT = np.dtype("<f4")
 _PIECE = 1 << 20  # bytes of a pipe at a time
 _MOST_CLASSES = 1_000_000
@@ -51,8 +53,8 @@ def _read_binary(path, n, stdin):
     with open_input(path, stdin, (ENDING,)) as file:
         size = file.regular_size()
         if size is not None:
-            if n is not None and size != 4 * n and size % 4 == 0:
-                raise DataError(f"has {size // 4} weights, but there are {n} points", file=path)
+            if n is not None and size > max(4 * n, _PIECE):
+                raise DataError(f"has more weights than the {n} points", file=path)
             refuse_beyond(2 * size, "the weights", path)
         data = b"".join(within_memory(iter(lambda: file.read(_PIECE), b""), path, len,
                                       "the weights"))
@@ -134,6 +136,12 @@ def weights_bytes(w: np.ndarray, path: str | None = None, start: int = 0) -> byt
         raise DataError(f"the weight of row {start + row} (from 0), {w[row]:g}, is too small for "
                         "single precision: multiply all weights by a power of ten", file=path)
     return data
+
+
+def format_weights(w: np.ndarray) -> Iterator[str]:
+    """Yield weights (n,) as lines of text, with all their digits."""
+    for weight in w.tolist():
+        yield f"{int(weight) if weight == int(weight) else weight!r}\n"
 
 
 def read_class_weights(path: str, stdin=None) -> Mapping[int | str, float]:
