@@ -273,7 +273,8 @@ class BinaryModel:
 class DirectModel:
     """A trained classifier that tells c branches apart at once.
 
-    code K: the k nearest of points (l, d) float32 with branches y (l,) int32;
+    code K: the k nearest of points (l, d) float32 with branches y (l,) int32, and weights w (l,)
+    float32, or None for 1;
     code L: weights (c, d + 1), the last column the intercept.
     """
 
@@ -285,6 +286,7 @@ class DirectModel:
     y: np.ndarray | None = None
     k: int = 0
     weights: np.ndarray | None = None
+    w: np.ndarray | None = None
 
     @property
     def features(self):

@@ -102,9 +102,15 @@ def _check_node_classifier(model, features, fail):
     if model.features != features or model.branches < 2:
         raise fail("a multi-class node has the wrong size")
     if model.points is not None:
-        if len(model.y) != len(model.points) or not 1 <= model.k <= len(model.points) or \
+        if len(model.y) != len(model.points) or model.k < 1 or \
+                model.w is None and model.k > len(model.points) or \
                 model.y.min() < 0 or model.y.max() >= model.branches:
             raise fail("the neighbours of a multi-class node are invalid")
+        if model.w is not None and not (
+                len(model.w) == len(model.points) and np.isfinite(model.w).all()
+                and np.all(model.w > 0)
+                and model.k <= float(model.w.sum(dtype=np.float64)) * (1 + 1e-6)):
+            raise fail("the weights of the neighbours of a multi-class node are invalid")
     elif len(model.weights) != model.branches:
         raise fail("the weights of a multi-class node are invalid")
     if not np.isfinite(model.weights if model.points is None else model.points).all():

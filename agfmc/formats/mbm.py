@@ -3,8 +3,8 @@
     bytes 0-7     89 4D 42 4D 0D 0A 1A 0A (the letters MBM between bytes that text
                   conversions damage)
     8-11, 12-15   format version: major 1, minor 0, or 1 with multi-class nodes, or 2 with a
-                  calibration, or 3 for an ensemble, or 4 with the recipe of a table (uint32,
-                  little-endian throughout)
+                  calibration, or 3 for an ensemble, or 4 with the recipe of a table, or 5 with
+                  weights of neighbours (uint32, little-endian throughout)
     16-23, 24-31  length of the header, length of the whole file (uint64)
     32-63         SHA-256 of all bytes but these 32
     64-           the header: JSON in UTF-8, then the arrays, each at a multiple of 64
@@ -37,7 +37,7 @@ from .strict_json import strict_json
 __all__ = ["MAGIC", "read_store", "write_store"]
 
 MAGIC = b"\x89MBM\r\n\x1a\n"
-_MAJOR, _MINOR = 1, 4
+_MAJOR, _MINOR = 1, 5
 _START = struct.Struct("<8sIIQQ32s")
 _ARRAYS = {  # name: (dtype, number of dimensions)
     "sv": ("<f8", 2), "group": ("<i4", 1), "indptr": ("<i8", 1), "index": ("<i4", 1),
@@ -46,6 +46,7 @@ _ARRAYS = {  # name: (dtype, number of dimensions)
 }
 _NORMALISATION = {"matrix": ("<f4", 2), "mean": ("<f4", 1)}
 _DIRECT = {"K": {"points": ("<f4", 2), "y": ("<i4", 1)}, "L": {"weights": ("<f8", 2)}}
+_POINT_WEIGHTS = ("<f4", 1)  # w of code K, where there are weights
 # Those of a calibration, followed by the number of the decoder; the weights by their kind.
 _WEIGHTS = {"none": None, "temperature": 0, "vector": 1, "matrix": 2}
 _POINTS = {"label": ("<i4", 1), "p_true": ("<f8", 1), "cumulative": ("<f8", 1),
@@ -72,6 +73,8 @@ def write_store(path, configuration, made_by):
         for name, kind in _DIRECT[direct.code].items():
             wanted[f"{name} {number}"] = kind
             arrays[f"{name} {number}"] = getattr(direct, name)
+        if direct.w is not None:
+            wanted[f"w {number}"], arrays[f"w {number}"] = _POINT_WEIGHTS, direct.w
     extra = {"direct": [[d.code, d.name, d.branches, d.k, d.provenance.to_line()]
                         for d in directs]} if directs else {}
     minor = 1 if directs else 0
@@ -85,6 +88,8 @@ def write_store(path, configuration, made_by):
     if configuration.recipe is not None:
         minor = 4
         extra["recipe"] = recipe_to_json(configuration.recipe)
+    if any(direct.w is not None for direct in directs):
+        minor = 5
     listing = {}
     blobs = []
     offset = 0
@@ -130,8 +135,7 @@ def read_store(path, raw=None):
     if isinstance(listing, dict) and "matrix" in listing:
         wanted.update(_NORMALISATION)
     entries = _direct_entries(header.get("direct", []), fail)
-    for number, entry in enumerate(entries):
-        wanted.update({f"{name} {number}": kind for name, kind in _DIRECT[entry[0]].items()})
+    wanted.update(_direct_arrays(entries, listing))
     if "calibration" in header:
         _check_calibration_header(header["calibration"], fail)
         wanted.update(_calibration_arrays(header["calibration"]))
@@ -159,8 +163,9 @@ def read_store(path, raw=None):
             raise fail("the normalisation does not fit the support vectors")
         normalisation = Normalisation(matrix, mean)
     direct = tuple(
-        DirectModel(code, name, branches, Provenance.from_line(made_from), k=k, **{
-            part: arrays.pop(f"{part} {number}") for part in _DIRECT[code]})
+        DirectModel(code, name, branches, Provenance.from_line(made_from), k=k,
+                    w=arrays.pop(f"w {number}", None), **{
+                        part: arrays.pop(f"{part} {number}") for part in _DIRECT[code]})
         for number, (code, name, branches, k, made_from) in enumerate(entries))
     tree = _tree(header["control"], path)
     if {int(key): value for key, value in names.items()} != tree.names:
@@ -325,6 +330,19 @@ def _calibration(header, arrays):
         learned = LearnedDecoder(arrays.pop("learned_weights"), arrays.pop("learned_intercept"))
     return Calibration(header["model"], tuple(header["classes"]), header["source"],
                        tuple(header["counts"]), decoders, learned)
+
+
+def _direct_arrays(entries, listing):
+    """{name: (dtype, number of dimensions)} of the arrays of the multi-class nodes.
+
+    listing: of the arrays of the file, which tells whether neighbours have weights.
+    """
+    wanted = {}
+    for number, entry in enumerate(entries):
+        wanted.update({f"{name} {number}": kind for name, kind in _DIRECT[entry[0]].items()})
+        if entry[0] == "K" and isinstance(listing, dict) and f"w {number}" in listing:
+            wanted[f"w {number}"] = _POINT_WEIGHTS
+    return wanted
 
 
 def _direct_entries(entries, fail):

@@ -228,6 +228,12 @@ class CommandOptions(NodeLearner):
             raise UsageError("expected a command in the quotes of code G, found nothing", **place)
         return cls(text)
 
+    def weighted(self):
+        """Raises `UsageError`: programs have no place for weights."""
+        raise UsageError("a classifier of code G is run by a program, whose training data have no "
+                         "weights of points: leave the weights out (--weights none), or take "
+                         "another code")
+
     def fit(self, job, problem):
         """Raises `ModelError`: what the command does is not known here."""
         raise job.place.error(ModelError, "a classifier of code G is run by a program: it cannot "

@@ -66,10 +66,14 @@ class LinearOptions(PlaneLearner):
                              + " ".join(map(str, _FREE_BIAS)), **place)
         return options
 
+    @property
+    def stop(self):
+        """The tolerance, that of the solver where none is given."""
+        return _TOLERANCE[self.solver] if self.tolerance is None else self.tolerance
+
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""
-        tolerance = _TOLERANCE[self.solver] if self.tolerance is None else self.tolerance
-        words = [f"learner=linear -s {self.solver} -c {self.cost!r} -e {tolerance!r}",
+        words = [f"learner=linear -s {self.solver} -c {self.cost!r} -e {self.stop!r}",
                  f"-B {self.bias!r}" if self.bias >= 0 else "-B -1.0"]
         words += ["-R"] * self.free
         words += [f"-w{side} {factor!r}" for side, factor in self.weights]
@@ -91,6 +95,12 @@ class LinearOptions(PlaneLearner):
         """The library and its version."""
         return f"liblinear {_version(_library())}"
 
+    def weighted(self):
+        """The same options for the LIBLINEAR of scikit-learn: the official one knows no weights."""
+        from .weighted_linear import WeightedLinearOptions
+
+        return WeightedLinearOptions.of(self)
+
     @property
     def packing(self):
         """The key of the points with that bias; those without any are LIBSVM's own."""
@@ -101,7 +111,7 @@ class LinearOptions(PlaneLearner):
         return Nodes(x, self.bias if self.bias >= 0 else None, rows)
 
     def solve(self, packed, rows, side, w=None):
-        """The `Solution` of a problem; see `solve`."""
+        """The `Solution` of a problem without weights; see `solve`."""
         return solve(packed, rows, side, self)
 
 
@@ -167,8 +177,7 @@ def solve(nodes, rows, side, options):
                        -1.0 if nodes.bias is None else nodes.bias)
     parameter = _Parameter(
         solver_type=options.solver, C=options.cost, p=0.1, nu=0.5,
-        eps=_TOLERANCE[options.solver] if options.tolerance is None else options.tolerance,
-        regularize_bias=int(not options.free), **weight_fields(options.weights))
+        eps=options.stop, regularize_bias=int(not options.free), **weight_fields(options.weights))
     complaint = library.check_parameter(ctypes.byref(problem), ctypes.byref(parameter))
     if complaint:
         raise DataError(f"LIBLINEAR refuses the problem: {complaint.decode()}")

@@ -111,12 +111,18 @@ class SvmOptions(KernelLearner):
         """The library and its version."""
         return f"libsvm {library_version()}"
 
+    def weighted(self):
+        """The same options for the LIBSVM of scikit-learn: the official one knows no weights."""
+        from .weighted_svm import WeightedSvmOptions
+
+        return WeightedSvmOptions.of(self)
+
     def pack(self, x, rows=None):
         """`Nodes` of the points x (n, d)."""
         return Nodes(x, None, rows)
 
     def solve(self, packed, rows, side, w=None):
-        """The `Solution` of a problem; see `solve`."""
+        """The `Solution` of a problem without weights; see `solve`."""
         return solve(packed, rows, side, self)
 
 

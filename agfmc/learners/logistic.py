@@ -5,18 +5,19 @@ f(x) = w.x + b minimises
 
     |w|^2 / 2 + sum_i C_i log(1 + exp(-y_i f(x_i))) ,
 
-C_i being C times the weight of the side; the intercept b is not penalised.  This is
-LIBLINEAR's -s 0 -B 1 -R.  Newton's method (iteratively reweighted least squares), its
-steps shortened until the loss falls: with the whole second derivative where there are few
-features, else by conjugate gradients (Lin, Weng and Keerthi, "Trust region Newton method
-for logistic regression", 2008), for which the points may be sparse.
+C_i being C times the weights of the side and of the point; the intercept b is not
+penalised.  This is LIBLINEAR's -s 0 -B 1 -R.  Newton's method (iteratively reweighted least
+squares), its steps shortened until the loss falls: with the whole second derivative where
+there are few features, else by conjugate gradients (Lin, Weng and Keerthi, "Trust region
+Newton method for logistic regression", 2008), for which the points may be sparse.
 
 The branches of a node, code L: P(c | x) = exp(w_c.x) / sum_b exp(w_b.x), and the weights
 minimise
 
     - sum_i log P(y_i | x_i) + (ridge / 2) |W|^2 ,
 
-with gradient sum_i (P(c | x_i) - [y_i = c]) x_i + ridge w_c.  The penalty is on the weights of
+with gradient sum_i (P(c | x_i) - [y_i = c]) x_i + ridge w_c; each point has its weight as a factor
+of its terms, if there are such.  The penalty is on the weights of
 the features as they are given, not on the intercepts.  Newton's method too, always by conjugate
 gradients: its second derivative couples the classes, and has c d rows.  Therefore there
 are two descents here, each with the start, the preconditioner and the end that suit its own
@@ -125,7 +126,7 @@ class LogisticOptions(PlaneLearner):
 
     def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem; see `solve`."""
-        return solve(packed, rows, side, self)
+        return solve(packed, rows, side, self, w)
 
 
 # option: (field, smallest, largest, whole number, smallest excluded)
@@ -135,15 +136,17 @@ _KNOWN = {
 }
 
 
-def solve(x, rows, side, options):
+def solve(x, rows, side, options, w=None):
     """Train one classifier; -> `Solution`.
 
     x (n, d): all points, an array or `SparsePoints`; rows (l,) those of this problem;
-    side (l,) 0 for left and 1 for right; options: `LogisticOptions`.  The label of the
-    first row comes first.  Warns with `AgfmcWarning` where the minimum was not reached;
-    raises `DataError` where the values are too large.
+    side (l,) 0 for left and 1 for right; options: `LogisticOptions`; w (l,): weights of the
+    points, or None for 1.  The label of the first row comes first.  Warns with
+    `AgfmcWarning` where the minimum was not reached; raises `DataError` where the values are too
+    large.
     """
-    problem = _Problem(x[rows], np.asarray(side), options)
+    problem = _Problem(x[rows], np.asarray(side), options, w)
+    size = len(rows) if w is None else float(w.sum())
     v = np.zeros(x.shape[1] + 1)  # w, then b
     f = np.zeros(len(rows))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -155,8 +158,8 @@ def solve(x, rows, side, options):
             step = problem.direction(gradient, curvature)
             move, slope, length = problem.forward(step), float(gradient @ step), 1.0
             while length > 1e-10:
-                new, size = v + length * step, problem.loss(v + length * step, f + length * move)
-                if size <= value + 1e-4 * length * slope + 1e-14 * abs(value):
+                new, loss = v + length * step, problem.loss(v + length * step, f + length * move)
+                if loss <= value + 1e-4 * length * slope + 1e-14 * abs(value):
                     break
                 length /= 2.0
             else:
@@ -166,7 +169,7 @@ def solve(x, rows, side, options):
     if not (np.isfinite(v).all() and np.isfinite(value)):
         raise DataError("training gave NaN or infinity: the values of these points are too "
                         "large; normalise the data or choose other options")
-    if np.abs(gradient).max() > max(1000.0 * goal, 1e-6 * len(rows)):
+    if np.abs(gradient).max() > max(1000.0 * goal, 1e-6 * size):
         warnings.warn("logistic regression stopped before the minimum: normalise the data, or "
                       "try a smaller -c", AgfmcWarning, stacklevel=2)
     return Solution.plane(v[:-1], v[-1], problem.labels)
@@ -175,13 +178,15 @@ def solve(x, rows, side, options):
 class _Problem:
     """The points x (l, d) of one problem, signs y (l,) and factors c (l,) of the losses."""
 
-    def __init__(self, x, side, options):
+    def __init__(self, x, side, options, w):
         self.x = x.csr if is_sparse(x) else np.asarray(x, dtype=np.float64)
         first = int(side[0])
         self.labels = (first, 1 - first)
         self.y = np.where(side == first, 1.0, -1.0)
         weights = dict(options.weights)
         self.c = options.cost * np.where(side == 0, weights.get(0, 1.0), weights.get(1, 1.0))
+        if w is not None:
+            self.c = self.c * w
         self.squares = None
         self.whole = not is_sparse(x) and x.shape[1] <= _WHOLE
         if not self.whole:
@@ -263,7 +268,8 @@ class MultinomialOptions(NodeLearner):
     def fit(self, job, problem):
         """The `DirectModel` of a `NodeProblem`."""
         part, branches = problem.samples, len(job.sides)
-        weights = fit_logistic(problem.x[part.rows], part.side, branches, self.ridge)
+        weights = fit_logistic(problem.x[part.rows], part.side, branches, self.ridge,
+                               problem.weights)
         provenance = Provenance.of_training(__version__, self.canonical()).with_samples(
             np.bincount(part.side, minlength=branches), job.sides, problem.normalised)
         return DirectModel("L", job.name, branches, provenance, weights=weights)
@@ -302,13 +308,13 @@ class _Multinomial:
         return logistic_probabilities(self.weights, x)
 
 
-def fit_logistic(x, y, c, ridge=1.0):
-    """Weights (c, d + 1) for points x (n, d) of classes y (n,) in 0..c-1.
+def fit_logistic(x, y, c, ridge=1.0, w=None):
+    """Weights (c, d + 1) for points x (n, d) of classes y (n,) in 0..c-1, with weights w (n,).
 
     The last column is the intercept, which is not penalised; the intercepts add
     up to 0, since a common shift of them changes nothing.  The features are
     standardised inside and their penalties with them, so that the meaning of
-    the ridge is kept and the descent does not depend on their units.
+    the ridge is kept and the descent does not depend on their units.  w None: all are 1.
 
     Raises `UsageError` for a ridge that is not above 0 (separable classes
     would have no best weights) and `DataError` where a class has no points;
@@ -325,27 +331,36 @@ def fit_logistic(x, y, c, ridge=1.0):
     scaled = np.empty((n, d + 1))
     scaled[:, d] = 1.0
     centred = scaled[:, :d]
-    mean = x.mean(axis=0, dtype=np.float64)
-    np.subtract(x, mean, out=centred)
+    if w is None:
+        mean = x.mean(axis=0, dtype=np.float64)
+        np.subtract(x, mean, out=centred)
+    else:
+        n = float(w.sum())
+        centred[:] = x
+        mean = w @ centred / n
+        centred -= mean
     largest = np.abs(centred).max(axis=0)
     # a constant feature gets weight 0; a mean may be off by rounding, hence its own test
     moving = (largest > 1e-100) & (x.max(axis=0) > x.min(axis=0))
     centred /= np.where(moving, largest, 1.0)
     centred[:, ~moving] = 0.0
-    deviation = np.sqrt(np.einsum("ij,ij->j", centred, centred) / n)
+    squares = np.einsum("ij,ij->j", centred, centred) if w is None else \
+        np.einsum("i,ij,ij->j", w, centred, centred)
+    deviation = np.sqrt(squares / n)
     centred /= np.where(moving, deviation, 1.0)
     deviation = np.where(moving, deviation * largest, 1.0)
-    weights = minimise(scaled, y, c, np.append(ridge / deviation**2, 0.0))
+    weights = minimise(scaled, y, c, np.append(ridge / deviation**2, 0.0), w)
     weights[:, :d] /= deviation
     weights[:, d] -= weights[:, :d] @ mean
     weights[:, d] -= weights[:, d].mean()
     return weights
 
 
-def minimise(x, y, c, ridge):
+def minimise(x, y, c, ridge, of_points=None):
     """Weights w (c, d) where the value of `_evaluate` is smallest; no intercept is added.
 
-    ridge: one factor for all weights, or (d,) factors of the columns.
+    ridge: one factor for all weights, or (d,) factors of the columns;  of_points (n,): weights of
+    the points, or None for 1.
     Newton's steps from w = 0, by conjugate gradients preconditioned with X^T X
     / c + ridge, which is the same for all classes; shortened until Armijo's
     condition holds.  Warns with `AgfmcWarning` where the minimum was not reached.
@@ -353,19 +368,21 @@ def minimise(x, y, c, ridge):
     x = np.asarray(x, dtype=np.float64)
     y = np.asarray(y, dtype=np.int64)
     ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), x.shape[1:])
-    precondition = _preconditioner(x, ridge, c)
+    size_of_all = len(x) if of_points is None else float(of_points.sum())
+    precondition = _preconditioner(x, ridge, c, of_points)
     w = np.zeros((c, x.shape[1]))
-    value, gradient, shares = _evaluate(w, x, y, ridge)
+    value, gradient, shares = _evaluate(w, x, y, ridge, of_points)
     start = np.abs(gradient).max()
     for _ in range(_MULTINOMIAL_STEPS):
         size = np.abs(gradient).max()
-        if size <= _AIM * len(x):
+        if size <= _AIM * size_of_all:
             break
         accuracy = min(0.1, math.sqrt(size / start))
         # over the classes the gradients add up to 0 as long as the weights do, and so do the
         # steps then: the directions in which the loss is flat are never entered
-        direction = _conjugate_gradients(functools.partial(_curvature, x, shares, ridge),
-                                         precondition, gradient, accuracy**2, _MULTINOMIAL_INNER)
+        hessian = functools.partial(_curvature, x, shares, ridge, of_points)
+        direction = _conjugate_gradients(hessian, precondition, gradient, accuracy**2,
+                                         _MULTINOMIAL_INNER)
         if not direction.any():
             direction = precondition(-gradient)
         slope = float(np.vdot(gradient, direction))
@@ -373,7 +390,7 @@ def minimise(x, y, c, ridge):
         length = 1.0
         while length > 1e-10:
             trial = w + length * direction
-            found = _evaluate(trial, x, y, ridge)
+            found = _evaluate(trial, x, y, ridge, of_points)
             if found[0] <= value + 1e-4 * length * slope + slack:
                 break
             length /= 2.0
@@ -384,7 +401,7 @@ def minimise(x, y, c, ridge):
         w = trial
         value, gradient, shares = found
     size = np.abs(gradient).max()
-    if not size <= _ENOUGH * len(x):
+    if not size <= _ENOUGH * size_of_all:
         warnings.warn(
             f"logistic regression stopped before the minimum: the gradient is {size:.3g} "
             f"for {len(x)} points; a larger ridge helps", AgfmcWarning, stacklevel=2)
@@ -421,7 +438,7 @@ def logistic_probabilities(weights, x):
     return result
 
 
-def _evaluate(w, x, y, ridge):
+def _evaluate(w, x, y, ridge, of_points=None):
     """Value, gradient (c, d) and, block by block, the probabilities (c, rows) at w."""
     value = 0.5 * float(np.sum(ridge * w * w))
     gradient = ridge * w
@@ -431,43 +448,59 @@ def _evaluate(w, x, y, ridge):
         place = own, np.arange(len(own))
         z = w @ rows.T
         z -= z.max(axis=0)
-        value -= float(z[place].sum())
+        of_rows = None if of_points is None else of_points[start:start + _ROWS]
+        value -= _sum(z[place], of_rows)
         np.exp(z, out=z)
         total = z.sum(axis=0)
-        value += float(np.log(total).sum())
+        value += _sum(np.log(total), of_rows)
         z /= total
         shares.append(z)
         miss = z.copy()
         miss[place] -= 1.0
+        if of_rows is not None:
+            miss *= of_rows
         gradient += miss @ rows
     return value, gradient, shares
 
 
-def _curvature(x, shares, ridge, v):
+def _sum(values, w):
+    """The sum of values (n,) with weights w (n,), None for 1."""
+    return float(values.sum() if w is None else values @ w)
+
+
+def _curvature(x, shares, ridge, of_points, v):
     """Hessian times v (c, d): sum_i mu_ic (v_c.x_i - sum_b mu_ib v_b.x_i) x_i + ridge v_c."""
     result = ridge * v
     start = 0
     for mu in shares:
-        rows = x[start:start + mu.shape[1]]
-        start += mu.shape[1]
+        stop = start + mu.shape[1]
+        rows = x[start:stop]
         z = v @ rows.T
         z -= np.einsum("ci,ci->i", mu, z)
         z *= mu
+        if of_points is not None:
+            z *= of_points[start:stop]
+        start = stop
         result += z @ rows
     return result
 
 
-def _preconditioner(x, ridge, c):
-    """A function r (c, d) -> r times the inverse of X^T X / c + ridge, or of its diagonal."""
+def _preconditioner(x, ridge, c, w=None):
+    """A function r (c, d) -> r times the inverse of X^T X / c + ridge, or of its diagonal.
+
+    w (n,): weights of the points in the products X^T X, or None for 1.
+    """
     d = x.shape[1]
     if d > _DENSE:
-        diagonal = np.einsum("ij,ij->j", x, x) / c + ridge
+        squares = np.einsum("ij,ij->j", x, x) if w is None else \
+            np.einsum("i,ij,ij->j", w, x, x)
+        diagonal = squares / c + ridge
         scale = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
         return lambda r: r * scale
     matrix = np.zeros((d, d))
     for start in range(0, len(x), _ROWS):
         rows = x[start:start + _ROWS]
-        matrix += rows.T @ rows
+        matrix += rows.T @ (rows if w is None else rows * w[start:start + _ROWS, None])
     matrix /= c
     matrix[np.diag_indices(d)] += ridge
     # diagonal 1, and a little more so that equal columns are no obstacle

@@ -5,15 +5,19 @@ in float64, added in the order of the features; equal distances go by row
 number.  A search tree or a matrix product only proposes candidates, with a
 margin above every rounding error they can make: the answer is the same by
 either way, and depends neither on the other points asked for nor on threads.
+
+A training point of weight w counts as w neighbours: the nearest ones give their weights until
+these add up to k, the last one as much as is missing.
 """
 
 import math
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import DataError, ModelError, UsageError
-from ..formats.vectors import cls_bytes, read_cls, read_vec, VecWriter
+from ..formats.vectors import cls_bytes, con_bytes, read_cls, read_con, read_vec, VecWriter
 from ..models import DirectModel
 from ..provenance import Provenance
 from .options import NodeLearner, scan
@@ -25,6 +29,7 @@ _TREE_FEATURES = 20  # above, a search tree visits nearly every point
 _TREE_POINTS = 2000  # below, the product is done before scipy is loaded
 # Two distances from the tree are taken as different when they differ by more than this.
 _MARGIN = 1e-9
+_ROUNDING = 1e-6  # of a sum of weights, which are float32 in files
 _TINY = 1e-140  # of a distance: its square is still a normal number
 
 # option: (field, smallest, largest, whole number, smallest excluded)
@@ -34,9 +39,10 @@ _KNOWN = {"-k": ("k", 1, math.inf, True, False),
 
 @dataclass(frozen=True)
 class NeighbourOptions(NodeLearner):
-    """Options of k nearest neighbours: how many they are."""
+    """Options of k nearest neighbours: how many they are, and whether points have weights."""
 
     k: int = 11
+    has_weights: bool = False
 
     recognised_by = "contents"
 
@@ -57,23 +63,33 @@ class NeighbourOptions(NodeLearner):
         """The settings that decide the result, in one fixed spelling."""
         return f"-k {self.k}"
 
+    def weighted(self):
+        """The same options with a file of weights more."""
+        return replace(self, has_weights=True)
+
     def files(self, name):
-        """The points, and their branches."""
-        return [f"{name}.vec", f"{name}.cls"]
+        """The points, their branches and their weights, if they have any."""
+        return [f"{name}.vec", f"{name}.cls"] + [f"{name}.wgt"] * self.has_weights
+
+    def stale_files(self, name):
+        """The weights of an earlier model, where points have none now."""
+        return [] if self.has_weights else [f"{name}.wgt"]
 
     def fit(self, job, problem):
         """The `DirectModel` of a `NodeProblem`."""
-        part = self._enough(problem.samples)
+        part, w = problem.samples, self._weights(problem)
         return self._model(job.name, len(job.sides), problem.x[part.rows].astype(np.float32),
-                           part.side)
+                           part.side, w)
 
     def write(self, job, problem, streams):
-        """Write the points and their branches."""
-        part = self._enough(problem.samples)
+        """Write the points, their branches and their weights."""
+        part, w = problem.samples, self._weights(problem)
         writer = VecWriter(streams[0], problem.x.shape[1])
         for start in range(0, len(part.rows), 4096):
             writer.write(problem.x[part.rows[start:start + 4096]])
         streams[1].write(cls_bytes(part.side))
+        if self.has_weights:
+            streams[2].write(con_bytes(w))
 
     def read(self, name, branches):
         """The `DirectModel` in the files of that name."""
@@ -82,19 +98,30 @@ class NeighbourOptions(NodeLearner):
         if y.max() >= branches:
             raise ModelError(f"holds class {y.max()}, and the classifier has {branches} branches",
                              file=f"{name}.cls")
-        if self.k > len(points):
-            raise ModelError(f"has {len(points)} points, fewer than {self.k} nearest "
-                             "neighbours", file=f"{name}.vec")
-        return self._model(name, branches, points, y)
+        w = None
+        if os.path.exists(f"{name}.wgt"):
+            w = read_con(f"{name}.wgt", len(points))
+            if w.min() <= 0:
+                raise ModelError(f"row {np.argmax(w <= 0)} (from 0): expected a weight above 0, "
+                                 f"found {w[w <= 0][0]:g}", file=f"{name}.wgt")
+        if self.k > _most(len(points), w):
+            raise ModelError(f"has {len(points)} points{_of_weight(w)}, fewer than {self.k} "
+                             "nearest neighbours", file=f"{name}.vec")
+        return self._model(name, branches, points, y, w)
 
     def held_out_probabilities(self, job, problem, model, rows):
-        """p (c, branches) of points in those rows, a point not being a neighbour of itself."""
+        """p (c, branches) of points in those rows, a point not being a neighbour of itself.
+
+        Where the weights of the others are less than k, all of them are its neighbours.
+        """
         part = problem.samples
         own = np.full(len(rows), -1)
         at = np.searchsorted(rows, part.rows)
         mine = np.flatnonzero(rows[np.minimum(at, len(rows) - 1)] == part.rows)
         own[at[mine]] = mine
         points = np.asarray(problem.x[rows]).astype(np.float32)
+        if model.w is not None:
+            return self.classifier(model).shares(points, own)
         if self.k == len(part.rows):  # there is no further neighbour
             return self.classifier(model).probabilities(points)
         near = Neighbours(model.points, model.y, model.branches, self.k + 1).nearest(points)
@@ -106,17 +133,35 @@ class NeighbourOptions(NodeLearner):
     @staticmethod
     def classifier(model):
         """The classifier of a model."""
-        return Neighbours(model.points, model.y, model.branches, model.k)
+        return Neighbours(model.points, model.y, model.branches, model.k, model.w)
 
-    def _enough(self, part):
-        if self.k > len(part.rows):
+    def _weights(self, problem):
+        """The weights (l,) of the samples as the file has them, float32, or None.
+
+        Raises `DataError` where these are too few for k.
+        """
+        size, w = len(problem.samples.rows), None
+        if self.has_weights:
+            w = np.ones(size) if problem.weights is None else problem.weights
+            w = w.astype(np.float32)
+        if self.k > _most(size, w):
             raise DataError(f"{self.k} nearest neighbours need as many samples, there are "
-                            f"{len(part.rows)}")
-        return part
+                            f"{size}{_of_weight(w)}")
+        return w
 
-    def _model(self, name, branches, points, y):
+    def _model(self, name, branches, points, y, w):
         return DirectModel("K", name, branches, Provenance((f"options {self.canonical()}",)),
-                           points=points, y=y, k=self.k)
+                           points=points, y=y, k=self.k, w=w)
+
+
+def _most(size, w):
+    """The largest k of so many points with weights w (size,), None for 1; sums are rounded."""
+    return size if w is None else float(w.sum(dtype=np.float64)) * (1.0 + _ROUNDING)
+
+
+def _of_weight(w):
+    """Words for the sum of the weights, "" where there are none."""
+    return "" if w is None else f" of weight {w.sum(dtype=np.float64):g}"
 
 
 def _shares(y, c):
@@ -125,20 +170,31 @@ def _shares(y, c):
     return np.bincount(cells.ravel(), minlength=len(y) * c).reshape(len(y), c) / y.shape[1]
 
 
+def _weighted_shares(y, given, whole, c):
+    """The share (n, c) of each class among the weights (n, q) that neighbours of classes y give.
+
+    whole (n,): the sums of these.
+    """
+    cells = y + np.arange(len(y))[:, None] * c
+    return np.bincount(cells.ravel(), given.ravel(), len(y) * c).reshape(len(y), c) / \
+        whole[:, None]
+
+
 class Neighbours:
     """Training points x (l, d) with classes y (l,) in 0..c-1, ready to classify.
 
-    Raises `UsageError` for k below 1 and `DataError` for k above l.
+    w (l,): their weights, or None.  Raises `UsageError` for k below 1 and `DataError` for k above
+    l, or above the sum of the weights.
     """
 
-    def __init__(self, x, y, c, k=11):
+    def __init__(self, x, y, c, k=11, w=None):
         x = np.ascontiguousarray(x, dtype=np.float64)
         if k < 1:
             raise UsageError(f"{k} nearest neighbours: expected 1 or more")
-        if k > len(x):
+        if k > _most(len(x), w):
             raise DataError(f"{k} nearest neighbours need as many training points, "
-                            f"there are {len(x)}")
-        self.c, self.k = int(c), int(k)
+                            f"there are {len(x)}{_of_weight(w)}")
+        self.c, self.k, self._w = int(c), int(k), w
         self._y = np.asarray(y, dtype=np.int64)
         self._columns = np.ascontiguousarray(x.T)
         self._tree = self._product = None
@@ -152,38 +208,70 @@ class Neighbours:
 
     def __reduce__(self):
         """Travels as its points: what finds the nearest is made again where it arrives."""
-        return Neighbours, (self._columns.T, self._y, self.c, self.k)
+        return Neighbours, (self._columns.T, self._y, self.c, self.k, self._w)
 
     def probabilities(self, points):
         """p (n, c): the share of each class among the k nearest of each of points (n, d).
 
         Raises `DataError` where the points have another number of features.
         """
+        if self._w is not None:
+            return self.shares(points)
         return _shares(self._y[self.nearest(points)], self.c)
 
-    def nearest(self, points):
-        """Rows (n, k) of the training points nearest to each of points (n, d), nearest first."""
+    def shares(self, points, own=None):
+        """`probabilities` by weights; own (n,): the training point that each of the points is and
+        that is no neighbour of it, -1 where it is none, or None.
+        """
+        points = np.asarray(points)
+        result = np.empty((len(points), self.c))
+        pending, count = np.arange(len(points)), min(self.k + 1, len(self._y))
+        while len(pending):
+            left = []
+            step = max(1, _CELLS // count)
+            for start in range(0, len(pending), step):
+                which = pending[start:start + step]
+                near = self.nearest(points[which], count)
+                w = self._w[near].astype(np.float64)
+                if own is not None:
+                    w[near == own[which, None]] = 0.0
+                given = np.clip(self.k - (np.cumsum(w, axis=1) - w), 0.0, w)
+                whole = given.sum(axis=1)
+                enough = whole >= self.k * (1.0 - _ROUNDING) if count < len(self._y) else \
+                    np.ones(len(which), dtype=bool)
+                result[which[enough]] = _weighted_shares(self._y[near[enough]], given[enough],
+                                                         whole[enough], self.c)
+                left.append(which[~enough])
+            pending, count = np.concatenate(left), min(2 * count, len(self._y))
+        return result
+
+    def nearest(self, points, k=None):
+        """Rows (n, k) of the training points nearest to each of points (n, d), nearest first.
+
+        k: how many, if it is not the one of these neighbours.
+        """
+        k = self.k if k is None else k
         points = np.asarray(points)
         features, size = self._columns.shape
         if points.ndim != 2 or points.shape[1] != features:
             width = points.shape[-1] if points.ndim else 0
             raise DataError(f"the points have {width} features, "
                             f"the training points have {features}")
-        result = np.empty((len(points), self.k), dtype=np.int64)
-        step = max(1, _CELLS // (self.k + 1 if self._tree is not None else size))
+        result = np.empty((len(points), k), dtype=np.int64)
+        step = max(1, _CELLS // (k + 1 if self._tree is not None else size))
         find = self._by_product if self._tree is None else self._by_tree
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, len(points), step):
                 block = np.asarray(points[start:start + step], dtype=np.float64)
-                result[start:start + step] = find(block)
+                result[start:start + step] = find(block, k)
         return result
 
-    def _by_tree(self, points):
+    def _by_tree(self, points, k):
         """The k nearest of a block, from the tree as long as few distances are equal."""
-        result = np.empty((len(points), self.k), dtype=np.int64)
+        result = np.empty((len(points), k), dtype=np.int64)
         pending = np.arange(len(points))
         size = len(self._y)
-        count = self.k + 1
+        count = k + 1
         while len(pending):
             step = max(1, _CELLS // count)
             left = []
@@ -192,22 +280,22 @@ class Neighbours:
                 distance, near = self._tree.query(points[which], count)
                 # all rows as near as the k-th are among the candidates
                 # when the last candidate is clearly farther
-                last = distance[:, self.k - 1]
+                last = distance[:, k - 1]
                 settled = distance[:, -1] > last * (1.0 + _MARGIN) + _TINY
                 done = which[settled]
-                result[done] = self._choose(points[done], near[settled])
+                result[done] = self._choose(points[done], near[settled], k)
                 left.append(which[~settled])
             pending = np.concatenate(left)
             count *= 4
-            if count > max(size // 16, self.k + 1):
+            if count > max(size // 16, k + 1):
                 break
         step = max(1, _CELLS // size)
         for start in range(0, len(pending), step):
             which = pending[start:start + step]
-            result[which] = self._by_product(points[which])
+            result[which] = self._by_product(points[which], k)
         return result
 
-    def _choose(self, points, near):
+    def _choose(self, points, near, k):
         """The k nearest (n, k) of candidates near (n, q); row number l stands for none."""
         size = len(self._y)
         near = np.sort(near, axis=1)
@@ -216,21 +304,21 @@ class Neighbours:
         for j, column in enumerate(self._columns):
             square += np.square(points[:, j, None] - column[rows])
         square[near == size] = np.inf
-        order = np.argsort(square, axis=1, kind="stable")[:, :self.k]
+        order = np.argsort(square, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(near, order, axis=1)
 
-    def _by_product(self, points):
+    def _by_product(self, points, k):
         """The k nearest of a block of bounded size, from all distances."""
         if self._product is None:
             self._product = _Product(np.ascontiguousarray(self._columns.T))
-        which, near = self._product.candidates(points, self.k)
+        which, near = self._product.candidates(points, k)
         square = np.zeros(len(near))
         for j, column in enumerate(self._columns):
             square += np.square(points[which, j] - column[near])
         # stable: where point and distance are equal, rows stay in their order
         order = np.lexsort((square, which))
         first = np.searchsorted(which, np.arange(len(points)))
-        return near[order[first[:, None] + np.arange(self.k)]]
+        return near[order[first[:, None] + np.arange(k)]]
 
 
 class _Product:

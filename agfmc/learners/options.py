@@ -22,6 +22,10 @@ class _Learner:
         """No library is needed."""
         return ""
 
+    def stale_files(self, name: str) -> list[str]:
+        """Files beside those of a model of that name that would be taken for its own: none."""
+        return []
+
     def weighted(self):
         """The learner itself, which heeds weights of points."""
         return self

@@ -12,6 +12,8 @@ have in common.
                            where it is not installed
     sides                  2 for a binary learner; None: as many as a node has branches
     files(name)            the files that hold a model of that name
+    stale_files(name)      files that another model of that name may have left, and that must not
+                           stay beside its files
     recognised_by          how a later run knows these files: their "seal", their "contents",
                            or "" where they are not known again
     identity(job)          what of a job decides the bytes of the files, beside the points;

@@ -30,7 +30,7 @@ class Tables:
     has a table of its own while a worker is busy with it, if that pays.  Where all points
     packed for LIBSVM or LIBLINEAR would take more than `PACKED` megabytes and the
     workers need only some at a time, each packs the points of its job.
-    Models are the same either way.
+    Models are the same either way.  Learners that take points as they are have no tables.
     """
 
     def __init__(self, x, jobs, rows_of, fits, workers, megabytes=MEGABYTES):
@@ -47,7 +47,7 @@ class Tables:
         groups = {}
         for job in jobs:
             kernel = job.options.kernel_for(x.shape[1])
-            if kernel.kind == "rbf" and megabytes:
+            if job.options.packing == "nodes" and kernel.kind == "rbf" and megabytes:
                 groups.setdefault(kernel.gamma, []).append(job)
         for gamma, group in groups.items():
             self._bounds[gamma] = rounding(x, gamma)
@@ -103,7 +103,7 @@ class Tables:
         kernel = job.options.kernel_for(self._x.shape[1])
         gamma = kernel.gamma
         if not (several and job.name in self._own):
-            if kernel.kind == "rbf" and gamma in self._shared:
+            if job.options.packing == "nodes" and kernel.kind == "rbf" and gamma in self._shared:
                 return self._shared[gamma]
             return job.options.pack(self._x, rows) if self._apart else \
                 self._packed[job.options.packing]

@@ -328,6 +328,11 @@ def _train_nodes(plan, progress, earlier, deadline):
             paths, ends = [plan.path_of(file) for file in job.files], None
             if earlier.control_out is not None and any(map(os.path.isfile, paths)):
                 ends = partial(remove, earlier.control_out)
+            for path in map(plan.path_of, job.options.stale_files(job.name)):
+                if os.path.exists(path):
+                    if ends is not None:
+                        ends()
+                    remove(path)
             write_node(job, _problem(plan, job), paths, ends,
                        plan.trainer.convert if plan.trainer is not None and job.options.is_program
                        else None)

@@ -83,7 +83,7 @@ def test_every_byte_of_the_start():
         refused(forge.sealed(text, body, length=lie))
         if lie != len(RAW["code"]):
             refused(forge.sealed(text, body, size=lie))
-    for major, minor in ((0, 0), (1, 5), (2, 0), (1, 2**32 - 1), (2**32 - 1, 1)):
+    for major, minor in ((0, 0), (1, 6), (2, 0), (1, 2**32 - 1), (2**32 - 1, 1)):
         refused(forge.sealed(text, body, major=major, minor=minor), "format version")
     refused(forge.sealed(text, body, magic=b"\x89MBM\n\r\x1a\n"))
     forge.stored("m", forge.sealed(text, body))

@@ -145,7 +145,7 @@ def test_future_version(tmp_path):
     _, raw = written(tmp_path, model_of())
     for seal in ({}, {"minor": 1}):
         assert format_tree(read_store("m", sealed(raw, **seal)).tree) == format_tree(TREE)
-    with pytest.raises(ModelError, match=r"format version 2\.0, this program reads 1\.0 to 1\.4"):
+    with pytest.raises(ModelError, match=r"format version 2\.0, this program reads 1\.0 to 1\.5"):
         read_store("m", sealed(raw, major=2))
 
 

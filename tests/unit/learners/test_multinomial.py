@@ -52,14 +52,16 @@ def test_gradient_is_that_of_the_value(ridge):
         assert gradient[place] == pytest.approx(slope, abs=1e-7)
 
 
-def test_curvature_is_that_of_the_gradient():
+@pytest.mark.parametrize("of_points", [None, np.arange(1.0, 10.0)])
+def test_curvature_is_that_of_the_gradient(of_points):
     rng = np.random.default_rng(2)
     x, y, w, v = rng.normal(size=(9, 3)), rng.integers(0, 4, 9), *rng.normal(size=(2, 4, 3))
     ridge = np.array([0.1, 2.0, 0.0])
-    _, _, shares = logistic._evaluate(w, x, y, ridge)
-    above, below = (negative_log_likelihood(w + s * 1e-5 * v, x, y, ridge)[1] for s in (1, -1))
-    np.testing.assert_allclose(logistic._curvature(x, shares, ridge, v), (above - below) / 2e-5,
-                               atol=1e-7)
+    _, _, shares = logistic._evaluate(w, x, y, ridge, of_points)
+    above, below = (logistic._evaluate(w + s * 1e-5 * v, x, y, ridge, of_points)[1]
+                    for s in (1, -1))
+    np.testing.assert_allclose(logistic._curvature(x, shares, ridge, of_points, v),
+                               (above - below) / 2e-5, atol=1e-7)
 
 
 def test_value_without_overflow():
