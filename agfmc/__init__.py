@@ -10,9 +10,9 @@ x (n, d) are points, y (n,) their classes as whole numbers from 0, and the colum
 are `classifier.classes`, ascending.  `agfmc.read_table("t.csv", label="kind")` has both, and
 `train` takes it in their place; `agfmc.read_table("new.csv", configuration.recipe).x` are points.
 `agfmc.tune` is `agfmc.train` with the options that a search finds; both take metric="learned", and
-weights="held-out" for the members of an ensemble, `agfmc.joined([agfmc.design("tree", labels),
-...])`.  `agfmc.load` reads what `save` or the commands wrote; `agfmc.estimators` has the same for
-scikit-learn.
+member_weights="held-out" for the members of an ensemble,
+`agfmc.joined([agfmc.design("tree", labels), ...])`.  `agfmc.load` reads what `save` or the commands
+wrote; `agfmc.estimators` has the same for scikit-learn.
 
 The names are found when they are used: importing the package alone loads none of its rooms.
 """

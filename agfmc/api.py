@@ -95,8 +95,8 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
     to normalise and then learn a linear map of the features from the classes, after which kernels
     fit them better, "diagonal", for weights of the features alone, or an `agfmc.MetricOptions`;
     training: further fields of `training.fit.TrainingSettings`, such as `calibration=0` for
-    probabilities that are not calibrated, or `weights="held-out"` to learn the weights of the
-    members of an ensemble, several configurations in one control tree.
+    probabilities that are not calibrated, or `member_weights="held-out"` to learn the weights of
+    the members of an ensemble, several configurations in one control tree.
 
     One pass over the points serves the classifiers of any layout where they are least squares on
     shared landmarks, here 40 of them:
@@ -141,9 +141,9 @@ def _features(data):
 
 
 def _trained(tree, data, settings):
-    check_weights(settings.weights, tree, settings.calibration)
+    check_weights(settings.member_weights, tree, settings.calibration)
     made = calibrated(*train_configuration(tree, data.x, data.y, settings),
-                      weights=settings.weights)
+                      weights=settings.member_weights)
     if data.names is not None:
         made = made.renamed(data.name_of)
     return made if data.recipe is None else replace(made, recipe=data.recipe)

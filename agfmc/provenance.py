@@ -2,7 +2,9 @@
 
 The line has parts between semicolons: the version of this package, the library that trained,
 `options ...`, `features N`, how the probabilities were fitted, `seed N`, `samples N N` (of each
-side), `classes 0-2,5/3` (of each side), `normalised DIGEST`, `metric N rounds of N points, N
+side), `classes 0-2,5/3` (of each side), `weights W W` (the sums of the weights of the samples of
+each side, where they had any), `seen W W` (the same without class weights, where these were given),
+`normalised DIGEST`, `metric N rounds of N points, N
 classes, data DIGEST` (where the normalisation was learned), `vectors raw`, `projected N of N within
 B` (onto N support vectors, with |f - f~| <= B sqrt(K(x, x))), `leave-one-out N` (samples whose
 values the probabilities were fitted to).  A part that is not understood, as another program's may
@@ -18,12 +20,15 @@ from typing import NamedTuple
 
 __all__ = ["MetricOrigin", "Provenance", "classes_text", "shared"]
 
+_SUM = r"[0-9]{1,16}(?:\.[0-9]{1,16})?(?:e[+-][0-9]{1,3})?"
 _PARTS = {
     "options": re.compile(r"options (.*)"),
     "features": re.compile(r"features ([0-9]{1,8})"),
     "seed": re.compile(r"seed ([0-9]+)"),
     "samples": re.compile(r"samples ([0-9]{1,12}(?: [0-9]{1,12})*)"),
     "classes": re.compile(r"classes ([-0-9,/]+)"),
+    "weights": re.compile(rf"weights ({_SUM}(?: {_SUM})*)"),
+    "seen": re.compile(rf"seen ({_SUM}(?: {_SUM})*)"),
     "normalised": re.compile(r"normalised ([0-9a-f]{16})"),
     "metric": re.compile(r"metric (?P<rounds>[0-9]{1,2}) rounds of (?P<points>[0-9]{1,12}) points, "
                          r"(?P<classes>[0-9]{1,8}) classes, data (?P<data>[0-9a-f]{16})"),
@@ -33,7 +38,8 @@ _PARTS = {
                             r"([0-9]{1,6}(?:\.[0-9]{1,9})?(?:e[+-][0-9]{1,2})?)"),
 }
 # what one model of a configuration does not share with others
-_OF_ONE = ("samples", "classes", "projected")
+_SIZES = ("samples", "weights", "seen")  # of each side, or of each class
+_OF_ONE = (*_SIZES, "classes", "projected")
 _RANGE = re.compile(r"(-?[0-9]{1,10})(?:-([0-9]{1,10}))?")
 
 
@@ -87,6 +93,18 @@ class Provenance:
         return Provenance((*self.parts, f"samples {' '.join(map(str, samples))}",
                            f"classes {classes_text(sides)}", *normalised))
 
+    def with_weights(self, weighted, seen=None):
+        """The same of a model whose samples had weights, behind the samples and their classes.
+
+        weighted, seen: their sums on each side, with class weights in them and without; None
+        where there are no class weights.
+        """
+        parts = [f"weights {_sums_text(weighted)}",
+                 *([] if seen is None else [f"seen {_sums_text(seen)}"])]
+        at = 1 + max(place for place, part in enumerate(self.parts)
+                     if _is(part, ("samples", "classes")))
+        return Provenance((*self.parts[:at], *parts, *self.parts[at:]))
+
     def __bool__(self):
         return bool(self.parts)
 
@@ -120,6 +138,20 @@ class Provenance:
         """The numbers of samples of each side in training, as a tuple."""
         numbers = self._values.get("samples")
         return None if numbers is None else tuple(map(int, numbers.split()))
+
+    @property
+    def weights(self):
+        """The sums of the weights of the samples of each side, as a tuple; None without weights."""
+        return self._sums("weights")
+
+    @property
+    def seen(self):
+        """The same without class weights; where there are none, those of all weights."""
+        return self._sums("seen") or self.weights
+
+    def _sums(self, name):
+        numbers = self._values.get(name)
+        return None if numbers is None else tuple(map(float, numbers.split()))
 
     @property
     def classes(self):
@@ -193,12 +225,11 @@ class Provenance:
         """
         if self.samples is None or len(self.samples) != len(labels) or self.classes is not None:
             return lambda left, right: self
-        samples = dict(zip(sorted(labels), self.samples))
+        place = {label: at for at, label in enumerate(sorted(labels))}
 
         def of_pair(left, right):
-            own = (f"samples {samples[left]} {samples[right]}", f"classes {left}/{right}")
-            return Provenance(tuple(new for part in self.parts for new in (
-                own if _is(part, ("samples",)) else (part,))))
+            return Provenance(tuple(new for part in self.parts for new in _of_pair(
+                part, place[left], place[right], f"classes {left}/{right}")))
 
         return of_pair
 
@@ -213,9 +244,11 @@ def shared(provenances, sides, features=None):
     first = provenances[0].parts
     common = set(first).intersection(*(one.parts for one in provenances[1:]))
     common = {part for part in common if not _is(part, _OF_ONE)}
-    samples = _samples_of_all(provenances, sides)
-    parts = [part if part in common else samples for part in first
-             if part in common or samples and _is(part, ("samples",))]
+    sizes = {name: _sizes_of_all(name, provenances, sides) for name in _SIZES}
+    if sizes["samples"] is None:
+        sizes = {}
+    parts = [part if part in common else sizes[part.partition(" ")[0]] for part in first
+             if part in common or _is(part, _SIZES) and sizes.get(part.partition(" ")[0])]
     digests = {f"normalised {one.normalisation}" for one in provenances
                if one.normalisation is not None} - common
     if features is not None and not any(_is(part, ("features",)) for part in parts):
@@ -223,16 +256,33 @@ def shared(provenances, sides, features=None):
     return Provenance((*parts, *(digests if len(digests) == 1 else ())))
 
 
-def _samples_of_all(provenances, sides):
-    """`samples` of each class, ascending; None unless the classifiers agree on them."""
-    count = {}
+def _sizes_of_all(name, provenances, sides):
+    """The part of that name, of `_SIZES`, with a number for each class, ascending; None unless the
+    classifiers agree on them."""
+    size = {}
     for one, labels in zip(provenances, sides):
-        if one.samples is None or len(one.samples) != 2 or \
-                one.classes != classes_text([[label] for label in labels]) or \
-                any(count.setdefault(label, number) != number
-                    for label, number in zip(labels, one.samples)):
+        numbers = one._values.get(name)
+        words = () if numbers is None else numbers.split()
+        if len(words) != 2 or one.classes != classes_text([[label] for label in labels]) or \
+                any(size.setdefault(label, word) != word for label, word in zip(labels, words)):
             return None
-    return f"samples {' '.join(str(count[label]) for label in sorted(count))}"
+    return f"{name} {' '.join(size[label] for label in sorted(size))}"
+
+
+def _of_pair(part, left, right, classes):
+    """The parts of a pair in place of one with a number for each class; left, right: their places.
+
+    classes: the part that names the two, which comes behind the samples.
+    """
+    name, *numbers = part.split(" ")
+    if not _is(part, _SIZES) or max(left, right) >= len(numbers):
+        return (part,)
+    own = f"{name} {numbers[left]} {numbers[right]}"
+    return (own, classes) if name == "samples" else (own,)
+
+
+def _sums_text(sums):
+    return " ".join(f"{total:.12g}" for total in sums)
 
 
 def _is(part, names):

@@ -64,6 +64,37 @@ class Weights:
         return self.w / np.array([self.factors.get(int(label), 1.0) for label in labels])[codes]
 
 
+    def digest(self, rows, labels) -> bytes:
+        """The bytes that tell the weights of some rows, of classes `labels`, from others."""
+        import hashlib
+
+        import numpy as np
+
+        factors = [self.factors[label] for label in labels if label in self.factors]
+        return hashlib.blake2b(repr(factors).encode() + np.ascontiguousarray(
+            self.w[rows], dtype="<f8").tobytes()).digest()
+
+    def both(self, y: np.ndarray) -> tuple:
+        """(w, the same without the factors of the classes y (n,), None where there are none)."""
+        return self.w, self.seen(y) if self.factors else None
+
+    def of_sides(self, y: np.ndarray, sides) -> tuple:
+        """Sums of the weights of each side, and the same as seen, None without class weights.
+
+        y (n,): labels of the points;  sides: of each the labels.  A class has the same sum in
+        every classifier, whatever stands beside it.
+        """
+        return self.of_totals(total_weights(y, self.w), sides)
+
+    def of_totals(self, totals: Mapping[int, float], sides) -> tuple:
+        """The same from the sums of all classes, {label: sum of weights}."""
+        weighted = tuple(sum(totals[label] for label in sorted(side)) for side in sides)
+        if not self.factors:
+            return weighted, None
+        return weighted, tuple(sum(totals[label] / self.factors.get(label, 1.0)
+                                   for label in sorted(side)) for side in sides)
+
+
 def total_weights(y: np.ndarray, w: np.ndarray | None = None) -> dict[int, float]:
     """{label: sum of the weights of its samples} of labels y (n,); w (n,), None for 1."""
     import numpy as np

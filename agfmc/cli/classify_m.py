@@ -114,9 +114,11 @@ def _add_decoding(group):
                             "probabilities are not calibrated")
     group.add_argument("--reject", type=probability, metavar="P",
                        help="answer -1 where the winner's probability is below P")
-    group.add_argument("--priors", type=proportions, metavar="P",
+    group.add_argument("--priors", type=_priors, metavar="P",
                        help="the classes occur in these proportions, which differ from those in "
-                            f"training: {PROPORTIONS}; for decoders that give all probabilities")
+                            f"training: {PROPORTIONS}; or training, for those of the training "
+                            "data where class weights have moved them; for decoders that give all "
+                            "probabilities")
     group.add_argument("--costs", metavar="FILE",
                        help="answer with the class of the least expected cost, by the "
                             "probabilities, which stay as they are: FILE has a row for each true "
@@ -153,6 +155,11 @@ def _add_decoding(group):
                             "quantity whose intervals the classes are (float_to_class)")
     group.add_argument("--quantiles", type=list_of(probability), metavar="Q,Q,...",
                        help="with --quantity: and these quantiles of it, from 0 to 1")
+
+
+def _priors(text):
+    """A type for options: proportions, or the word for those of the training data."""
+    return text if text == "training" else proportions(text)
 
 
 def _add_guarantees(group):

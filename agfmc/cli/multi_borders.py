@@ -35,7 +35,7 @@ def get_parser():
               f"{LEARN_METRIC} "
               "[-j N | --executor WHERE] [--seed N] "
               "[-y FOLDER] [--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
-              "[--cv-errors FILE [--cv-irrelevant]] [--no-calibration] [--weights WAY] "
+              "[--cv-errors FILE [--cv-irrelevant]] [--no-calibration] [--member-weights WAY] "
               "[--no-names] [-+ OPTIONS] "
               "[-- COMMAND [-^ COMMAND] [-K] [--allow-commands]] [control] train model control-out")
     parser.dashes = "--command"
@@ -106,7 +106,7 @@ def get_parser():
                        help="fit no calibration of the probabilities; without it one is fitted to "
                             "decision values of samples that were held out, and written beside "
                             "control-out, as CONTROL-OUT.cal")
-    group.add_argument("--weights", choices=("held-out",), metavar="WAY",
+    group.add_argument("--member-weights", choices=("held-out",), metavar="WAY",
                        help="for an ensemble, several configurations in control: held-out gives "
                             "each of them the weight in their average with which the log loss of "
                             "samples that were held out is least, and writes it into control-out")
@@ -183,7 +183,7 @@ def execute(args):
     if settings.metric is not None:
         tell_metric(args, PROG, work.settings.normalisation, work.norm_file)
     named_decoding(work.tree)  # refused before the training, not after it
-    check_weights(args.weights, work.tree, work.calibration_rows is not None)
+    check_weights(args.member_weights, work.tree, work.calibration_rows is not None)
     tally = None if args.cv_errors is None else PairTally(
         work.binary, work.data.x, work.data.y, args.cv_irrelevant)
     if args.dry_run:
@@ -234,12 +234,12 @@ def _check_together(args, form, binary):
              "--cv-errors counts LIBSVM's cross-validation: it cannot be combined with --"),
             (limited and args.cv_errors is not None, "--time-limit and --cv-errors exclude each "
              "other: the errors are counted while everything is trained in one run"),
-            (args.weights is not None and (external or args.no_calibration),
-             "--weights needs samples that are held out: it goes neither with -- nor with "
+            (args.member_weights is not None and (external or args.no_calibration),
+             "--member-weights needs samples that are held out: it goes neither with -- nor with "
              "--no-calibration"),
-            (args.weights is not None and (
+            (args.member_weights is not None and (
                 args.dry_run or args.only is not None or args.sums is not None),
-             "--weights is for a whole run: it goes with none of -0, --only and --sums"),
+             "--member-weights is for a whole run: it goes with none of -0, --only and --sums"),
             (args.cv_irrelevant and args.cv_errors is None,
              "--cv-irrelevant needs --cv-errors"),
             (args.dense and not args.svm, "--dense needs -M"),
@@ -294,7 +294,7 @@ def _calibration(args, work, trained):
         held_out, losses = held_out_of(work, trained), {}
         known = {name: fitted.model for name, fitted in trained.items()}
         configuration = merged(tree, source, known)
-        if args.weights is not None:
+        if args.member_weights is not None:
             configuration = with_learned_weights(configuration, held_out)
             tree = configuration.tree
             told.append(f"weights of the members: {tree.headings['weights'].text}")
@@ -366,7 +366,7 @@ def _print_commands(args, form, work):
     for group, count in enumerate(counts):
         lines += [_command_line(args, form, work, [f"--sums={group}:{number}", *options],
                                 control=args.control, cv_errors=None, cv_irrelevant=False,
-                                weights=None, time_limit=None) for number in range(count)]
+                                member_weights=None, time_limit=None) for number in range(count)]
     if counts:
         lines.append(_command_line(
             args, form, work, [*options, *["--no-names"] * args.no_names, f"-j{args.jobs or 0}"],
@@ -381,7 +381,8 @@ def _command_of_job(args, form, work, job):
     return _command_line(
         args, form, work,
         [f"--only={job.name}", f"--options={job.text if job.is_binary else ''}"],
-        weights=None, cv_errors=args.cv_errors and f"{args.cv_errors}.{os.path.basename(job.name)}")
+        member_weights=None,
+        cv_errors=args.cv_errors and f"{args.cv_errors}.{os.path.basename(job.name)}")
 
 
 def _command_line(args, form, work, words, control=None, **other):
@@ -403,7 +404,7 @@ def _command_line(args, form, work, words, control=None, **other):
             ("--platt", "platt"), ("--kernel-memory", "kernel_memory"),
             ("--cv-errors", "cv_errors"), ("--cv-irrelevant", "cv_irrelevant"),
             ("--retrain", "retrain"), ("--no-calibration", "no_calibration"),
-            ("--weights", "weights"),
+            ("--member-weights", "member_weights"),
             ("--time-limit", "time_limit"), ("--path", "path"), ("--command", "command"),
             ("--convert", "convert"), ("--allow-commands", "allow_commands"), ("-K", "keep"),
             ("--quiet", "quiet")):

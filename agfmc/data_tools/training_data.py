@@ -1,5 +1,6 @@
 """Training data from files to normalised points."""
 
+import os
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -67,8 +68,8 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     before they are applied: a later run that reads the file sees the same points, bit for bit.
     sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a normalisation,
     which moves the zeros, needs the whole table.  A large `.vec` file is mapped.  min_class: the
-    samples of smaller classes are left out, as if they were not in
-    the file.  Points of weight 0 are left out before, and the factors of class weights come after.
+    samples of smaller classes are left out, as if they were not in the file.  Points of weight 0
+    are left out before, and the factors of class weights come after.
     """
     normalised = fit is not None or norm_file is not None
     sparse = keep == "sparse" and form.kind == "svm" and form.fill == 0 and not normalised
@@ -111,7 +112,8 @@ def _faint(x):
 
 def tell_weights(base: str, form: InputFormat) -> None:
     """Warn where the weights beside points are taken, as nobody asked for them."""
-    beside = weights_beside(base) if form.kind == "binary" and form.weights.file is None else None
+    unasked = form.kind == "binary" and form.weights.file is None
+    beside = weights_beside(os.fsdecode(base)) if unasked else None
     if beside is not None:
         warnings.warn(f"the samples of {base} have the weights in {beside} (--weights none: they "
                       "all count alike)", AgfmcWarning, stacklevel=3)

@@ -49,19 +49,22 @@ class Adjustment:
         return out
 
 
-def class_counts(totals: Sequence[tuple[Sequence[int], int]], k: int) -> np.ndarray | None:
-    """Samples (k,) int of the classes, from what sets of them have together; None if unknown.
+def class_counts(totals: Sequence[tuple[Sequence[int], float]], k: int,
+                 weighted: bool = False) -> np.ndarray | None:
+    """Samples (k,) of the classes, from what sets of them have together; None if unknown.
 
     totals: [(columns of the classes of a set, their samples)].  Solves the linear
     system by least squares, rounds, and checks every number; it must have full rank,
     as those of one-vs-one and one-vs-rest, of trees and of codes that tell all
-    probabilities have.  Raises `ModelError` where the numbers contradict each other.
+    probabilities have.  weighted: sums of weights in the place of numbers, which agree within
+    their rounding.  Raises `ModelError` where the numbers contradict each other.
     """
-    total_of: dict[frozenset[int], int] = {}
+    near = 1e-6 if weighted else 0.0
+    total_of: dict[frozenset[int], float] = {}
     for columns, total in totals:
-        if total_of.setdefault(frozenset(columns), total) != total:
+        if abs(total_of.setdefault(frozenset(columns), total) - total) > near * total:
             raise ModelError("the classifiers were trained on different samples")
-    counts = np.zeros(k, dtype=np.int64)
+    counts = np.zeros(k, dtype=np.float64 if weighted else np.int64)
     known = np.zeros(k, dtype=bool)
     for members, total in total_of.items():
         if len(members) == 1:
@@ -70,14 +73,15 @@ def class_counts(totals: Sequence[tuple[Sequence[int], int]], k: int) -> np.ndar
     sides = np.zeros((len(total_of), k))
     for row, members in zip(sides, total_of, strict=True):
         row[list(members)] = 1.0
-    wanted = np.array(list(total_of.values()), dtype=np.int64)
+    wanted = np.array(list(total_of.values()), dtype=counts.dtype)
     if not known.all():
         rest = sides[:, ~known]
         solved, _, rank, _ = np.linalg.lstsq(rest, wanted - sides[:, known] @ counts[known],
                                             rcond=None)
         if rank < rest.shape[1]:
             return None
-        counts[~known] = np.rint(solved)
-    if counts.min() < 1 or np.any(sides @ counts != wanted):
+        counts[~known] = solved if weighted else np.rint(solved)
+    low = counts.min() <= 0 if weighted else counts.min() < 1
+    if low or np.any(np.abs(sides @ counts - wanted) > near * wanted):
         raise ModelError("the classifiers were trained on different samples")
     return counts

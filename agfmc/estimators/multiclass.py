@@ -122,7 +122,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         is learned.
     platt : {"cv", "loo"}, default="cv"
         Probabilities from cross-validation, or from leaving out single samples.
-    weights : {"held-out"}, default=None
+    member_weights : {"held-out"}, default=None
         Learn the weights of the members of an ensemble from the training points, each held out in
         turn; None: those of the control, or equal ones.
     calibrated : bool, default=True
@@ -195,7 +195,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
                  gamma=None, degree=None, coef0=None, tol=None, n_landmarks=None, alpha=None,
                  options="", normalise=False, n_components=None, metric=None, platt="cv",
-                 weights=None, calibrated=True, reject=None, max_error=None, confidence=0.95,
+                 member_weights=None, calibrated=True, reject=None, max_error=None, confidence=0.95,
                  reject_label=None, random_state=1, n_jobs=None, kernel_memory=MEGABYTES):
         self.control = control
         self.decoder = decoder
@@ -213,7 +213,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         self.n_components = n_components
         self.metric = metric
         self.platt = platt
-        self.weights = weights
+        self.member_weights = member_weights
         self.calibrated = calibrated
         self.reject = reject
         self.max_error = max_error
@@ -241,10 +241,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                     tree, settings = designed(self.control, X, y, labelled.names, settings)
                 decoding = self._decoder_for(tree)
                 self._rejecting(decoding)  # refused before the training
-                check_weights(self.weights, tree, settings.calibration)
+                check_weights(self.member_weights, tree, settings.calibration)
                 configuration = calibrated(
                     *train_configuration(tree, X, y, settings),
-                    [decoding] if decoding.decoder.takes == "learned" else None, self.weights)
+                    [decoding] if decoding.decoder.takes == "learned" else None,
+                    self.member_weights)
             return self._keep(configuration, labelled)
 
     def tune(self, X, y, by="log_loss", *, search="fast", time_limit=None, space=None,

@@ -240,8 +240,8 @@ def _fitted(jobs, split, experiment, follow, work):
         yield from _fitted_on_workers(alone, groups.values(), split, experiment)
         return
     if alone:
-        yield from fit(alone, split.x, split.y, settings,
-                       calibration_rows=split.calibration_rows(experiment))
+        yield from fit(alone, split.x, split.y, settings, None, split.wanted(experiment),
+                       split.weights)
     for group in groups.values():
         whole = sum(work[job.name] for job in group)
         yield from _fit_group(split, experiment, group, lambda done, total, whole=whole: follow(
@@ -256,7 +256,7 @@ def _fit_group(split, experiment, group, progress=None):
         warnings.filterwarnings("ignore", ".*landmarks.* depend on .*others", AgfmcWarning)
         try:
             fitted = list(fit(group, split.x, split.y, experiment.settings, progress,
-                              calibration_rows=split.calibration_rows(experiment)))
+                              split.wanted(experiment), split.weights))
         except AgfmcError as error:
             fitted = [Fitted(job, error) for job in group]
     seconds = (time.process_time() - start) / len(group)
@@ -288,7 +288,8 @@ def _fit_task(split, experiment, task):
                                                       kernel_memory=megabytes))
     if jobs[0].together is None:
         return [fit_one(TrainingData.of(split.x, split.y, experiment.settings,
-                                        split.calibration_rows(experiment)), jobs[0])]
+                                        split.calibration_rows(experiment), split.weights),
+                        jobs[0])]
     fitted = {one.job.name: one for one in _fit_group(split, experiment, jobs)}
     return [_without_vectors(fitted[job.name]) for job in jobs]
 

@@ -15,8 +15,9 @@ from ..costs import CostMatrix
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..models import Dataset, Normalisation
 from ..prepare.split import split_stratified, stratified_parts, stratified_sample
-from ..training.fit import TrainingSettings
+from ..training.fit import TrainingSettings, Wanted
 from ..training.held_out import calibration_rows
+from ..weights import Weights
 from .kept_designs import Design, design_of
 from .kept_metrics import metric_from_bytes, metric_key, metric_to_bytes
 from .result_cache import key_of
@@ -108,7 +109,8 @@ class PreparedSplit:
 
     names: {label: name};  rows: of the test part in the data;  digest: of the training part;
     left_out: the test part are points of the training part, each answered as if it were not;
-    part: what `Experiment.prepared` makes it from again;  normalisation: that of the points.
+    part: what `Experiment.prepared` makes it from again;  normalisation: that of the points;
+    weights: of the training part, or None;  test_weights: w of the test part, or None.
     """
 
     name: str
@@ -122,11 +124,13 @@ class PreparedSplit:
     left_out: bool = False
     part: Part | None = None
     normalisation: Normalisation | None = None
+    weights: Weights | None = None
+    test_weights: np.ndarray | None = None
 
     @cached_property
     def test_digest(self) -> str:
         """The digest of both parts."""
-        return key_of("test", self.digest, self.test_x, self.test_y)
+        return key_of("test", self.digest, self.test_x, self.test_y, *_weighed(self.test_weights))
 
     def calibration_rows(self, experiment: Experiment) -> np.ndarray | None:
         """The rows (c,), ascending, of the training part that are its calibration points."""
@@ -138,6 +142,10 @@ class PreparedSplit:
         """The `Design` of a `Candidate` for the training part."""
         return design_of(candidate, self.x, self.y, self.names, experiment.settings,
                          experiment.cache)
+
+    def wanted(self, experiment: Experiment) -> Wanted:
+        """The numbers that are wanted of points that are held out: those for the calibration."""
+        return Wanted.of(len(self.y), self.calibration_rows(experiment))
 
     @property
     def counts(self) -> dict:
@@ -152,21 +160,32 @@ def prepare_split(split: Split, data: Dataset, settings: TrainingSettings) -> Pr
     """
     _check_training_part(split, data.y)
     y = data.y[split.train]
-    normalisation = _normalisation(settings, data.x[split.train], y)
+    weights = None if data.weights is None else data.weights[split.train]
+    normalisation = _normalisation(settings, data.x[split.train], y, weights)
     x, test_x = _normalised(normalisation, data.x[split.train], data.x[split.test])
-    return PreparedSplit(split.name, x, y, test_x, data.y[split.test], split.test,
-                         data.name_of, key_of("points", x, y), normalisation=normalisation)
+    return PreparedSplit(
+        split.name, x, y, test_x, data.y[split.test], split.test, data.name_of,
+        key_of("points", x, y, *_weighed(weights)), normalisation=normalisation, weights=weights,
+        test_weights=None if weights is None else data.weights.w[split.test])
 
 
-def _normalisation(settings: TrainingSettings, x: np.ndarray, y: np.ndarray) \
-        -> Normalisation | None:
+def _weighed(weights):
+    """The parts of a key that tell of `Weights` or an array of them; none for None."""
+    if weights is None:
+        return ()
+    return ("weights", weights) if isinstance(weights, np.ndarray) else (
+        "weights", weights.w, sorted(weights.factors.items()))
+
+
+def _normalisation(settings: TrainingSettings, x: np.ndarray, y: np.ndarray,
+                   weights: Weights | None) -> Normalisation | None:
     """The Normalisation of the settings, or the one that is fitted to a training part."""
     if not settings.fits_normalisation:
         return settings.normalisation
     with warnings.catch_warnings():
         # not one for each split
         warnings.simplefilter("ignore", AgfmcWarning)
-        normalisation = settings.fit_normalisation(x, y)
+        normalisation = settings.fit_normalisation(x, y, weights)
     _warn_of_dropped(normalisation)
     return normalisation
 
@@ -303,12 +322,12 @@ class Experiment:
         """
         settings = self.settings
         if settings.metric is None:
-            normalisation = _normalisation(settings, self.data.x, self.data.y)
+            normalisation = _normalisation(settings, self.data.x, self.data.y, self.data.weights)
         elif candidate.made_of_data or settings.metric.components or settings.nsv is not None:
             normalisation = self._with_metric(slice(None), None, "all points", tell).normalisation
         else:
             normalisation = _normalisation(replace(settings, scale=True, metric=None),
-                                           self.data.x, self.data.y)
+                                           self.data.x, self.data.y, self.data.weights)
         (x,) = _normalised(normalisation, self.data.x)
         return design_of(candidate, x, self.data.y, self.data.name_of, settings, self.cache), x
 
@@ -321,19 +340,24 @@ class Experiment:
         if self.settings.metric is None:
             return self.settings
         if key not in self.learned:
-            self.learned[key] = self._metric_of(self.data.x[rows], self.data.y[rows], name, tell)
+            data = self.data
+            weights = None if data.weights is None else data.weights[rows]
+            self.learned[key] = self._metric_of(
+                Dataset(data.x[rows], data.y[rows], weights=weights), name, tell)
         return with_learned(self.settings, self.learned[key])
 
-    def _metric_of(self, x, y, name, tell):
-        """The normalisation learned from a training part of this name, by an earlier run or now."""
-        cached = None if self.cache is None else metric_key(self.settings, x, y)
+    def _metric_of(self, part, name, tell):
+        """The normalisation learned from a training part of this name, a `Dataset`, by an earlier
+        run or now."""
+        x, y, weights = part.x, part.y, part.weights
+        cached = None if self.cache is None else metric_key(self.settings, x, y, weights)
         found = None if cached is None else metric_from_bytes(self.cache.get(cached), x, y)
         if found is not None:
             _warn_of_dropped(found)
             return found
         if tell is not None:
             tell(f"learning the metric of {name}")
-        found = _normalisation(self.settings, x, y)
+        found = _normalisation(self.settings, x, y, weights)
         if cached is not None:
             self.cache.put(cached, metric_to_bytes(found))
             self.cache.flush()

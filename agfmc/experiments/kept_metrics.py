@@ -10,6 +10,7 @@ from .._version import __version__
 from ..data_tools.metric import with_rows
 from ..models import LearnedMetric, Normalisation
 from ..training.fit import TrainingSettings
+from ..weights import Weights
 from .result_cache import are_numbers, key_of
 
 __all__ = ["metric_from_bytes", "metric_key", "metric_to_bytes"]
@@ -17,11 +18,13 @@ __all__ = ["metric_from_bytes", "metric_key", "metric_to_bytes"]
 _MOST = 1 << 16  # bytes of the line with the record
 
 
-def metric_key(settings: TrainingSettings, x: np.ndarray, y: np.ndarray) -> str:
+def metric_key(settings: TrainingSettings, x: np.ndarray, y: np.ndarray,
+               weights: Weights | None = None) -> str:
     """The key of the normalisation that settings with a metric learn from x (n, d), y (n,)."""
     return key_of("metric 1", __version__, x, y, repr((
         settings.scale or settings.nsv is None, settings.nsv, settings.metric.rounds,
-        settings.metric.canonical(), settings.seed)))
+        settings.metric.canonical(), settings.seed)),
+        *(() if weights is None else (weights.w, settings.weighted_norm)))
 
 
 def metric_to_bytes(normalisation: Normalisation) -> bytes:

@@ -19,6 +19,7 @@ from ..costs import CostMatrix
 from ..errors import AgfmcError, UsageError
 from ..executors.threads import run_tasks
 from ..learners.protocol import distinct, plan_jobs
+from ..models import Dataset
 from ..prediction.calibration import fit_calibration, HeldOutValues
 from ..prediction.classifier import Classifier
 from ..prediction.evaluation import compared_scores, Results
@@ -301,7 +302,8 @@ def _configuration(candidate, split, parts, experiment):
     shared: dict = {}
     models = [binary_model(job, part, split.x, shared) for job, part in zip(jobs, parts)]
     start = time.thread_time()
-    nodes = fit_nodes(tree, jobs, split.x, split.y)
+    data = Dataset(split.x, split.y, weights=split.weights)
+    nodes = fit_nodes(tree, jobs, data)
     trained = time.thread_time() - start
     configuration = assemble(tree, models, nodes)
     maps, map_s = [], {}
@@ -311,7 +313,7 @@ def _configuration(candidate, split, parts, experiment):
     held_out = None
     if split.left_out or rows is not None and set(wanted) != {None}:
         held_out = gather_held_out(tree, jobs, [part.values for part in parts],
-                                   (split.x, split.y, nodes), rows, experiment.settings)
+                                   (data, nodes), rows, experiment.settings)
     # to fit a learned decoder is no part of the time of the others
     for keys in (wanted.keys() - {None, "learned"}, wanted.keys() & {"learned"}):
         start = time.thread_time()

@@ -313,7 +313,8 @@ class NodeProblem:
 
     x (n, d): all points;  samples: its `Samples`;  normalised: the parts of a `Provenance`
     that tell of the normalisation of the points;  origin: the digest that seals the model, or None;
-    text: "svm" or "lvq", the text that a program gets;  w (n,): weights of all points, or None.
+    text: "svm" or "lvq", the text that a program gets;  w (n,): weights of all points, or None;
+    seen (n,): the same without class weights, None where there are no such.
     """
 
     x: np.ndarray
@@ -322,11 +323,20 @@ class NodeProblem:
     origin: str | None = None
     text: str = "svm"
     w: np.ndarray | None = None
+    seen: np.ndarray | None = None
 
     @property
     def weights(self) -> np.ndarray | None:
         """The weights (l,) of its samples, or None."""
         return None if self.w is None else self.w[self.samples.rows]
+
+    def weighed(self, provenance, branches: int):
+        """A `Provenance` with the sums of the weights of so many branches, if there are weights."""
+        if self.w is None:
+            return provenance
+        sums = [None if w is None else np.bincount(
+            self.samples.side, w[self.samples.rows], branches) for w in (self.w, self.seen)]
+        return provenance.with_weights(*sums)
 
 
 def read_node(node, branches: int, name: str):

@@ -342,6 +342,10 @@ def check_one_run(tree, models, classifiers):
         raise ModelError(f"'{one}' and '{other}' were trained with different normalisations: they "
                          "are from different runs", file=tree.source)
     _warn_of_classes(tree, models, classifiers)
+    told = [model.provenance for model in models if model.provenance.samples is not None]
+    if len({one.weights is None for one in told}) > 1:
+        warnings.warn(f"{tree.source}: some models were trained with weights of the samples, "
+                      "others without: they are from different runs", AgfmcWarning, stacklevel=3)
     if not _consistent(tree, models):
         warnings.warn(f"{tree.source}: the models record different numbers of samples of the same "
                       "classes: some may be from another run", AgfmcWarning, stacklevel=3)

@@ -29,6 +29,7 @@ from ..formats.confusions import read_pair_errors
 from ..formats.cost_matrix import read_costs
 from ..formats.vectors import read_cls, refuse_negative
 from ..models import Configuration
+from ..provenance import Provenance
 
 __all__ = ["Decoding", "ENSEMBLE_MODES", "Guarantees", "LEARNED_POINTS", "PairQueries",
            "TREE_DECODERS", "TREE_MODES", "adjustment", "calibrated_decodings", "class_samples",
@@ -39,6 +40,7 @@ __all__ = ["Decoding", "ENSEMBLE_MODES", "Guarantees", "LEARNED_POINTS", "PairQu
 ENSEMBLE_MODES = tuple(name for name, what in TREE_DECODERS.items() if what == "ensembles")
 # Ways through a tree: down to one class, without and with the probability of that class as a
 # column; all classes; or the tree is taken as the coding matrix that it stands for.
+TRAINING = "training"  # priors: the proportions in training, without class weights
 TREE_MODES = ("recursive", "path", "full", "flat", *ENSEMBLE_MODES)
 # A learned decoder is fitted unasked to so many points for each class, on the average, and with so
 # many weights at most: its time grows with their product.
@@ -140,7 +142,7 @@ class Decoding:
     raw: the decision values f themselves are the columns of the answers;
     reject: classes whose probability is below it become -1;
     priors: the proportions of the classes where the points come from, as for
-    `proportions`;  trained_priors: those in training, None for what the models tell;
+    `adjustment`;  trained_priors: those in training, None for what the models tell;
     queries: of decoders that query some of the binary classifiers;
     calibrated: the probabilities go through the calibration map of the configuration, where it
     has one for this decoder;
@@ -517,44 +519,60 @@ def listed(labels):
     return f"{text} ... ({len(labels)})" if len(labels) > 12 else text
 
 
-def class_samples(configuration: Configuration) -> dict[int, int]:
-    """{label: samples in training}, ascending; `ModelError` where not known.
+def class_samples(configuration: Configuration, seen: bool = False) -> dict[int, float]:
+    """{label: samples in training}, ascending, or sums of their weights; `ModelError` where not
+    known.
 
-    Each classifier made here tells how many samples it had on either side.
+    Each classifier made here tells what it had on either side.  seen: without class weights.
     """
     tree = configuration.tree
     column = {label: i for i, label in enumerate(tree.classes)}
-    counts = [(sides, made_from.samples) for sides, made_from in
-              zip(tree.sides(), getattr(configuration.machines, "provenances", ()))]
+    made = [(sides, made_from) for sides, made_from in
+            zip(tree.sides(), getattr(configuration.machines, "provenances", ()))]
     branches = tree.branch_labels()
-    for number, one in configuration.node_classifiers.items():
-        counts.append((branches[number], one.samples))
-    totals = [([column[label] for label in labels], count) for sides, samples in counts
-              if samples is not None and len(samples) == len(sides)
-              for labels, count in zip(sides, samples)]
-    found = class_counts(totals, len(column)) if totals else None
+    made += [(branches[number], one) for number, one in configuration.node_classifiers.items()]
+    weighted = any(_provenance(one).weights is not None for _, one in made)
+    sizes = [(sides, one.samples if not weighted else
+              _provenance(one).seen if seen else _provenance(one).weights) for sides, one in made]
+    totals = [([column[label] for label in labels], size) for sides, several in sizes
+              if several is not None and len(several) == len(sides)
+              for labels, size in zip(sides, several)]
+    found = class_counts(totals, len(column), weighted) if totals else None
     if found is None:
         raise ModelError("the models do not record the number of training samples of each "
                          "class")
     return dict(zip(tree.classes, found.tolist()))
 
 
+def _provenance(one):
+    """The `Provenance` of a classifier: itself, or that of one of a node."""
+    return one if isinstance(one, Provenance) else one.provenance
+
+
 def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment:
     """The `Adjustment` of probabilities in the order of the tree's labels.
 
-    priors, trained: as for `proportions`; trained: None for what the models tell.
+    priors: as for `proportions`, or "training" for those of the training data, without class
+    weights;  trained: as for `proportions`; None for what the models tell, with all weights.
     Raises `UsageError` where they do not, and for a class without share in training.
     """
     tree = configuration.tree
     classes = tree.classes
-    new = proportions(priors, classes, names=tree.names)
-    if trained is None:
+
+    def told(seen=False):
         try:
-            samples = class_samples(configuration)
+            return np.array(list(class_samples(configuration, seen).values()), dtype=float)
         except ModelError as error:
             raise UsageError(f"--priors: {error.message}: give their proportions in training with "
-                             "--trained-priors") from error
-        old = np.array(list(samples.values()), dtype=float)
+                             + ("--priors" if seen else "--trained-priors")) from error
+
+    if isinstance(priors, str) and priors == TRAINING:
+        new = told(seen=True)
+        new /= new.sum()
+    else:
+        new = proportions(priors, classes, names=tree.names)
+    if trained is None:
+        old = told()
     else:
         old = proportions(trained, classes, "--trained-priors", tree.names)
         if old.min() == 0:

@@ -25,7 +25,8 @@ from ..kernel.values import PreparedKernel
 from ..learners import calibration
 from ..learners.calibration import loo_values
 from ..learners.nodes import Solution
-from ..learners.protocol import check_jobs, check_learners, Job, rows_by_class, samples
+from ..learners.protocol import (check_jobs, check_learners, for_weights, Job, rows_by_class,
+                                 samples)
 from ..models import BinaryModel, Normalisation
 from ..data_tools.metric import fitted_normalisation, MetricOptions
 from ..provenance import Provenance
@@ -37,7 +38,7 @@ from .kernel_tables import MEGABYTES, Tables
 from .landmarks import check_landmarks
 from .shared import fit_shared
 
-__all__ = ["TrainingData", "TrainingSettings", "check_fit", "fit", "fit_one"]
+__all__ = ["TrainingData", "TrainingSettings", "Wanted", "check_fit", "fit", "fit_one"]
 
 _ITSELF = -1  # among the folds of a job: the classifier, trained on all its samples
 
@@ -57,7 +58,7 @@ class TrainingSettings:
     probabilities, 0 for none;
     workers: threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
     sent whole jobs;  kernel_memory: megabytes on each machine for tables of kernel values, which
-    change nothing but the time;  weights: "held-out" where those of the members of an ensemble are
+    change nothing but the time;  member_weights: "held-out" where those of an ensemble are
     to be learned, or None;  sums: where learners that share landmarks keep sums of finished
     ranges, or None.
     """
@@ -73,7 +74,7 @@ class TrainingSettings:
     kernel_memory: int = MEGABYTES
     sums: KeptSums | None = None
     metric: MetricOptions | None = None
-    weights: str | None = None
+    member_weights: str | None = None
     weighted_norm: bool = False
 
     @property
@@ -103,9 +104,10 @@ class TrainingSettings:
 class _Training:
     """One job on its way: its samples, and what has come back, from one thread or several.
 
-    with_folds: it begins with folds;  chosen: places of its calibration points among the samples,
-    rows ascending, or None;  chosen_only: the folds serve these alone;  fold (l,): of each sample,
-    -1 where it is never held out, or None where leaving out single ones is to do;  values (l,):
+    w (l,): weights of its samples, or None;  with_folds: it begins with folds;  chosen: places of
+    its calibration points among the samples, rows ascending, or None;  chosen_only: the folds serve
+    these alone;  fold (l,): of each sample, -1 where it is never held out, or None where leaving
+    out single ones is to do;  values (l,):
     decision values of samples that were not trained on;  left: fits that are still to come;
     seconds: of a core that it took so far.
     """
@@ -122,6 +124,7 @@ class _Training:
     solution: object = None
     error: object = None
     seconds: float = 0.0
+    w: np.ndarray | None = None
     lock: object = field(default_factory=threading.Lock)
 
     def parts(self):
@@ -166,23 +169,25 @@ class _Training:
 
 
 def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = TrainingSettings(),
-        progress: Callable[[int, int], None] | None = None, held_out: bool = False,
-        calibration_rows: np.ndarray | None = None) -> Iterator[Fitted]:
+        progress: Callable[[int, int], None] | None = None, wanted: Wanted | None = None,
+        weights: Weights | None = None) -> Iterator[Fitted]:
     """Train binary `jobs` on points x (n, d), an array or `SparsePoints`, with labels y (n,).
 
     Yields `Fitted` as jobs finish; the order depends on the workers, the models do not.  Each job
     is six fits, the classifier itself and five folds whose decision values fit the probabilities
     (Platt 1999), and the fits of all jobs share the threads; a learner with probabilities of its
-    own needs only the first, unless held_out asks where each sample is sent when it is held out, or
-    there are calibration_rows (c,), ascending: those of the points whose decision values are wanted
-    when they are held out.  x went through the normalisation of the settings already; the models
-    tell its digest.  progress: called with (fits done, all fits), or jobs in their place where an
-    executor has the workers; a job whose workers died comes with an error. Raises `DataError`
-    before any training where a side has fewer than two samples, and `UsageError` for a learner that
-    is not there, or that cannot do without folds.
+    own needs only the first, unless decision values of samples that are held out are `Wanted`.  x
+    went through the normalisation of the settings already; the models tell its digest.  progress:
+    called with (fits done, all fits), or jobs in their place where an executor has the workers; a
+    job whose workers died comes with an error.  weights: `Weights` of the points, or None; the jobs
+    are then those of `for_weights`.  Raises `DataError` before any training where a side has fewer
+    than two samples, and `UsageError` for a learner that is not there, that cannot do without
+    folds, or that takes no weights.
     """
+    if weights is not None:
+        jobs = for_weights(jobs)
     check_fit(jobs, y, settings)
-    wanted = _Wanted.of(y, held_out, calibration_rows)
+    wanted = Wanted() if wanted is None else wanted
     shared = [job for job in jobs if job.options.shares]
     jobs = [job for job in jobs if not job.options.shares]
     if jobs or len({job.together for job in shared}) > 1:
@@ -193,8 +198,9 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
         if not (is_sparse(x) and linear or isinstance(x, np.ndarray) and x.dtype == np.float32):
             x = np.asarray(x, dtype=np.float64)
         way = _fit_by_threads if isinstance(settings.workers, int) else _fit_elsewhere
-        yield from way(jobs, x, y, rows_by_class(y), settings, progress, wanted)
-    yield from fit_shared(shared, x, y, settings, progress, wanted)
+        yield from way(jobs, TrainingData(x, y, np.arange(len(y)), settings, wanted, weights),
+                       progress)
+    yield from fit_shared(shared, x, y, settings, progress, wanted, weights)
 
 
 def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings) -> None:
@@ -208,7 +214,7 @@ def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings) -> Non
 
 
 @dataclass(frozen=True, eq=False)
-class _Wanted:
+class Wanted:
     """Numbers that are wanted of samples that are held out.
 
     sides: where each one is sent;  chosen (n,): a mask of the calibration points among all
@@ -219,9 +225,10 @@ class _Wanted:
     chosen: np.ndarray | None = None
 
     @classmethod
-    def of(cls, y, sides, calibration_rows):
-        """Those of points with labels y (n,); sides, calibration_rows: as for `fit`."""
-        chosen = None if calibration_rows is None else np.zeros(len(y), dtype=bool)
+    def of(cls, n: int, calibration_rows: np.ndarray | None = None, sides: bool = False) -> Wanted:
+        """Those of n points; calibration_rows (c,): of the points whose decision values are wanted
+        when they are held out, or None."""
+        chosen = None if calibration_rows is None else np.zeros(n, dtype=bool)
         if chosen is not None:
             chosen[calibration_rows] = True
         return cls(sides, chosen)
@@ -230,14 +237,15 @@ class _Wanted:
         """True where the job begins with folds."""
         return self.sides or self.chosen is not None if job.options.own_probabilities else not loo
 
-    def work(self, job, part, loo):
-        """The `_Training` of a job with its `Samples`."""
+    def work(self, job, part, loo, weights=None):
+        """The `_Training` of a job with its `Samples`; weights: of all points, or None."""
         chosen = None
         if self.chosen is not None:
             chosen = np.flatnonzero(self.chosen[part.rows])
             chosen = chosen[np.argsort(part.rows[chosen])]
         return _Training(job, part.rows, part.side, self.with_folds(job, loo), chosen,
-                         self._chosen_only(job))
+                         self._chosen_only(job),
+                         w=None if weights is None else weights.w[part.rows])
 
     def _chosen_only(self, job):
         """True where folds would not be needed but for the calibration points."""
@@ -254,18 +262,18 @@ class _Wanted:
             calibration.fold_count(*sizes)
 
 
-def _fit_by_threads(jobs, x, y, rows_of, settings, progress, wanted):
+def _fit_by_threads(jobs, data, progress):
+    x, settings, wanted, rows_of = data.x, data.settings, data.wanted, rows_by_class(data.y)
     workers, loo = settings.workers or available_cores(), settings.loo
-    normalised = settings.normalised
     # each of the five folds trains on four fifths: 5 (4/5)^2 of the work, which goes by squares
     tables = Tables(x, jobs, rows_of, 1.0 if loo else 4.2, workers, settings.kernel_memory)
-    finish = functools.partial(_finished, x, normalised, wanted)
+    finish = functools.partial(_finished, data)
     done = 0
     total = len(jobs) + sum(wanted.fold_count(job, rows_of) for job in jobs
                             if wanted.with_folds(job, loo))
     again = []
     for work, (count, outcome) in _outcomes(functools.partial(_task, x, tables, finish),
-                                            _items(jobs, rows_of, tables, loo, wanted), again,
+                                            _items(jobs, rows_of, tables, data), again,
                                             workers):
         if work.needs_folds:
             total += work.draw_folds()
@@ -281,10 +289,10 @@ def _fit_by_threads(jobs, x, y, rows_of, settings, progress, wanted):
             progress(done, total)
 
 
-def _items(jobs, rows_of, tables, loo, wanted):
+def _items(jobs, rows_of, tables, data):
     """(work, its fits that are one task, None for all) of every job."""
     for job in jobs:
-        work = wanted.work(job, samples(job, rows_of), loo)
+        work = data.wanted.work(job, samples(job, rows_of), data.settings.loo, data.weights)
         yield from [(work, None)] if tables.has_own(job) else [
             (work, [one]) for one in work.parts()]
 
@@ -325,13 +333,14 @@ def _one_fit(x, nodes, work, part):
     options = work.job.options
     kernel = options.kernel_for(x.shape[1])
     if part == _ITSELF:
-        solution = options.solve(nodes, work.rows, work.side)
+        solution = options.solve(nodes, work.rows, work.side, work.w)
         values = None if work.fold is not None or options.own_probabilities else loo_values(
-            functools.partial(_kernel_values, kernel), x, work.rows, solution, options)
+            functools.partial(_kernel_values, kernel), x, work.rows, solution, options, w=work.w)
         return _flat(solution, x, work.rows), values
     train = work.fold != part
     rows = work.rows[train]
-    solution = _flat(options.solve(nodes, rows, work.side[train]), x, rows)
+    w = None if work.w is None else work.w[train]
+    solution = _flat(options.solve(nodes, rows, work.side[train], w), x, rows)
     return decision_values(kernel, solution.points(x, rows), solution.coef, solution.rho,
                            x[work.rows[~train]])
 
@@ -349,12 +358,12 @@ def _flat(solution, x, rows):
                           solution.labels)
 
 
-def _finished(x, normalised, wanted, work, seconds):
+def _finished(data, work, seconds):
     """(`Fitted`, the fit of its probabilities converged) of a job whose fits are all there.
 
-    normalised: as of `TrainingSettings`;  seconds: those of the job that its tasks did not take.
+    seconds: those of the job that its tasks did not take.
     """
-    solution, job = work.solution, work.job
+    solution, job, x, wanted = work.solution, work.job, data.x, data.wanted
     seconds += work.seconds
     if work.error is not None:
         return Fitted(job, work.error, seconds=seconds), True
@@ -363,21 +372,26 @@ def _finished(x, normalised, wanted, work, seconds):
         a, b, converged, source = -1.0, 0.0, True, "own probabilities"
     else:
         first = work.side == solution.labels[0]
-        a, b, converged = calibration.fit_sigmoid(work.values, first)
+        a, b, converged = calibration.fit_sigmoid(work.values, first, w=work.w)
         if a > 0 and work.fold is None:
             # where points tell nothing, each is nearer to the other side when it is left out
-            a, b, converged = calibration.fit_sigmoid(np.zeros_like(work.values), first)
+            a, b, converged = calibration.fit_sigmoid(np.zeros_like(work.values), first, w=work.w)
         source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
     provenance = Provenance.of_training(
         __version__, options.canonical(), library=options.made_by(), features=x.shape[1],
         probabilities=source, seed=job.seed).with_samples(
-            (np.count_nonzero(work.side == 0), np.count_nonzero(work.side)), job.sides, normalised)
+            (np.count_nonzero(work.side == 0), np.count_nonzero(work.side)), job.sides,
+            data.settings.normalised)
+    if work.w is not None:
+        provenance = provenance.with_weights(*data.weights[work.rows].of_sides(
+            data.y[work.rows], job.sides))
     model = BinaryModel(job.name, options.svm_type, options.kernel_for(x.shape[1]),
                         np.asarray(solution.points(x, work.rows), dtype=np.float64),
                         solution.coef, solution.rho,
                         solution.labels, solution.n_sv, (a, b), provenance, x.shape[1])
     fitted = Fitted(job, model, None if solution.sv is None else work.rows[solution.sv], seconds,
-                    unbounded=work.fold is None and calibration.is_unbounded(solution, options))
+                    unbounded=work.fold is None and calibration.is_unbounded(
+                        solution, options, w=work.w))
     if wanted.sides:
         a, b = model.scale
         fitted = fitted._replace(side=work.side, held_out=a * work.values + b >= 0)
@@ -394,13 +408,14 @@ class TrainingData:
     y: np.ndarray
     rows: np.ndarray
     settings: TrainingSettings
-    wanted: _Wanted
+    wanted: Wanted
+    weights: Weights | None = None
 
     @classmethod
-    def of(cls, x, y, settings: TrainingSettings,
-           calibration_rows: np.ndarray | None = None) -> TrainingData:
-        """Those of all points; the arguments are those of `fit`."""
-        return cls(x, y, np.arange(len(y)), settings, _Wanted.of(y, False, calibration_rows))
+    def of(cls, x, y, settings: TrainingSettings, calibration_rows: np.ndarray | None = None,
+           weights: Weights | None = None) -> TrainingData:
+        """Those of all points; the arguments are those of `Wanted` and `fit`."""
+        return cls(x, y, np.arange(len(y)), settings, Wanted.of(len(y), calibration_rows), weights)
 
     def part(self, job):
         """The data with the samples of a job alone."""
@@ -409,14 +424,16 @@ class TrainingData:
             return self
         chosen = self.wanted.chosen
         return replace(self, x=self.x[own], y=self.y[own], rows=self.rows[own], wanted=replace(
-            self.wanted, chosen=None if chosen is None else chosen[own]))
+            self.wanted, chosen=None if chosen is None else chosen[own]),
+            weights=None if self.weights is None else self.weights[own])
 
 
-def _fit_elsewhere(jobs, x, y, rows_of, settings, progress, wanted):
+def _fit_elsewhere(jobs, data, progress):
+    settings, x = data.settings, data.x
     executor = settings.workers
-    data = TrainingData(x, y, np.arange(len(y)), replace(
+    data = replace(data, settings=replace(
         settings, workers=1, kernel_memory=settings.kernel_memory // together_of(executor),
-        sums=None), wanted)
+        sums=None))
     for done, (job, result) in enumerate(run_remote(
             executor, _fit_or_error, data, jobs, name=lambda job: f"'{job.name}'",
             part=TrainingData.part), 1):
@@ -436,8 +453,7 @@ def fit_one(data: TrainingData, job: Job) -> Fitted:
     The model comes without the support vectors, where they are x[rows].
     """
     data = data.part(job)
-    fitted, = _fit_by_threads([job], data.x, data.y, rows_by_class(data.y), data.settings, None,
-                              data.wanted)
+    fitted, = _fit_by_threads([job], data, None)
     if fitted.rows is None:
         return fitted
     return fitted._replace(model=replace(fitted.model, sv=None), rows=data.rows[fitted.rows])

@@ -51,15 +51,14 @@ def _members(y, wanted):
     return np.sort(np.concatenate(rows))
 
 
-def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings,
-                    weights: np.ndarray | None = None) -> HeldOut | None:
+def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> HeldOut | None:
     """The `HeldOut` of calibration points; None where a learner gives no such values.
 
     tree, jobs: of the training, those of all rows first;  values: for each row those of its
-    `Fitted`, or None;  data: (x (n, d), y (n,), {node number: `DirectModel`});  rows (c,),
-    ascending: of the points;  weights (n,): of all points, None where they count alike.
+    `Fitted`, or None;  data: (`Dataset`, {node number: `DirectModel`});  rows (c,),
+    ascending: of the points.
     """
-    x, y, node_models = data
+    x, y, weights = data[0].x, data[0].y, data[0].weights
     binary = [job for job in jobs if job.is_binary]
     if not len(rows) or any(value is None for value in values):
         return None
@@ -82,17 +81,17 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings,
                    np.concatenate(classifiers or empty)[order],
                    np.concatenate(values or empty).astype(np.float64)[order], nodes,
                    None if apart is None else apart[rows],
-                   None if weights is None else weights[rows])
+                   None if weights is None else weights.w[rows])
 
 
 def _nodes(tree, jobs, data, rows, settings):
     """{node number: p (c, branches)} of the multi-class nodes; None where one gives none."""
-    x, y, models = data
-    rows_of = rows_by_class(y) if jobs else {}
-    normalised = settings.normalised
+    points, models = data
+    rows_of = rows_by_class(points.y) if jobs else {}
     found = {}
     for number, job in zip(tree.directs, jobs):
-        problem = NodeProblem(x, samples(job, rows_of), normalised)
+        problem = NodeProblem(points.x, samples(job, rows_of), settings.normalised,
+                              w=None if points.weights is None else points.weights.w)
         found[number] = job.options.held_out_probabilities(job, problem, models[number], rows)
         if found[number] is None:
             return None

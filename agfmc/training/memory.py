@@ -12,16 +12,19 @@ from ..collate.merge import assemble
 from ..control.build import check_classes
 from ..control.tree import MAX_LABEL
 from ..errors import AgfmcError, DataError
-from ..learners.protocol import distinct, NodeProblem, plan_jobs, rows_by_class, samples
+from ..learners.protocol import (distinct, for_weights, NodeProblem, plan_jobs, rows_by_class,
+                                 samples)
+from ..models import Dataset
 from .design import design_for
-from .fit import fit, TrainingSettings
+from .fit import fit, TrainingSettings, Wanted
 from .held_out import calibration_rows, gather_held_out
 from .tree_search import TreeSearch
 
 __all__ = ["checked_points", "designed", "fit_nodes", "searching", "train_configuration"]
 
 
-def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", progress=None):
+def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", progress=None,
+                        weights=None):
     """Train a control tree on points x (n, d) with labels y (n,); -> (`Configuration`, `HeldOut`).
 
     The second is None where the settings want no calibration, or a learner has no decision values
@@ -29,7 +32,7 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     configuration is the one that multi_borders and mbh2mbm make of the same points: `save` writes
     the same file.  tree: a training control tree over the labels in y, whole numbers from 0;  x:
     float32 or float64, and not changed;  name: the binary models have names that begin with it;
-    progress: as for `fit`.
+    progress, weights: as for `fit`.
 
     Raises `DataError` for points and labels that cannot be trained on, `ControlError`
     where the tree does not fit the labels, `UsageError` for options, and the error of the
@@ -40,23 +43,24 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     labels, counts = np.unique(y, return_counts=True)
     check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
     if settings.fits_normalisation:
-        settings = replace(settings, normalisation=settings.fit_normalisation(x, y))
+        settings = replace(settings, normalisation=settings.fit_normalisation(x, y, weights))
     if settings.normalisation is not None:
         x = settings.normalisation.apply(x)
+    data = Dataset(x, y, weights=weights)
     binary = [job for job in jobs if job.is_binary]
     rows = calibration_rows(y, tree.labels, settings.calibration, settings.seed) \
         if settings.calibration else None
     results = {}
-    for fitted in fit(distinct(binary), x, y, settings, progress, calibration_rows=rows):
+    for fitted in fit(distinct(binary), x, y, settings, progress, Wanted.of(len(y), rows), weights):
         if isinstance(fitted.model, AgfmcError):
             raise fitted.model
         results[fitted.job.name] = fitted
     results = [results[job.name] for job in binary]
-    nodes = fit_nodes(tree, jobs, x, y, settings.normalisation)
+    nodes = fit_nodes(tree, jobs, data, settings.normalisation)
     configuration = assemble(tree, [fitted.model for fitted in results], nodes,
                              settings.normalisation)
     held_out = None if rows is None else gather_held_out(
-        tree, jobs, [fitted.values for fitted in results], (x, y, nodes), rows, settings)
+        tree, jobs, [fitted.values for fitted in results], (data, nodes), rows, settings)
     return configuration, held_out
 
 
@@ -83,18 +87,22 @@ def searching(settings, k):
             "search": TreeSearch(splits=max(COMPARED_SPLITS, fewest_splits(k)))}
 
 
-def fit_nodes(tree, jobs, x, y, normalisation=None):
+def fit_nodes(tree, jobs, data, normalisation=None):
     """{node number: `DirectModel`} of those of the `jobs` of a tree that are for nodes.
 
-    normalisation: the one that x (n, d) went through, or None.  Raises `ModelError` where a
-    program stands for a node.
+    data: the `Dataset`;  normalisation: the one that its points went through, or None.  Raises
+    `ModelError` where a program stands for a node.
     """
     if not tree.directs:
         return {}
-    rows_of = rows_by_class(y)
+    rows_of = rows_by_class(data.y)
     parts = () if normalisation is None else normalisation.provenance
     nodes = [job for job in jobs if not job.is_binary]
-    return {number: job.options.fit(job, NodeProblem(x, samples(job, rows_of), parts))
+    w = seen = None
+    if data.weights is not None:
+        nodes, (w, seen) = for_weights(nodes), data.weights.both(data.y)
+    return {number: job.options.fit(job, NodeProblem(data.x, samples(job, rows_of), parts, w=w,
+                                                     seen=seen))
             for number, job in zip(tree.directs, nodes)}
 
 

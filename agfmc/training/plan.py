@@ -25,8 +25,8 @@ from ..formats.calibration_file import check_calibration_output
 from ..formats.controlfile import model_file, read_control
 from ..formats.lazy_points import is_lazy
 from ..formats.metric_file import check_metric_output, metric_path
-from ..learners.protocol import (check_learners, distinct, Job, named, parse_options, plan_jobs,
-                                 rows_by_class, samples, unnamed)
+from ..learners.protocol import (check_learners, distinct, for_weights, Job, named, parse_options,
+                                 plan_jobs, rows_by_class, samples, unnamed)
 from ..models import Dataset, InputFormat
 from .external import Trainer, TrainerOptions
 from .fit import TrainingSettings
@@ -165,6 +165,7 @@ class _Origins:
     def __init__(self, plan):
         # before the normalisation where such are written: a feature that it drops counts too
         self._x, self._y = plan.data.x if plan.raw is None else plan.raw, plan.data.y
+        self._weights = plan.data.weights
         self._classes, self._groups = {}, {}
         self._counts_errors = plan.counts_errors
         normalisation, chosen = plan.settings.normalisation, plan.calibration_rows
@@ -227,6 +228,8 @@ class _Origins:
             for start in range(0, len(rows), step):
                 points = np.asarray(self._x[rows[start:start + step]], dtype="<f8")
                 digest.update(np.ascontiguousarray(points).tobytes())
+            if self._weights is not None:
+                digest.update(self._weights.digest(self._rows[label], [label]))
             self._classes[label] = digest.digest()
         return self._classes[label]
 
@@ -240,6 +243,8 @@ class _Origins:
                 digest.update(np.where(own, y, -1).astype("<i4").tobytes())
                 points = points if own.all() else points[own]
                 digest.update(np.ascontiguousarray(points, dtype="<f8").reshape(-1).data)
+            if self._weights is not None:
+                digest.update(self._weights.digest(np.isin(self._y, labels), labels))
             if is_lazy(self._x):
                 self._x.check()  # else the digest may be of other points than the model
             self._groups[labels] = digest.digest()
@@ -290,6 +295,8 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     if source.min_class is not None:
         tree = for_classes(tree, counts)
         jobs = _chosen(_jobs(tree, base, settings, parse, only is not None), only)
+    if data.weights is not None:
+        jobs = for_weights(jobs)
     check_classes(tree, counts, "standard input" if source.path == "-" else source.path,
                   _remedy(source))
     trained = named_as(tree, dict(enumerate(data.names or ())))

@@ -28,7 +28,7 @@ from ..formats.vectors import read_std, write_std
 from ..learners.protocol import NodeProblem, read_node, rows_by_class, samples
 from ..models import HeldOut
 from .external import train_external
-from .fit import fit
+from .fit import fit, Wanted
 from .held_out import gather_held_out
 from .kept_sums import KeptSums
 from .shared import sum_range
@@ -201,8 +201,9 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
     with Background() as background:
         settings = replace(plan.settings, sums=sums,
                            workers=plan.settings.workers if workers is None else workers)
-        results = fit(jobs, plan.data.x, plan.data.y, settings, tell, held_out is not None,
-                      plan.calibration_rows)
+        data = plan.data
+        results = fit(jobs, data.x, data.y, settings, tell, Wanted.of(
+            len(data.y), plan.calibration_rows, held_out is not None), data.weights)
         try:
             for fitted in until(results, deadline):
                 job, model, rows = fitted[:3]
@@ -271,7 +272,8 @@ def make_range_sums(plan, group: int, number: int, progress: Callable | None = N
     settings = replace(plan.settings, sums=sums,
                        workers=plan.settings.workers if workers is None else workers)
     return sum_range(job, plan.data.x, plan.data.y, settings, number,
-                     progress and (lambda done, total: progress(done, total, sums.stage)))
+                     progress and (lambda done, total: progress(done, total, sums.stage)),
+                     plan.data.weights)
 
 
 def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None:
@@ -292,7 +294,7 @@ def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None
              for number, node in plan.tree.directs.items()}
     return gather_held_out(plan.tree, [*of_rows, *plan.nodes],
                            [values[job.name] for job in of_rows],
-                           (plan.data.x, plan.data.y, nodes), rows, plan.settings)
+                           (plan.data, nodes), rows, plan.settings)
 
 
 def _write(path, text, control_out):
@@ -347,9 +349,11 @@ def _train_nodes(plan, progress, earlier, deadline):
 
 
 def _problem(plan, job):
+    data = plan.data
+    w, seen = (None, None) if data.weights is None else data.weights.both(data.y)
     return NodeProblem(
-        plan.data.x, samples(job, rows_by_class(plan.data.y)), plan.settings.normalised,
-        plan.origins(job) if job.options.recognised_by == "seal" else None, plan.text)
+        data.x, samples(job, rows_by_class(data.y)), plan.settings.normalised,
+        plan.origins(job) if job.options.recognised_by == "seal" else None, plan.text, w, seen)
 
 
 def write_node(job, problem, paths, before=None, convert=None):

@@ -287,7 +287,7 @@ class Group:
         self.labels = together.labels
         self.sets = _sets(job)
         self.atoms = _atoms(job)
-        w = None if weights is None else weights.w
+        self.weights, w = weights, None if weights is None else weights.w
         self.counts = label_counts(y)
         self.totals = self.counts if w is None else total_weights(y, w)
         n = sum(self.counts[label] for label in self.labels)

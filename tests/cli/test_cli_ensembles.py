@@ -124,26 +124,28 @@ def test_one_command_for_each_classifier(trained, run):
 
 
 def test_learned_weights(here, run):
-    err = run("multi_borders", "--weights", "held-out", "joint", "trn", "m", "m.mbc").err
+    err = run("multi_borders", "--member-weights", "held-out", "joint", "trn", "m", "m.mbc").err
     tree = read_control("m.mbc")
     text = tree.headings["weights"].text
     assert f"multi_borders: weights of the members: {text}\n" in err and len(text.split()) == 3
     run("classify_m", "m.mbc", "trn.vec", "out")
     before = contents("out.cls", "out.con")
-    run("multi_borders", "--weights", "held-out", "joint", "trn", "m", "m.mbc")
+    run("multi_borders", "--member-weights", "held-out", "joint", "trn", "m", "m.mbc")
     assert contents("out.cls", "out.con") == before
     Path("m.mbc").write_text(Path("m.mbc").read_text().replace(text, "1 1 1"))
     run("classify_m", "m.mbc", "trn.vec", "out", status=1).refused(
         "is the calibration of other classifiers")
-    run("multi_borders", "--no-names", "--weights", "held-out", "joint", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-names", "--member-weights", "held-out", "joint", "trn", "m", "m.mbc")
     run("classify_m", "m.mbc", "trn.vec", "out")
 
 
 @pytest.mark.parametrize("words, message", [
-    (["--weights", "held-out", "tree", "trn"], "for the members of an ensemble"),
-    (["--weights", "held-out", "--no-calibration", "joint", "trn"], "--weights needs samples that"),
-    (["--weights", "held-out", "-0", "joint", "trn"], "none of -0, --only and --sums"),
-    (["--weights", "held-out", "--only", "m.e00", "joint", "trn"], "--weights is for a whole run"),
+    (["--member-weights", "held-out", "tree", "trn"], "for the members of an ensemble"),
+    (["--member-weights", "held-out", "--no-calibration", "joint", "trn"],
+     "--member-weights needs samples that"),
+    (["--member-weights", "held-out", "-0", "joint", "trn"], "none of -0, --only and --sums"),
+    (["--member-weights", "held-out", "--only", "m.e00", "joint", "trn"],
+     "--member-weights is for a whole run"),
     (["--cv-errors", "f", "joint", "trn"], "--cv-errors is for one-vs-one")])
 def test_what_training_refuses(here, run, words, message):
     before = contents()
@@ -240,8 +242,8 @@ def test_sample_data(here, run, root):
     both = "".join(run("print_control", "-M", "-Q", scheme, "trn.svm").out
                    for scheme in ("tree", "one-vs-rest"))
     Path("both").write_text(both)
-    run("multi_borders", "-M", "-+", "-g .001 -c 10", "--weights", "held-out", "both", "trn.svm",
-        "m", "m.mbc")
+    run("multi_borders", "-M", "-+", "-g .001 -c 10", "--member-weights", "held-out", "both",
+        "trn.svm", "m", "m.mbc")
     run("mbh2mbm", "--quiet", "m.mbc", "m.mbm")
     run("classify_m", "-M", "m.mbm", "tst.svm", "out")
     right = np.fromfile("out.cls", "<i4") == read_svm("tst.svm").y

@@ -20,7 +20,7 @@ from agfmc.arrays import SparsePoints
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, UsageError
 from agfmc.prediction.answers import write_answers
-from agfmc.training.fit import fit, TrainingSettings
+from agfmc.training.fit import fit, TrainingSettings, Wanted
 from agfmc.prediction.classifier import Classifier, classify
 from agfmc.prediction.external import Execution
 from agfmc.prediction.decoding import Decoding
@@ -80,7 +80,7 @@ def test_models_are_those_of_threads(executor, loo):
     jobs = jobs_of(CODE.replace('"-s 1 -n 1"', '"-c 2"'))
     normalisation = Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, dtype=np.float32))
     settings, done = TrainingSettings(normalisation=normalisation, loo=loo), []
-    expected = {one.job: one for one in fit(jobs, x, y, settings, held_out=True)}
+    expected = {one.job: one for one in fit(jobs, x, y, settings, wanted=Wanted(True))}
     found = {one.job: one for one in fit(jobs, x, y, replace(settings, workers=executor),
                                          lambda *words: done.append(words), True)}
     assert found.keys() == expected.keys() == set(jobs)

@@ -239,14 +239,14 @@ def test_weights_in_few_digits_have_the_sum_one(weights, text):
 
 def test_training_with_learned_weights():
     tree = parse(TREE + NODE)
-    model = agfmc.train(tree, X, Y, options="-c 2 -g .3", weights="held-out")
+    model = agfmc.train(tree, X, Y, options="-c 2 -g .3", member_weights="held-out")
     assert "weights" in model.tree.headings and model.calibration.fits(model)
     assert "average" in model.calibration.decoders
     for wrong, arguments, message in (
             (parse(TREE), {}, "ensemble"), (tree, {"calibration": 0}, "held out"),
-            (tree, {"weights": "equal"}, "'held-out' points, not 'equal'")):
+            (tree, {"member_weights": "equal"}, "'held-out' points, not 'equal'")):
         with pytest.raises(UsageError, match=message):
-            agfmc.train(wrong, X, Y, **{"weights": "held-out", **arguments})
+            agfmc.train(wrong, X, Y, **{"member_weights": "held-out", **arguments})
 
 
 # Files
@@ -293,11 +293,12 @@ def test_estimator():
     estimators = pytest.importorskip("agfmc.estimators")
     words = np.array(["a", "b", "c", "d"])[np.searchsorted([0, 2, 5, 6], Y)]
     text = (TREE + NODE).replace("2", "1").replace("5", "2").replace("6", "3")
-    model = estimators.MultiClassFromBinary(text, C=2, gamma=.3, weights="held-out").fit(X, words)
+    model = estimators.MultiClassFromBinary(text, C=2, gamma=.3, member_weights="held-out")
+    model.fit(X, words)
     assert model.decoder_ == "average" and model.score(X, words) > .6
     assert model.predict_proba(X).shape == (100, 4)
     flat = estimators.MultiClassFromBinary(parse(TREE + OTHER_TREE), C=2, gamma=.3,
                                            decoder="least-squares").fit(X, Y)
     assert flat.decoder_ == "least-squares" and flat.score(X, Y) > .6
     with pytest.raises(ValueError, match="ensemble"):
-        estimators.MultiClassFromBinary(weights="held-out").fit(X, Y)
+        estimators.MultiClassFromBinary(member_weights="held-out").fit(X, Y)

@@ -7,7 +7,7 @@ import pytest
 from agfmc.control.build import from_pairs
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError
-from agfmc.training.fit import fit, TrainingSettings
+from agfmc.training.fit import fit, TrainingSettings, Wanted
 from agfmc.learners.protocol import plan_jobs, rows_by_class
 
 CODE = '"" 0/1; "-t 0" 0/2; "" 1/2; {4 0 9}'
@@ -91,7 +91,8 @@ def test_own_probabilities_need_folds_only_for_held_out_samples(held_out, fits):
     jobs = plan_jobs(parse('"" {0 9}'), "m", "learner=logistic", 1)
     seen = []
     few = np.flatnonzero(np.isin(y, [0, 9]))
-    one, = fit(jobs, x[few], y[few], progress=lambda *args: seen.append(args), held_out=held_out)
+    one, = fit(jobs, x[few], y[few], progress=lambda *args: seen.append(args),
+               wanted=Wanted(held_out))
     assert seen[-1] == (fits, fits) and (one.held_out is not None) == held_out
 
 

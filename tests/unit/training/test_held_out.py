@@ -8,12 +8,14 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.learners.calibration import job_seed
 from agfmc.learners.protocol import plan_jobs
+from agfmc.models import Dataset
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.training import held_out as module
 from agfmc.training.design import design_for
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.held_out import calibration_rows, gather_held_out
 from agfmc.training.memory import train_configuration
+from agfmc.weights import Weights
 
 GENERATOR = np.random.default_rng(3)
 Y = np.repeat([0, 2, 5], [40, 30, 20])
@@ -46,8 +48,9 @@ def test_weights_are_those_of_the_rows():
     configuration, held_out = trained(tree, calibration=30)
     jobs, w = plan_jobs(tree, "m", "", 1), np.arange(90) + .5
     parts = [held_out.value[held_out.classifier == number] for number in range(3)]
-    one, other = (gather_held_out(tree, jobs, parts, (X, Y, {}), held_out.rows,
-                                  TrainingSettings(), *more) for more in ((), (w,)))
+    one, other = (gather_held_out(tree, jobs, parts, (Dataset(X, Y, weights=weights), {}),
+                                  held_out.rows, TrainingSettings())
+                  for weights in (None, Weights(w)))
     assert one.weights is None and held_out.weights is None
     np.testing.assert_array_equal(other.weights, w[held_out.rows])
     np.testing.assert_array_equal(other.value, held_out.value)

@@ -11,7 +11,7 @@ from agfmc.kernel.machine import decision_values
 from agfmc.learners.nystrom import NystromOptions, Ridge, leave_one_out
 from agfmc.learners.protocol import plan_jobs
 from agfmc.training import landmarks as landmarks_of_jobs, shared, shared_sums
-from agfmc.training.fit import TrainingSettings, fit
+from agfmc.training.fit import TrainingSettings, Wanted, fit
 from agfmc.training.landmarks import draw_landmarks
 from agfmc.training.shared_sums import row_ranges
 
@@ -33,8 +33,8 @@ def trained(rows, x, y, options=OPTIONS, only=None, **settings):
     jobs = [job for job in jobs if only is None or job.name in only]
     chosen = np.arange(0, len(y), 3)
     return {fitted.job.name: fitted for fitted in fit(
-        jobs, x, y, TrainingSettings(**{"workers": 1, **settings}), calibration_rows=chosen,
-        held_out=settings.get("calibration") == 0)}
+        jobs, x, y, TrainingSettings(**{"workers": 1, **settings}),
+        wanted=Wanted.of(len(y), chosen, settings.get("calibration") == 0))}
 
 
 def values_of(model, x):
