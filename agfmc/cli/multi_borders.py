@@ -185,7 +185,7 @@ def execute(args):
     named_decoding(work.tree)  # refused before the training, not after it
     check_weights(args.member_weights, work.tree, work.calibration_rows is not None)
     tally = None if args.cv_errors is None else PairTally(
-        work.binary, work.data.x, work.data.y, args.cv_irrelevant)
+        work.binary, work.data.x, work.data.y, args.cv_irrelevant, work.data.weights)
     if args.dry_run:
         _print_commands(args, form, work)
         return

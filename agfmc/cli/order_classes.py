@@ -104,7 +104,7 @@ def _by_accuracy(args, form):
     from ..control.build import check_classes
     from ..control.build import named_as
     from ..training import ordering
-    from ..data_tools.training_data import for_classes, large_classes, training_labels
+    from ..data_tools.training_data import class_totals, for_classes
     from ..formats.controlfile import read_control
     from ..formats.confusions import read_pair_errors
 
@@ -112,10 +112,8 @@ def _by_accuracy(args, form):
     ordering.require_one_vs_one(tree)
     counts = None
     if args.train is not None:
-        counts, names = training_labels(args.train, form)
+        counts, names = class_totals(args.train, form, args.min_class)
         if args.min_class is not None:
-            kept = large_classes(counts, args.min_class, args.train, names)
-            counts = {label: counts[label] for label in kept}
             tree = for_classes(tree, counts)
         check_classes(tree, counts, args.train)
         named_as(tree, names)  # refused where they disagree

@@ -19,11 +19,12 @@ from ..formats.weights_file import weights_beside
 from ..models import Dataset, InputFormat
 from ..prepare.normalise import blocks, named_features
 from ..tables import TableRecipe
+from ..weights import NO_WEIGHTS, total_weights
 from .table_data import read_table, table_labels
 from .training_weights import chosen_rows, settled, with_class_weights, without_zeros
 
-__all__ = ["about", "for_classes", "large_classes", "load_training", "read_points",
-           "recipe_for", "tell_weights", "training_labels"]
+__all__ = ["about", "class_totals", "for_classes", "large_classes", "load_training",
+           "read_points", "recipe_for", "tell_weights", "training_labels"]
 
 
 def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> Dataset:
@@ -48,6 +49,26 @@ def recipe_for(table, recipe: TableRecipe | None) -> TableRecipe:
 def training_labels(base, form: InputFormat) -> tuple[dict[int, int], dict[int, str]]:
     """({label: samples}, {label: name}) of training data of any format, the labels ascending."""
     return table_labels(base, form) if form.kind == "table" else read_labels(base, form)
+
+
+def class_totals(base, form: InputFormat,
+                 min_class: int | None = None) -> tuple[dict[int, float], dict[int, str]]:
+    """({label: samples, or the sum of their weights}, {label: name}) of training data.
+
+    The points are read where they have weights alone.  min_class: as of `load_training`.
+    """
+    given, classes = form.weights.file, form.weights.classes
+    beside = form.roles.weight is not None or \
+        form.kind == "binary" and weights_beside(base) is not None
+    if classes is not None or (beside if given is None else given != NO_WEIGHTS):
+        data, _, _ = load_training(base, form, keep="lazy", min_class=min_class)
+        w = None if data.weights is None else data.weights.w
+        return dict(total_weights(data.y, w)), data.name_of
+    counts, names = training_labels(base, form)
+    if min_class is not None:
+        kept = large_classes(counts, min_class, base, names)
+        counts = {label: counts[label] for label in kept}
+    return dict(counts), names
 
 
 # A table of all features is made where it takes less than this, or less than so many times

@@ -8,13 +8,15 @@ The errors of one-against-one classifiers, as `multi_borders --cv-errors` writes
 `i j n_i errors_i n_j errors_j` for each pair of classes says that of n_i samples of class i
 the classifier of the pair took errors_i for class j, and the same for class j.  A line
 `t i j n wins_i` says that of n samples of a third class t it took wins_i for class i.  Blank
-lines, and comments from `#`, are allowed.
+lines, and comments from `#`, are allowed.  Numbers of samples are sums of weights where these have
+any: decimal fractions.
 
 Shapes: k classes.
 """
 
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass
 
@@ -33,6 +35,7 @@ _LARGEST = 16 * 2**20  # bytes of JSON
 _MOST_CLASSES = 1024  # arrays (k, k)
 _MOST_IRRELEVANT = 256  # arrays (k, k, k)
 _COUNT = 2**53
+_WEIGHT = re.compile(rb"[0-9]+(\.[0-9]*)?(e[-+]?[0-9]{1,3})?", re.ASCII)
 _HEAD = 1 << 16
 _WANTED = ("expected a contingency table (what eval_uc --json prints) or the errors of pairs "
            "(what multi_borders --cv-errors writes)")
@@ -109,7 +112,7 @@ def _kind(head):
     for line in head.split(b"\n"):
         words = line.partition(b"#")[0].split()
         if words:
-            numbers = len(words) in (5, 6) and all(word.isdigit() for word in words)
+            numbers = len(words) in (5, 6) and all(map(_WEIGHT.fullmatch, words))
             return "pairs" if numbers else None
     return None
 
@@ -145,7 +148,7 @@ def _table(raw):
                         + (str(len(rows)) if isinstance(rows, list) else "no list"))
     table = np.empty((k, k))
     for i, row in enumerate(rows):
-        numbers = _numbers(row, f"row {i + 1} of `contingency`", _COUNT)
+        numbers = _numbers(row, f"row {i + 1} of `contingency`", _COUNT, (int, float))
         if len(numbers) not in (k, k + 1) or len(numbers) != len(rows[0]):
             raise DataError(f"expected {k} numbers in row {i + 1} of `contingency`"
                        f", or in all rows {k + 1}, found {len(numbers)}")
@@ -158,12 +161,12 @@ def _table(raw):
     return Confusions(tuple(sorted(labels)), table, samples, k)
 
 
-def _numbers(values, what, largest):
+def _numbers(values, what, largest, kinds=(int,)):
     if not isinstance(values, list):
         raise DataError(f"expected a list of whole numbers in {what}, "
                         + ("found none" if values is None else "found something else"))
     for value in values:
-        if type(value) is not int or not 0 <= value <= largest:
+        if type(value) not in kinds or not 0 <= value <= largest:
             found = f"{value!r:.40}" if isinstance(value, (int, float, str)) else "something else"
             raise DataError(f"expected a whole number from 0 to {largest} in {what}, found {found}")
     return values
@@ -173,10 +176,10 @@ def _numbers(values, what, largest):
 class PairErrors:
     """Errors of the classifiers of all pairs, counted.
 
-    labels: k labels, ascending;  n, errors (k, k) int64: of n[i, j] samples of class i
-    the classifier {i, j} got errors[i, j] wrong, n = 0 where nothing is known;
-    irrelevant, wins (k, k, k) int64 or None: of irrelevant[t, i, j] samples of class t it
-    sent wins[t, i, j] to i, kept for (i, j) and (j, i) alike;  source: the file.
+    labels: k labels, ascending;  n, errors (k, k) int64, or float64 for sums of weights: of n[i, j]
+    samples of class i the classifier {i, j} got errors[i, j] wrong, n = 0 where nothing is known;
+    irrelevant, wins (k, k, k), of these kinds, or None: of irrelevant[t, i, j] samples of class t
+    it sent wins[t, i, j] to i, kept for (i, j) and (j, i) alike;  source: the file.
     """
 
     labels: tuple
@@ -231,9 +234,9 @@ class PairErrors:
 def read_pair_errors(path, stdin=None):
     """The `PairErrors` in a file, or in standard input for `-`.
 
-    Raises DataError with the line of whatever cannot be: other than five or six whole
-    numbers, more errors than samples, a pair or a pair with a third class given
-    twice, and more classes than memory should hold.
+    Raises DataError with the line of whatever cannot be: other than five or six
+    numbers, labels that are no whole ones, more errors than samples, a pair or a pair with a
+    third class given twice, and more classes than memory should hold.
     """
     pairs, others = {}, {}
     with open_input(path, stdin) as file:
@@ -253,13 +256,15 @@ def _line_numbers(words):
     if len(words) not in (5, 6):
         raise DataError("expected `i j n_i errors_i n_j errors_j` or `t i j n wins_i`, found "
                         f"{len(words)} word{'s' if len(words) > 1 else ''}")
-    for word in words:
-        if not word.isdigit():
-            raise DataError(f"expected a whole number, found {show(word)}")
-    numbers = [int(word) if len(word) < 20 else _COUNT + 1 for word in words]
+    count = 2 if len(words) == 6 else 3
+    for place, word in enumerate(words):
+        if not (word.isdigit() if place < count else _WEIGHT.fullmatch(word)):
+            raise DataError(f"expected a {'whole ' * (place < count)}number, found "
+                            f"{show(word)}")
+    numbers = [(int(word) if len(word) < 20 else _COUNT + 1) if word.isdigit() else float(word)
+               for word in words]
     if max(numbers) > _COUNT:
         raise DataError(f"a number is larger than {_COUNT}")
-    count = 2 if len(numbers) == 6 else 3
     if max(numbers[:count]) > MAX_LABEL:
         raise DataError(f"{max(numbers[:count])} is no label: the largest is {MAX_LABEL}")
     return numbers
@@ -305,13 +310,16 @@ def _arrays(pairs, others, path):
         raise DataError(f"holds {k} classes, more than the {most} that are supported"
                         + (" with lines of third classes" if others else ""), file=path)
     place = {label: i for i, label in enumerate(labels)}
-    n, errors = np.zeros((2, k, k), dtype=np.int64)
+    whole = all(type(number) is int for line in (*pairs.values(), *others.values())
+                for number in line)
+    kind = np.int64 if whole else np.float64
+    n, errors = np.zeros((2, k, k), dtype=kind)
     for (i, j), (_, n_i, errors_i, n_j, errors_j) in pairs.items():
         i, j = place[i], place[j]
         n[i, j], n[j, i], errors[i, j], errors[j, i] = n_i, n_j, errors_i, errors_j
     if not others:
         return PairErrors(tuple(labels), n, errors, source=path)
-    irrelevant, wins = np.zeros((2, k, k, k), dtype=np.int64)
+    irrelevant, wins = np.zeros((2, k, k, k), dtype=kind)
     for (t, i, j), (line, count, won) in others.items():
         if (i, j) not in pairs or t not in place:
             what = f"the pair {i} {j}" if (i, j) not in pairs else f"class {t}"
@@ -328,12 +336,18 @@ def format_pair_errors(pair_errors):
     lines = ["# i j  n_i errors_i  n_j errors_j\n"]
     for i, j in zip(*np.triu_indices(len(labels), 1)):
         if n[i, j] and n[j, i]:
-            lines.append(f"{labels[i]} {labels[j]}  {n[i, j]} {errors[i, j]}  "
-                         f"{n[j, i]} {errors[j, i]}\n")
+            lines.append(f"{labels[i]} {labels[j]}  {_text(n[i, j])} {_text(errors[i, j])}  "
+                         f"{_text(n[j, i])} {_text(errors[j, i])}\n")
     if pair_errors.irrelevant is not None:
         lines.append("# t  i j  n wins_i\n")
         for t, i, j in np.argwhere(pair_errors.irrelevant):
             if i < j:
                 lines.append(f"{labels[t]}  {labels[i]} {labels[j]}  "
-                             f"{pair_errors.irrelevant[t, i, j]} {pair_errors.wins[t, i, j]}\n")
+                             f"{_text(pair_errors.irrelevant[t, i, j])} "
+                             f"{_text(pair_errors.wins[t, i, j])}\n")
     return "".join(lines)
+
+
+def _text(number):
+    """A number of samples, or a sum of weights to fifteen digits."""
+    return f"{number:.15g}" if isinstance(number, np.floating) else f"{number}"

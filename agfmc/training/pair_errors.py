@@ -18,28 +18,31 @@ class PairTally:
     """Counts the errors of one-vs-one classifiers while they are trained.
 
     jobs: binary `Job`s, each of two classes; x (n, d), y (n,): their points;
-    irrelevant: count also where the samples of all other classes go.  Raises
-    `UsageError` for a job that is not a pair of classes.
+    irrelevant: count also where the samples of all other classes go;  weights: of
+    the points, which are summed then, or None.  Raises `UsageError` for a job that is
+    not a pair of classes.
     """
 
-    def __init__(self, jobs, x, y, irrelevant=False):
+    def __init__(self, jobs, x, y, irrelevant=False, weights=None):
         for job in jobs:
             if any(len(side) != 1 for side in job.sides):
                 raise job.place.error(UsageError, "--cv-errors is for one-vs-one: this partition "
                                       "has more than one class on a side")
         self._x, self._y = x, y
+        self._w = None if weights is None else weights.w
+        kind = np.int64 if weights is None else np.float64
         labels = sorted({label for job in jobs for label in job.labels})
         if irrelevant:
             labels = sorted(set(np.unique(y).tolist()))
         self._labels = tuple(labels)
         self._place = {label: i for i, label in enumerate(labels)}
         k = len(labels)
-        self._n, self._errors = np.zeros((2, k, k), dtype=np.int64)
+        self._n, self._errors = np.zeros((2, k, k), dtype=kind)
         self._irrelevant = self._wins = None
         if irrelevant:
             if k > 256:
                 raise UsageError(f"--cv-irrelevant is for up to 256 classes, found {k}")
-            self._irrelevant, self._wins = np.zeros((2, k, k, k), dtype=np.int64)
+            self._irrelevant, self._wins = np.zeros((2, k, k, k), dtype=kind)
 
     def add(self, fitted):
         """Count one job that is done; `fitted`: with what was held out."""
@@ -47,8 +50,12 @@ class PairTally:
         side, right_side, model = fitted.side, fitted.held_out, fitted.model
         i, j = self._place[left], self._place[right]
         for own, other, of_side, wrong in ((i, j, 0, right_side), (j, i, 1, ~right_side)):
-            self._n[own, other] = np.count_nonzero(side == of_side)
-            self._errors[own, other] = np.count_nonzero(wrong & (side == of_side))
+            wrong = wrong[side == of_side]  # of the class, in the order of the data
+            if self._w is None:
+                self._n[own, other], self._errors[own, other] = len(wrong), wrong.sum()
+            else:
+                w = self._w[self._y == self._labels[own]]
+                self._n[own, other], self._errors[own, other] = w.sum(), w[wrong].sum()
         if self._irrelevant is None:
             return
         rows = np.flatnonzero((self._y != left) & (self._y != right))
@@ -60,8 +67,10 @@ class PairTally:
                                 self._x[rows[start:start + _BLOCK]]) + b < 0
             for start in range(0, len(rows), _BLOCK)])
         at = np.searchsorted(self._labels, self._y[rows])
-        counts = np.bincount(at, minlength=len(self._labels))
-        wins = np.bincount(at, weights=to_left, minlength=len(self._labels)).astype(np.int64)
+        w = None if self._w is None else self._w[rows]
+        counts, wins = (
+            np.bincount(at, weights=some, minlength=len(self._labels)).astype(self._n.dtype)
+            for some in (w, to_left if w is None else to_left * w))
         self._irrelevant[:, i, j] = self._irrelevant[:, j, i] = counts
         self._wins[:, i, j], self._wins[:, j, i] = wins, counts - wins
 

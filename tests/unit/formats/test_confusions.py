@@ -91,7 +91,7 @@ def changed(**changes):
     (changed(contingency=[[1, 2, 3], 4, 5]), "row 2 of `contingency`, found something else"),
     (changed(contingency=[[1, 2, 3], [1, 2], [1, 2, 3]]), "3 numbers in row 2"),
     (changed(contingency=[[1, 2, 3], [1, 2, 3, 4], [1, 2, 3]]), "or in all rows 4, found 4"),
-    (changed(contingency=[[1, 2, 3], [1, 2, 1e3], [1, 2, 3]]), "of `contingency`, found 1000"),
+    (changed(contingency=[[1, 2, 3], [1, 2, -1e3], [1, 2, 3]]), "of `contingency`, found -1000"),
     (changed(contingency=[[1, 2, 3], [1, 2, [3]], [1, 2, 3]]), "found something else"),
     ('{"labels": [0, 1], "contingency": [[1, NaN], [0, 1]]}', "found nan"),
     (changed(contingency=[[0] * 3] * 3), "holds no points"),
@@ -165,8 +165,11 @@ def test_missing_pairs_are_named_where_they_are_needed():
     (b"", None, "no errors of any pair"), (b"# nothing\n\n", None, "no errors of any pair"),
     (b"0 1 5 1 6 2\n0 1 5 1\n", 2, "found 4 words"), (b"0 1 5 1 6 2 3\n", 1, "found 7 words"),
     (b"x\n", 1, "found 1 word$"), (b"\n0 a 5 1 6 2\n", 2, "expected a whole number, found 'a'"),
-    (b"0 1 5 -1 6 2\n", 1, "found '-1'"), (b"0 1 5 1.0 6 2\n", 1, "found '1.0'"),
-    (b"0 1 5 \xb2 6 2\n", 1, "expected a whole number"),
+    (b"0 1 5 -1 6 2\n", 1, "found '-1'"), (b"0 1 5 1,0 6 2\n", 1, "found '1,0'"),
+    (b"0 1.0 5 1 6 2\n", 1, "expected a whole number, found '1.0'"),
+    (b"0 1 5 \xb2 6 2\n", 1, "expected a number"), (b"0 1 nan 1 6 2\n", 1, "found 'nan'"),
+    (b"0 1 1e999 1 6 2\n", 1, "larger than"),
+    (b"0 1 5 5.5 6 2\n", 1, "5.5 errors on class 0, which has 5"),
     (b"0 1 5 6 6 2\n", 1, "6 errors on class 0, which has 5"),
     (b"0 1 5 1 6 7\n", 1, "7 errors on class 1, which has 6"),
     (b"0 1 0 0 6 2\n", 1, "no samples of class 0"), (b"3 3 5 1 6 2\n", 1, "found 3 twice"),
@@ -199,3 +202,17 @@ def test_more_classes_than_memory_should_hold(monkeypatch):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(DataError, match="cannot read"):
         read_pair_errors(tmp_path / "none")
+
+
+def test_sums_of_weights_come_back(tmp_path):
+    n, errors = np.array([[[0, 2.75], [1e-7, 0]], [[0, 1 / 3], [0, 0]]])
+    text = confusions.format_pair_errors(confusions.PairErrors((3, 5), n, errors))
+    found = read_pair_errors(saved(tmp_path, text))
+    assert np.allclose(found.n, n, rtol=1e-14) and np.allclose(found.errors, errors, rtol=1e-14)
+    assert found.n.dtype == np.float64 and holds_confusions(saved(tmp_path, text))
+    whole = confusions.PairErrors((3, 5), n.astype(int) + 1, errors.astype(int))
+    text = confusions.format_pair_errors(whole)
+    assert "3 5  3 0  1 0\n" in text
+    assert read_pair_errors(saved(tmp_path, text)).n.dtype == np.int64
+    table = json.dumps({"labels": [0, 1], "contingency": [[5.5, 1e-3], [0, 2]]})
+    assert read_confusions(saved(tmp_path, table)).errors.tolist() == [[5.5, 1e-3], [0, 2]]
