@@ -53,20 +53,36 @@ class Command:
                 raise UsageError(f"the command '{text}' must end where file names can be appended")
             # "$@" stands for the file names, behind the last word as without a shell
             self._words = ["/bin/sh", "-c", f'{text.strip()} "$@"', words[0]]
+            self._shell = True
         else:
+            self._shell = False
             self._words = words
             if shutil.which(words[0]) is None:
                 raise UsageError(f"the command '{words[0]}' does not exist or may not be executed")
 
-    def run(self, *operands, stdin=None, stdout=None, options=""):
+    def has_word(self, word, options=""):
+        """True where a word of the command or of `options` is this one, or ends in = and this one.
+
+        Raises `UsageError` where it stands in a text that a shell reads: no file name comes there.
+        """
+        if self._shell and word in self.text:
+            raise UsageError(f"the command '{self.text}' needs a shell, which is given no file "
+                             f"names: put it into a script, as in -- \"./script {word}\"")
+        return any(_at(one, word) is not None for one in (*self._words, *_split(options)))
+
+    def run(self, *operands, stdin=None, stdout=None, options="", names=None):
         """Run the command: its own words, then those of `options`, then `operands`.
 
         stdin: an open file, or None for nothing; stdout: an open file, or None
-        to pass over what it prints.  Raises `CommandFailed` with the command,
-        how it ended, and the last lines of its standard error, or if there are
-        none of what it printed.
+        to pass over what it prints; names: {word: file name that takes its place}.  Raises
+        `CommandFailed` with the command, how it ended, and the last lines of its standard
+        error, or if there are none of what it printed.
         """
-        words = [*self._words, *_split(options), *(_operand(name) for name in operands)]
+        words = [*self._words, *_split(options)]
+        for place, name in (names or {}).items():
+            words = [one if _at(one, place) is None else one[:_at(one, place)] + _operand(name)
+                     for one in words]
+        words += [_operand(name) for name in operands]
         with self._temporary() as messages, self._temporary() as printed:
             with _lock:
                 if _closed:
@@ -174,6 +190,11 @@ def _split(options):
         return shlex.split(options)
     except ValueError as error:
         raise UsageError(f"the options '{options}' cannot be read: {error}") from None
+
+
+def _at(word, place):
+    """Where `place` begins in a word that is it, or ends in = and it; None in others."""
+    return len(word) - len(place) if word == place or word.endswith(f"={place}") else None
 
 
 def _operand(name):

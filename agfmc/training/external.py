@@ -1,7 +1,8 @@
 """Training by a program of the user's: a file of points in, a model file out.
 
 The program is called `command options data model`, as svm-train is: the data
-are text with labels 0 (left) and 1 (right).
+are text with labels 0 (left) and 1 (right).  Where its points have weights, these are text too, a
+file whose name takes the place of the word `@weights` of the command or the options.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ..learners.protocol import check_jobs, rows_by_class, Samples, samples
 
 __all__ = ["Trainer", "TrainerOptions", "train_external"]
 
+_WEIGHTS = "@weights"
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _OPTION = re.compile(rf"-[A-Za-z](?:{_NUMBER.pattern})?"
                      rf"|--[A-Za-z][A-Za-z0-9-]*(?:={_NUMBER.pattern})?")
@@ -76,7 +78,7 @@ class TrainerOptions(BinaryLearner):
         takes = False
         for word in [] if allowed or text == own else words:
             is_option = _OPTION.fullmatch(word)
-            if not is_option and not (takes and _NUMBER.fullmatch(word)):
+            if not is_option and not (takes and (_NUMBER.fullmatch(word) or word == _WEIGHTS)):
                 raise UsageError(f"the word '{one_line(word)}' of the options in the control file "
                                  "could name a file to the command: expected options with at "
                                  "most one number each, such as -c 50 -q, or --allow-commands, if "
@@ -99,6 +101,8 @@ def train_external(plan, progress=None, control_out=None, started=None):
     """
     rows_of = rows_by_class(plan.data.y)
     check_jobs(plan.binary, {label: len(rows) for label, rows in rows_of.items()})
+    for job in plan.binary:
+        check_weights(job, plan.trainer.command, plan.data.weights is not None)
     row_text = RowText(plan.data.x)
     lock = threading.Lock()
 
@@ -127,6 +131,21 @@ def train_external(plan, progress=None, control_out=None, started=None):
                 started()
             if progress is not None:
                 progress(done, len(plan.binary), f"{done} of {len(plan.binary)} classifiers", 0)
+
+
+def check_weights(job, command, has_weights):
+    """Raise `UsageError` where the `command` for a job and its options do not fit the data.
+
+    has_weights: the points have weights, whose file they must name then, and must not else.
+    """
+    if command.has_word(_WEIGHTS, job.options.text) == has_weights:
+        return
+    if has_weights:
+        raise UsageError(f"the command '{command.text}' does not heed the weights of samples: "
+                         f"expected the word {_WEIGHTS} in the place of the name of their file, "
+                         f"as in -- \"{command.text} -W {_WEIGHTS}\", or --weights none")
+    raise UsageError(f"the command '{command.text}' has the word {_WEIGHTS}, and the training data "
+                     "have no weights")
 
 
 def _same(source, target):
@@ -158,7 +177,12 @@ def _train_one(job, plan, part, row_text, put):
         made = os.path.join(private, "model")
         with writing(made):
             os.mkdir(made)
-        trainer.command.run(data, os.path.join(made, name), options=job.options.text)
+        names = {}
+        if plan.data.weights is not None:
+            names[_WEIGHTS] = os.path.join(private, "weights.txt")
+            with writing(names[_WEIGHTS]), open(names[_WEIGHTS], "w", encoding="ascii") as file:
+                file.writelines(f"{w!r}\n" for w in plan.data.weights.w[part.rows].tolist())
+        trainer.command.run(data, os.path.join(made, name), options=job.options.text, names=names)
         _check(made, name, trainer, plan.data.x.shape[1])
         for entry in sorted(os.listdir(made)):
             put(os.path.join(made, entry), os.path.join(folder, entry))
