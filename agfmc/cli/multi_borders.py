@@ -13,9 +13,10 @@ from ..errors import AgfmcError, JobsFailed, UsageError
 from .hints import refuse_scheme
 from .messages import (library_words, Progress, report, say, show, tell_landmarks,
                        tell_metric, tell_settled)
-from .options import (add_executor, add_input_kind, add_min_class, add_normalisation, add_seed,
-                      add_train, add_workers, input_format, LEARN_METRIC, learned_metric, Parser,
-                      refuse_table, table_words, time_span, TRAINING_DATA, whole_number, workers)
+from .options import (add_executor, add_normalisation, add_seed, add_train, add_training_kind,
+                      add_workers, input_format, LEARN_METRIC, learned_metric, Parser,
+                      refuse_table, table_words, time_span, TRAINING_DATA, weight_files,
+                      weight_words, whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -31,7 +32,7 @@ def get_parser():
         "for classification.",
         usage="%(prog)s [-0 [--null]] [--only NAME | --sums GROUP:RANGE] "
               f"{TRAINING_DATA} [--dense] "
-              "[--min-class N] [-n] [-a FILE [-u]] [-S N] "
+              "[-n] [-a FILE [-u]] [-S N] "
               f"{LEARN_METRIC} "
               "[-j N | --executor WHERE] [--seed N] "
               "[-y FOLDER] [--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
@@ -126,8 +127,7 @@ def get_parser():
     group.add_argument("--allow-commands", action="store_true",
                        help="pass on all options of control; without it those that could name "
                             "a file to the trainer are refused")
-    group = add_input_kind(parser)
-    add_min_class(group)
+    group = add_training_kind(parser)
     group.add_argument("--dense", action="store_true",
                        help="with -M: keep the points as a full table in memory, even if all "
                             "classifiers are linear and they could stay sparse")
@@ -247,8 +247,10 @@ def _check_together(args, form, binary):
              f"expected a base name for the model files, found '{args.model}'"),
             ((args.control or "-") == "-" and args.train == "-",
              "control and train cannot both be standard input"),
-            (args.dry_run and "-" in (args.control_out, args.train),
-             "with -0, train and control-out must be files: the commands read them"),
+            ((args.control or "-") == "-" and "-" in weight_files(args),
+             "control and weights cannot both be standard input"),
+            (args.dry_run and "-" in (args.control_out, args.train, *weight_files(args)),
+             "with -0, train, weights and control-out must be files: the commands read them"),
             (args.control is None and form.kind == "binary" and not binary,
              "expected the operands control, train, model and control-out, or without the first, "
              f"which is then standard input: {args.train} is not the base name of data")):
@@ -398,6 +400,7 @@ def _command_line(args, form, work, words, control=None, **other):
         words += ["-A"] + ["-H"] * args.no_header
     if form.kind == "table":
         words += table_words(args)
+    words += weight_words(args) + ["--weighted-norm"] * args.weighted_norm
     given = {**vars(args), "norm_file": work.norm_file, **other}
     for option, name in (
             ("--min-class", "min_class"), ("--norm-file", "norm_file"), ("-u", "unnormalised"),
