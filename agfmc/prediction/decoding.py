@@ -33,6 +33,7 @@ from ..provenance import Provenance
 
 __all__ = ["Decoding", "ENSEMBLE_MODES", "Guarantees", "LEARNED_POINTS", "PairQueries",
            "TREE_DECODERS", "TREE_MODES", "adjustment", "calibrated_decodings", "class_samples",
+           "class_sums",
            "coding_matrix", "decoders_of", "gives_probabilities", "learning_pays", "listed",
            "named_decoding", "proportions"]
 
@@ -519,21 +520,42 @@ def listed(labels):
     return f"{text} ... ({len(labels)})" if len(labels) > 12 else text
 
 
-def class_samples(configuration: Configuration, seen: bool = False) -> dict[int, float]:
-    """{label: samples in training}, ascending, or sums of their weights; `ModelError` where not
-    known.
+def class_samples(configuration: Configuration) -> dict[int, int]:
+    """{label: samples in training}, ascending; `ModelError` where not known.
 
-    Each classifier made here tells what it had on either side.  seen: without class weights.
+    Each classifier made here tells how many samples it had on either side.
     """
+    return _of_classes(configuration, lambda one: one.samples, False)
+
+
+def class_sums(configuration: Configuration, seen: bool = False) -> dict[int, float]:
+    """{label: sum of the weights of its samples}, ascending; their number where none had weights.
+
+    seen: without class weights.  Raises `ModelError` where the models do not tell.
+    """
+    made = [*getattr(configuration.machines, "provenances", ()),
+            *configuration.node_classifiers.values()]
+    if all(_sums(one, False) is None for one in made):
+        return {**class_samples(configuration)}
+    return _of_classes(configuration, lambda one: _sums(one, seen), True)
+
+
+def _sums(one, seen):
+    """The sums of the weights of the sides of a `Provenance`, or of the classifier of a node."""
+    made_from = one if isinstance(one, Provenance) else one.provenance
+    if made_from.weights is None and getattr(one, "w", None) is not None:  # those of neighbours
+        return None if seen else np.bincount(one.y, one.w, one.branches).tolist()
+    return made_from.seen if seen else made_from.weights
+
+
+def _of_classes(configuration, sizes_of, weighted):
     tree = configuration.tree
     column = {label: i for i, label in enumerate(tree.classes)}
-    made = [(sides, made_from) for sides, made_from in
-            zip(tree.sides(), getattr(configuration.machines, "provenances", ()))]
+    sizes = [(sides, sizes_of(one)) for sides, one in
+             zip(tree.sides(), getattr(configuration.machines, "provenances", ()))]
     branches = tree.branch_labels()
-    made += [(branches[number], one) for number, one in configuration.node_classifiers.items()]
-    weighted = any(_provenance(one).weights is not None for _, one in made)
-    sizes = [(sides, one.samples if not weighted else
-              _provenance(one).seen if seen else _provenance(one).weights) for sides, one in made]
+    sizes += [(branches[number], sizes_of(one))
+              for number, one in configuration.node_classifiers.items()]
     totals = [([column[label] for label in labels], size) for sides, several in sizes
               if several is not None and len(several) == len(sides)
               for labels, size in zip(sides, several)]
@@ -542,11 +564,6 @@ def class_samples(configuration: Configuration, seen: bool = False) -> dict[int,
         raise ModelError("the models do not record the number of training samples of each "
                          "class")
     return dict(zip(tree.classes, found.tolist()))
-
-
-def _provenance(one):
-    """The `Provenance` of a classifier: itself, or that of one of a node."""
-    return one if isinstance(one, Provenance) else one.provenance
 
 
 def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment:
@@ -561,7 +578,7 @@ def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment
 
     def told(seen=False):
         try:
-            return np.array(list(class_samples(configuration, seen).values()), dtype=float)
+            return np.array(list(class_sums(configuration, seen).values()), dtype=float)
         except ModelError as error:
             raise UsageError(f"--priors: {error.message}: give their proportions in training with "
                              + ("--priors" if seen else "--trained-priors")) from error

@@ -15,7 +15,7 @@ from ..formats.recipe_file import recipe_to_json
 from ..models import Configuration, KERNELS, Normalisation
 from ..provenance import Provenance
 from ..tables import TableRecipe
-from .decoding import class_samples
+from .decoding import class_samples, class_sums
 
 __all__ = ["describe", "describe_normalisation", "describe_recipe", "format_description",
            "format_normalisation", "format_recipe_lines"]
@@ -33,7 +33,7 @@ def describe(configuration: Configuration) -> dict:
         "classes": [{"label": label, **({"name": tree.names[label]}
                                         if label in tree.names else {})}
                     for label in tree.classes],
-        "samples": _samples(configuration),
+        "samples": _samples(configuration), **_weights(configuration),
         "configuration": _kind(tree),
         "control": format_tree(changed(tree, headings={})) if tree.hierarchical else None,
         "decoder": tree.decoder,
@@ -198,9 +198,22 @@ def _samples(configuration):
         return None
 
 
+def _weights(configuration):
+    """{"weights": sums of the weights of the samples of each class, "seen": the same without class
+    weights}, in the order of the classes; {} where there were none, or they are not known."""
+    try:
+        found = [list(class_sums(configuration, seen).values()) for seen in (False, True)]
+        plain = found[0] == list(class_samples(configuration).values())
+    except ModelError:
+        return {}
+    return {} if plain and found[0] == found[1] else dict(zip(("weights", "seen"), found))
+
+
 def _samples_of(provenance):
-    """{"samples": those of a binary model in training, left and right}, {} where not known."""
-    return {} if provenance.samples is None else {"samples": list(provenance.samples)}
+    """{"samples": those of a binary model in training, left and right}, {} where not known; with
+    weights their sums, too."""
+    return {name: list(found) for name, found in (
+        ("samples", provenance.samples), ("weights", provenance.weights)) if found is not None}
 
 
 def _bound_of(provenance):
@@ -241,6 +254,11 @@ def format_description(info: dict) -> str:
         *([] if info["samples"] is None else
           [f"samples           {sum(info['samples'])} in training, of the classes "
            + " ".join(map(str, info["samples"]))]),
+        *(f"{words}{sum(info[name]):g}, of the classes "
+          + " ".join(f"{total:.6g}" for total in info[name])
+          for name, words in (("weights", "weights           "),
+                              ("seen", "  as they were    "))
+          if name in info and (name == "weights" or info["seen"] != info["weights"])),
         f"features          {info['features']}" + (
             f", normalised by the model to {info['features_of_support_vectors']}"
             if info["normalised"] else ""),
