@@ -112,8 +112,8 @@ def test_priors_of_training_undo_class_weights(scheme):
     assert list(class_samples(made).values()) == np.bincount(y).tolist()
     if scheme == "tree":
         return
-    p = made.classifier().probabilities(x)
-    back = made.classifier(priors="training").probabilities(x)
+    p = agfmc.Classifier(made, agfmc.Decoding()).probabilities(x)
+    back = agfmc.Classifier(made, agfmc.Decoding(priors="training")).probabilities(x)
     expected = p * seen / (w.sum() / 3)
     np.testing.assert_allclose(back, expected / expected.sum(axis=1)[:, None], atol=1e-9)
 
@@ -121,6 +121,6 @@ def test_priors_of_training_undo_class_weights(scheme):
 def test_priors_of_training_change_nothing_without_class_weights():
     x, y = points()
     made = agfmc.train("one-vs-rest", x, y, options="learner=logistic")
-    p, back = (made.classifier(priors=priors).probabilities(x)
+    p, back = (agfmc.Classifier(made, agfmc.Decoding(priors=priors)).probabilities(x)
                for priors in (None, "training"))
     np.testing.assert_allclose(p, back, atol=1e-12)
