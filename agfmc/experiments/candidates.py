@@ -17,6 +17,7 @@ from ..prediction.decoding import decoders_of, Decoding, named_decoding, TREE_DE
 from ..training.design import design_for, suits_comparison
 from ..training.fit import TrainingSettings
 from ..training.memory import searching
+from ..weights import Weights
 from ..data_tools.training_data import for_classes
 from ..formats.controlfile import read_control
 
@@ -50,15 +51,17 @@ class Candidate:
         return self if self.tree is None else replace(self, tree=for_classes(self.tree, labels))
 
     def tree_for(self, x: np.ndarray, y: np.ndarray, names: dict,
-                 settings: TrainingSettings = TrainingSettings()) -> Tree:
+                 settings: TrainingSettings = TrainingSettings(),
+                 weights: Weights | None = None) -> Tree:
         """The training control tree for a training part x (n, d), y (n,).
 
-        names: {label: name};  settings: whose options, seed and threads a search has.
+        names: {label: name};  settings: whose options, seed and threads a search has;  weights: of
+        the points, or None.
         """
         if self.tree is not None:
             return named_as(self.tree, names)
         labels = [int(label) for label in np.unique(y)]
-        return design_for(self.scheme, x, y, labels, names, **{
+        return design_for(self.scheme, x, y, labels, names, weights, **{
             **searching(settings, len(labels)), **self.design})
 
 

@@ -141,7 +141,7 @@ class PreparedSplit:
     def design_of(self, candidate, experiment: Experiment) -> Design:
         """The `Design` of a `Candidate` for the training part."""
         return design_of(candidate, self.x, self.y, self.names, experiment.settings,
-                         experiment.cache)
+                         experiment.cache, self.weights)
 
     def wanted(self, experiment: Experiment) -> Wanted:
         """The numbers that are wanted of points that are held out: those for the calibration."""
@@ -329,7 +329,8 @@ class Experiment:
             normalisation = _normalisation(replace(settings, scale=True, metric=None),
                                            self.data.x, self.data.y, self.data.weights)
         (x,) = _normalised(normalisation, self.data.x)
-        return design_of(candidate, x, self.data.y, self.data.name_of, settings, self.cache), x
+        return design_of(candidate, x, self.data.y, self.data.name_of, settings, self.cache,
+                         self.data.weights), x
 
     def _with_metric(self, rows, key, name, tell):
         """The settings with the metric learned from all of a training part, if one is to be.
@@ -351,7 +352,8 @@ class Experiment:
         run or now."""
         x, y, weights = part.x, part.y, part.weights
         cached = None if self.cache is None else metric_key(self.settings, x, y, weights)
-        found = None if cached is None else metric_from_bytes(self.cache.get(cached), x, y)
+        found = None if cached is None else metric_from_bytes(
+            self.cache.get(cached), x, y, weights)
         if found is not None:
             _warn_of_dropped(found)
             return found

@@ -15,6 +15,7 @@ from ..control.tree import changed, Tree
 from ..control.write import format_tree
 from ..errors import AgfmcError
 from ..training.fit import TrainingSettings
+from ..weights import Weights
 from .candidates import Candidate
 from .result_cache import are_numbers, key_of
 
@@ -30,20 +31,20 @@ class Design(NamedTuple):
 
 
 def design_of(candidate: Candidate, x: np.ndarray, y: np.ndarray, names: dict,
-              settings: TrainingSettings, cache=None) -> Design:
+              settings: TrainingSettings, cache=None, weights: Weights | None = None) -> Design:
     """The `Design` of a candidate for a training part x (n, d), y (n,); names: {label: name}.
 
     settings: whose options, seed and threads a search has;  cache: of results, or None: what it
-    has is not made again, and keeps the seconds that it took.
+    has is not made again, and keeps the seconds that it took;  weights: of the points, or None.
     """
     if not candidate.made_of_data:
         return Design(candidate.tree_for(x, y, names), candidate.design_s)
     key = key_of("design 1", __version__, x, y, candidate.scheme, sorted(candidate.design.items()),
-                 settings.options, settings.seed)
+                 settings.options, settings.seed, *(() if weights is None else (weights.w,)))
     found = None if cache is None else _from_bytes(cache.get(key), np.unique(y).tolist())
     if found is None:
         start = time.process_time()
-        tree = candidate.tree_for(x, y, {}, settings)
+        tree = candidate.tree_for(x, y, {}, settings, weights)
         found = Design(tree, time.process_time() - start)
         if cache is not None:
             cache.put(key, f"{json.dumps(found.seconds)}\n{format_tree(tree)}".encode())

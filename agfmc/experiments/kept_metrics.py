@@ -37,9 +37,10 @@ def metric_to_bytes(normalisation: Normalisation) -> bytes:
                      *(array.astype(kind).tobytes() for array, kind in arrays)])
 
 
-def metric_from_bytes(data: bytes | None, x: np.ndarray, y: np.ndarray) -> Normalisation | None:
-    """The `Normalisation` in `data` that was learned from x (n, d), y (n,), or None where it
-    cannot be one."""
+def metric_from_bytes(data: bytes | None, x: np.ndarray, y: np.ndarray,
+                      weights: Weights | None = None) -> Normalisation | None:
+    """The `Normalisation` in `data` that was learned from x (n, d), y (n,) with weights, or None,
+    or None where it cannot be one."""
     try:
         end = (data or b"").index(b"\n", 0, _MOST)
         width, dropped, rounds, points, classes, digest, settings, losses = json.loads(data[:end])
@@ -51,12 +52,14 @@ def metric_from_bytes(data: bytes | None, x: np.ndarray, y: np.ndarray) -> Norma
                 max(dropped, default=0) >= d:
             return None
         numbers = np.frombuffer(data, "<f4", d * (width + 1), end + 1).astype(np.float32)
-        weights = np.frombuffer(data, "<f8", d, end + 1 + numbers.nbytes).astype(np.float64)
-        if not np.isfinite(numbers).all() or not (0 <= weights).all() or np.isinf(weights).any():
+        of_features = np.frombuffer(data, "<f8", d, end + 1 + numbers.nbytes).astype(np.float64)
+        if not np.isfinite(numbers).all() or \
+                not ((of_features >= 0) & (of_features < np.inf)).all():
             return None
         found = with_rows(Normalisation(
             numbers[d:].reshape(d, width), numbers[:d], tuple(dropped), LearnedMetric(
-                rounds, points, classes, digest, settings, weights, losses)), x, y)
+                rounds, points, classes, digest, settings, of_features, losses)),
+            x, y, weights)
         return None if found.metric.rows is None else found
     except (ValueError, TypeError, RecursionError, OverflowError):
         return None

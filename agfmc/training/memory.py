@@ -64,18 +64,19 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     return configuration, held_out
 
 
-def designed(scheme, x, y, names, settings):
+def designed(scheme, x, y, names, settings, weights=None):
     """The training control tree of a scheme for points x (n, d), y (n,); -> (tree, settings).
 
     A scheme that is made from data sees them after the normalisation, as in print_control; the
-    settings have it then.  names: as for `design_for`, whose errors are raised.
+    settings have it then.  names, weights: as for `design_for`, whose errors are raised.
     """
     labels = [int(label) for label in np.unique(y)]
     if settings.fits_normalisation and "data" in find_scheme(scheme).made_of:
-        settings = replace(settings, normalisation=settings.fit_normalisation(x, y), scale=False,
-                           nsv=None, metric=None)
+        settings = replace(settings, normalisation=settings.fit_normalisation(x, y, weights),
+                           scale=False, nsv=None, metric=None)
         x = settings.normalisation.apply(x)
-    return design_for(scheme, x, y, labels, names, **searching(settings, len(labels))), settings
+    return design_for(scheme, x, y, labels, names, weights,
+                      **searching(settings, len(labels))), settings
 
 
 def searching(settings, k):

@@ -20,6 +20,7 @@ from agfmc.experiments.search import Axis, scale_exponent, SearchSpace
 from agfmc.experiments.tuning import prepare_tuning, tune
 from agfmc.models import Dataset
 from agfmc.training.fit import TrainingSettings
+from agfmc.weights import Weights
 
 PLAN = SplitPlan(None, 3, 1, 7)
 SMALL = SearchSpace(log2c=Axis(-1.0, 3.0, 2.0), log2g=Axis(-3.0, -1.0, 2.0), refine=0)
@@ -131,6 +132,12 @@ def test_the_bytes_of_a_metric(data):
                   for value in values]
     assert [metric_from_bytes(one, x, data.y) for one in wrong] == [None] * len(wrong)
     assert metric_from_bytes(kept, x[::-1], data.y) is None
+    weights = Weights(np.arange(1.0, 121))
+    with pytest.warns(AgfmcWarning):
+        weighted = metric_to_bytes(fitted_normalisation(x, data.y, weights, metric=METRIC))
+    assert metric_from_bytes(weighted, x, data.y, weights).metric.rows is not None
+    assert metric_from_bytes(weighted, x, data.y) is metric_from_bytes(kept, x, data.y, weights) \
+        is None
 
 
 def test_a_run_leaves_a_metric_however_little_time_there_is(data, learned, tmp_path):

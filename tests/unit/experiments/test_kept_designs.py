@@ -22,6 +22,7 @@ from agfmc.training import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.split_costs import SplitCosts
 from agfmc.training.tree_search import TreeSearch
+from agfmc.weights import Weights
 
 MADE_OF_DATA = [name for name in COMPARED if read_candidate(name).made_of_data]
 
@@ -77,6 +78,10 @@ def test_designs_of_other_options_are_made_anew(clusters):
         design_of(read_candidate("best-tree"), clusters.x, clusters.y, {},
                   TrainingSettings(options), Cache())
     assert len(kept) == 2
+    for factor in (1.0, 2.0, 1.0):
+        design_of(read_candidate("empirical", metric="mean-deviation"), clusters.x, clusters.y, {},
+                  TrainingSettings(), Cache(), Weights(np.full(len(clusters.y), factor)))
+    assert len(kept) == 4
 
 
 def test_kept_designs_are_checked(clusters, monkeypatch):
