@@ -89,8 +89,9 @@ def test_a_search_is_on_the_learned_features(data, control, tmp_path):
 def test_a_search_hands_its_metric_on(data, monkeypatch):
     sizes, fit = [], TrainingSettings.fit_normalisation
     monkeypatch.setattr(TrainingSettings, "fit_normalisation",
-                        lambda self, x, y: sizes.extend([len(y)] * (self.metric is not None))
-                        or fit(self, x, y))
+                        lambda self, x, y, weights=None: sizes.extend(
+                            [len(y)] * (self.metric is not None))
+                        or fit(self, x, y, weights))
     for control in ("one-vs-rest", "empirical"):  # a layout of the classes, and of the points
         MultiClassFromBinary(control, metric=METRIC, calibrated=False).tune(
             data[0][:45], data[1][:45], space=SMALL)

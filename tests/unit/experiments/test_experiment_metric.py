@@ -37,10 +37,10 @@ def learned(monkeypatch):
     """The number of points of each metric that is learned."""
     sizes, fit = [], TrainingSettings.fit_normalisation
 
-    def counting(settings, x, y):
+    def counting(settings, x, y, weights=None):
         if settings.metric is not None:
             sizes.append(len(y))
-        return fit(settings, x, y)
+        return fit(settings, x, y, weights)
 
     monkeypatch.setattr(TrainingSettings, "fit_normalisation", counting)
     return sizes
