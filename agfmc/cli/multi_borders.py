@@ -400,7 +400,7 @@ def _command_line(args, form, work, words, control=None, **other):
         words += ["-A"] + ["-H"] * args.no_header
     if form.kind == "table":
         words += table_words(args)
-    words += weight_words(args) + ["--weighted-norm"] * args.weighted_norm
+    words += weight_words(args)
     given = {**vars(args), "norm_file": work.norm_file, **other}
     for option, name in (
             ("--min-class", "min_class"), ("--norm-file", "norm_file"), ("-u", "unnormalised"),

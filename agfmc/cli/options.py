@@ -47,7 +47,7 @@ from .option_types import (finite_number, list_of, names, probability, PROPORTIO
                            time_span, whole_number)
 
 __all__ = ["add_calibration", "add_executor", "add_input_kind", "add_label_options",
-           "add_min_class", "add_normalisation", "add_seed", "add_table", "add_train",
+           "add_normalisation", "add_seed", "add_table", "add_train",
            "add_training_kind", "add_weights", "add_workers", "check_norm_file", "DATA",
            "data_files", "finite_number", "input_format", "LABELLED_POINTS", "LEARN_METRIC",
            "learned_metric", "list_of", "names", "normalisation_options", "Parser", "POINTS",
@@ -319,15 +319,10 @@ def add_training_kind(parser, what="train"):
     """The options of training data: those of `add_input_kind`, the weights, and --min-class."""
     group = add_input_kind(parser, what)
     add_weights(group)
-    add_min_class(group)
-    return group
-
-
-def add_min_class(group):
-    """--min-class, the smallest class that is trained."""
     group.add_argument("--min-class", type=whole_number(1), metavar="N",
                        help="leave out classes with fewer than N samples, from the data and from "
                             "a control file that names them; answers never name them")
+    return group
 
 
 def input_format(args, source, lvq=None, labels=True, ordinates=False):
