@@ -134,9 +134,10 @@ def weight_source(args, source=None):
     for option, given in (("--weights", file), ("--class-weight", classes)):
         if given == "":
             raise UsageError(f"{option}: expected the name of a file")
-    if [source, file, classes].count("-") > 1:
-        raise UsageError("standard input can be one of the data, their weights and the weights of "
-                         "classes, not two of them")
+    read = [source, file, classes, getattr(args, "control", None)]
+    if "-" in (file, classes) and read.count("-") > 1:
+        raise UsageError("standard input can be one of control, the data, their weights and the "
+                         "weights of classes, not two of them")
     if isinstance(classes, str) and classes != BALANCED:
         from ..formats.weights_file import read_class_weights
 
