@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from .control.tree import Tree
+from .costs import cost_matrix, CostMatrix
 from .data_tools.metric import metric_options, MetricOptions
 from .data_tools.table_data import read_table as read_training_table, table_points
 from .errors import DataError, UsageError
@@ -18,7 +19,9 @@ from .experiments.tuned import find_options
 from .formats.table import open_table
 from .models import Configuration, Dataset, InputFormat
 from .prediction.calibration import calibrated, check_weights
-from .prediction.evaluation import Asked, evaluate, Results, warn_of_no_probabilities
+from .prediction.evaluation import (Asked, evaluate, Results, warn_of_no_probabilities,
+                                    with_weights)
+from .prediction.result_files import probability_of_answers
 from .prepare.normalise import named_features
 from .tables import ColumnRoles, TableFormat, TableRecipe
 from .training.fit import TrainingSettings
@@ -209,11 +212,14 @@ def _dense(x):
 
 
 def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | None = None,
-           labels: np.ndarray | None = None, **asked) -> dict:
+           labels: np.ndarray | None = None, *, sample_weight: np.ndarray | None = None,
+           costs: np.ndarray | CostMatrix | None = None, **asked) -> dict:
     """All scores of classes (n,) against the truth (n,), as eval_uc gives them.
 
     probabilities (n, k): of the classes `labels` (k,), ascending, by default those that
-    occur.  -1 in `classes` is a rejected point.  asked: fields of
+    occur.  -1 in `classes` is a rejected point.  sample_weight (n,): how much each point counts, 0
+    or more;  costs: (k, k) of answering class j (column) where class i (row) is true, or (k, k + 1)
+    with that of no answer: then there is the mean cost.  asked: fields of
     `prediction.evaluation.Asked`, as top, ordered, by_class, resamples.  Scores without their
     numbers are None.
     """
@@ -221,11 +227,16 @@ def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | N
     truth, classes = np.asarray(truth), np.asarray(classes)
     if labels is None:
         labels = np.unique(np.concatenate([truth, classes[classes >= 0]]))
-    if probabilities is None:
-        return evaluate(Results(truth, classes, labels, len(labels)), asked=wanted)
-    p = np.asarray(probabilities)
-    if p.shape != (len(truth), len(labels)):
-        raise UsageError(f"expected probabilities of shape {(len(truth), len(labels))}, a column "
-                         f"for each class, found {p.shape}")
-    warn_of_no_probabilities(p, "the probabilities")
-    return evaluate(Results(truth, classes, labels, len(labels), p.max(axis=1), p), asked=wanted)
+    winner, labels = None, np.asarray(labels)
+    if probabilities is not None:
+        probabilities = np.asarray(probabilities)
+        if probabilities.shape != (len(truth), len(labels)):
+            raise UsageError(f"expected probabilities of shape {(len(truth), len(labels))}, a "
+                             f"column for each class, found {probabilities.shape}")
+        warn_of_no_probabilities(probabilities, "the probabilities")
+        winner = probability_of_answers(probabilities, classes, labels)
+    results = Results(truth, classes, labels, len(labels), winner, probabilities,
+                      costs=None if costs is None else cost_matrix(costs, labels.tolist()))
+    if sample_weight is not None:
+        results = with_weights(results, sample_weight)
+    return evaluate(results, asked=wanted)

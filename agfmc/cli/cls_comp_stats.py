@@ -2,7 +2,7 @@
 
 import sys
 
-from .options import Parser, whole_number
+from .options import add_weights, Parser, weight_source, whole_number
 
 __all__ = ["execute", "get_parser"]
 
@@ -14,7 +14,7 @@ def get_parser():
         "Compare classes with the truth: contingency table, uncertainty coefficients, accuracy "
         "and, from confidence ratings, how often answers of each rating are right, in libAGF's "
         "layout.",
-        usage="%(prog)s [-b] [-H] [-q BINS] truth result")
+        usage="%(prog)s [-b] [-H] [-q BINS] [--weights FILE] [--class-weight WEIGHTS] truth result")
     parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
     parser.add_argument("result", help="base name of result.cls and, if there are ratings, "
                                        "result.con")
@@ -26,6 +26,7 @@ def get_parser():
     group.add_argument("-q", "--bins", type=whole_number(0, 100_000), default=10, metavar="BINS",
                        help="bins of the confidence ratings, for each side of 0 where there are "
                             "two classes; 0 leaves their table out (default 10)")
+    add_weights(parser.add_argument_group("weights"))
     return parser.finish()
 
 
@@ -33,8 +34,9 @@ def execute(args):
     """Read, score, print."""
     from ..prediction.libagf_reports import brief_comparison, comparison
 
+    source = weight_source(args, args.truth)
     if args.brief:
-        line = brief_comparison(args.truth, args.result)
+        line = brief_comparison(args.truth, args.result, source)
         sys.stdout.write(line if args.no_header else f"Acc.   U.C.\n{line}")
     else:
-        sys.stdout.writelines(comparison(args.truth, args.result, args.bins))
+        sys.stdout.writelines(comparison(args.truth, args.result, args.bins, source))

@@ -7,8 +7,8 @@ from dataclasses import replace
 from ..errors import UsageError
 from ..tables import is_answer_table
 from .messages import json_text
-from .options import (add_seed, add_table, names, Parser, PROPORTIONS, proportions, table_layout,
-                      whole_number)
+from .options import (add_seed, add_table, add_weights, names, Parser, PROPORTIONS, proportions,
+                      table_layout, weight_source, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -21,9 +21,10 @@ def get_parser():
         "contingency table, calibration.",
         usage="%(prog)s [-b] [-H] [-B] [-q BINS] [-k K] [--labels L,L,...] [--names FILE] "
               "[--priors P] [--top K] [--ordered] [--by-class] [--intervals [N]] [--seed N] "
-              "[--costs FILE] "
+              "[--costs FILE] [--weights FILE] [--class-weight WEIGHTS] "
               "[--sets FILE] [--control FILE] [--before FILE] [--json | --csv] [--plot FILE] "
-              "{answers --truth COLUMN [--data TABLE [--id COLUMN,...]] [--predicted COLUMN] | "
+              "{answers --truth COLUMN [--data TABLE [--id COLUMN,...]] [--predicted COLUMN] "
+              "[--weight COLUMN] | "
               "truth result [probabilities]}")
     parser.add_argument("truth", metavar="{answers | truth}",
                         help="a table of answers, as classify_m writes it (.csv, .tsv, .jsonl; "
@@ -75,6 +76,9 @@ def get_parser():
     group.add_argument("--predicted", metavar="COLUMN",
                        help="the column of the answers (default class); the probability of a "
                             "class is in the column p:CLASS")
+    group.add_argument("--weight", metavar="COLUMN",
+                       help="the column of the weights of the rows, numbers of 0 or more, in the "
+                            "table that has the true classes")
     group = parser.add_argument_group("output")
     group.add_argument("-b", "--brief", action="store_true",
                        help="one line for scripts: accuracy and uncertainty coefficient")
@@ -104,6 +108,7 @@ def get_parser():
     group.add_argument("--priors", type=proportions, metavar="P",
                        help="proportions of the true classes where the classifier will be used, "
                             f"for which all scores are then estimated: {PROPORTIONS}")
+    add_weights(group)
     return parser.finish()
 
 
@@ -152,8 +157,11 @@ def _is_table(args):
 
 def _check_operands(args):
     of_tables = [("--data", args.data), ("--id", args.id), ("--predicted", args.predicted),
-                 ("--delimiter", args.delimiter), ("--no-quotes", args.no_quotes),
-                 ("--blanks", args.blanks)]
+                 ("--weight", args.weight), ("--delimiter", args.delimiter),
+                 ("--no-quotes", args.no_quotes), ("--blanks", args.blanks)]
+    if args.class_weight is not None and args.priors is not None:
+        raise UsageError("--class-weight and --priors exclude each other: --priors says what all "
+                         "points of a class count together")
     if args.costs == "-" and "-" in (args.truth, args.probabilities, args.data, args.before):
         raise UsageError("the costs and other files cannot both be standard input")
     if _is_table(args):
@@ -161,7 +169,8 @@ def _check_operands(args):
             raise UsageError(f"expected --truth COLUMN, the column of the true classes in "
                              f"{args.truth}, or in the table of --data")
         for option, given in (("-k", args.classes), ("--labels", args.labels),
-                              ("--sets", args.sets), ("the operand result", args.result)):
+                              ("--sets", args.sets), ("--weights", args.weights),
+                              ("the operand result", args.result)):
             if given is not None:
                 raise UsageError(f"{option} is for files of numbers: a table of answers holds all, "
                                  "and --data names the table of the true classes")
@@ -187,14 +196,21 @@ def _results(args):
     """The `Results` of all files, and a function that gives the {label: name}."""
     from ..formats.cost_matrix import read_costs
     from ..prediction.configuration import read_tree
-    from ..prediction.evaluation import weighted
+    from ..prediction.evaluation import weighted, with_weights
+    from ..prediction.result_files import with_weights_of
 
     tree = None if args.control is None else read_tree(args.control)
+    read = [args.truth, args.probabilities, args.data, args.before, args.costs]
+    source = weight_source(args, "-" if "-" in read else None)
     results, names_of = (_of_table if _is_table(args) else _of_files)(args, tree)
     for option, given in (("--top", args.top), ("--by-class", args.by_class)):
         if given and results.p is None:
             raise UsageError(f"{option} needs probabilities of all classes: " + (
                 "columns p:CLASS" if _is_table(args) else "give the file that classify_m printed"))
+    if not _is_table(args):
+        results = with_weights_of(results, args.truth, source, names_of())
+    elif results.weights is not None or source.classes is not None:
+        results = with_weights(results, results.weights, source.classes, names_of())
     if args.costs is not None:
         results = replace(results, costs=read_costs(args.costs, results.labels.tolist(),
                                                     names_of()))
@@ -209,7 +225,8 @@ def _of_table(args, tree):
 
     results, names_found = load_answers(AnswerSource(
         args.truth, args.column, args.data, args.id or (), args.predicted or "class", args.before,
-        table_layout(args), () if args.names is None else read_names(args.names)), tree)
+        table_layout(args), () if args.names is None else read_names(args.names), args.weight),
+        tree)
     return results, lambda: dict(enumerate(names_found))
 
 

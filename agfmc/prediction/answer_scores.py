@@ -33,7 +33,8 @@ class AnswerSource:
     `data`, by name or number from 1;  ids: the columns by which the rows of both are joined, () for
     those that both have;  predicted: the column of the answers;  before: a table of answers whose
     probabilities are not calibrated, or None;  layout: of text;  names: of the classes in their
-    order, () for that of the columns of probabilities.
+    order, () for that of the columns of probabilities;  weight: the column of the weights of the
+    points, in the table of the true classes, or None.
     """
 
     path: str
@@ -44,6 +45,7 @@ class AnswerSource:
     before: str | None = None
     layout: TableFormat = TableFormat()
     names: tuple[str, ...] = ()
+    weight: str | None = None
 
     def __post_init__(self):
         if self.ids and self.data is None:
@@ -89,8 +91,8 @@ def load_answers(source: AnswerSource, tree: Tree | None = None, stdin=None) -> 
         Results, tuple[str, ...]]:
     """(`Results`, names of the classes, entry i of class i) of a table of answers.
 
-    tree: a control tree of which each set of classes is a node, or None.  Raises `DataError`, with
-    file and line, for what does not fit together.
+    tree: a control tree of which each set of classes is a node, or None.  Weights are as they stand
+    there, 0 or more.  Raises `DataError`, with file and line, for what does not fit together.
     """
     with open_answers(source.path, source.layout, stdin) as table:
         own = _Columns(table, source.predicted)
@@ -98,19 +100,24 @@ def load_answers(source: AnswerSource, tree: Tree | None = None, stdin=None) -> 
         if source.before is not None:
             others.append(_read_before(source, own))
         column = _truth_column(table, source) if source.data is None else None
+        weight = _weight_column(table, source) if source.data is None else None
         answers = table.read({**({} if column is None else {column: "words"}), **own.wanted,
+                              **({} if weight is None else {weight: "number"}),
                               **{name: "text" for other in others for name in other.keys}})
     if column is not None:
-        truth = _complete(answers, column)
+        truth, weights = _complete(answers, column), _weights(answers, weight)
     else:
-        words, codes = _complete(others[0].table, others[0].columns)
-        truth = Words(words, codes[_order(answers, *others[0][:2])])
+        other, keys, (column, weight) = others[0]
+        words, codes = _complete(other, column)
+        order, weights = _order(answers, other, keys), _weights(other, weight)
+        truth = Words(words, codes[order])
+        weights = None if weights is None else weights[order]
     names, known = _names(source, answers, own, truth)
     number = {name: at for at, name in enumerate(names)}
     result = _numbered(answers.cells[own.predicted], number)
     p, winner = _probabilities(answers, own, number, result)
     results = Results(_numbered(truth, number), result, np.arange(len(names)),
-                      len(names) if known else None, winner, p)
+                      len(names) if known else None, winner, p, weights)
     if source.before is not None and p is not None:
         results = replace(results, before=_probabilities_before(answers, others[-1], number))
     if own.sets is None and tree is not None:
@@ -143,21 +150,45 @@ def _truth_column(table, source):
     return name
 
 
+def _weight_column(table, source):
+    """The name of the column of the weights, or None."""
+    return None if source.weight is None else \
+        table.names[column_positions(table, (source.weight,), "--weight")[0]]
+
+
+def _weights(table, column):
+    """The weights (n,) in a column, or None; `DataError` for a cell that is no number of 0 or
+    more."""
+    if column is None:
+        return None
+    w = _present(table, column)
+    wrong = ~((w >= 0) & (w < np.inf))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise table.error(row, f"column '{one_line(column)}' has the weight {w[row]:g}: expected a "
+                               "number of 0 or more")
+    return w
+
+
 def _read_truth(source, others, stdin):
-    """The `_Other` of the true classes."""
+    """The `_Other` of the true classes; its columns are theirs, and that of the weights or None."""
     with open_answers(source.data, source.layout, stdin) as table:
         column = table.names[column_positions(table, (source.truth,), "--truth")[0]]
+        weight = _weight_column(table, source)
         for names, file in (others, source.path), (table.names, table.file):
             for name in source.ids:
                 if name not in names or name == column:
                     raise DataError(f"--id: there is no column '{one_line(name)}' of ids; the "
                                     f"columns are {listed_names(names)}", file=file)
-        keys = source.ids or _keys(others, table, column)
+        keys = source.ids or tuple(
+            name for name in _keys(others, table, column) if name != weight)
         if not keys and set(others) - {ROW}:
             raise DataError("has no column that the answers have too, as ids: theirs are "
                             f"{listed_names(others)}, and those here {listed_names(table.names)}",
                             file=table.file)
-        return _Other(table.read({column: "words", **dict.fromkeys(keys, "text")}), keys, column)
+        return _Other(table.read({column: "words", **dict.fromkeys(keys, "text"),
+                                  **({} if weight is None else {weight: "number"})}), keys,
+                      (column, weight))
 
 
 def _keys(others, table, column=None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -22,10 +23,11 @@ from ..score.probabilities import (calibration, calibration_by_class, class_weig
 from ..score.ranking import area_by_class, places, separation, top_shares
 from ..score.scores import ALL_SCORES, COST, FURTHER
 from ..score.sets import hierarchical_scores, Paths, set_scores
+from ..weights import class_factors, total_weights
 from .decoding import proportions
 
 __all__ = ["Asked", "Results", "Sets", "compared_scores", "evaluate", "warn_of_other_numbers",
-           "warn_of_no_probabilities", "weighted"]
+           "warn_of_no_probabilities", "weighted", "with_weights"]
 
 MOST_PLACES = 2 * 10**9  # resamples by points by classes of which areas are computed
 _SHARES = ("accuracy", "within_one_class", "top_accuracy")  # whose intervals are Wilson's
@@ -92,16 +94,57 @@ class Results:
         return self.costs.paid(truth, np.where(self.result < 0, -1, answers))
 
 
+def with_weights(results: Results, weights: np.ndarray | None,
+                 classes: Mapping[int | str, float] | str | None = None,
+                 names: Mapping[int, str] | None = None) -> Results:
+    """`results` whose points count with these weights (n,), 0 or more, or 1 for None.
+
+    classes: factors of the weights of the true classes, as for `class_factors`;  names: {label:
+    name}.  Points of weight 0 are left out, and a warning counts them; weights that are all 1 are
+    none.  Raises `DataError` for other weights, and for classes that are not there.
+    """
+    n = len(results.truth)
+    w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    if w.shape != (n,) or not ((w >= 0) & (w < np.inf)).all():
+        raise DataError(f"weights: expected {n} numbers of 0 or more, one for each point")
+    some = w > 0
+    if not some.any():
+        raise DataError(f"all {n} points have weight 0")
+    if not some.all():
+        warnings.warn(f"{n - int(some.sum())} of {n} points have weight 0 and are left out",
+                      AgfmcWarning, stacklevel=3)
+        results, w = _chosen(results, some), w[some]
+    if classes is not None:
+        totals = total_weights(results.truth, w)
+        if not isinstance(classes, str):  # a class may be there without points
+            totals = dict.fromkeys(np.asarray(results.labels).tolist(), 0.0) | totals
+        factors = class_factors(classes, totals, names)
+        w = w * np.array([factors[label] for label in results.truth.tolist()])
+    return replace(results, weights=None if (w == 1).all() else w)
+
+
+def _chosen(results, rows):
+    """The results of some points, a mask (n,)."""
+    found = {name: None if getattr(results, name) is None else getattr(results, name)[rows]
+             for name in ("truth", "result", "winner", "p", "weights", "before")}
+    sets = results.sets
+    if sets is not None:
+        paths = None if sets.paths is None else Paths(*(one[rows] for one in sets.paths))
+        sets = Sets(sets.size[rows], sets.holds[rows], paths)
+    return replace(results, **found, sets=sets)
+
+
 def weighted(results, priors, names=None):
     """`results` whose points count as much as if the true classes had these shares.
 
     priors, names: as for `proportions`.  A point of class j weighs priors[j]/(n_j/n), and all of
-    them n.  Raises `UsageError` and `DataError` as `proportions` and `class_weights` do.
+    them n; weights that the points have stay, within each class.  Raises `UsageError` and
+    `DataError` as `proportions` and `class_weights` do.
     """
     labels = np.asarray(results.labels)
     shares = proportions(priors, labels, names=names)
     truth = np.searchsorted(labels, results.truth)
-    return replace(results, weights=class_weights(truth, shares, labels))
+    return replace(results, weights=class_weights(truth, shares, labels, results.weights))
 
 
 def warn_of_other_numbers(scores):

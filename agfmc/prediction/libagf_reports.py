@@ -24,9 +24,10 @@ from ..formats.svm_predict_output import read_svm_output
 from ..formats.vectors import cls_bytes, con_bytes, read_cls, read_con
 from ..models import InputFormat
 from ..score.probabilities import (all_samples, brier_winning, calibration, confidence, curves,
-                                   inverse_sum, probability, validate)
+                                   inverse_sum, mean, probability, validate)
+from ..weights import WeightSource
 from .evaluation import evaluate
-from .result_files import load_results
+from .result_files import load_results, names_beside, with_weights_of
 
 __all__ = ["MOST_COLUMNS", "Samples", "brief_comparison", "comparison", "convert_svm_output",
            "curves_of", "format_brier", "format_validation", "guessed_classes",
@@ -69,55 +70,70 @@ def warn_of_rejected(result, what):
                       AgfmcWarning, stacklevel=2)
 
 
-def brief_comparison(truth_path, base):
-    """Accuracy and uncertainty coefficient as one line."""
-    results = load_results(truth_path, base)
+def brief_comparison(truth_path, base, weights=WeightSource()):
+    """Accuracy and uncertainty coefficient as one line; weights: those of the points."""
+    results = _results(truth_path, base, weights)
     warn_of_rejected(results.result, "they count as wrong")
     scores = _scores(results)
     return f"{_score(scores['accuracy'], '6.4f')} " \
            f"{_score(scores['uncertainty_coefficient'], '6.4f')}\n"
 
 
-def comparison(truth_path, base, bins):
+def _results(truth_path, base, weights, ratings=False):
+    """The results with their weights, and with the confidence ratings in the place of winners where
+    these are wanted."""
+    results = load_results(truth_path, base)
+    if ratings:
+        results = replace(results, winner=read_con(f"{base}.con", n=len(results.truth)))
+    names = {} if weights.classes is None else names_beside(truth_path, results.labels)
+    return with_weights_of(results, truth_path, weights, names)
+
+
+def comparison(truth_path, base, bins, weights=WeightSource()):
     """The whole page, as an iterable of pieces of text; all files are read at once.
 
-    bins: lines of the table of confidence ratings, which is left out for 0 and
-    without base.con.  Raises `DataError` where the files do not fit together,
-    or a label is too large for a table from 0.
+    bins: lines of the table of confidence ratings, which is left out for 0 and without base.con;
+    weights: those of the points, whose sums are then counted.  Raises `DataError` where the files
+    do not fit together, or a label is too large for a table from 0.
     """
-    results = load_results(truth_path, base)
+    rated = bins and os.path.exists(f"{base}.con")
+    results = _results(truth_path, base, weights, rated)
     truth, result = results.truth, results.result
     for labels, path in ((truth, truth_path), (result, f"{base}.cls")):
         refuse_many_columns(int(labels.max()), path, "use eval_uc, whose table has the labels "
                             "that occur, or eval_uc -b")
     warn_of_rejected(result, "they count as wrong, and have no column in the table")
     ratings = ()
-    if bins and os.path.exists(f"{base}.con"):
+    if rated:
         k = guessed_classes(truth, result, truth_path)
-        ratings = _ratings(truth, result, read_con(f"{base}.con", n=len(truth)), k, bins, base)
+        ratings = _ratings(results, k, bins, base)
+        results = replace(results, winner=None)
     return _page(_scores(results), int(truth.max()) + 1, int(result.max()) + 1, ratings)
 
 
 def _scores(results):
     """`evaluate`, but a rejected point is wrong."""
-    return {**evaluate(results), "accuracy": float(np.mean(results.truth == results.result))}
+    return {**evaluate(results), "accuracy": mean(results.truth == results.result,
+                                                  results.weights)}
 
 
 def _page(scores, rows, columns, ratings):
     labels, counts = np.array(scores["labels"]), np.array(scores["contingency"])
+    cell, sums = ("%5d ", " %6d\n") if counts.dtype.kind == "i" else ("%8.2f ", " %9.2f\n")
     place = {label: i for i, label in enumerate(scores["labels"])}
     seen = labels[labels < columns]
     yield "        retrieval\n"
-    yield "truth " + "%5d " * columns % tuple(range(columns)) + "    tot\n"
-    totals = np.zeros(columns, dtype=np.int64)
+    head = "%5d " if cell == "%5d " else "%8d "
+    yield "truth " + head * columns % tuple(range(columns)) + "    tot\n"
+    totals = np.zeros(columns, dtype=counts.dtype)
     for label in range(rows):
-        row, total = np.zeros(columns, dtype=np.int64), 0
+        row, total = np.zeros(columns, dtype=counts.dtype), 0
         if label in place:
             row[seen] = counts[place[label], :len(seen)]
-            total = int(counts[place[label]].sum())
+            total = counts[place[label]].sum().item()
         totals += row
-        yield "%3d   " % label + "%5d " * columns % tuple(row.tolist()) + " %6d\n" % total
-    yield "\ntotal " + "%5d " * columns % tuple(totals.tolist()) + "\n\n"
+        yield "%3d   " % label + cell * columns % tuple(row.tolist()) + sums % total
+    yield "\ntotal " + cell * columns % tuple(totals.tolist()) + "\n\n"
     for name, key in (("U C (reverse)", "uncertainty_coefficient_reverse"),
                       ("U C (total)", "uncertainty_coefficient_symmetric"),
                       ("Uncertainty coefficient", "uncertainty_coefficient"),
@@ -126,11 +142,13 @@ def _page(scores, rows, columns, ratings):
     yield from ratings
 
 
-def _ratings(truth, result, con, k, bins, base):
+def _ratings(results, k, bins, base):
     """Lines: mean rating of a bin, and what it should be by the share of correct answers."""
+    con = results.winner
     if np.any(np.abs(con) > 1 + 1e-5):
         warnings.warn(f"{base}.con holds ratings beyond 1, perhaps made from votes: the table of "
                       "confidence means little", AgfmcWarning, stacklevel=3)
+    truth, result = results.truth, results.result
     told = result >= 0
     if k > 2:
         title = "confidence"
@@ -140,7 +158,8 @@ def _ratings(truth, result, con, k, bins, base):
         con = np.where(result == 1, con, -con)
     correct = result[told] == truth[told]
     lower = 0.0 if k > 2 else -1.0
-    table = calibration(con[told], correct, bins if k > 2 else 2 * bins, lower)
+    table = calibration(con[told], correct, bins if k > 2 else 2 * bins, lower,
+                        weights=None if results.weights is None else results.weights[told])
     lines = [f"\nAccuracy vs. {title}:\n\n"]
     for place, row in enumerate(table):
         if not row.count:

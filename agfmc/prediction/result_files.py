@@ -14,13 +14,15 @@ from ..formats.class_names import number_classes, read_names, read_names_of
 from ..formats.probability_text import read_probabilities
 from ..formats.set_text import ClassSets, read_sets
 from ..formats.vectors import read_cls, read_con
+from ..formats.weights_file import read_weights, weights_beside
 from ..score.probabilities import probability
 from ..score.sets import Hierarchy, Paths
+from ..weights import NO_WEIGHTS, WeightSource
 from .decoding import listed
-from .evaluation import Results, Sets, warn_of_no_probabilities
+from .evaluation import Results, Sets, warn_of_no_probabilities, with_weights
 
 __all__ = ["load_results", "names_beside", "paths_of_sets", "probability_of_answers",
-           "with_probabilities_before", "with_sets", "without_votes"]
+           "with_probabilities_before", "with_sets", "with_weights_of", "without_votes"]
 
 
 def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):
@@ -75,6 +77,25 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
                         file=truth_path)
     p, winner = without_votes(p, winner, probabilities or base + ".con")
     return Results(truth, result, found if labels is None else labels, k, winner, p)
+
+
+def with_weights_of(results: Results, truth_path: str, source: WeightSource,
+                    names=None) -> Results:
+    """`results` with the weights of a source; without a file those beside the true classes.
+
+    These, base.wgt beside base.cls (or base.truth), are taken with a warning.  names: {label:
+    name}.  Raises `DataError` as `read_weights` and `with_weights` do.
+    """
+    path = source.file
+    if path is None and truth_path != "-":
+        path = weights_beside(truth_path.removesuffix(".cls").removesuffix(".truth"))
+        if path is not None:
+            warnings.warn(f"the points of {truth_path} have the weights in {path} (--weights none: "
+                          "they all count alike)", AgfmcWarning, stacklevel=3)
+    w = None if path in (None, NO_WEIGHTS) else read_weights(path, len(results.truth))
+    if w is None and source.classes is None:
+        return results
+    return with_weights(results, w, source.classes, names)
 
 
 def probability_of_answers(p: np.ndarray, result: np.ndarray, labels: np.ndarray) -> np.ndarray:

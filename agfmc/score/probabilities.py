@@ -23,21 +23,26 @@ _CELLS = 1 << 20  # probabilities that are copied at once
 
 # Weights
 
-def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int]) -> np.ndarray:
+def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int],
+                  weights: np.ndarray | None = None) -> np.ndarray:
     """Weights of samples for other shares of the classes, which sum to n.
 
-    w_i = priors[y_i] / (n_y(i) / n); y (n,) true columns, 0 to k - 1.
+    w_i = priors[y_i] / (n_y(i) / n); y (n,) true columns, 0 to k - 1.  Samples that have weights
+    (n,) already count with them: n and n_j are their sums, and w_i is multiplied by that of i.
 
     priors (k,): shares of the classes that sum to 1; n_j: samples of class j;
     labels (k,): for messages.  Raises `DataError` for a class with a positive share
     that has no sample to stand for it.
     """
-    counts = np.bincount(y, minlength=len(priors))
+    counts = np.bincount(y, weights=weights, minlength=len(priors))
     absent = (counts == 0) & (priors > 0)
     if absent.any():
         j = int(np.argmax(absent))
         raise DataError(f"no sample is of class {labels[j]}, whose prior is {priors[j]:g}")
-    return (priors * (len(y) / np.maximum(counts, 1)))[y]
+    if weights is None:
+        return (priors * (len(y) / np.maximum(counts, 1)))[y]
+    factors = np.divide(priors * counts.sum(), counts, out=np.zeros(len(priors)), where=counts > 0)
+    return weights * factors[y]
 
 
 def mean(values: np.ndarray, weights: np.ndarray | None = None) -> float:

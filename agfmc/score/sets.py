@@ -26,19 +26,27 @@ def set_scores(size: np.ndarray, holds: np.ndarray, y: np.ndarray, labels: np.nd
     sizes, points = np.unique(size, return_counts=True)
     k = len(labels)
     of_class = np.bincount(y, minlength=k)
-    hits = np.bincount(y, weights=holds, minlength=k)
-    members = np.bincount(y, weights=size, minlength=k)
-    rows = [{"label": int(labels[j]), "points": int(of_class[j]),
-             **_coverage(hits[j], of_class[j], members[j])} for j in range(k)]
-    # weights that are no counts: for as many points as tell as much
-    n = effective_number(weights, len(size))
-    shares = (hits.sum(), members.sum()) if weights is None else \
-        (n * mean(holds, weights), n * mean(size, weights))
-    return {"points": len(size), **_coverage(shares[0], n, shares[1]),
+    if weights is None:
+        hits = np.bincount(y, weights=holds, minlength=k)
+        members = np.bincount(y, weights=size, minlength=k)
+        whole, of_classes = (hits.sum(), len(size), members.sum()), zip(hits, of_class, members)
+    else:
+        whole = _effective(size, holds, weights)
+        of_classes = (_effective(*(one[y == j] for one in (size, holds, weights)))
+                      for j in range(k))
+    rows = [{"label": int(labels[j]), "points": int(of_class[j]), **_coverage(*counts)}
+            for j, counts in enumerate(of_classes)]
+    return {"points": len(size), **_coverage(*whole),
             "exact": mean(holds & (size == 1), weights),
             "empty": int(np.count_nonzero(size == 0)),
             "sizes": [[int(value), int(count)] for value, count in zip(sizes, points)],
             "by_class": rows}
+
+
+def _effective(size, holds, weights):
+    """Hits, points and members of all sets, for as many points as tell as much as weighted ones."""
+    n = effective_number(weights, len(size))
+    return (n * mean(holds, weights), n, n * mean(size, weights)) if n else (0, 0, 0)
 
 
 def _coverage(hits, n, members):
