@@ -272,7 +272,8 @@ class MultinomialOptions(NodeLearner):
                                problem.weights)
         provenance = Provenance.of_training(__version__, self.canonical()).with_samples(
             np.bincount(part.side, minlength=branches), job.sides, problem.normalised)
-        return DirectModel("L", job.name, branches, provenance, weights=weights)
+        return DirectModel("L", job.name, branches, problem.weighed(provenance, branches),
+                           weights=weights)
 
     def write(self, job, problem, streams):
         """Write the model as text, sealed where the problem has an origin."""

@@ -10,10 +10,11 @@ from shlex import join
 import numpy as np
 import pytest
 
-from agfmc.prediction.decoding import Decoding
+from agfmc.prediction.decoding import class_sums, Decoding
 from agfmc.control.parse import parse
 from agfmc.learners.logistic import fit_logistic, logistic_probabilities
-from agfmc.learners.protocol import NodeProblem, plan_jobs, rows_by_class, samples
+from agfmc.learners.protocol import (for_weights, NodeProblem, plan_jobs, rows_by_class,
+                                     samples)
 from agfmc.learners.neighbours import Neighbours
 from agfmc.errors import ControlError, DataError, JobsFailed, ModelError, UsageError
 from agfmc.learners.commands import Command
@@ -27,6 +28,7 @@ from agfmc.formats.controlfile import write_control
 from agfmc.formats.logistic_model import read_logistic_model
 from agfmc.formats.mbm import read_store, write_store
 from agfmc.formats.vectors import read_cls, read_std, read_vec, write_cls, write_vec
+from agfmc.weights import Weights
 
 LABELS = np.array([3, 1, 8, 5, 40, 11])
 RUN = Execution(allow_commands=True)
@@ -434,3 +436,52 @@ def test_numbers_that_are_not_finite(stored, tmp_path):
             write_store(str(tmp_path / "b.mbm"), replace(given, node_classifiers=lying), {})
             with pytest.raises(ModelError, match="not finite"):
                 read_store(str(tmp_path / "b.mbm"))
+
+
+def weighted(text, w, factors=()):
+    """The whole way of multi_borders with weights w (n,), class weights {label: factor} in them."""
+    work = planned(text)
+    work = replace(work, jobs=for_weights(work.jobs),
+                   data=replace(work.data, weights=Weights(w, dict(factors))))
+    assert train(work).errors == ()
+    write_control("ctl", work.tree)
+
+
+def test_weights_of_neighbours_and_what_they_leave_behind(data, tmp_path):
+    x, y = data
+    w = np.random.default_rng(5).integers(1, 4, len(y)).astype(float)
+    text = '"learner=logistic" 0 / 1; {\n  "-k 5" K {3 1 8}\n  "-r 2" L { 5 40 11 } }'
+    weighted(text, w)
+    save("w.mbm", load("ctl"))
+    raw = (tmp_path / "w.mbm").read_bytes()
+    assert START.unpack_from(raw)[1:3] == (1, 5)
+    same(answers("ctl", x), answers("w.mbm", x))
+    sums = {int(label): w[y == label].sum() for label in sorted(LABELS)}
+    assert class_sums(load("w.mbm")) == pytest.approx(sums)
+    for lie in (shape("w 0", 5), shape("w 0", 2, 2),
+                lambda h: h["arrays"].update({"w 1": h["arrays"]["w 0"]})):
+        (tmp_path / "lie.mbm").write_bytes(changed(raw, lie))
+        with pytest.raises(ModelError, match=r"^lie\.mbm: "):
+            load("lie.mbm")
+    weighted(text, np.where(y == 1, 2.0 * w, w), {1: 2.0})
+    assert class_sums(load("ctl"))[1] == pytest.approx(2 * sums[1])
+    with pytest.raises(ModelError, match="do not record the number"):
+        class_sums(load("ctl"), seen=True)
+    trained(text)  # without weights
+    assert not list(tmp_path.glob("*.wgt"))
+    save("plain.mbm", load("ctl"))
+    assert START.unpack_from((tmp_path / "plain.mbm").read_bytes())[1:3] == (1, 1)
+    assert class_sums(load("ctl"))[1] == np.count_nonzero(y == 1)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, 1e-30])
+def test_wrong_weights_in_a_store(stored, tmp_path, value):
+    given = read_store("x", stored)
+    directs = dict(given.node_classifiers)
+    node = next(iter(directs))
+    w = np.full(len(directs[node].points), value if value == 1e-30 else 1.0, dtype=np.float32)
+    w[-1] = value
+    directs[node] = replace(directs[node], w=w)
+    write_store(str(tmp_path / "b.mbm"), replace(given, node_classifiers=directs), {})
+    with pytest.raises(ModelError, match="the weights of the neighbours of a multi-class node"):
+        read_store(str(tmp_path / "b.mbm"))
