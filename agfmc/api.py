@@ -10,6 +10,7 @@ import numpy as np
 from .control.tree import Tree
 from .costs import cost_matrix, CostMatrix
 from .data_tools.metric import metric_options, MetricOptions
+from .data_tools.training_weights import given_weights
 from .data_tools.table_data import read_table as read_training_table, table_points
 from .errors import DataError, UsageError
 from .experiments.candidates import Candidate
@@ -97,9 +98,13 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
     deviations, as a part of the configuration;  seed: of all random choices;  metric: "learned",
     to normalise and then learn a linear map of the features from the classes, after which kernels
     fit them better, "diagonal", for weights of the features alone, or an `agfmc.MetricOptions`;
-    training: further fields of `training.fit.TrainingSettings`, such as `calibration=0` for
-    probabilities that are not calibrated, or `member_weights="held-out"` to learn the weights of
-    the members of an ensemble, several configurations in one control tree.
+    training: sample_weight (n,), weights of the points, 0 or more: one of 2 is two copies of the
+    point, one of 0 leaves it out, and a `Dataset` may have them itself;  class_weight, factors of
+    them by class, {label or name: factor}, or "balanced", with which all classes count alike (the
+    probabilities are those of a population of such weights);  further fields of
+    `training.fit.TrainingSettings`, such as `calibration=0` for probabilities that are not
+    calibrated, or `member_weights="held-out"` to learn the weights of the members of an ensemble,
+    several configurations in one control tree.
 
     One pass over the points serves the classifiers of any layout where they are least squares on
     shared landmarks, here 40 of them:
@@ -120,22 +125,27 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
     >>> weights.shape, bool(weights[:2].min() > weights[2:].max())
     ((4,), True)
     """
-    data = _data(x, y)
+    data = _data(x, y, training)
     settings = TrainingSettings(options, seed, normalise, metric=metric_options(metric), **training)
     with named_features(_features(data)):
         if not isinstance(control, Tree):
-            x, y = checked_points(data.x, data.y)
-            control, settings = designed(control, x, y, data.names and data.name_of, settings)
+            control, settings = designed(control, data.x, data.y, data.names and data.name_of,
+                                         settings, data.weights)
         return _trained(control, data, settings)
 
 
-def _data(x, y):
-    """The `Dataset` of x and y, or the one that x is."""
+def _data(x, y, training):
+    """The checked `Dataset` of x and y, or the one that x is, with the weights of its points.
+
+    training: further arguments, of which sample_weight and class_weight are taken away.
+    """
+    weights = [training.pop(name, None) for name in ("sample_weight", "class_weight")]
     if not isinstance(x, Dataset):
-        return Dataset(_dense(x), np.asarray(y))
-    if y is not None or x.y is None:
+        x = Dataset(_dense(x), np.asarray(y))
+    elif y is not None or x.y is None:
         raise UsageError("expected classes, y, and points, or both in one Dataset")
-    return x
+    points, labels = checked_points(x.x, x.y)
+    return given_weights(replace(x, x=points, y=labels), *weights)
 
 
 def _features(data):
@@ -145,7 +155,8 @@ def _features(data):
 
 def _trained(tree, data, settings):
     check_weights(settings.member_weights, tree, settings.calibration)
-    made = calibrated(*train_configuration(tree, data.x, data.y, settings),
+    made = calibrated(*train_configuration(tree, data.x, data.y, settings,
+                                           weights=data.weights),
                       weights=settings.member_weights)
     if data.names is not None:
         made = made.renamed(data.name_of)
@@ -163,8 +174,9 @@ def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = No
     which the best so far is taken;  space: kernels and grids, by default an rbf kernel with
     gamma and C around values that suit the data, such as
     agfmc.SearchSpace(log2c=agfmc.Axis(-2, 8, 2));  training: options, of which all but those
-    searched stay, normalise, metric (learned in each training part, and then from all), seed and
-    the further settings of `train`, such as `workers`.
+    searched stay, normalise, metric (learned in each training part, and then from all), seed,
+    sample_weight and class_weight, which count in the scores too, and the further settings of
+    `train`, such as `workers`.
 
     The result has, among others: points, a list of dictionaries, one for each of the options
     tried (options, score, sd ...);  best: the index of that taken, whose score is too good, as it
@@ -181,9 +193,7 @@ def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = No
     >>> result["points"][result["best"]]["options"].startswith("learner=nystrom -g ")
     True
     """
-    data = _data(x, y)
-    x, y = checked_points(data.x, data.y)
-    data = replace(data, x=x, y=y)
+    data = _data(x, y, training)
     settings = _settings(**training)
     candidate = Candidate("control", control, None) if isinstance(control, Tree) else \
         Candidate(control, None, control, design={"seed": settings.seed})

@@ -8,12 +8,28 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import AgfmcWarning, and_more, DataError
+from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..formats.lazy_points import is_lazy
 from ..models import Dataset
 from ..weights import class_factors, total_weights, Weights
 
-__all__ = ["chosen_rows", "sample_weights", "settled", "with_class_weights", "without_zeros"]
+__all__ = ["chosen_rows", "given_weights", "sample_weights", "settled", "with_class_weights",
+           "without_zeros"]
+
+
+def given_weights(data: Dataset, sample_weight=None,
+                  classes: Mapping[int | str, float] | str | None = None) -> Dataset:
+    """A Dataset as it is trained on, with the weights that a Python program gives: `settled`.
+
+    sample_weight (n,): numbers of 0 or more, or None for those that the data have;  classes: class
+    weights, as of `WeightSource`.  Raises `UsageError` for weights beside those of the data, and
+    `DataError` as `sample_weights` and `settled` do.
+    """
+    if sample_weight is not None:
+        if data.weights is not None:
+            raise UsageError("the data have weights: sample_weight would be others")
+        data = replace(data, weights=sample_weights(sample_weight, len(data.y)))
+    return settled(data, None, classes)
 
 
 def sample_weights(w: object, n: int) -> Weights:
@@ -76,19 +92,20 @@ def with_class_weights(data: Dataset, source: str | None = None,
                        classes: Mapping[int | str, float] | str | None = None) -> Dataset:
     """A Dataset whose weights, all above 0, have the factors of the classes in them.
 
-    classes: as of `WeightSource`.  Weights that are all 1 become None.  Raises `DataError` for
-    classes that are not there.
+    classes: as of `WeightSource`; factors that are in the weights stay.  Weights that are all 1
+    become None.  Raises `DataError` for classes that are not there.
     """
     w = None if data.weights is None else data.weights.w
-    factors: Mapping[int, float] = {}
+    factors: Mapping[int, float] = {} if data.weights is None else data.weights.factors
     if classes is not None:
         try:
-            factors = class_factors(classes, total_weights(data.y, w), data.name_of)
+            new = class_factors(classes, total_weights(data.y, w), data.name_of)
         except DataError as error:
             raise DataError(error.message, file=source) from error
         labels, codes = np.unique(data.y, return_inverse=True)
-        of_points = np.array([factors[label] for label in labels.tolist()])[codes]
+        of_points = np.array([new[label] for label in labels.tolist()])[codes]
         w = of_points if w is None else w * of_points
+        factors = {label: factor * factors.get(label, 1.0) for label, factor in new.items()}
     if w is not None and not ((w > 0) & (w < np.inf)).all():
         raise DataError("the weights of samples and classes are beyond the range of numbers: "
                         "multiply them by a power of ten", file=source)

@@ -16,7 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..control.parse import parse
 from ..control.tree import Tree
 from ..control.write import format_tree
+from ..costs import cost_matrix
 from ..data_tools.metric import metric_options
+from ..data_tools.training_weights import settled
+from ..decode.costs import expected_costs
 from ..decode.maps import apply_map
 from ..decode.sets import answer_points, calibration_points, prediction_sets, quantiles, SCORES
 from ..errors import AgfmcError, AgfmcWarning
@@ -40,7 +43,9 @@ from ..training import design
 from ..training.fit import TrainingSettings
 from ..training.kernel_tables import MEGABYTES
 from ..training.memory import designed, train_configuration
+from ..weights import Weights
 from .labels import labels_for, labels_in, named
+from .weights import factors_of, weights_of
 
 try:
     from sklearn.utils.validation import validate_data
@@ -122,6 +127,12 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         is learned.
     platt : {"cv", "loo"}, default="cv"
         Probabilities from cross-validation, or from leaving out single samples.
+    class_weight : dict or "balanced", default=None
+        {class: factor} of the weights of its samples, 1 for a class that is not named, or
+        "balanced": n_samples / (n_classes * samples of the class), by the sums of `sample_weight`
+        where there are such.  A rare class keeps its weight in every binary classifier, on
+        whatever side it stands.  Probabilities are those of a population in which the classes have
+        these weights.
     member_weights : {"held-out"}, default=None
         Learn the weights of the members of an ensemble from the training points, each held out in
         turn; None: those of the control, or equal ones.
@@ -136,6 +147,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         cannot prove it.
     confidence : float, default=0.95
         That of `max_error`.
+    costs : array-like of shape (n_classes, n_classes) or (n_classes, n_classes + 1), default=None
+        `costs[i][j]`: what it costs to answer class j where i is true, in the order of `classes_`;
+        the last of n_classes + 1 columns is the cost of no answer.  `predict` then gives the
+        answer of the least expected cost; `predict_proba` stays what it is.  Needs a decoder that
+        gives the probabilities of all classes; not with `reject` and `max_error`.
     reject_label : int, float or str, default=None
         What stands for no answer in what `predict` returns; None is -1 where classes are numbers,
         "" where they are words.  It cannot be a class.  `score` counts it as a wrong answer.
@@ -195,8 +211,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
                  gamma=None, degree=None, coef0=None, tol=None, n_landmarks=None, alpha=None,
                  options="", normalise=False, n_components=None, metric=None, platt="cv",
-                 member_weights=None, calibrated=True, reject=None, max_error=None, confidence=0.95,
-                 reject_label=None, random_state=1, n_jobs=None, kernel_memory=MEGABYTES):
+                 class_weight=None, member_weights=None, calibrated=True, reject=None,
+                 max_error=None, confidence=0.95, costs=None, reject_label=None, random_state=1,
+                 n_jobs=None, kernel_memory=MEGABYTES):
         self.control = control
         self.decoder = decoder
         self.learner = learner
@@ -213,43 +230,52 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         self.n_components = n_components
         self.metric = metric
         self.platt = platt
+        self.class_weight = class_weight
         self.member_weights = member_weights
         self.calibrated = calibrated
         self.reject = reject
         self.max_error = max_error
         self.confidence = confidence
+        self.costs = costs
         self.reject_label = reject_label
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.kernel_memory = kernel_memory
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Train the binary classifiers on X (n_samples, n_features) with classes y (n_samples,).
+
+        sample_weight (n_samples,): numbers of 0 or more, or None where all samples count alike: a
+        weight of 2 is two copies of the sample, one of 0 leaves it out.  They count in all that
+        `fit` does, with `class_weight` as factors.  Where samples are held out, in folds or one by
+        one, each is with all of its weight.
 
         Raises ValueError for data, options or a control that do not go together.
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
-    def _fit(self, X, y, learned=(None, None)):
+    def _fit(self, X, y, sample_weight, learned=(None, None)):
         """The same; learned: a seed and the normalisation with a metric that was learned by it."""
         with refused_as_value_error():
-            X, y, tree, labelled, settings = self._prepare(X, y)
+            data, tree, labelled, settings = self._prepare(X, y, sample_weight)
             if settings.seed == learned[0]:  # else another metric would be learned
                 settings = with_learned(settings, learned[1])
             with named_features(getattr(self, "feature_names_in_", ())):
                 if tree is None:
-                    tree, settings = designed(self.control, X, y, labelled.names, settings)
+                    tree, settings = designed(self.control, data.x, data.y, labelled.names,
+                                              settings, data.weights)
                 decoding = self._decoder_for(tree)
-                self._rejecting(decoding)  # refused before the training
+                self._deciding(decoding, labelled)  # refused before the training
                 check_weights(self.member_weights, tree, settings.calibration)
                 configuration = calibrated(
-                    *train_configuration(tree, X, y, settings),
+                    *train_configuration(tree, data.x, data.y, settings, weights=data.weights),
                     [decoding] if decoding.decoder.takes == "learned" else None,
                     self.member_weights)
+            self._factors = {} if data.weights is None else dict(data.weights.factors)
             return self._keep(configuration, labelled)
 
     def tune(self, X, y, by="log_loss", *, search="fast", time_limit=None, space=None,
-             progress=None):
+             progress=None, sample_weight=None):
         """Fit a copy of the estimator with the parameters that a search by cross-validation finds.
 
         The search is that of the command tune_m: it proposes its own grid, and refines it.  Its
@@ -273,6 +299,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             suit the data.
         progress : callable, default=None
             progress(done, total, words) is called again and again during the search.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As for `fit`.  With `class_weight` it counts in the scores too.
 
         Returns
         -------
@@ -299,12 +327,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """
         tuned = clone(self)
         with refused_as_value_error():
-            points, labels, tree, _, settings = tuned._prepare(X, y)
+            data, tree, _, settings = tuned._prepare(X, y, sample_weight)
             candidate = Candidate("control", tree, None) if tree else Candidate(
                 self.control, None, self.control, design={"seed": settings.seed})
-            experiment = Experiment(Dataset(points, labels.astype(np.int32)),
-                                    SplitPlan(parts=5, trials=1, seed=settings.seed), settings,
-                                    calibrated=(bool(self.calibrated),))
+            experiment = Experiment(data, SplitPlan(parts=5, trials=1, seed=settings.seed),
+                                    settings, calibrated=(bool(self.calibrated),))
             wanted = None if self.decoder is None else (self.decoder,)
             result, best = find_options(
                 experiment, replace(candidate, wanted=wanted), by=by, search=search,
@@ -315,11 +342,12 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         tuned.set_params(**found)
         result["params"] = {name: value for name, value in found.items()
                             if value != getattr(self, name)}
-        return tuned._fit(X, y, (settings.seed, experiment.learned.get(None))), result
+        return tuned._fit(X, y, sample_weight,
+                          (settings.seed, experiment.learned.get(None))), result
 
-    def _prepare(self, X, y):
-        """The data that `fit` and `tune` work with, all checked: (X float, labels y (n,), control
-        tree, None for a scheme, `Labelled`, `TrainingSettings`)."""
+    def _prepare(self, X, y, sample_weight):
+        """The data that `fit` and `tune` work with, all checked: (`Dataset` with float points,
+        control tree, None for a scheme, `Labelled`, `TrainingSettings`)."""
         X, y = validate_data(self, X, y, dtype=_DTYPES)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
@@ -332,12 +360,16 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if tree is not None:
             tree, labelled = named(tree, labelled)
         self._reject_label(classes)
+        w = weights_of(sample_weight, y)
+        data = settled(Dataset(X, labelled.labels[codes].astype(np.int32),
+                               weights=None if w is None else Weights(w)),
+                       classes=factors_of(self.class_weight, labelled))
         settings = TrainingSettings(
             options_of(self), seed, scale=bool(self.normalise), nsv=self.n_components,
             metric=metric_options(self.metric), loo=self.platt == "loo",
             workers=workers_of(self.n_jobs), kernel_memory=self.kernel_memory,
             **({} if self.calibrated else {"calibration": 0}))
-        return X, labelled.labels[codes], tree, labelled, settings
+        return data, tree, labelled, settings
 
     def predict(self, X):
         """The classes (n_samples,) of X (n_samples, n_features).
@@ -424,7 +456,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         limits = quantiles(found.points, self.configuration_.tree.classes, alpha, score, by_class)
         return prediction_sets(self._answers(X).columns, limits, score)[:, self._labelled.columns]
 
-    def calibrate(self, X, y, map=None):
+    def calibrate(self, X, y, map=None, sample_weight=None):
         """Calibrate a fitted model with points that it was not fitted to.
 
         They take the place of the calibration points of `fit`.  With the map that `fit` made,
@@ -441,6 +473,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             cross-validation among these kinds: for points unlike those of `fit`, or a model
             without a map.  The points are then kept as the map answers them that was fitted
             without their fold, which makes guarantees approximate again.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the points in the fit of a map, as for `fit`, with the factors of
+            `class_weight` that `fit` had.  Sets and `max_error` count points, for which their
+            guarantees are.
 
         Returns
         -------
@@ -460,7 +496,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if key is None:
             raise ValueError(f"the decoder {self.decoder_!r} gives no probabilities to calibrate")
         with refused_as_value_error():
-            answered = answers_of_data(self.configuration_, decoder, Dataset(X, labels), "binary",
+            w, present = weights_of(sample_weight, y), set(labels.tolist())
+            data = settled(Dataset(X, labels, weights=None if w is None else Weights(w)), classes={
+                label: factor for label, factor in self._factors.items() if label in present})
+            answered = answers_of_data(self.configuration_, decoder, data, "binary",
                                        "points kept apart", workers_of(self.n_jobs))
             if map is None:
                 found = self._with_the_same_map(answered, key)
@@ -488,18 +527,23 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def decision_function(self, X):
         """Scores (n_samples, n_classes) whose largest is the predicted class.
 
-        They are what the decoder finds for the classes: probabilities, or votes.  For two
-        classes (n_samples,), the second less the first, above 0 where the second is predicted.
+        They are what the decoder finds for the classes: probabilities, or votes; with `costs`
+        the expected costs of the answers, negative.  For two classes (n_samples,), the second less
+        the first, above 0 where the second is predicted.
         """
         answers = self._answers(X)
         scores = answers.columns[:, self._labelled.columns]
-        place = self._labelled.places(answers.classes)
+        if self.costs is not None:
+            scores = -expected_costs(scores, cost_matrix(self.costs, self.classes_.tolist()).costs)
+        answered = answers.classes >= 0
+        place = self._labelled.places(np.where(answered, answers.classes, self._labelled.labels[0]))
         if len(self.classes_) == 2:
             scores = scores[:, 1] - scores[:, 0]
             tiny = np.finfo(np.float64).tiny
-            return np.where(place == 1, np.maximum(scores, tiny), np.minimum(scores, 0.0))
+            return np.where(~answered, scores, np.where(place == 1, np.maximum(scores, tiny),
+                                                        np.minimum(scores, 0.0)))
         # of equal scores, which decoders break in the order of the tree, one must be the largest
-        tied = np.flatnonzero(scores.argmax(axis=1) != place)
+        tied = np.flatnonzero(answered & (scores.argmax(axis=1) != place))
         scores[tied, place[tied]] = np.nextafter(scores[tied].max(axis=1), np.inf)
         return scores
 
@@ -543,6 +587,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                              models_in)
         tree = configuration.tree
         estimator = cls(control=format_tree(unnamed(tree)), **parameters)
+        estimator._factors = {}
         return estimator._keep(configuration if estimator.calibrated else
                                replace(configuration, calibration=None), labels_in(tree))
 
@@ -550,7 +595,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """Make `self` the estimator of a trained configuration."""
         decoder = self._decoder_for(configuration.tree, configuration.machines)
         self._none = self._reject_label(labelled.classes)
-        self._decoding = self._rejecting(decoder)
+        self._decoding = self._deciding(decoder, labelled)
         classifier = Classifier(configuration, self._decoding)
         self.configuration_, self._labelled, self._classifier = configuration, labelled, classifier
         self.classes_, self.decoder_ = labelled.classes, decoder.name
@@ -572,7 +617,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def _reject_label(self, classes):
         """The label of points without an answer, beside classes (k,); None where all have one."""
-        if self.reject is None and self.max_error is None:
+        refusal = self.costs is not None and np.shape(self.costs)[1:] == (len(classes) + 1,)
+        if self.reject is None and self.max_error is None and not refusal:
             return None
         label = self.reject_label
         if label is None:
@@ -581,9 +627,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             raise ValueError(f"reject_label: {label!r} is one of the classes")
         return label
 
-    def _rejecting(self, decoder):
-        """The `Decoding` that leaves points without an answer where that is wanted."""
-        return replace(decoder, reject=self.reject, guarantees=Guarantees(
+    def _deciding(self, decoder, labelled):
+        """The `Decoding` with the costs of answers, or that rejects points, where it is wanted."""
+        costs = None if self.costs is None else cost_matrix(
+            self.costs, labelled.classes.tolist()).taken(np.argsort(labelled.labels))
+        return replace(decoder, reject=self.reject, costs=costs, guarantees=Guarantees(
             self.max_error, None if self.max_error is None else self.confidence))
 
     def _decoder_and_tree(self):

@@ -9,11 +9,14 @@ from scipy.sparse import csr_matrix
 import agfmc
 import agfmc.api
 from agfmc.cli.options import finite_number, whole_number
-from agfmc.errors import UsageError
+from agfmc.errors import AgfmcWarning, DataError, UsageError
 from agfmc.experiments.search import Axis, SearchSpace
 from agfmc.learners.neighbours import NeighbourOptions
 from agfmc.learners.nystrom import NystromOptions
+from agfmc.models import Dataset
 from agfmc.numerals import numeral
+from agfmc.prediction.decision_values import MachineValues
+from agfmc.weights import Weights
 
 @pytest.fixture(scope="module")
 def data():
@@ -266,3 +269,43 @@ def test_options_that_tables_do_not_take(tmp_path, options, words):
         agfmc.read_table(path, recipe, **options)
     path.write_text("x,w,class\n1,2,\n")
     assert agfmc.read_table(path, recipe, labelled=False).y is None
+
+
+# Weights
+
+def weighted_points():
+    rng = np.random.default_rng(4)
+    y = np.arange(90) % 3
+    return rng.normal(size=(90, 3)) + np.eye(3)[y], y, rng.integers(0, 4, 90)
+
+
+def test_weights_of_training():
+    x, y, w = weighted_points()
+    options = {"options": "learner=nystrom -l 0.1", "calibration": 0}
+    with pytest.warns(AgfmcWarning, match="of 90 samples have weight 0 and are left out"):
+        model = agfmc.train("one-vs-rest", x, y, sample_weight=w, **options)
+    copies = agfmc.train("one-vs-rest", x.repeat(w, 0), y.repeat(w), **options)
+    one, two = (MachineValues(each)(range(3), x)[0] for each in (model, copies))
+    np.testing.assert_allclose(one, two, rtol=0, atol=1e-9)
+    data = Dataset(x, y, ("a", "b", "c"), weights=Weights(w.astype(float)))
+    with pytest.warns(AgfmcWarning, match="weight 0"):
+        same = agfmc.train("one-vs-rest", data, class_weight={"b": 3, 2: 1}, **options)
+        other = agfmc.train("one-vs-rest", x, y, sample_weight=np.where(y == 1, 3 * w, w),
+                            **options)
+    np.testing.assert_array_equal(same.machines.coef, other.machines.coef)
+    assert same.provenances[1].weights is not None
+    with pytest.raises(UsageError, match="the data have weights"):
+        agfmc.train("one-vs-rest", data, sample_weight=w, **options)
+    with pytest.raises(DataError, match="there is no class 'd'"):
+        agfmc.train("one-vs-rest", x, y, class_weight={"d": 3}, **options)
+    with pytest.raises(DataError, match=r"expected 90 numbers, .* of shape \(2,\)"):
+        agfmc.train("one-vs-rest", x, y, sample_weight=[1, 2], **options)
+
+
+def test_weights_of_a_search():
+    x, y, w = weighted_points()
+    settings = {"options": "learner=nystrom -m 20"}
+    tuned = [agfmc.tune("one-vs-rest", x, y, by="accuracy", **weights, **settings)[1]["points"]
+             for weights in ({}, {"class_weight": {1: 4}}, {"sample_weight": 1 + 3.0 * (y == 1)})]
+    assert tuned[1][0]["score"] == pytest.approx(tuned[2][0]["score"], rel=1e-9)
+    assert tuned[0][0]["score"] != tuned[1][0]["score"]
