@@ -168,6 +168,7 @@ def read_experiment(args, source, plan, loo):
     """The `Experiment` of the options, its data read from `source`."""
     from ..data_tools.held_out_metric import warn_of_mapped, warn_of_metric
     from ..data_tools.training_data import about, load_training
+    from ..data_tools.training_weights import chosen_rows
     from ..experiments.experiment import Experiment
     from ..formats.cost_matrix import read_costs
     from ..formats.vectors import read_std
@@ -186,7 +187,7 @@ def read_experiment(args, source, plan, loo):
     data, _, _ = load_training(source, form, min_class=args.min_class)
     if getattr(args, "sample", None) is not None:
         rows = stratified_sample(data.y, args.sample, plan.seed)
-        data = replace(data, x=data.x[rows], y=data.y[rows])
+        data = chosen_rows(data, rows)
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
     costs = None if costs is None else read_costs(costs, list(data.counts), data.name_of)

@@ -104,7 +104,8 @@ def with_class_weights(data: Dataset, source: str | None = None,
             raise DataError(error.message, file=source) from error
         labels, codes = np.unique(data.y, return_inverse=True)
         of_points = np.array([new[label] for label in labels.tolist()])[codes]
-        w = of_points if w is None else w * of_points
+        with np.errstate(over="ignore", under="ignore"):
+            w = of_points if w is None else w * of_points
         factors = {label: factor * factors.get(label, 1.0) for label, factor in new.items()}
     if w is not None and not ((w > 0) & (w < np.inf)).all():
         raise DataError("the weights of samples and classes are beyond the range of numbers: "
