@@ -32,7 +32,9 @@ __all__ = ["Asked", "Results", "Sets", "compared_scores", "evaluate", "warn_of_o
 MOST_PLACES = 2 * 10**9  # resamples by points by classes of which areas are computed
 _SHARES = ("accuracy", "within_one_class", "top_accuracy")  # whose intervals are Wilson's
 _ROUNDING = 1e-5  # of probabilities in text
-_RESAMPLES = 1000  # for the interval of the mean cost, unless more scores have theirs
+# Resamples for the interval of the mean cost, unless all scores have theirs, and points that are
+# drawn for it in all.
+_RESAMPLES, _LEAST_RESAMPLES, _MOST_DRAWN = 1000, 100, 2 * 10**8
 
 
 class Sets(NamedTuple):
@@ -355,7 +357,9 @@ def _resampled(results, values, asked, overall):
     wanted = {name: value for name, value in values.items()
               if value is not None and name not in _SHARES
               and (asked.resamples or name == COST.name)}
-    intervals = spread(wanted, scores, resampled(y, asked.seed), asked.resamples or _RESAMPLES)
+    number = asked.resamples or min(max(_MOST_DRAWN // max(len(y), 1), _LEAST_RESAMPLES),
+                                    _RESAMPLES)
+    intervals = spread(wanted, scores, resampled(y, asked.seed), number)
     return {name: list(interval) for name, interval in intervals.items()
             if interval.low == interval.low}
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import agfmc
+from agfmc.costs import CostMatrix
 from agfmc.formats.vectors import read_cls, read_con, write_cls, write_vec
 
 LABELS = [2, 5, 7]
@@ -276,3 +278,34 @@ def test_the_best_tree_leaves_the_cost_of_no_answer_aside(run, here):
              for name in ("costs", "refusing")]
     assert "{" in found[0]
     assert found[0].replace("costs", "") == found[1].replace("refusing", "")
+
+
+def test_costs_in_python(run, here):
+    model = agfmc.load("pairs.mbm")
+    x = np.fromfile("trn.vec", "<f4", offset=4).reshape(-1, 2)
+    plain = agfmc.Classifier(model).classify(x)
+    for costs in (COSTS, COSTS.tolist(), CostMatrix(COSTS[:, :3], COSTS[:, 3]), "refusing"):
+        found = agfmc.Classifier(model, agfmc.Decoding(costs=costs)).classify(x)
+        wanted, cost = expected(found.columns, COSTS)
+        assert np.array_equal(found.classes, wanted)
+        assert found.cost == pytest.approx(cost, abs=1e-14)
+        assert np.array_equal(found.probable, plain.classes)
+        assert np.array_equal(found.columns, plain.columns)
+    one = agfmc.Classifier(model, agfmc.Decoding(costs=COSTS)).classify(x[7:8])
+    assert one.cost.tobytes() == found.cost[7:8].tobytes()
+    for wrong in (COSTS[:2], "gone", -COSTS):
+        with pytest.raises(agfmc.AgfmcError):
+            agfmc.Classifier(model, agfmc.Decoding(costs=wrong))
+    assert agfmc.Classifier(model).classify(x).cost is None
+
+
+def test_workers_get_the_costs(run, here):
+    wanted = run("classify_m", "--costs", "refusing", "--decisions", "pairs.mbm", "trn.vec",
+                 here / "a")
+    os.rename("refusing", here / "moved")  # as from the standard input of another machine
+    try:
+        found = run("classify_m", "--costs", "-", "--decisions", "--executor", "processes:1",
+                    "pairs.mbm", "trn.vec", here / "b", stdin=(here / "moved").read_text())
+    finally:
+        os.rename(here / "moved", "refusing")
+    assert found.out == wanted.out and found.err == wanted.err
