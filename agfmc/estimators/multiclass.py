@@ -132,7 +132,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         "balanced": n_samples / (n_classes * samples of the class), by the sums of `sample_weight`
         where there are such.  A rare class keeps its weight in every binary classifier, on
         whatever side it stands.  Probabilities are those of a population in which the classes have
-        these weights.
+        these weights;  sets and `max_error` count samples, each once.
     member_weights : {"held-out"}, default=None
         Learn the weights of the members of an ensemble from the training points, each held out in
         turn; None: those of the control, or equal ones.
