@@ -88,7 +88,7 @@ class NeighbourOptions(NodeLearner):
         for start in range(0, len(part.rows), 4096):
             writer.write(problem.x[part.rows[start:start + 4096]])
         streams[1].write(cls_bytes(part.side))
-        if self.has_weights:
+        if w is not None:
             streams[2].write(con_bytes(w))
 
     def read(self, name, branches):
@@ -140,10 +140,10 @@ class NeighbourOptions(NodeLearner):
 
         Raises `DataError` where these are too few for k.
         """
-        size, w = len(problem.samples.rows), None
-        if self.has_weights:
-            w = np.ones(size) if problem.weights is None else problem.weights
-            w = w.astype(np.float32)
+        size, w = len(problem.samples.rows), problem.weights
+        if w is None and self.has_weights:
+            w = np.ones(size)
+        w = None if w is None else w.astype(np.float32)
         if self.k > _most(size, w):
             raise DataError(f"{self.k} nearest neighbours need as many samples, there are "
                             f"{size}{_of_weight(w)}")

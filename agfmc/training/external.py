@@ -150,7 +150,7 @@ def check_weights(job, command, has_weights):
                          f"expected the word {_WEIGHTS} in the place of the name of their file, "
                          f"as in -- \"{command.text} -W {_WEIGHTS}\", or --weights none")
     raise UsageError(f"the command '{command.text}' has the word {_WEIGHTS}, and the training data "
-                     "have no weights")
+                     "have no weights other than 1")
 
 
 def _same(source, target):

@@ -56,7 +56,7 @@ def test_the_file_of_weights(command, tmp_path, words, options):
 @pytest.mark.parametrize("words, weighted, told", [
     ("-x", True, "does not heed the weights of samples: expected the word @weights"),
     ("-x@weights", True, "does not heed the weights"),
-    ("-W @weights", False, "has the word @weights, and the training data have no weights"),
+    ("-W @weights", False, "the training data have no weights other than 1"),
     ("-W @weights $HOME", True, "needs a shell, which is given no file names")])
 def test_commands_that_do_not_fit(command, tmp_path, words, weighted, told):
     work = planned(f"{command} {words}", Weights(W) if weighted else None)
