@@ -213,7 +213,7 @@ def confused(found, raw):
 def costly(found, raw):
     assert found.costs.shape == (3, 3) and (found.costs >= 0).all()
     assert (found.costs >= np.diag(found.costs)[:, None]).all()
-    all_finite(*(one for one in found if one is not None))
+    all_finite(found.costs, *(() if found.refusal is None else (found.refusal,)))
 
 
 def pair_error_counts(found, raw):
