@@ -86,11 +86,6 @@ class TrainerOptions(BinaryLearner):
             takes = is_option and word != "-q"
         return cls(text)
 
-    def weighted(self):
-        """Raises `UsageError`: the data of a program have no place for weights."""
-        raise UsageError("the data of another program have no place for weights: leave out the "
-                         "command after --, or train without weights (--weights none)")
-
 
 def train_external(plan, progress=None, control_out=None, started=None):
     """Train the binary jobs of a `Plan` with its trainer, as many at a time as there are workers.
