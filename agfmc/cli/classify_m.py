@@ -209,7 +209,7 @@ def execute(args):
     from ..formats.vectors import read_std
     from ..prediction.classifier import Classifier
     from ..prediction.configuration import load_configuration, ModelSource
-    from ..prediction.decoding import Decoding, Guarantees, PairQueries
+    from ..prediction.decoding import Decoding, Guarantees, has_class_weights, PairQueries
     from ..prediction.external import Execution
     from ..prediction.quantity import quantity_of
 
@@ -259,6 +259,10 @@ def execute(args):
     if configuration.lacks_normalisation and not external:
         warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
                       "(-a): the points are assumed to be normalised", AgfmcWarning,
+                      stacklevel=2)
+    if decoding.costs is not None and decoding.priors is None and has_class_weights(configuration):
+        warnings.warn(f"{args.model} was trained with class weights, and costs come on top: with "
+                      "--priors training they are those of the data as it was", AgfmcWarning,
                       stacklevel=2)
     classifier = Classifier(configuration, decoding, execution)
     quantity = quantity_of(classifier, args.quantiles or ()) if args.quantity else None

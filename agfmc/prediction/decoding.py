@@ -33,9 +33,8 @@ from ..provenance import Provenance
 
 __all__ = ["Decoding", "ENSEMBLE_MODES", "Guarantees", "LEARNED_POINTS", "PairQueries",
            "TREE_DECODERS", "TREE_MODES", "adjustment", "calibrated_decodings", "class_samples",
-           "class_sums",
-           "coding_matrix", "decoders_of", "gives_probabilities", "learning_pays", "listed",
-           "named_decoding", "proportions"]
+           "class_sums", "coding_matrix", "decoders_of", "gives_probabilities",
+           "has_class_weights", "learning_pays", "listed", "named_decoding", "proportions"]
 
 # Averages of the members of an ensemble, each of which gives the probabilities of all classes.
 ENSEMBLE_MODES = tuple(name for name, what in TREE_DECODERS.items() if what == "ensembles")
@@ -538,6 +537,13 @@ def class_sums(configuration: Configuration, seen: bool = False) -> dict[int, fl
     if all(_sums(one, False) is None for one in made):
         return {**class_samples(configuration)}
     return _of_classes(configuration, lambda one: _sums(one, seen), True)
+
+
+def has_class_weights(configuration: Configuration) -> bool:
+    """True where class weights are known to have moved its probabilities from those of the data."""
+    made = [*getattr(configuration.machines, "provenances", ()),
+            *(one.provenance for one in configuration.node_classifiers.values())]
+    return any(one.seen != one.weights for one in made)
 
 
 def _sums(one, seen):
