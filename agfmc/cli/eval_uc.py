@@ -1,6 +1,7 @@
 """eval_uc: score classes and probabilities against the truth."""
 
 import argparse
+import functools
 import sys
 from dataclasses import replace
 
@@ -203,12 +204,14 @@ def _results(args):
     read = [args.truth, args.probabilities, args.data, args.before, args.costs]
     source = weight_source(args, "-" if "-" in read else None)
     results, names_of = (_of_table if _is_table(args) else _of_files)(args, tree)
+    names_of = functools.cache(names_of)  # which warns
     for option, given in (("--top", args.top), ("--by-class", args.by_class)):
         if given and results.p is None:
             raise UsageError(f"{option} needs probabilities of all classes: " + (
                 "columns p:CLASS" if _is_table(args) else "give the file that classify_m printed"))
     if not _is_table(args):
-        results = with_weights_of(results, args.truth, source, names_of())
+        results = with_weights_of(results, args.truth, source,
+                                  {} if source.classes is None else names_of())
     elif results.weights is not None or source.classes is not None:
         results = with_weights(results, results.weights, source.classes, names_of())
     if args.costs is not None:
