@@ -63,7 +63,6 @@ class Weights:
         labels, codes = np.unique(y, return_inverse=True)
         return self.w / np.array([self.factors.get(int(label), 1.0) for label in labels])[codes]
 
-
     def digest(self, rows, labels) -> bytes:
         """The bytes that tell the weights of some rows, of classes `labels`, from others."""
         import hashlib

@@ -1,4 +1,4 @@
-"""multi_borders with weights: copies, resumed runs, workers, class weights and --priors training."""
+"""multi_borders with weights: copies, resumed runs, workers, class weights, priors of training."""
 
 import shutil
 from pathlib import Path
