@@ -16,7 +16,7 @@ from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..models import Dataset, Normalisation
 from ..prepare.split import split_stratified, stratified_parts, stratified_sample
 from ..training.fit import TrainingSettings, Wanted
-from ..training.held_out import calibration_rows
+from ..training.held_out import CALIBRATION_POINTS, calibration_rows
 from ..weights import Weights
 from .kept_designs import Design, design_of
 from .kept_metrics import metric_from_bytes, metric_key, metric_to_bytes
@@ -252,7 +252,14 @@ class Experiment:
     @property
     def calibration(self) -> int:
         """At most so many points of a training part serve the calibration; 0: none."""
-        return self.settings.calibration if True in self.calibrated or self.plan.left_out else 0
+        if self.plan.left_out:  # these points are the answers, calibrated or not
+            return self._left_out
+        return self.settings.calibration if True in self.calibrated else 0
+
+    @property
+    def _left_out(self):
+        """At most so many points are left out, where such are asked for."""
+        return self.settings.calibration or CALIBRATION_POINTS
 
     @property
     def least_calibration(self) -> int:
@@ -281,7 +288,7 @@ class Experiment:
         if self.plan.left_out:
             kept = stratified_sample(y, part.rows or len(y), seed)
             rows = kept[calibration_rows(y[kept], np.unique(y).tolist(),
-                                         self.settings.calibration, self.settings.seed)]
+                                         self._left_out, self.settings.seed)]
             split = prepare_split(Split("all points", kept, rows), self.data, self.settings)
             return replace(split, left_out=True, part=part)
         split = next(islice(splits(y, self.plan), part.number, None))
@@ -311,7 +318,7 @@ class Experiment:
     def left_out_rows(self) -> np.ndarray:
         """Rows (c,), ascending, of the points that are left out."""
         return calibration_rows(self.data.y, np.unique(self.data.y).tolist(),
-                                self.settings.calibration, self.settings.seed)
+                                self._left_out, self.settings.seed)
 
     def design_of(self, candidate, tell: Callable[[str], None] | None = None) -> tuple:
         """(`Design` of a `Candidate` for all of the data, its points normalised); tell: as for

@@ -237,7 +237,7 @@ MISTAKES = [
      lambda: shutil.copy("u.wgt", "w.wgt"), 2, "the output w.wgt would overwrite an input"),
     (["multi_borders", "-0", "pairs", "t", "m", "c", "--weights", "-"], None, 2, "with -0"),
     (["multi_borders", "pairs", "t", "m", "c", "--class-weight", "1=2", "--", "true"], None, 2,
-     "the data of another program have no place for weights"),
+     "does not heed the weights of samples: expected the word @weights"),
     (["multi_borders", "-", "t", "m", "c", "--class-weight", "-"], None, 2,
      "standard input can be one of control, the data"),
     (["multi_borders", "t", "m", "c", "--weights", "-"], None, 2, "control and weights cannot"),

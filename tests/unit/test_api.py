@@ -309,3 +309,10 @@ def test_weights_of_a_search():
              for weights in ({}, {"class_weight": {1: 4}}, {"sample_weight": 1 + 3.0 * (y == 1)})]
     assert tuned[1][0]["score"] == pytest.approx(tuned[2][0]["score"], rel=1e-9)
     assert tuned[0][0]["score"] != tuned[1][0]["score"]
+
+
+def test_tuning_of_left_out_values_without_calibration():
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    y = (x[:, 0] > 0).astype(int) + (x[:, 1] > 0)
+    model, result = agfmc.tune("one-vs-rest", x, y, options="learner=nystrom -m 20", calibration=0)
+    assert model.calibration is None and "nystrom" in result["points"][result["best"]]["options"]
