@@ -23,7 +23,7 @@ def write_costs(path, costs=COSTS[:, :3], heads=LABELS):
 
 @pytest.fixture(scope="module")
 def folder(run, tmp_path_factory):
-    """A folder with pairs.mbm and tree.mbm, points trn.vec and .cls, costs and refusing."""
+    """A folder with pairs.mbm, turned.mbm, tree.mbm, points trn.vec and .cls, costs and refusing."""
     folder = tmp_path_factory.mktemp("costs")
     here = os.getcwd()
     os.chdir(folder)
@@ -34,8 +34,9 @@ def folder(run, tmp_path_factory):
         write_vec("trn.vec", x)
         write_cls("trn.cls", np.array(LABELS)[y])
         Path("pairs").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 7}')
+        Path("turned").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {7 2 5}')
         Path("tree").write_text('"" { 2 "" { 5 7 } }')
-        for name in ("pairs", "tree"):
+        for name in ("pairs", "turned", "tree"):
             run("multi_borders", "--quiet", "-+", "learner=nystrom -m 20", name, "trn", f"{name}.m",
                 f"{name}.mbc")
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
@@ -193,6 +194,14 @@ def test_errors(run, here, command, words, told):
     done = run(command, *words.split(), status=None)
     assert done.status in (1, 2) and told in done.err and done.err.count("\n") == 1
     assert not os.path.exists("o.cls") and done.out == ""
+
+
+def test_classes_in_another_order(run, here):
+    p, answers = table_of(run("classify_m", "--quiet", "--costs", "refusing", "turned.mbm",
+                              "trn.vec", here / "o").out)
+    assert np.array_equal(answers, expected(p, COSTS)[0])
+    best = np.where(answers < 0, p.argmax(axis=1), np.searchsorted(LABELS, answers))
+    assert np.abs(read_con(here / "o.con") - (3 * p[np.arange(150), best] - 1) / 2).max() < 2e-6
 
 
 def test_trees_decide_by_all_their_classes(run, here):
