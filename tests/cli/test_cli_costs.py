@@ -23,7 +23,7 @@ def write_costs(path, costs=COSTS[:, :3], heads=LABELS):
 
 @pytest.fixture(scope="module")
 def folder(run, tmp_path_factory):
-    """A folder with pairs.mbm, turned.mbm, tree.mbm, points trn.vec and .cls, costs and refusing."""
+    """A folder with pairs.mbm, turned.mbm, tree.mbm, points trn.vec and .cls, and two costs."""
     folder = tmp_path_factory.mktemp("costs")
     here = os.getcwd()
     os.chdir(folder)
