@@ -75,7 +75,7 @@ def execute(args):
     """Read, try, print."""
     from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import compare
-    from ..experiments.tables import feature_words
+    from ..experiments.tables import data_words
 
     if sum((args.csv, args.json, args.markdown)) > 1:
         raise UsageError("--csv, --json and --markdown exclude each other")
@@ -101,7 +101,7 @@ def execute(args):
                              progress=progress, tuning=tuning)
         report_reused(args, PROG, experiment)
         result = {"data": args.train, "options": args.options,
-                  **cost_words(args), **feature_words(experiment.settings), **result}
+                  **cost_words(args), **data_words(experiment), **result}
         _print(args, result)
         if args.plot is not None:  # in here, so that the results are kept where it fails
             from ..picture.comparison import draw_comparison
@@ -114,7 +114,7 @@ def execute(args):
 
 
 def _print(args, result):
-    from ..experiments.tables import (comparison_csv, features_line, markdown_table, nested_table,
+    from ..experiments.tables import (comparison_csv, data_lines, markdown_table, nested_table,
                                       plain_table, row_notes)
 
     if args.json:
@@ -129,7 +129,7 @@ def _print(args, result):
         options += "; not calibrated" * args.uncalibrated
         left_out = "" if result["left_out"] is None else f" of {result['left_out']} points"
         text = f"{result['points']} points, {result['classes']} classes; {result['plan']}" \
-               f"{left_out}{options}\n{features_line(result)}" \
+               f"{left_out}{options}\n{data_lines(result)}" \
                f"{plain_table(result, bold)}{row_notes(result)}" \
                + _legend(result, args, bold)
         if "tuned" in result:
@@ -142,8 +142,9 @@ def _legend(result, args, bold):
     against = result["against"]
     if against is None:
         return ""
-    test = "p: McNemar's exact test of the accuracies" if result["mcnemar"] else \
-        "p: corrected resampled t test"
+    exact = "McNemar's test of the accuracies, of the effective number of points" \
+        if "weights" in result else "McNemar's exact test of the accuracies"
+    test = f"p: {exact if result['mcnemar'] else 'corrected resampled t test'}"
     scored = "scores of all held-out points" if result["left_out"] is None else \
         "leave-one-out scores, landmarks held fixed"
     return f"{'bold' if bold else '*'} best of its column; {scored}" \

@@ -259,13 +259,13 @@ def state(args, prog, data, wanted=True):
     After a signal the cache is kept, and a report says so.  wanted: False to keep nothing unless
     --state is given.
     """
-    from ..experiments.result_cache import key_of, open_state, ResultCache
+    from ..experiments.result_cache import key_of, open_state, ResultCache, weight_parts
 
     if args.state is not None and args.no_state:
         raise UsageError("--state and --no-state exclude each other")
     keeps = args.state is not None or wanted and not args.no_state
-    with open_state(args.state, key_of("data", data.x, data.y)) if keeps else \
-            ResultCache(None) as cache:
+    with open_state(args.state, key_of("data", data.x, data.y, *weight_parts(data.weights))) \
+            if keeps else ResultCache(None) as cache:
         try:
             yield cache
         except Exception:

@@ -98,7 +98,7 @@ def execute(args):
 
 
 def _print(args, experiment, candidate, results, tuned):
-    from ..experiments.tables import (feature_words, features_line, nested_table, score_lines,
+    from ..experiments.tables import (data_words, data_lines, nested_table, score_lines,
                                       zero_line)
     from ..prediction.evaluation import evaluate
     from ..prediction.score_page import format_scores
@@ -114,7 +114,7 @@ def _print(args, experiment, candidate, results, tuned):
         draw_scores(args.plot, scores, names)
     head = {"configuration": candidate.name, "decoder": result.decoder,
             "classifiers": result.classifiers, "plan": plan.description,
-            **cost_words(args), **feature_words(experiment.settings),
+            **cost_words(args), **data_words(experiment),
             "calibrated": result.calibrated, **({} if tuned is None else {"tuned": tuned})}
     if args.json:
         told = {**scores, "over_splits": result.columns}
@@ -125,7 +125,7 @@ def _print(args, experiment, candidate, results, tuned):
     else:
         text = f"{one_line(candidate.name)}{', tuned' * (tuned is not None)}, {result.decoder}: " \
                f"{result.classifiers} binary classifiers; {plan.description}\n" \
-               + features_line(head)
+               + data_lines(head)
         for one in [*own, result]:
             if one.results.winner is not None:
                 text += "calibrated\n" if one.calibrated else "not calibrated\n"

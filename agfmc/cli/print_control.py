@@ -409,7 +409,7 @@ def best(args):
     from ..control.build import with_heading
     from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import find_best
-    from ..experiments.tables import feature_words, features_line, plain_table, row_notes
+    from ..experiments.tables import data_words, data_lines, plain_table, row_notes
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     for given, option in searching_options(args):
@@ -445,7 +445,7 @@ def best(args):
         if not args.quiet:
             result = choice.result
             tell(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
-                 f"{features_line(feature_words(experiment.settings))}"
+                 f"{data_lines(data_words(experiment))}"
                  f"{plain_table(result)}{row_notes(result)}")
         _report_choice(args, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])

@@ -123,7 +123,7 @@ def searched(args):
     """(result, control tree, `SearchWords`, cache), for `with`: what is finished is kept until that
     block ends well."""
     from ..experiments.search import Axis, SearchSpace
-    from ..experiments.tables import feature_words
+    from ..experiments.tables import data_words
     from ..experiments.tuning import prepare_tuning, tune
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
@@ -149,7 +149,7 @@ def searched(args):
                                 progress=progress)
         report_reused(args, PROG, experiment)
         result = {"control": candidate.name, "data": args.train,
-                  **cost_words(args), **feature_words(experiment.settings), **result}
+                  **cost_words(args), **data_words(experiment), **result}
         yield result, tree, _words(task, result), experiment.cache
 
 
@@ -201,7 +201,7 @@ def _check_outputs(args):
 
 def _write(args, result, tree, words):
     from ..control.write import tree_lines
-    from ..experiments.tables import features_line, search_csv
+    from ..experiments.tables import data_lines, search_csv
     from ..formats.atomic import replacing_all
 
     if not args.quiet and result["tried"]:
@@ -214,7 +214,7 @@ def _write(args, result, tree, words):
             file.write(text)
     if tree is not None:
         if "features" in result:
-            show([f"# {features_line(result)}"])
+            show([f"# {data_lines(result)}"])
         show(tree_lines(tree))
         sys.stdout.flush()
 
@@ -237,7 +237,7 @@ def _drawn(point):
 
 def _table(result, words):
     """All that a terminal shows of a search.  words: `SearchWords`."""
-    from ..experiments.tables import (estimate_line, features_line, search_table,
+    from ..experiments.tables import (estimate_line, data_lines, search_table,
                                       searched_line)
 
     by, count, how = result["by"], result["tried"], result["plan"]
@@ -245,7 +245,7 @@ def _table(result, words):
         how = f"leave-one-out values of {result['left_out']} points"
     tried = f"{count} options" if count > 1 else "1 set of options"
     text = f"{one_line(result['control'])}, {result['decoder']}: {tried} tried " \
-           f"({result['search']} search), {how}\n{features_line(result)}"
+           f"({result['search']} search), {how}\n{data_lines(result)}"
     if "partitions" in result:
         text += _partitions(result, words)
     else:

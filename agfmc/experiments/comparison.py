@@ -222,7 +222,7 @@ def _differences(row, reference, plan, outcomes, known):
         p_value = None
         if score == "accuracy":
             right, others = (part.classes == part.truth for [part] in (outcomes, known))
-            p_value = mcnemar(right, others).p_value
+            p_value = mcnemar(right, others, outcomes[0].weights).p_value
         differences[score] = {**whole, "sd": None, "p_value": p_value}
     return differences
 

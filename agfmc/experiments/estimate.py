@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..score.contingency import REJECTED
+from ..score.intervals import effective_number
 from ..score.scores import ALL_SCORES
-from .pooling import added, joined
+from .pooling import added, joined, weights_of
 
 __all__ = ["Estimate", "corrected"]
 
@@ -25,12 +26,21 @@ _NUMBERS = 1 << 21  # in a block of resamples
 
 
 class Estimate(NamedTuple):
-    """A score to expect on new data, its standard error, from how many points and options."""
+    """A score to expect on new data, its standard error, from how many points and options.
+
+    effective: where points have weights, the number of points that tell as much where all count
+    alike, else None."""
 
     score: float
     error: float
     points: int
     options: int
+    effective: float | None = None
+
+    @property
+    def words(self) -> dict:
+        """All but what there is not, as plain values."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
@@ -39,7 +49,8 @@ def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
 
     outcomes: for each option its `Outcome`s on the same splits, which have the score; of options
     that tie the first is chosen;  rows (n,): which point of the data each held-out point is, where
-    some were held out more than once.
+    some were held out more than once.  Where points have weights, each counts by its own in the
+    scores, and is drawn as often as any other.
 
     Points are drawn alike, whatever their class, so that each is left out as often.  Each counts
     as it is answered, on average, by the options that were chosen without it; with one option that
@@ -49,18 +60,19 @@ def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
     answers = (_Table if _needs_table(by, outcomes) else _Mean)(by, outcomes)
     number, n = len(outcomes), len(answers.truth)
     rows = np.arange(n) if rows is None else np.unique(rows, return_inverse=True)[1]
-    everything = np.ones((1, n))
+    weights = weights_of(outcomes[0])
+    everything = np.ones((1, n)) if weights is None else weights[None, :]
     chosen, share = np.zeros(number), np.ones((number, n))
     if number > 1:
         share[:] = 0
         for counts in _resamples(rows, seed, resamples):
-            picked = np.argmax(ALL_SCORES[by].sign * answers.scores(counts), axis=1)
+            picked = np.argmax(ALL_SCORES[by].sign * answers.scores(counts * everything), axis=1)
             for option in np.unique(picked):
                 share[option] += np.count_nonzero(counts[picked == option] == 0, axis=0)
             chosen += np.bincount(picked, minlength=number)
     total = share.sum(axis=0)
     mixed = answers.mixed(share / np.maximum(total, 1))
-    again = np.concatenate([mixed(counts * (total > 0))
+    again = np.concatenate([mixed(counts * everything * (total > 0))
                             for counts in _resamples(rows, seed, resamples)])
     variance = float(np.var(again[np.isfinite(again)], ddof=1))
     if number > 1:
@@ -69,7 +81,8 @@ def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
         mean = np.average(alone[often], weights=chosen[often])
         variance += float(np.average((alone[often] - mean)**2, weights=chosen[often]))
     return Estimate(float(mixed(everything * (total > 0))[0]), math.sqrt(variance),
-                    int(rows.max()) + 1, number)
+                    int(rows.max()) + 1, number, None if weights is None else effective_number(
+                        weights[np.unique(rows, return_index=True)[1]], n))
 
 
 def _needs_table(by, outcomes):

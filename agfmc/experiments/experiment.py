@@ -20,7 +20,7 @@ from ..training.held_out import CALIBRATION_POINTS, calibration_rows
 from ..weights import Weights
 from .kept_designs import Design, design_of
 from .kept_metrics import metric_from_bytes, metric_key, metric_to_bytes
-from .result_cache import key_of
+from .result_cache import key_of, weight_parts
 
 __all__ = ["Experiment", "Part", "PreparedSplit", "Split", "SplitPlan", "part_of",
            "prepare_split", "splits", "with_learned"]
@@ -130,7 +130,8 @@ class PreparedSplit:
     @cached_property
     def test_digest(self) -> str:
         """The digest of both parts."""
-        return key_of("test", self.digest, self.test_x, self.test_y, *_weighed(self.test_weights))
+        weights = None if self.test_weights is None else Weights(self.test_weights)
+        return key_of("test", self.digest, self.test_x, self.test_y, *weight_parts(weights))
 
     def calibration_rows(self, experiment: Experiment) -> np.ndarray | None:
         """The rows (c,), ascending, of the training part that are its calibration points."""
@@ -165,16 +166,8 @@ def prepare_split(split: Split, data: Dataset, settings: TrainingSettings) -> Pr
     x, test_x = _normalised(normalisation, data.x[split.train], data.x[split.test])
     return PreparedSplit(
         split.name, x, y, test_x, data.y[split.test], split.test, data.name_of,
-        key_of("points", x, y, *_weighed(weights)), normalisation=normalisation, weights=weights,
-        test_weights=None if weights is None else data.weights.w[split.test])
-
-
-def _weighed(weights):
-    """The parts of a key that tell of `Weights` or an array of them; none for None."""
-    if weights is None:
-        return ()
-    return ("weights", weights) if isinstance(weights, np.ndarray) else (
-        "weights", weights.w, sorted(weights.factors.items()))
+        key_of("points", x, y, *weight_parts(weights)), normalisation=normalisation,
+        weights=weights, test_weights=None if weights is None else data.weights.w[split.test])
 
 
 def _normalisation(settings: TrainingSettings, x: np.ndarray, y: np.ndarray,

@@ -19,7 +19,7 @@ from ..models import Dataset
 from .candidates import Candidate
 from .experiment import Experiment, part_of, PreparedSplit, SplitPlan
 from .open_options import open_nodes, open_rows
-from .result_cache import are_numbers, key_of
+from .result_cache import are_numbers, key_of, weight_parts
 from .search import SearchSpace
 from .trial import Outcome, run_trial
 from .tuning import prepare_tuning, tune
@@ -95,8 +95,9 @@ class NestedTuning:
 
         inner: the `Experiment` of its search;  adds to `records`."""
         settings = inner.settings
-        key = key_of("search seconds", __version__, key_of("raw", inner.data.x, inner.data.y), repr(
-            (candidate, settings.options, settings.scale, settings.nsv, settings.metric,
+        key = key_of("search seconds", __version__, key_of(
+            "raw", inner.data.x, inner.data.y, *weight_parts(inner.data.weights)), repr((
+             candidate, settings.options, settings.scale, settings.nsv, settings.metric,
              settings.normalised, settings.seed, self.by, self.search, self.space)))
         start = time.process_time()
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
@@ -127,7 +128,9 @@ def _inside(split, experiment):
     data, settings = experiment.data, experiment.settings
     kept = np.ones(len(data.y), dtype=bool)
     kept[split.rows] = False
-    return replace(experiment, data=Dataset(data.x[kept], data.y[kept], data.names),
+    return replace(experiment, data=Dataset(
+        data.x[kept], data.y[kept], data.names,
+        weights=None if data.weights is None else data.weights[kept]),
                    learned={None: split.normalisation},
                    plan=_inner_plan(settings.seed), settings=replace(settings, loo=True),
                    calibrated=experiment.calibrated[:1])

@@ -78,17 +78,18 @@ class _Learned:
 def _perform(shared, entry):
     (function, part, learned, experiment), item = entry
     settings = experiment.settings
-    split = _prepared(shared, experiment.plan, (settings.scale, settings.nsv, learned),
-                      settings.calibration, settings.seed, part)
+    normalised = settings.scale, settings.nsv, learned, settings.weighted_norm
+    split = _prepared(shared, experiment.plan, normalised, settings.calibration, settings.seed,
+                      part)
     return function(split, replace(experiment, data=shared.data, settings=replace(
         settings, normalisation=shared.normalisation)), item)
 
 
 @functools.lru_cache(_KEPT)
 def _prepared(shared, plan, normalised, calibration, seed, part):
-    scale, nsv, learned = normalised
+    scale, nsv, learned, weighted_norm = normalised
     settings = TrainingSettings(scale=scale, nsv=nsv, normalisation=shared.normalisation,
-                                calibration=calibration, seed=seed)
+                                calibration=calibration, seed=seed, weighted_norm=weighted_norm)
     if learned is not None:
         settings = replace(settings, scale=False, nsv=None, normalisation=learned.normalisation)
     return Experiment(shared.data, plan, settings).prepared(part)

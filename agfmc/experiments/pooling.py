@@ -16,7 +16,7 @@ from ..score.scores import ALL_SCORES, COST
 from ..score.significance import resampled_t
 
 __all__ = ["Difference", "added", "difference_of", "forecasts", "joined", "losses", "pooled",
-           "summary", "zero_probability"]
+           "summary", "weights_of", "zero_probability"]
 
 _RESAMPLES = 1000
 
@@ -68,19 +68,26 @@ def pooled(name: str, outcomes: Sequence) -> float:
     if score.pools == "table":
         return score.value(_table(outcomes))
     values = np.array([outcome.scores[name] for outcome in outcomes])
-    weights = [len(outcome.truth) for outcome in outcomes]
+    weights = [len(outcome.truth) if outcome.weights is None else outcome.weights.sum()
+               for outcome in outcomes]
     if score.pools == "mean":
         return float(np.average(values, weights=weights))
     return float(np.sqrt(np.average(values**2, weights=weights)))
 
 
 def _table(outcomes):
-    return contingency(joined(outcomes, "truth"), joined(outcomes, "classes"))
+    return contingency(joined(outcomes, "truth"), joined(outcomes, "classes"),
+                       weights=weights_of(outcomes))
 
 
 def joined(outcomes: Sequence, name: str) -> np.ndarray:
     """The arrays `name` (.., n) of outcomes, of all their points."""
     return np.concatenate([getattr(outcome, name) for outcome in outcomes], axis=-1)
+
+
+def weights_of(outcomes: Sequence) -> np.ndarray | None:
+    """The weights (n,) of all points of outcomes, None where they have none."""
+    return None if outcomes[0].weights is None else joined(outcomes, "weights")
 
 
 def zero_probability(outcomes: Sequence) -> int | None:
@@ -142,7 +149,14 @@ def losses(name: str, outcomes: Sequence) -> np.ndarray | None:
 
 
 def _of_resamples(name, outcomes):
-    """A function: how often each point counts (n,) -> the score of all."""
+    """A function: how often each point counts (n,) -> the score of all; with weights it counts so
+    many times its weight."""
+    score, weights = _of_counts(name, outcomes), weights_of(outcomes)
+    return score if weights is None else lambda counts: score(counts * weights)
+
+
+def _of_counts(name, outcomes):
+    """The same without weights."""
     truth, classes = joined(outcomes, "truth"), joined(outcomes, "classes")
     labels = np.union1d(truth, classes)
     k = len(labels)

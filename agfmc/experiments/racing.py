@@ -23,10 +23,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
+from ..score.intervals import standard_error
 from ..score.scores import ALL_SCORES
 from ..training.run import TimeUp
 from .experiment import Experiment, Part, PreparedSplit
-from .pooling import losses, pooled, summary, zero_probability
+from .pooling import losses, pooled, summary, weights_of, zero_probability
 from .search import Search
 
 __all__ = ["COMPARED", "HOPELESS", "SearchState", "Tuner", "first_parts", "race", "scores_of",
@@ -127,10 +128,13 @@ class SearchState:
         first, second = (losses(by, list(self.outcomes[one].values())) for one in (text, other))
         if first is None or second is None or len(first) < 2:
             return 0.0
-        lost = first - second
-        error = lost.std(ddof=1) / math.sqrt(len(lost))
-        return float(lost.mean() / error) if error > 0 else math.copysign(
-            math.inf, lost.mean()) if lost.mean() else 0.0
+        lost, w = first - second, weights_of(list(self.outcomes[text].values()))
+        if w is None:
+            mean, error = lost.mean(), lost.std(ddof=1) / math.sqrt(len(lost))
+        else:
+            mean, error = np.average(lost, weights=w), standard_error(lost, w)
+        return float(mean / error) if error > 0 else math.copysign(
+            math.inf, mean) if mean else 0.0
 
     def near(self, by: str, errors: float, most: int) -> list[str]:
         """At most so many of the `ranked`, those within `errors` standard errors of the best; of

@@ -25,9 +25,10 @@ from contextlib import suppress
 
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.atomic import replacing
+from ..weights import Weights
 
 __all__ = ["CLASSIFIER", "ResultCache", "ResultFolder", "are_numbers", "automatic_path", "key_of",
-           "open_state", "shuffled_for"]
+           "open_state", "shuffled_for", "weight_parts"]
 
 CLASSIFIER = "classifier-"  # begins the key of a binary classifier: the many, and large, results
 _DATA = "data-"  # begins the key that says which data results are of
@@ -52,6 +53,12 @@ def key_of(*parts) -> str:
             f"{part.dtype}{part.shape}".encode() + part.tobytes()
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()
+
+
+def weight_parts(weights: Weights | None) -> tuple:
+    """The parts of a key that tell of the weights of points; none for None, so that keys of points
+    without weights are those of before."""
+    return () if weights is None else ("weights", weights.w, sorted(weights.factors.items()))
 
 
 def are_numbers(*values, finite: bool = True) -> bool:

@@ -12,17 +12,20 @@ from ..control.learners import PARAMETERS
 from ..errors import one_line
 from ..score.intervals import clopper_pearson
 from ..score.scores import ALL_SCORES
+from ..models import Dataset
 from ..training.fit import TrainingSettings
+from .experiment import Experiment
 from .search import Point
 from .trial import COLUMNS, columns_of, UNCALIBRATED
 
-__all__ = ["SearchWords", "comparison_csv", "estimate_line", "feature_words",
-           "features_line", "judging_splits", "markdown_table", "nested_table", "partition_table",
+__all__ = ["SearchWords", "comparison_csv", "data_lines", "data_words", "estimate_line",
+           "feature_words", "judging_splits", "markdown_table", "nested_table", "partition_table",
            "partition_text", "plain_table", "row_notes", "runs_text", "score_lines", "search_csv",
-           "search_result", "search_table", "searched_line", "spread", "whole_lines", "zero_line"]
+           "search_result", "search_table", "searched_line", "spread", "weight_words",
+           "whole_lines", "zero_line"]
 
 _HEADS = {name: head for name, (head, _) in COLUMNS.items()}
-_BEST, _ROWS = 8, 40  # lines of a table
+_BEST, _ROWS, _FACTORS = 8, 40, 8  # lines of a table; class weights in a line
 
 
 def feature_words(settings: TrainingSettings) -> dict[str, str]:
@@ -39,9 +42,30 @@ def feature_words(settings: TrainingSettings) -> dict[str, str]:
                         f"({metric.canonical()} seed {settings.seed})"}
 
 
-def features_line(result: dict) -> str:
-    """The `feature_words` in a result as a line of the head of its table; "" without them."""
-    return f"features: {result['features']}\n" if "features" in result else ""
+def weight_words(data: Dataset) -> dict[str, str]:
+    """{"weights": words on the weights of the points, which scores count}, or {} without any."""
+    weights = data.weights
+    if weights is None:
+        return {}
+    of = ["samples"] * bool((weights.seen(data.y) != 1).any())
+    if weights.factors:
+        names = data.name_of
+        factors = [f"{one_line(names.get(label, str(label)))} {factor:.4g}"
+                   for label, factor in list(weights.factors.items())[:_FACTORS]]
+        factors += ["..."] * (len(weights.factors) > _FACTORS)
+        of.append(f"classes ({', '.join(factors)})")
+    return {"weights": f"of {' and '.join(of)}; scores count the points by them"}
+
+
+def data_words(experiment: Experiment) -> dict[str, str]:
+    """The `feature_words` and the `weight_words` of an experiment."""
+    return {**feature_words(experiment.settings), **weight_words(experiment.data)}
+
+
+def data_lines(result: dict) -> str:
+    """The `data_words` in a result as lines of the head of its table; "" without them."""
+    return "".join(f"{name}: {result[name]}\n" for name in ("features", "weights")
+                   if name in result)
 
 
 # -- comparisons -----------------------------------------------------------------------------------
@@ -420,8 +444,9 @@ def searched_line(point: dict, tried: int, by: str, words: SearchWords = SearchW
 def estimate_line(estimate: dict | None, by: str, searched: float | None = None) -> str:
     """The line of the estimate for new data; "" where nothing can tell.
 
-    estimate: score, error, points (their number) and how;  searched: the score of the search, if
-    a line tells it;  by: the name of the scores.
+    estimate: score, error, points (their number), effective (that of as many points of equal
+    weight, where they have weights) and how;  searched: the score of the search, if a line tells
+    it;  by: the name of the scores.
     """
     if estimate is None:
         return ""
@@ -431,7 +456,7 @@ def estimate_line(estimate: dict | None, by: str, searched: float | None = None)
         sure = "standard error below .0001"
         if by == "accuracy" and score == 1:
             sure = f"all {points} right: 95 % interval from " \
-                   f"{_number(clopper_pearson(points, points).low)}"
+                   f"{_number(clopper_pearson(*2 * [estimate.get('effective', points)]).low)}"
     better = searched is not None and ALL_SCORES[by].sign * (score - searched) > 0 and \
         _number(score) != _number(searched)
     note = f"; the difference from {_number(searched)} is that of the points, not an improvement" \

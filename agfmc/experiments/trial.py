@@ -70,7 +70,7 @@ class Outcome:
     results: `Results`, and confidence (n,), where they were to be kept;  calibrated: its
     probabilities went through a calibration map;  resumed: it is of an earlier run;  error: in
     place of all that;  design_s: seconds of a core that the layout took, before the training;
-    paid (n,): the cost of each answer, or None.
+    paid (n,): the cost of each answer, or None;  weights (n,): of the test points, or None.
     """
 
     candidate: int
@@ -89,12 +89,14 @@ class Outcome:
     error: AgfmcError | None = None
     design_s: float = 0.0
     paid: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     @classmethod
     def of(cls, results: Results, **fields) -> Outcome:
         """The outcome with the scores of `Results`; fields: the others."""
         return cls(**fields, scores=compared_scores(results), truth=results.truth,
-                   classes=results.result, forecasts=forecasts(results), paid=results.paid)
+                   classes=results.result, forecasts=forecasts(results), paid=results.paid,
+                   weights=results.weights)
 
     def value(self, column: str) -> float | None:
         """The number, or None, in one of `COLUMNS`."""
@@ -108,11 +110,13 @@ class Outcome:
 
     @classmethod
     def from_bytes(cls, candidate: int, decoder: str, data: bytes, truth: np.ndarray,
-                   labels: np.ndarray, costs: CostMatrix | None = None) -> Outcome | None:
+                   labels: np.ndarray, costs: CostMatrix | None = None,
+                   weights: np.ndarray | None = None) -> Outcome | None:
         """The outcome in `data` on test points of classes `truth` (n,), or None where it cannot
         be one.
 
-        labels (k,): of all classes;  costs: of the answers, or None.
+        labels (k,): of all classes;  costs: of the answers, or None;  weights (n,): of the
+        points, or None.
         """
         try:
             head, _, packed = data.partition(b"\n")
@@ -130,7 +134,7 @@ class Outcome:
                 return None
             paid = Results(truth, classes, labels, costs=costs).paid
             return cls(candidate, decoder, classifiers, train, classify, scores, truth, classes,
-                       numbers, calibrated=calibrated, resumed=True, paid=paid)
+                       numbers, calibrated=calibrated, resumed=True, paid=paid, weights=weights)
         except (ValueError, TypeError, AttributeError, RecursionError, zlib.error, UsageError):
             return None
 
@@ -211,7 +215,8 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
             data = cache.get(candidate.outcome_key(decoder, split, experiment, smaller))
             if data is not None:
                 outcomes[candidate.number, decoder] = Outcome.from_bytes(
-                    candidate.number, decoder, data, split.test_y, labels, experiment.costs)
+                    candidate.number, decoder, data, split.test_y, labels, experiment.costs,
+                    split.test_weights)
         return any(outcomes.get((candidate.number, decoder)) is None
                    for decoder in candidate.decoders)
 
@@ -275,7 +280,7 @@ def _outcomes_of(candidate, parts, split, experiment, workers):
                 raise failure
             results, confidence, classify_s = _classify(
                 configuration, decoder, split, held_out if split.left_out else workers)
-            results = replace(results, costs=experiment.costs)
+            results = replace(results, costs=experiment.costs, weights=split.test_weights)
             calibration, key = configuration.calibration, decoder.calibration_key(candidate.tree)
             calibrated = decoder.calibrated and calibration is not None and \
                 key in calibration.decoders

@@ -299,7 +299,7 @@ class _Run:
         the first of the parts, as these maps take long."""
         tuner = self.tuner
         parts = parts[:len(first_parts(tuner.experiment))]
-        found = {**estimate._asdict(), "how": how}
+        found = {**estimate.words, "how": how}
         if True not in tuner.experiment.calibrated:
             return found
         experiment = replace(tuner.experiment, quick_maps=False)
@@ -430,9 +430,12 @@ class BinaryProblems:
         outcome_keys = [key_of("sides 4", key, split.test_digest, smaller[key]) for key in keys]
         rows_of = rows_by_class(split.test_y)
         parts = [_held_out(job, rows_of) for job in jobs]
+        weights = [None if split.test_weights is None else split.test_weights[rows]
+                   for rows, _ in parts]
         outcomes = [None if data is None else Outcome.from_bytes(
-            number, "binary", data, truth, np.array([0, 1])) for (number, _), data, (_, truth) in
-            zip(items, map(cache.get, outcome_keys), parts)]
+            number, "binary", data, truth, np.array([0, 1]), weights=w)
+            for (number, _), data, (_, truth), w in
+            zip(items, map(cache.get, outcome_keys), parts, weights)]
         missing = [i for i, known in enumerate(outcomes) if known is None]
         trained = train_missing(dict(zip(keys, jobs)), split, self._experiment, progress,
                                 {keys[i] for i in missing})
@@ -447,7 +450,7 @@ class BinaryProblems:
             else:
                 f = decision_values(model.kernel, model.sv, model.coef, model.rho,
                                     split.test_x[rows])
-            return _binary_outcome(items[i][0], model, f, truth)
+            return _binary_outcome(items[i][0], model, f, truth, weights[i])
 
         for i, result in run_tasks(score, missing, threads_here(settings.workers)):
             outcomes[i] = result
@@ -466,14 +469,15 @@ def _held_out(job, rows_of):
                                             [len(side) for side in sides])
 
 
-def _binary_outcome(number, model, f, truth):
-    """The `Outcome` of a binary classifier, sides for classes; f (n,): its decision values."""
+def _binary_outcome(number, model, f, truth, w):
+    """The `Outcome` of a binary classifier, sides for classes; f (n,): its decision values;
+    w (n,): weights of the points, or None."""
     fields = {"candidate": number, "decoder": "binary", "classifiers": 1}
     if not len(truth):
         return Outcome(**fields, scores=dict.fromkeys(SCORES), truth=truth, classes=truth,
-                       forecasts=np.empty((3, 0), dtype=np.float32))
+                       forecasts=np.empty((3, 0), dtype=np.float32), weights=w)
     a, b = model.scale
     p = 0.5 * (1.0 + np.tanh(a * f + b))  # of the right side
     p = np.column_stack([1.0 - p, p])
     return Outcome.of(Results(truth, (a * f + b >= 0).astype(np.int32), np.array([0, 1]), 2,
-                              p.max(axis=1), p), **fields)
+                              p.max(axis=1), p, w), **fields)

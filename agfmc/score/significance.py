@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .intervals import effective_number
+
 __all__ = ["Difference", "McNemar", "mcnemar", "resampled_t"]
 
 
@@ -20,7 +22,7 @@ class Difference(NamedTuple):
 
 class McNemar(NamedTuple):
     """first: points that only the first classifier has right; second: only the second;
-    p_value: two-sided, exact."""
+    p_value: two-sided, exact where all points count alike."""
 
     first: int
     second: int
@@ -51,8 +53,13 @@ def resampled_t(differences: np.ndarray, ratio: float) -> Difference:
     return Difference(mean, deviation, t, float(2 * stdtr(count - 1, -abs(t))))
 
 
-def mcnemar(first: np.ndarray, second: np.ndarray) -> McNemar:
+def mcnemar(first: np.ndarray, second: np.ndarray,
+            weights: np.ndarray | None = None) -> McNemar:
     """McNemar's exact test on two vectors (n,) of the points that each has right.
+
+    weights (n,): of the points, or None.  With them the points that one alone has right count as
+    their effective number does (`intervals.effective_number`), in the proportion of the sums of
+    their weights; with equal weights that is the exact test.
 
     Under equal error rates each point that one alone has right is a fair coin's toss:
     p is twice the smaller tail of the binomial distribution, 1 at most (Dietterich,
@@ -65,7 +72,14 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> McNemar:
     count = only_first + only_second
     if count == 0:
         return McNemar(0, 0, 1.0)
-    from scipy.special import bdtr
+    from scipy.special import bdtr, betainc
 
+    if weights is not None:
+        apart, lost = weights[first != second], weights[first & ~second]
+        number = effective_number(apart, count)
+        share = min(max(float(lost.sum() / apart.sum()), 0.0), 1.0)
+        fewer = number * min(share, 1 - share)
+        tail = float(betainc(number - fewer, fewer + 1, 0.5))
+        return McNemar(only_first, only_second, min(1.0, 2 * tail))
     return McNemar(only_first, only_second,
                    min(1.0, 2 * float(bdtr(min(only_first, only_second), count, 0.5))))

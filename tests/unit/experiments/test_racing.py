@@ -149,6 +149,8 @@ def test_best_so_far_when_time_is_over(monkeypatch):
 
 def test_near_leaves_out_what_is_worse_and_what_is_the_same():
     class Fake:
+        weights = None
+
         def __init__(self, loss):
             self.loss = loss
 
