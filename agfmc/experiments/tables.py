@@ -50,7 +50,7 @@ def weight_words(data: Dataset) -> dict[str, str]:
     of = ["samples"] * bool((weights.seen(data.y) != 1).any())
     if weights.factors:
         names = data.name_of
-        factors = [f"{one_line(names.get(label, str(label)))} {factor:.4g}"
+        factors = [f"{one_line(names.get(label, str(label)))}={factor:.4g}"
                    for label, factor in list(weights.factors.items())[:_FACTORS]]
         factors += ["..."] * (len(weights.factors) > _FACTORS)
         of.append(f"classes ({', '.join(factors)})")
