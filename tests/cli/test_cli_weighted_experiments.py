@@ -1,0 +1,144 @@
+"""nfold, compare_control, tune_m with weights: scores by them, kept results, files of answers."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.formats.vectors import read_cls, write_cls, write_vec
+from agfmc.formats.weights_file import read_weights
+
+N = 90
+FAST = ("-+", "learner=logistic", "--uncalibrated")
+ALREADY = "there already"  # in the report of results that were taken
+SEARCH = (*FAST, "-d", "2", "--search", "full", "--refine", "0")
+
+
+@pytest.fixture(autouse=True)
+def data(folder, monkeypatch):
+    """90 points of 3 classes t.vec, t.cls, weights w.txt and v.txt; a cache folder of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1, 2], [45, 30, 15])[rng.permutation(N)]
+    write_vec("t.vec", (rng.normal(size=(N, 2)) + y[:, None]).astype(np.float32))
+    write_cls("t.cls", y)
+    w = rng.integers(1, 9, N) / 4
+    for name, weights in (("w", w), ("v", w[::-1])):
+        Path(f"{name}.txt").write_text("".join(f"{one!r}\n" for one in weights.tolist()))
+    return y, w
+
+
+def without_times(text):
+    """Results without the lines and columns of seconds."""
+    return [cells[:3] + cells[9:] for line in text.splitlines() if ", seconds" not in line
+            for cells in [line.split(",")]]
+
+
+def test_scores_of_nfold_are_those_of_its_files(run, data):
+    y, w = data
+    done = run("nfold", "-d", 3, "--json", "--weights", "w.txt", "--class-weight", "2=3",
+               "-+", "learner=logistic", "one-vs-rest", "t", "out")
+    scores = json.loads(done.out)
+    w = w * np.where(y == 2, 3, 1)
+    assert (read_weights("out.wgt", N) == w.astype(np.float32)).all()
+    lines = Path("out.txt").read_text().splitlines()
+    p = np.array([line.split()[:-1] for line in lines[1:]], dtype=float)
+    assert lines[0] == "labels 0 1 2" and (read_cls("out.truth") == y).all()
+    loss = np.average(-np.log(p[np.arange(N), y]), weights=w)
+    right = np.average(read_cls("out.cls") == y, weights=w)
+    for found in (scores, {name: scores["over_splits"][name]["pooled"]
+                           for name in ("log_loss", "accuracy")}):
+        assert found["log_loss"] == pytest.approx(loss, abs=1e-5)  # six digits of p
+        assert found["accuracy"] == pytest.approx(right, abs=1e-12)
+    assert scores["weights"] == "of samples and classes (0=1, 1=1, 2=3); scores count the points " \
+        "by them"
+    assert scores["priors"] == pytest.approx(
+        [w[y == label].sum() / w.sum() for label in range(3)])
+    told = json.loads(run("eval_uc", "--json", "--weights", "out.wgt", "out.truth", "out",
+                          "out.txt").out)
+    assert told["log_loss"] == pytest.approx(loss, abs=1e-5)
+    run("nfold", "-d", 3, "-b", *FAST, "one-vs-rest", "t", "out")
+    assert not Path("out.wgt").exists()
+
+
+def test_balanced_classes_make_the_accuracy_balanced(run):
+    scores = json.loads(run("nfold", "--json", "-d", 2, "--class-weight", "balanced", *FAST,
+                            "one-vs-one", "t").out)
+    assert scores["accuracy"] == pytest.approx(scores["balanced_accuracy"], abs=1e-12)
+    assert scores["over_splits"]["accuracy"]["pooled"] == scores["accuracy"]
+    assert scores["priors"] == pytest.approx([1 / 3] * 3)
+
+
+@pytest.mark.parametrize("words", [
+    ("nfold", "-b", "-d", "2", *FAST, "one-vs-one", "t"),
+    ("compare_control", "--csv", "-d", "2", *FAST, "t", "one-vs-one:inverse", "empirical:full"),
+    ("tune_m", *SEARCH, "--log2c", "0:2", "one-vs-one", "t")], ids=lambda words: words[0])
+def test_results_with_other_weights_are_not_taken(run, words):
+    """Neither from the automatic cache nor from a file that all runs share."""
+    command, *words = words
+    shared = (*words, "--state", "kept")
+    plain = run(command, *shared)
+    first = run(command, "--weights", "w.txt", *shared)
+    assert ALREADY not in first.err
+    again = run(command, "--weights", "w.txt", *shared)
+    assert ALREADY in again.err and without_times(again.out) == without_times(first.out)
+    other = run(command, "--weights", "v.txt", *shared)
+    alone = run(command, "--weights", "v.txt", "--no-state", *words)
+    assert without_times(other.out) == without_times(alone.out)
+    table = [done.err if command == "tune_m" else done.out for done in (plain, first, other)]
+    assert len({re.sub(r".*(reused|results in|weights:).*\n", "", text) for text in table}) == 3
+    if command != "compare_control":  # CSV has no head
+        head = "weights: of samples; scores count the points by them\n"
+        assert head in table[1] and "weights:" not in table[0]
+    back = run(command, *shared)
+    assert ALREADY in back.err and without_times(back.out) == without_times(plain.out)
+    run(command, "--weights", "w.txt", *words)
+    assert ALREADY not in run(command, "--weights", "v.txt", *words).err
+
+
+@pytest.mark.parametrize("command, words", [
+    ("compare_control", ("--csv", "-f", ".4", "--trials", "1", "t", "one-vs-one", "empirical")),
+    ("tune_m", (*SEARCH[3:], "--log2g", "-2:0", "one-vs-one", "t"))])
+def test_workers_change_nothing(run, command, words):
+    """Points with weights are sent to workers, --weighted-norm too."""
+    texts = []
+    for how in (("-j", "1"), ("-j", "2"), ("--executor", "processes:2")):
+        done = run(command, *how, "-n", "--weighted-norm", "--no-state", "--weights", "w.txt",
+                   "-+", "learner=nystrom -m 20", *words)
+        texts.append((without_times(done.out), done.err if command == "tune_m" else ""))
+    assert texts[0] == texts[1] == texts[2]
+
+
+def test_a_sample_keeps_the_weights_of_its_rows(run, data):
+    y, w = data
+    done = run("tune_m", "--sample", "45", "--json", "t.json", "--weights", "w.txt", *SEARCH,
+               "--log2c", "0:2", "one-vs-one", "t")
+    assert "weights: of samples" in done.err
+    run("tune_m", "--sample", "45", "--json", "u.json", *SEARCH, "--log2c", "0:2", "one-vs-one",
+        "t")
+    one, other = (json.loads(Path(f"{name}.json").read_text()) for name in "tu")
+    assert one["estimate"]["points"] == other["estimate"]["points"] < N
+    assert "effective" not in other["estimate"] and "weights" not in other
+    assert one["estimate"]["effective"] < one["estimate"]["points"]
+
+
+def test_training_begins_anew_where_weights_changed(run):
+    Path("one").write_text('"learner=logistic" 0 / 1; "learner=logistic" 0 / 2;\n'
+                           '"learner=logistic" 1 / 2; { 0 1 2 }\n')
+    command = ("multi_borders", "one", "t", "m", "m.mbc")
+    def trained(*words):
+        """The number of classifiers that are kept."""
+        found = re.search("kept from an earlier run: (.) of 3", run(*command, *words).err)
+        return int(found[1]) if found else 0
+
+    run(*command)
+    assert trained() == 3 and trained("--class-weight", "2=3") == 0
+    # the classifier of 0 and 1 has the same weights
+    assert trained("--class-weight", "2=2") == 1 and trained("--class-weight", "2=2") == 3
+    assert trained("--weights", "w.txt") == 0 and trained("--weights", "w.txt") == 3
+    lines = Path("w.txt").read_text().splitlines()
+    lines[0] = "7"
+    Path("w.txt").write_text("\n".join(lines) + "\n")
+    assert trained("--weights", "w.txt") == 1  # of one class two classifiers are others
