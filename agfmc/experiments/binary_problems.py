@@ -13,6 +13,7 @@ import numpy as np
 from .._version import __version__
 from ..errors import AgfmcError, AgfmcWarning
 from ..executors.remote import together_of, workers_of
+from ..learners.protocol import for_weights
 from ..training.fit import check_fit, fit, fit_one, TrainingData
 from ..training.fitted import Fitted
 from ..models import BinaryModel, Dataset
@@ -232,6 +233,8 @@ def _fitted(jobs, split, experiment, follow, work):
     work: {name of a job: its work}.  A group that its learner refuses does not stop the others.
     """
     settings = experiment.settings
+    if split.weights is not None:
+        jobs = for_weights(jobs)
     groups = {}
     for job in jobs:
         groups.setdefault(job.together, []).append(job)
