@@ -115,16 +115,20 @@ def test_workers_change_nothing(run, command, options, words):
 
 
 def test_a_sample_keeps_the_weights_of_its_rows(run, data):
-    y, w = data
-    done = run("tune_m", "--sample", "45", "--json", "t.json", "--weights", "w.txt", *SEARCH,
-               "--log2c", "0:2", "one-vs-one", "t")
-    assert "weights: of samples" in done.err
-    run("tune_m", "--sample", "45", "--json", "u.json", *SEARCH, "--log2c", "0:2", "one-vs-one",
-        "t")
-    one, other = (json.loads(Path(f"{name}.json").read_text()) for name in "tu")
-    assert one["estimate"]["points"] == other["estimate"]["points"] < N
-    assert "effective" not in other["estimate"] and "weights" not in other
-    assert one["estimate"]["effective"] < one["estimate"]["points"]
+    """Weights of rows that are those of their classes: the same search."""
+    y, _ = data
+    Path("y.txt").write_text("".join(f"{1 + label}\n" for label in y))
+    found = []
+    for words in (("--weights", "y.txt"), ("--class-weight", "1=2,2=3"), ()):
+        done = run("tune_m", "--sample", "45", "--json", "t.json", *words, *SEARCH,
+                   "--log2c", "0:2", "one-vs-one", "t")
+        found.append(json.loads(Path("t.json").read_text()))
+        assert ("weights: of " in done.err) is bool(words)
+    by_row, by_class, plain = found
+    assert by_row.pop("weights") != by_class.pop("weights")
+    assert by_row == by_class != plain and "weights" not in plain
+    assert by_row["estimate"]["effective"] < by_row["estimate"]["points"] < N
+    assert "effective" not in plain["estimate"]
 
 
 def test_training_begins_anew_where_weights_changed(run):

@@ -16,7 +16,7 @@ from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.search import Axis, Search, Grid, SearchSpace
 from agfmc.experiments.tables import estimate_line, weight_words
 from agfmc.experiments.trial import Outcome
-from agfmc.experiments.tuning import prepare_tuning, tune
+from agfmc.experiments.tuning import BinaryProblems, prepare_tuning, tune
 from agfmc.models import Dataset
 from agfmc.prediction.evaluation import evaluate, Results
 from agfmc.score.intervals import standard_error
@@ -29,14 +29,13 @@ LABELS = np.array([2, 5, 9])
 LOGISTIC = TrainingSettings("learner=logistic")
 
 
-def results(n, seed, top=4):
-    """`Results` of n points of three classes with whole weights from 1."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(3, size=n)
-    z = rng.normal(size=(n, 3)) + np.eye(3)[y]
+def results(n, seed, top=4, answers=1):
+    """`Results` of n points of three classes with whole weights from 1; answers: their seed."""
+    rng, more = np.random.default_rng(seed), np.random.default_rng(answers)
+    y, w = rng.integers(3, size=n), rng.integers(1, top, n).astype(float)
+    z = more.normal(size=(n, 3)) + np.eye(3)[y]
     p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
-    return Results(LABELS[y], LABELS[p.argmax(axis=1)], LABELS, 3, p.max(axis=1), p,
-                   rng.integers(1, top, n).astype(float))
+    return Results(LABELS[y], LABELS[p.argmax(axis=1)], LABELS, 3, p.max(axis=1), p, w)
 
 
 def chosen(some, rows, weights=None):
@@ -82,8 +81,7 @@ def test_pooled_scores_are_those_of_copies(name):
 def test_estimates_weigh_the_points(name):
     """With one option the estimate is its pooled score; the options of copies of the points are
     chosen as often by them as by weights."""
-    parts = [results(60, 1), results(60, 1)]
-    parts[1] = replace(results(60, 5), truth=parts[0].truth, weights=parts[0].weights)
+    parts = [results(60, 1, answers=number) for number in (3, 8, 9)]
     first = outcomes(parts[0])
     alone = corrected(name, [first], 1)
     assert alone.score == pytest.approx(pooled(name, first), abs=2e-7)
@@ -226,6 +224,20 @@ def test_tuning_scores_are_weighted(per_partition):
     # scores of the same machines: C w is the same
     assert first[2.0] == pytest.approx(fourfold[0.0], abs=1e-12)
     assert first[0.0] != pytest.approx(plain[0.0], abs=1e-4)
+
+
+def test_binary_problems_are_scored_by_weights():
+    experiment = Experiment(points(), Plan(None, 3, 1), LOGISTIC, ResultCache(None))
+    task = prepare_tuning(experiment, read_candidate("one-vs-one"))
+    problems = BinaryProblems(task.tree, experiment)
+    split = experiment.prepared(Part(0))
+    outcome, = problems.score(split, [(1, "learner=logistic")], None)
+    left, right = (np.flatnonzero(np.isin(split.test_y, side)) for side in problems.sides[1])
+    weights = split.test_weights[np.concatenate([left, right])]
+    assert outcome.truth.tolist() == [0] * len(left) + [1] * len(right)
+    right = outcome.classes == outcome.truth
+    assert outcome.scores["accuracy"] == pytest.approx(np.average(right, weights=weights))
+    assert np.average(right, weights=weights) != pytest.approx(right.mean(), abs=1e-4)
 
 
 def test_words_on_weights():
