@@ -17,7 +17,7 @@ def warn_of_metric(file: str, learned: LearnedMetric | None, data: Dataset) -> N
     """A warning where held-out points had a say in the normalisation that was read."""
     if learned is None or not learned.rounds:
         return
-    these = learned.data == data_digest(data.x, data.y, data.weights)
+    these = learned.data == data_digest(data.x, data.y)
     which = "these points, held-out ones among them: the scores are" if these else \
         f"{learned.points} points: where held-out ones are among them, the scores are"
     warnings.warn(f"{file}: its metric was learned from {which} too good; -n --learn-metric in "
@@ -40,7 +40,7 @@ def warn_of_mapped(source: str, data: Dataset) -> None:
         return
     mean, std = moments(data.x)  # of points that the map has not centred, or those it is made from
     if mean @ mean > 1e-4 * (std @ std) or \
-            learned.data == data_digest(data.x, data.y, data.weights):
+            learned.data == data_digest(data.x, data.y):
         return
     warnings.warn(f"{source}: these points went through a metric that was learned from their "
                   f"classes ({metric_path(path)}): the scores are too good; give the data as they "

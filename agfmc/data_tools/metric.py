@@ -219,7 +219,7 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
             raise DataError("the features vary too little for a learned metric in single "
                             "precision: multiply the data by a power of ten")
     return replace(base, matrix=matrix, metric=LearnedMetric(
-        rounds, len(y), len(labels), data_digest(x, y, weights),
+        rounds, len(y), len(labels), data_digest(x, y),
         f"{options.canonical()} seed {seed}", of_features, losses, rows,
         feature_names(len(base.mean))))
 
@@ -247,16 +247,15 @@ def apart_from(normalisation: Normalisation | None, y: np.ndarray) -> np.ndarray
     return apart
 
 
-def with_rows(normalisation: Normalisation, x: np.ndarray, y: np.ndarray,
-              weights: Weights | None = None) -> Normalisation:
+def with_rows(normalisation: Normalisation, x: np.ndarray, y: np.ndarray) -> Normalisation:
     """A Normalisation from a file, with the rows that its metric was learned from.
 
-    x (n, d), y (n,), weights or None: points and labels, which are those that it was learned from,
-    or others: then it stays as it is.
+    x (n, d), y (n,): points and labels, which are those that it was learned from, or others: then
+    it stays as it is.
     """
     metric = normalisation.metric
     found = re.search(r" seed ([0-9]{1,19})\Z", "" if metric is None else metric.settings)
-    if not found or metric.data != data_digest(x, y, weights):
+    if not found or metric.data != data_digest(x, y):
         return normalisation
     return replace(normalisation, metric=replace(
         metric, rows=learned_rows(y, x.shape[1], int(found[1]))))
@@ -637,12 +636,12 @@ def _feature_weights(base, linear, raw):
     return weights / weights[kept].mean() if kept.any() else whole.any(axis=1).astype(np.float64)
 
 
-def data_digest(x: np.ndarray, y: np.ndarray, weights: Weights | None = None) -> str:
-    """Sixteen hexadecimal digits of points x (n, d), labels y (n,) and their weights, if any:
-    `LearnedMetric.data`."""
+def data_digest(x: np.ndarray, y: np.ndarray) -> str:
+    """Sixteen hexadecimal digits of points x (n, d) and labels y (n,): `LearnedMetric.data`.
+
+    Weights have no part in it: points that a metric was learned from are these whatever they weigh.
+    """
     digest = sha256(np.ascontiguousarray(y, "<i4").data)
     for block in blocks(x):
         digest.update(np.ascontiguousarray(block, "<f4").data)
-    if weights is not None:
-        digest.update(np.ascontiguousarray(weights.w, "<f8").data)
     return digest.hexdigest()[:16]

@@ -352,8 +352,7 @@ class Experiment:
         run or now."""
         x, y, weights = part.x, part.y, part.weights
         cached = None if self.cache is None else metric_key(self.settings, x, y, weights)
-        found = None if cached is None else metric_from_bytes(
-            self.cache.get(cached), x, y, weights)
+        found = None if cached is None else metric_from_bytes(self.cache.get(cached), x, y)
         if found is not None:
             _warn_of_dropped(found)
             return found

@@ -37,10 +37,9 @@ def metric_to_bytes(normalisation: Normalisation) -> bytes:
                      *(array.astype(kind).tobytes() for array, kind in arrays)])
 
 
-def metric_from_bytes(data: bytes | None, x: np.ndarray, y: np.ndarray,
-                      weights: Weights | None = None) -> Normalisation | None:
-    """The `Normalisation` in `data` that was learned from x (n, d), y (n,) with weights, or None,
-    or None where it cannot be one."""
+def metric_from_bytes(data: bytes | None, x: np.ndarray, y: np.ndarray) -> Normalisation | None:
+    """The `Normalisation` in `data` that was learned from x (n, d), y (n,), or None where it cannot
+    be one."""
     try:
         end = (data or b"").index(b"\n", 0, _MOST)
         width, dropped, rounds, points, classes, digest, settings, losses = json.loads(data[:end])
@@ -59,7 +58,7 @@ def metric_from_bytes(data: bytes | None, x: np.ndarray, y: np.ndarray,
         found = with_rows(Normalisation(
             numbers[d:].reshape(d, width), numbers[:d], tuple(dropped), LearnedMetric(
                 rounds, points, classes, digest, settings, of_features, losses)),
-            x, y, weights)
+            x, y)
         return None if found.metric.rows is None else found
     except (ValueError, TypeError, RecursionError, OverflowError):
         return None

@@ -13,7 +13,7 @@ from agfmc.experiments import experiment as experiments
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import compare, cross_validate, find_best
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
-from agfmc.experiments.kept_metrics import metric_from_bytes, metric_to_bytes
+from agfmc.experiments.kept_metrics import metric_from_bytes, metric_key, metric_to_bytes
 from agfmc.experiments.nested import NestedTuning
 from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.search import Axis, scale_exponent, SearchSpace
@@ -132,12 +132,9 @@ def test_the_bytes_of_a_metric(data):
                   for value in values]
     assert [metric_from_bytes(one, x, data.y) for one in wrong] == [None] * len(wrong)
     assert metric_from_bytes(kept, x[::-1], data.y) is None
-    weights = Weights(np.arange(1.0, 121))
-    with pytest.warns(AgfmcWarning):
-        weighted = metric_to_bytes(fitted_normalisation(x, data.y, weights, metric=METRIC))
-    assert metric_from_bytes(weighted, x, data.y, weights).metric.rows is not None
-    assert metric_from_bytes(weighted, x, data.y) is metric_from_bytes(kept, x, data.y, weights) \
-        is None
+    settings, weights = TrainingSettings(scale=True, metric=METRIC), Weights(np.arange(1.0, 121))
+    assert len({metric_key(settings, x, data.y), metric_key(settings, x, data.y, weights),
+                metric_key(replace(settings, weighted_norm=True), x, data.y, weights)}) == 3
 
 
 def test_a_run_leaves_a_metric_however_little_time_there_is(data, learned, tmp_path):
