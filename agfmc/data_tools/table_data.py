@@ -22,7 +22,7 @@ from ..formats.lazy_points import LazyPoints, StoredTable
 from ..formats.recipe_file import format_recipe
 from ..formats.table import open_table, Table
 from ..formats.vectors import cls_bytes, VecWriter
-from ..formats.weights_file import weights_bytes
+from ..formats.weights_file import single_precision, weights_bytes
 from ..models import Dataset, InputFormat
 from ..prepare.column_survey import (column_positions, resolve_roles, survey_classes,
                                      survey_table)
@@ -92,8 +92,7 @@ def table_points(path: str, form: InputFormat, recipe: TableRecipe) -> Iterator[
 
 
 def _weights(table, block, position):
-    weights = block[position]
-    bad = ~((weights >= 0) & (weights < np.inf))
+    weights, bad = single_precision(block[position])
     if bad.any():
         raise block.error(int(np.argmax(bad)), f"column '{one_line(table.names[position])}' of the "
                                                "weights: expected a number of 0 or more")

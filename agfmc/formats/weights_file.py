@@ -20,7 +20,7 @@ from .text import blocks, is_text, tokenise, values
 from .vectors import con_bytes
 
 __all__ = ["ENDING", "TEXT_ENDING", "format_weights", "read_class_weights", "read_weights",
-           "weights_beside", "weights_bytes"]
+           "single_precision", "weights_beside", "weights_bytes"]
 
 ENDING = ".wgt"
 TEXT_ENDING = ".weights"  # added to the name of a text of points, for the weights beside it
@@ -28,6 +28,13 @@ _FLOAT = np.dtype("<f4")
 _PIECE = 1 << 20  # bytes of a pipe at a time
 _MOST_CLASSES = 1_000_000
 _SHOWN = 40  # letters of a word in a message
+
+
+def single_precision(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (n,) as float32 holds them, in float64; and a mask of those that it cannot hold."""
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = w.astype(np.float32).astype(np.float64)
+    return rounded, ~((rounded >= 0) & (rounded < np.inf)) | (rounded == 0) & (w != 0)
 
 
 def weights_beside(base: str) -> str | None:

@@ -110,6 +110,20 @@ def test_all_formats_have_the_same_weights(run, data):
     assert Path("q.vec").read_bytes() == Path("c.vec").read_bytes()
 
 
+def test_a_table_and_its_files_give_the_same_models(run):
+    """Weights of a column are held in single precision, as the file of them is."""
+    Path("t.csv").write_text(Path("t.csv").read_text().replace("0.5,k", "0.69,k"))
+    run("table2agf", "--weight", "w", "t.csv", "b")
+    Path("code").write_text('"-c 2" 0 / 1; "-c 2" 0 / 2; "-c 2" 1 / 2; {0 1 2}')
+    run("multi_borders", "--weight", "w", "code", "t.csv", "m", "m.mbc")
+    models = [Path(f"m-0{i}").read_bytes() for i in range(3)]
+    run("multi_borders", "--retrain", "code", "b", "m", "m.mbc")
+    assert models == [Path(f"m-0{i}").read_bytes() for i in range(3)]
+    Path("t.csv").write_text(Path("t.csv").read_text().replace("0.69,k", "1e60,k"))
+    run("multi_borders", "--weight", "w", "code", "t.csv", "m", "m.mbc", status=1).refused(
+        "column 'w' of the weights: expected a number")
+
+
 def test_rows_of_tables_keep_the_column(run):
     run("agf_preprocess", "-f", ".5", "t.csv", "a.csv", "b.csv")
     lines = [line for name in "ab" for line in Path(f"{name}.csv").read_text().splitlines()[1:]]
