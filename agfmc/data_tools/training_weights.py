@@ -16,6 +16,8 @@ from ..weights import class_factors, total_weights, Weights
 __all__ = ["chosen_rows", "given_weights", "sample_weights", "settled", "with_class_weights",
            "without_zeros"]
 
+_SMALL, _LARGE = 0.1, 10.0  # of the mean weight: beyond them weights are no numbers of samples
+
 
 def given_weights(data: Dataset, sample_weight=None,
                   classes: Mapping[int | str, float] | str | None = None) -> Dataset:
@@ -96,6 +98,8 @@ def with_class_weights(data: Dataset, source: str | None = None,
     become None.  Raises `DataError` for classes that are not there.
     """
     w = None if data.weights is None else data.weights.w
+    if w is not None and not data.weights.factors:
+        _tell_scale(w, source)
     factors: Mapping[int, float] = {} if data.weights is None else data.weights.factors
     if classes is not None:
         try:
@@ -112,6 +116,17 @@ def with_class_weights(data: Dataset, source: str | None = None,
                         "multiply them by a power of ten", file=source)
     plain = w is None or bool((w == 1).all())
     return replace(data, weights=None if plain else Weights(w, factors))
+
+
+def _tell_scale(w, source):
+    """Warn where weights are so small or large that they cannot stand for numbers of samples."""
+    mean = float(w.mean())
+    if not _SMALL <= mean <= _LARGE:
+        of = "the samples" if source is None else "standard input" if source == "-" else source
+        warnings.warn(f"the {len(w)} weights of {of} sum to {len(w) * mean:.3g}: a weight of 1 is "
+                      f"one sample, and training takes these for {'few' if mean < 1 else 'many'}: "
+                      f"divide them by their mean, {mean:.3g}, unless they are meant so",
+                      AgfmcWarning, stacklevel=4)
 
 
 def chosen_rows(data: Dataset, rows: np.ndarray) -> Dataset:

@@ -586,8 +586,11 @@ def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment
         try:
             return np.array(list(class_sums(configuration, seen).values()), dtype=float)
         except ModelError as error:
-            raise UsageError(f"--priors: {error.message}: give their proportions in training with "
-                             + ("--priors" if seen else "--trained-priors")) from error
+            raise UsageError(
+                "--priors training: the models do not record the proportions without class "
+                "weights: give those of the data, as --priors p,p,..." if seen else
+                f"--priors: {error.message}: give their proportions in training with "
+                "--trained-priors") from error
 
     if isinstance(priors, str) and priors == TRAINING:
         new = told(seen=True)

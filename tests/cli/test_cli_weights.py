@@ -272,3 +272,13 @@ def test_mistakes_are_one_line_and_nothing_is_written(run, words, before, status
     there = sorted(Path().iterdir())
     run(*words, status=status).refused(message)
     assert sorted(Path().iterdir()) == there
+
+
+@pytest.mark.parametrize("factor, told", [(1 / 60, "takes these for few"), (1.0, ""),
+                                          (1500.0, "takes these for many")])
+def test_weights_that_are_no_numbers_of_samples(run, data, factor, told):
+    Path("x.txt").write_text("\n".join(repr(one * factor) for one in (data[2] + .5).tolist()))
+    Path("code").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
+    err = run("multi_borders", "-+", "learner=logistic", "--weights", "x.txt", "code", "t", "m",
+              "m.mbc").err
+    assert ("divide them by their mean" in err) == bool(told) and told in err
