@@ -37,7 +37,7 @@ def get_parser():
     parser.add_argument("outbase", nargs="?",
                         help="base name of the answers: outbase.cls, .con, .truth and, where there "
                              "are probabilities, .txt, for eval_uc; .raw.txt has those before the "
-                             "calibration, for calibrate_m")
+                             "calibration, for calibrate_m, and .names the names of the classes")
     group = parser.add_argument_group("output")
     group.add_argument("-Q", "--decoder", metavar="DECODER",
                        help="a decoder of classify_m, or for trees recursive or full; any other "
@@ -70,7 +70,8 @@ def execute(args):
     if args.outbase == "-":
         raise UsageError("outbase is a base name of several files, not standard output")
     if args.outbase is not None:
-        ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con", ".wgt")
+        ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con", ".wgt",
+                ".names")
         refuse_ending(args.outbase, ends)
         outputs = [args.outbase + end for end in ends]
         refuse_inputs(outputs, [args.control, args.norm_file, args.train, args.costs,
@@ -92,7 +93,7 @@ def execute(args):
             results = cross_validate(experiment, candidate, progress=progress, tuning=tuning)
         report_reused(args, PROG, experiment)
         if args.outbase is not None:
-            write_held_out(args.outbase, *results)
+            write_held_out(args.outbase, *results, names=experiment.data.names)
         # in here, so that what is finished is kept where it fails
         _print(args, experiment, candidate, results, None if tuning is None else tuning.words)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import math
 import time
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..control.build import to_code
-from ..errors import JobsFailed, UsageError
+from ..errors import AgfmcWarning, DataError, JobsFailed, UsageError
 from ..formats.atomic import remove, replacing_all
+from ..formats.class_names import names_bytes
 from ..formats.probability_text import format_points
 from ..formats.vectors import cls_bytes, con_bytes
 from ..formats.weights_file import weights_bytes
@@ -371,14 +373,16 @@ def _together(outcomes, order):
 
 
 def write_held_out(base: str, held_out: CrossValidation,
-                   own: CrossValidation | None = None) -> None:
+                   own: CrossValidation | None = None,
+                   names: tuple[str, ...] | None = None) -> None:
     """Answers for the held-out points, as `classify_m` writes them, and their true classes.
 
     base.cls, base.con, base.truth (true classes, in the layout of a .cls file), and,
     where there are probabilities, base.txt; where these are calibrated, base.raw.txt with those of
     the decoder itself, of `own`, or base.raw.con where there are ratings alone;  base.wgt, the
-    weights of the points, those of the classes in them, where there are some.  All files appear
-    together or not at all; what an earlier run left of the last four does not stay.
+    weights of the points, those of the classes in them, and base.names, the `names` of the labels,
+    where there are some.  All files appear together or not at all; what an earlier run left of the
+    last five does not stay.
     """
     results = held_out.results
     contents = {f"{base}.cls": cls_bytes(results.result), f"{base}.con":
@@ -393,9 +397,14 @@ def write_held_out(base: str, held_out: CrossValidation,
 
     if results.weights is not None:
         contents[f"{base}.wgt"] = weights_bytes(results.weights, f"{base}.wgt")
+    if names is not None:
+        try:
+            contents[f"{base}.names"] = names_bytes(names, f"{base}.names")
+        except DataError as error:
+            warnings.warn(f"{error}: the names are left out", AgfmcWarning, stacklevel=2)
 
     def remove_others():
-        for path in (*texts, f"{base}.raw.con", f"{base}.wgt"):
+        for path in (*texts, f"{base}.raw.con", f"{base}.wgt", f"{base}.names"):
             if path not in contents:
                 remove(path)
 

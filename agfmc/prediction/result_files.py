@@ -228,7 +228,9 @@ def paths_of_sets(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str,
 
 
 def names_beside(truth_path, labels, path=None):
-    """{label: name} of the classes, from `path`, else from base.names beside base.cls, else {}.
+    """{label: name} of the classes, from `path`, else from base.names, else {}.
+
+    The truth is base.cls, or base.truth.
 
     Raises `DataError` where one of them has no name in `path`; the other file is then
     left out, with a warning.
@@ -236,7 +238,7 @@ def names_beside(truth_path, labels, path=None):
     labels = [int(label) for label in labels]
     if path is not None:
         return read_names_of(path, labels)
-    base = truth_path.removesuffix(".cls")
+    base = truth_path.removesuffix(".cls").removesuffix(".truth")
     if base == truth_path or not os.path.exists(f"{base}.names"):
         return {}
     try:
