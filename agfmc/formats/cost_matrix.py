@@ -2,18 +2,19 @@
 
 The first line names the columns, answers, by labels or names of classes; a last column `-` is the
 cost of no answer.  A line follows for each true class: its label or name, and a number for each
-column; or the numbers alone, in the order of the columns.  Fields stand between blanks, or between
-tabs where the first line has one, so that names may hold blanks.  Blank lines, and comments from
-`#`, are allowed.
+column; or the numbers alone, in the order of the columns.  Fields stand between blanks; or between
+tabs or commas where the first line has these, so that names may hold blanks.  Blank lines, and
+comments from `#`, are allowed.
 """
 
+import csv
 import io
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ..costs import CostMatrix
-from ..errors import DataError
+from ..errors import and_more, DataError
 from ..numerals import numeral
 from .inputs import open_input
 
@@ -40,20 +41,19 @@ def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = No
             raw += piece
     if len(raw) > _LARGEST:
         raise DataError(f"larger than {_LARGEST >> 20} MiB: expected a matrix of costs", file=path)
-    lines = _lines(raw, path)
+    label_of = _label_of(labels, names or {})
+    lines = _lines(raw, path, label_of)
     line, words = next(lines, (1, ()))
     if len(words) < 2:
         raise DataError("expected a line of two classes or more, the columns of a matrix of costs",
                         file=path, line=line)
-    columns = _columns(words, _label_of(labels, names or {}), path, line)
+    columns = _columns(words, label_of, path, line)
     place = {label: at for at, label in enumerate(columns) if isinstance(label, int)}
     for label in labels:
         if label not in place:
-            name = f", '{names[label]}'," if names and label in names else ""
-            raise DataError(f"class {label}{name} has no column: expected one for each class",
-                            file=path, line=line)
+            raise DataError(_lacking(label, names, columns), file=path, line=line)
     refuses = words[-1] == "-"
-    table, found = _rows(lines, words[:len(columns)], refuses, path, line)
+    table, found = _rows(lines, columns, words[:len(columns)], path, (line, refuses))
     order = [place[label] for label in labels]
     costs = table[np.ix_(order, order)]
     for row, at in enumerate(order):
@@ -69,23 +69,60 @@ def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = No
     return CostMatrix(costs, table[order, -1] if refuses else None)
 
 
-def _lines(raw, path):
-    """(line, fields) of the lines of a file that have any."""
-    tabs = None
+def _lacking(label, names, columns):
+    """The message about a class without a column."""
+    name = (names or {}).get(label)
+    message = f"class {label}" + f", '{name}'," * (name is not None) + " has no column: "
+    if name is not None and " " in name and name.split()[0] in columns:
+        return message + "names with blanks need tabs or commas between the columns"
+    strange = [column for column in columns if isinstance(column, str)]
+    if name is None and strange:
+        return message + f"expected one for each class, found {_shown(strange[0])}, and the " \
+                         "names of the classes are not known here (eval_uc --names FILE gives them)"
+    return message + "expected one for each class"
+
+
+def _lines(raw, path, label_of):
+    """(line, fields) of the lines of a file that have any.
+
+    label_of: {word: label}, by which a comma divides the columns or is a part of their names.
+    """
+    divide = None
     for number, line in enumerate(io.BytesIO(raw.removeprefix(b"\xef\xbb\xbf")), 1):
         if len(line) > _LONGEST:
             raise DataError(f"expected lines of at most {_LONGEST} bytes", file=path, line=number)
         text = line.partition(b"#")[0].decode("utf-8", "surrogateescape").rstrip("\r\n ")
         if not text.strip():
             continue
-        if tabs is None:
-            tabs = "\t" in text
-            words = [word.strip() for word in text.split("\t")] if tabs else text.split()
-            if tabs and words[0] == "":  # above the names of the rows
-                del words[0]
-        else:
-            words = [word.strip() for word in text.split("\t")] if tabs else text.split()
+        first = divide is None
+        divide = divide or _divider(text, label_of)
+        try:
+            words = divide(text)
+        except csv.Error as error:
+            raise DataError(f"expected fields with commas between them: {error}", file=path,
+                            line=number) from None
+        if first and words[0] == "":  # above the names of the rows
+            del words[0]
         yield number, words
+
+
+def _divider(text, label_of):
+    """The function that divides lines into fields, by the first one."""
+    if "\t" in text:
+        return _at_tabs
+    known = sum(word in label_of for word in text.split())
+    commas = "," in text and (not known or known < sum(
+        word.strip(" \"") in label_of for word in text.split(",")))
+    return _at_commas if commas else str.split
+
+
+def _at_tabs(text):
+    return [word.strip() for word in text.split("\t")]
+
+
+def _at_commas(text):
+    row, = csv.reader([text], skipinitialspace=True)
+    return [word.strip() for word in row]
 
 
 def _label_of(labels, names):
@@ -115,15 +152,17 @@ def _columns(words, label_of, path, line):
     return list(columns)
 
 
-def _rows(lines, classes, refuses, path, first):
+def _rows(lines, columns, classes, path, head):
     """(table (k, columns), line of each row), rows in the order of the columns.
 
-    first: the line before them.
+    columns: labels, or words for other classes;  classes: as they stand there;  head: the line
+    before them, and whether it has a last column -.
     """
+    line, refuses = head
     k, width = len(classes), len(classes) + refuses
     table, found = np.empty((k, width)), [0] * k
     at_of = {word: at for at, word in enumerate(classes)}
-    named, count, line = None, 0, first
+    named, count = None, 0
     for line, words in lines:
         if named is None:
             named = len(words) == width + 1
@@ -143,8 +182,14 @@ def _rows(lines, classes, refuses, path, first):
         table[at] = [_cost(word, path, line) for word in words[named:]]
         count += 1
     if count < k:
-        raise DataError(f"expected {k} rows, one for each class, found {count}", file=path,
-                        line=line)
+        message = f"expected {k} rows, one for each class, found {count}"
+        if named:
+            gone = [_shown(word) for word, at in zip(classes, found) if not at]
+            message += f", none for {gone[0]}{and_more(gone)}"
+        if isinstance(columns[-1], str) and not refuses:
+            message += f": {_shown(columns[-1])} is none of the classes here (a last column of " \
+                       "the costs of no answer is headed by -)"
+        raise DataError(message, file=path, line=line)
     return table, found
 
 

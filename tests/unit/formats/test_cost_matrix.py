@@ -26,6 +26,8 @@ def read(tmp_path):
     "7 2 5\n.5 10 10\n5 0 1\n5 1 0\n",
     "ant\tb bee\t7\n0\t1\t5\n1\t 0\t5\n10\t10\t0.5\n",
     "\tant\tb bee\t7\nant\t0\t1\t5\n7\t10\t10\t0.5\nb bee\t1\t0\t5\n",
+    "ant,b bee,7\n0,1,5\n1, 0,5\n10,10,0.5\n", "2, 5, 7\n0, 1, 5\n1, 0, 5\n10, 10, 0.5\n",
+    ',"ant",b bee,7\nant,0,1,5\n7,10,10,0.5\n"b bee",1,0,5\n',
     "2 9 5 7\n2 0 3 1 5\n9 0 0 0 0\n5 1 3 0 5\n7 10 3 10 0.5\n"])
 def test_costs_in_the_order_of_the_labels(read, text):
     found = read(text, names=NAMES)
@@ -56,6 +58,12 @@ def test_no_answer(read):
     ("2 5 7\n2 0 1 5\n6 0 1 5\n", ":3: expected one of the columns .* found '6'$"),
     ("2 5 7\n0 1 5\n1 0 5\n", "expected 3 rows, one for each class, found 2"),
     ("2 5 7\n0 1 5\n1 0 5\n1 1 0\n1 1 0\n", ":5: expected 3 rows, one for each class, found more"),
+    ("2 5 7\n7 1 1 0\n5 1 0 5\n", ":3: expected 3 rows, .* found 2, none for '2'$"),
+    ("2 5 7 none\n0 1 5 1\n1 0 5 1\n1 1 0 1\n", "expected 4 rows, one for each class, found 3: "
+     "'none' is none of the classes here .a last column of the costs of no answer is headed by -"),
+    ("ant b bee 7\n", ":1: class 5, 'b bee', has no column: names with blanks need tabs or commas"),
+    ("2,5,7\n0 1 5\n", ":2: expected 3 numbers, one for each column, found 1 fields"),
+    ("2,5,7\n0,1,5\n1,\r0,5\n1,1,0\n", ":3: expected (fields with commas|a cost)"),
     ("2 5 7\n0 1 5\n1 2 5\n1 1 0\n", ":3: a wrong answer, 2, costs 1, the right one, 5, 2"),
     ("2 5 7\n0 0 0\n1 1 1\n2 2 2\n", "wrong answers cost no more than right ones"),
     (" ".join(map(str, range(1025))) + "\n", ":1: 1025 columns are more than the 1024"),
@@ -64,3 +72,13 @@ def test_refused(read, text, message):
     with pytest.raises(DataError, match=message) as found:
         read(text, names=NAMES)
     assert "\n" not in str(found.value) and "costs.txt" in str(found.value)
+
+
+def test_commas_in_names(read):
+    text = "a,b c d\n0 1 5\n1 0 5\n10 10 0.5\n"
+    for given in (text, text.replace(" ", ",").replace("a,b", '"a,b"')):
+        found = read(given, names={2: "a,b", 5: "c", 7: "d"})
+        assert found.costs.tolist() == COSTS.tolist()
+    with pytest.raises(DataError, match="class 2 has no column: .* found 'a,b', and the names of "
+                                        "the classes are not known here"):
+        read(text.replace(" ", "\t"))
