@@ -16,10 +16,12 @@ from .errors import DataError, UsageError, and_more
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["BALANCED", "NO_WEIGHTS", "WeightSource", "Weights", "class_factors", "total_weights"]
+__all__ = ["BALANCED", "LARGEST", "NO_WEIGHTS", "SMALLEST", "WeightSource", "Weights",
+           "class_factors", "total_weights"]
 
 BALANCED = "balanced"  # the word for class weights that make all classes count alike
 NO_WEIGHTS = "none"  # the word in place of a file of weights: there are none
+SMALLEST, LARGEST = 1e-100, 1e100  # weights: their squares, and sums of these, are numbers
 
 
 @dataclass(frozen=True)
@@ -125,9 +127,9 @@ def class_factors(wanted: Mapping[int | str, float] | str, totals: Mapping[int, 
         if label is None and str(key).isdecimal() and int(key) in totals:
             label = int(key)
         if label is None:
-            shown = [names[one] if names and one in names else str(one) for one in totals]
+            shown = [repr(names[one]) if names and one in names else str(one) for one in totals]
             raise DataError(f"class weights: there is no class '{key}': expected some of "
-                            f"{' '.join(shown[:8])}{and_more(shown[7:])}")
+                            f"{', '.join(shown[:8])}{and_more(shown[7:])}")
         if label in found:
             raise DataError(f"class weights: class {key} is named twice")
         if not 0 < factor < float("inf"):

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..formats.lazy_points import is_lazy
 from ..models import Dataset
-from ..weights import class_factors, total_weights, Weights
+from ..weights import class_factors, LARGEST, SMALLEST, total_weights, Weights
 
 __all__ = ["chosen_rows", "given_weights", "sample_weights", "settled", "with_class_weights",
            "without_zeros"]
@@ -81,8 +81,8 @@ def without_zeros(data: Dataset, source: str | None = None,
     if gone and not small_left_out:
         name = data.name_of.get(gone[0])
         of = f"class {gone[0]}" + f", '{name}'" * bool(name) + and_more(gone)
-        raise DataError(f"{of}: all samples have weight 0: --min-class 1 leaves such classes out",
-                        file=source)
+        raise DataError(f"{of}: all samples have weight 0: give some of them a weight, or leave "
+                        "them out of the data (--min-class 1)", file=source)
     zeros = len(some) - int(np.count_nonzero(some))
     where = "" if source is None else f"{'standard input' if source == '-' else source}: "
     warnings.warn(f"{where}{zeros} of {len(some)} samples have weight 0 and are left out",
@@ -111,9 +111,9 @@ def with_class_weights(data: Dataset, source: str | None = None,
         with np.errstate(over="ignore", under="ignore"):
             w = of_points if w is None else w * of_points
         factors = {label: factor * factors.get(label, 1.0) for label, factor in new.items()}
-    if w is not None and not ((w > 0) & (w < np.inf)).all():
-        raise DataError("the weights of samples and classes are beyond the range of numbers: "
-                        "multiply them by a power of ten", file=source)
+    if w is not None and not ((w >= SMALLEST) & (w <= LARGEST)).all():
+        raise DataError(f"the weights of samples and classes are not all from {SMALLEST:g} to "
+                        f"{LARGEST:g}: multiply them by a power of ten", file=source)
     plain = w is None or bool((w == 1).all())
     return replace(data, weights=None if plain else Weights(w, factors))
 

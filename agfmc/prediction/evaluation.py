@@ -23,7 +23,7 @@ from ..score.probabilities import (calibration, calibration_by_class, class_weig
 from ..score.ranking import area_by_class, places, separation, top_shares
 from ..score.scores import ALL_SCORES, COST, FURTHER
 from ..score.sets import hierarchical_scores, Paths, set_scores
-from ..weights import class_factors, total_weights
+from ..weights import class_factors, LARGEST, SMALLEST, total_weights
 from .decoding import proportions
 
 __all__ = ["Asked", "Results", "Sets", "compared_scores", "evaluate", "warn_of_other_numbers",
@@ -121,7 +121,11 @@ def with_weights(results: Results, weights: np.ndarray | None,
         if not isinstance(classes, str):  # a class may be there without points
             totals = dict.fromkeys(np.asarray(results.labels).tolist(), 0.0) | totals
         factors = class_factors(classes, totals, names)
-        w = w * np.array([factors[label] for label in results.truth.tolist()])
+        with np.errstate(over="ignore", under="ignore"):
+            w = w * np.array([factors[label] for label in results.truth.tolist()])
+    if not ((w >= SMALLEST) & (w <= LARGEST)).all():
+        raise DataError(f"weights: expected numbers from {SMALLEST:g} to {LARGEST:g}, with those "
+                        "of the classes in them: multiply them by a power of ten")
     return replace(results, weights=None if (w == 1).all() else w)
 
 
@@ -220,7 +224,8 @@ def evaluate(results, bins=10, asked=Asked()):
     truth, columns result), zero_probability (points whose true class has p = 0), calibration,
     expected_calibration_error, by_class, aurc, e_aurc, risk_coverage, intervals (of 95 %);
     where there are costs, cost, single_class and single_class_cost, those of the class that is
-    the cheapest answer to all points, and cost in by_class;
+    the cheapest answer to all points, no_answer_cost, that of no answer to any of them where it
+    is told, and cost in by_class;
     where points have weights, also priors, the shares of the true classes with them; where
     there are sets, sets; where there are probabilities before calibration, before; where it is
     asked for, top and top_accuracy; mean_class_error, within_one_class and
@@ -272,7 +277,10 @@ def _asked_for(results, table, bins, asked):
     """Scores that `evaluate` adds for costs, sets and other probabilities, or on request."""
     found, y = {}, _columns(results, results.truth)
     if results.costs is not None:
-        found["single_class"], found["single_class_cost"] = single_answer(table, results.costs)
+        single = single_answer(table, results.costs)
+        found["single_class"], found["single_class_cost"] = single.label, single.cost
+        if single.refusal is not None:
+            found["no_answer_cost"] = single.refusal
     if results.sets is not None:
         size, holds, paths = results.sets
         found["sets"] = set_scores(size, holds, y, results.labels, results.weights)

@@ -96,14 +96,17 @@ def _accuracy(scores):
 
 
 def _costs(scores):
-    """Lines of the mean cost, and that of the best single answer."""
+    """Lines of the mean cost, of that of the best single answer, and of no answer to any point."""
     if COST.name not in scores:
         return []
     label = scores["single_class"]
     name = dict(zip(scores["labels"], scores.get("names", ()))).get(label)
     always = f"  always {label if not name else _cut(one_line(name))}"
-    return [_line(COST.title, _number(scores[COST.name]) + _interval(scores, COST.name)),
-            _line(f"{always:27s} ", _number(scores["single_class_cost"]))]
+    lines = [_line(COST.title, _number(scores[COST.name]) + _interval(scores, COST.name)),
+             _line(f"{always:27s} ", _number(scores["single_class_cost"]))]
+    if "no_answer_cost" in scores:
+        lines.append(_line("  no answer to any", _number(scores["no_answer_cost"])))
+    return lines
 
 
 def _interval(scores, name):

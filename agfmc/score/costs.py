@@ -14,10 +14,14 @@ __all__ = ["Single", "cost_by_class", "mean_cost", "single_answer"]
 
 
 class Single(NamedTuple):
-    """The label of the class that is the cheapest answer to all points, and its mean cost."""
+    """The label of the class that is the cheapest answer to all points, and its mean cost.
+
+    refusal: the mean cost of no answer to any point, None where it is not told.
+    """
 
     label: int
     cost: float
+    refusal: float | None = None
 
 
 def mean_cost(paid: np.ndarray, weights: np.ndarray | None = None) -> float:
@@ -31,7 +35,8 @@ def single_answer(table: Contingency, costs: CostMatrix) -> Single:
     counts = table.table.sum(axis=1)
     always = counts @ costs.costs / counts.sum()
     best = int(np.argmin(always))
-    return Single(int(table.labels[best]), float(always[best]))
+    refusal = None if costs.refusal is None else float(counts @ costs.refusal / counts.sum())
+    return Single(int(table.labels[best]), float(always[best]), refusal)
 
 
 def cost_by_class(table: Contingency, costs: CostMatrix) -> np.ndarray:
