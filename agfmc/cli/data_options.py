@@ -2,8 +2,9 @@
 
 import argparse
 import contextlib
+import os
 
-from ..errors import UsageError
+from ..errors import DataError, UsageError
 from ..weights import BALANCED, NO_WEIGHTS, WeightSource
 from .option_types import blanks, CLASS_WEIGHTS, class_weights, finite_number, joined, names
 
@@ -61,6 +62,10 @@ def table_format(args, labels=True, ordinates=False, source=None):
     if weights.file not in (None, NO_WEIGHTS) and getattr(args, "weight", None) is not None:
         raise UsageError("--weight and --weights exclude each other: the weights stand in a column "
                          "or in a file")
+    if weights.file not in (None, NO_WEIGHTS, "-") and hasattr(args, "weight") and \
+            not os.path.exists(weights.file):
+        raise DataError("cannot read: there is no such file; the column of the weights in a table "
+                        f"is named with --weight {weights.file}", file=weights.file)
     return InputFormat("table", layout=table_layout(args, not args.no_header), roles=_roles(args),
                        labels=labels, ordinates=ordinates, weights=weights)
 
@@ -126,7 +131,7 @@ def weight_source(args, source=None):
     """The `WeightSource` of the options of `add_weights`, files of class weights read.
 
     source: the data.  Raises `UsageError` where standard input would be read twice, `DataError`
-    as `read_class_weights`.
+    as `read_class_weights`, and for a word that is no such file.
     """
     file, classes = getattr(args, "weights", None), getattr(args, "class_weight", None)
     if file is None and classes is None:
@@ -141,6 +146,9 @@ def weight_source(args, source=None):
     if isinstance(classes, str) and classes != BALANCED:
         from ..formats.weights_file import read_class_weights
 
+        if classes != "-" and not os.path.exists(classes):
+            raise DataError(f"--class-weight: expected {CLASS_WEIGHTS}; there is no file "
+                            f"'{classes}'")
         classes = read_class_weights(classes)
     return WeightSource(file, classes)
 

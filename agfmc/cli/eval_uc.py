@@ -104,8 +104,8 @@ def get_parser():
                        help="labels of the columns of probabilities, ascending")
     group.add_argument("--names", metavar="FILE",
                        help="names of the classes, line i for label i (default: the .names file "
-                            "beside truth, if there is one); of a table their order (default: "
-                            "that of the columns of probabilities)")
+                            "beside truth, .cls or .truth, if there is one); of a table their "
+                            "order (default: that of the columns of probabilities)")
     group.add_argument("--priors", type=proportions, metavar="P",
                        help="proportions of the true classes where the classifier will be used, "
                             f"for which all scores are then estimated: {PROPORTIONS}")
@@ -173,8 +173,10 @@ def _check_operands(args):
                               ("--sets", args.sets), ("--weights", args.weights),
                               ("the operand result", args.result)):
             if given is not None:
+                way = "--weight COLUMN names the column of the weights" \
+                    if option == "--weights" else "--data names the table of the true classes"
                 raise UsageError(f"{option} is for files of numbers: a table of answers holds all, "
-                                 "and --data names the table of the true classes")
+                                 f"and {way}")
         if [args.truth, args.data, args.before].count("-") > 1:
             raise UsageError("two tables cannot both be standard input")
         return

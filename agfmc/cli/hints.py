@@ -18,6 +18,7 @@ _ABSENT = {
     ("multi_borders", "-x"): "-j trains several classifiers at a time, and the shell's & in the "
                              "background",
     ("classify_m", "-n"): "-a alone applies the normalisation of that file",
+    ("print_control", "--costs"): "a search takes a file of costs in --by cost:FILE",
     ("simulate_decoders", "--top"): "the number of best classes of POLL is now --finalists T",
 }
 _ABSENT["multi_borders", "-Z"] = _ABSENT["multi_borders", "-O"]
@@ -68,6 +69,9 @@ def hint_for(word, options, training=None, prog=None):
     """
     if not word.startswith("-") or word in ("-", "--"):
         return ""
+    if word == "-w" and "--weight" in options:
+        both = "--weight COLUMN or --weights FILE" if "--weights" in options else "--weight COLUMN"
+        return f"weights of samples are given by {both}"
     letter = word[:2]
     if (prog, word.partition("=")[0]) in _ABSENT:
         return _ABSENT[prog, word.partition("=")[0]]
@@ -93,7 +97,7 @@ def reword(message, options, operands, prog):
     """A message of argparse, with the operands that are expected, or a hint.
 
     options, operands: those of the command;  prog: its name.  Only messages about missing
-    operands and unknown options are changed.
+    operands, unknown options and --by are changed.
     """
     if message.startswith("the following arguments are required: "):
         form = {"?": "[{}]", "*": "[{} ...]"}
@@ -108,6 +112,8 @@ def reword(message, options, operands, prog):
         training = "-+" if "-+" in options else None
         hints = filter(None, (hint_for(word, options, training, prog) for word in words))
         return start + " ".join(words) + "".join(f"; {hint}" for hint in list(hints)[:1])
+    if message.startswith("argument --by: invalid choice: 'cost:") and "--costs" in options:
+        return "argument --by: the file of costs is given apart: --by cost --costs FILE"
     return message
 
 

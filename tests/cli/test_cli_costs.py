@@ -156,11 +156,13 @@ def test_scores_of_costs_by_hand(run, here):
     assert again["intervals"]["cost"] == scores["intervals"]["cost"]
     page = run("eval_uc", "--costs", "refusing", here / "t.cls", here / "r").out
     assert f"mean cost                   {wanted / 6:.6f}  (95 %: {low:.6f} - {high:.6f})\n" \
-        "  always 7                  1.000000\n" in page
+        "  always 7                  1.000000\n  no answer to any          0.800000\n" in page
+    assert again["no_answer_cost"] == pytest.approx(.8, abs=1e-15)
     lines = run("eval_uc", "--csv", "--costs", "refusing", here / "t.cls", here / "r").out
     assert f"\ncost,,{wanted / 6:.9g},{low:.9g},{high:.9g}\n" in lines
     assert "\ncost,7,1.26666667,,\n" in lines and "single_class," not in lines
     assert "cost" not in run("eval_uc", "--json", here / "t.cls", here / "r").out
+    assert "no answer" not in run("eval_uc", "--costs", "costs", here / "t.cls", here / "t").out
     shifted = json.loads(run("eval_uc", "--json", "--costs", "refusing", "--priors", ".5,.25,.25",
                              here / "t.cls", here / "r").out)
     assert shifted["cost"] == pytest.approx(.5 * .4 + .25 * 0 + .25 * 3.8 / 3, abs=1e-12)
@@ -250,6 +252,25 @@ def test_cross_validation_writes_decisions(run, here):
     assert f"mean cost                   {paid.mean():.6f}  (95 %: " in page
 
 
+def test_cross_validation_writes_names(run, here):
+    for end in (".vec", ".cls"):
+        (here / f"named{end}").write_bytes(Path(f"trn{end}").read_bytes())
+    (here / "named.names").write_text("a\nb\nan ant\nc\nd\ne\ng\nf\n")
+    words = (*LEARNER, "-d", "2", "-b", "pairs")
+    run("nfold", *words, here / "named", here / "out")
+    assert (here / "out.names").read_text() == (here / "named.names").read_text()
+    (here / "by_name.csv").write_text(",an ant,e,f\nan ant,0,1,2\nf,6,3,0\ne,1,0,2\n")
+    files = [here / name for name in ("out.truth", "out", "out.txt")]
+    found = json.loads(run("eval_uc", "--json", "--costs", here / "by_name.csv", *files).out)
+    assert found["names"] == ["an ant", "e", "f"]
+    by_label = json.loads(run("eval_uc", "--json", "--costs", "costs", *files).out)
+    assert found["cost"] == by_label["cost"] and "names" in by_label
+    run("nfold", *words, "trn", here / "out")
+    assert not (here / "out.names").exists()  # those of an earlier run
+    told = run("eval_uc", "--costs", here / "by_name.csv", *files, status=1)
+    told.refused("the names of the classes are not known here (eval_uc --names FILE gives them)")
+
+
 def test_costs_are_a_part_of_what_is_kept(run, here):
     words = ("--state", here / "kept", *LEARNER[1:], "--json", "-d", "2", "trn", "pairs")
     first = run("compare_control", "--costs", "refusing", "--by", "cost", *words)
@@ -274,6 +295,9 @@ def test_options_are_searched_by_cost(run, here):
     ("compare_control", "--by cost trn pairs", "--by cost needs the costs of the answers"),
     ("tune_m", "--by cost pairs trn", "--by cost needs the costs of the answers"),
     ("nfold", "--by cost --tune pairs trn", "--by cost needs the costs of the answers"),
+    ("compare_control", "--by cost:costs trn pairs", "given apart: --by cost --costs FILE"),
+    ("tune_m", "--by cost:costs pairs trn", "given apart: --by cost --costs FILE"),
+    ("print_control", "--costs costs --by cost -Q best-tree trn", "of costs in --by cost:FILE"),
     ("tune_m", "--costs costs --by cost --per-partition pairs trn", "--per-partition scores"),
     ("nfold", "--costs two pairs trn", "two:1: class 7 has no column")])
 def test_errors_of_experiments(run, here, command, words, told):
