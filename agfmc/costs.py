@@ -57,7 +57,7 @@ class CostMatrix:
         none = int((answers < 0).sum())
         if none and self.refusal is None:
             raise UsageError(f"{none} of {len(answers)} points have no answer, whose cost is not "
-                             "told: expected a last column - in the matrix of costs")
+                             "given: expected a last column - in the matrix of costs")
         return self.whole[truth, answers]  # -1 is the last column
 
 

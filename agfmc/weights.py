@@ -30,11 +30,17 @@ class WeightSource:
 
     file: of the weights of samples, text or .wgt, or `NO_WEIGHTS`, or None for `base.wgt` where
     that is there, and for the column of a table;  classes: factors of classes, `BALANCED`, {label
-    or name: factor} or None.
+    or name: factor} or None;  class_file: the file that these were read from, or None.
     """
 
     file: str | None = None
     classes: Mapping[int | str, float] | str | None = None
+    class_file: str | None = None
+
+    @property
+    def files(self) -> list[str]:
+        """The files that weights come from, those beside the points aside."""
+        return [path for path in (self.file, self.class_file) if path not in (None, NO_WEIGHTS)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,6 +82,7 @@ def execute(args):
     from ..formats.controlfile import model_files
     from ..formats.vectors import read_std
     from ..prediction.configuration import load_configuration, ModelSource, save
+    from ..prediction.decoding import has_class_weights
     from ..prediction.recalibration import format_reports, recalibrate, with_decoders
 
     form = input_format(args, args.data)
@@ -112,6 +113,11 @@ def execute(args):
     if configuration.lacks_normalisation and args.data is not None:
         warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
                       "(-a): the points are assumed to be normalised", AgfmcWarning, stacklevel=2)
+    if args.data is not None and args.class_weight is None and has_class_weights(configuration):
+        warnings.warn(f"{args.model} was trained with class weights, and the points have none: its "
+                      "probabilities become those of the points, and --priors of classify_m would "
+                      "turn them back once more; give --class-weight as in training", AgfmcWarning,
+                      stacklevel=2)
     stored = {} if configuration.calibration is None or args.data is None else \
         configuration.calibration.decoders
     found, fitted = {}, {}

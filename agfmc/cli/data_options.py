@@ -149,7 +149,7 @@ def weight_source(args, source=None):
         if classes != "-" and not os.path.exists(classes):
             raise DataError(f"--class-weight: expected {CLASS_WEIGHTS}; there is no file "
                             f"'{classes}'")
-        classes = read_class_weights(classes)
+        return WeightSource(file, read_class_weights(classes), classes)
     return WeightSource(file, classes)
 
 

@@ -35,7 +35,7 @@ from ..models import Dataset, DecoderCalibration, KERNELS, MAP_KINDS, Probabilit
 from ..prediction.calibration import calibrated, check_weights
 from ..prediction.classifier import Classifier
 from ..prediction.configuration import load, save
-from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees
+from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees, TRAINING
 from ..prediction.recalibration import (Answered, answers_of_data, recalibrate, Recalibrated,
                                         with_decoders)
 from ..prepare.normalise import named_features
@@ -133,6 +133,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         where there are such.  A rare class keeps its weight in every binary classifier, on
         whatever side it stands.  Probabilities are those of a population in which the classes have
         these weights;  sets and `max_error` count samples, each once.
+    priors : {"training"} or array-like of shape (n_classes,), default=None
+        Shares of the classes, in the order of `classes_`, in the population that is asked about;
+        "training": those of the training data, to which probabilities are turned back from class
+        weights, as is wanted with `costs`.  None: those in training, with all weights.
     member_weights : {"held-out"}, default=None
         Learn the weights of the members of an ensemble from the training points, each held out in
         turn; None: those of the control, or equal ones.
@@ -211,7 +215,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
                  gamma=None, degree=None, coef0=None, tol=None, n_landmarks=None, alpha=None,
                  options="", normalise=False, n_components=None, metric=None, platt="cv",
-                 class_weight=None, member_weights=None, calibrated=True, reject=None,
+                 class_weight=None, priors=None, member_weights=None, calibrated=True, reject=None,
                  max_error=None, confidence=0.95, costs=None, reject_label=None, random_state=1,
                  n_jobs=None, kernel_memory=MEGABYTES):
         self.control = control
@@ -231,6 +235,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         self.metric = metric
         self.platt = platt
         self.class_weight = class_weight
+        self.priors = priors
         self.member_weights = member_weights
         self.calibrated = calibrated
         self.reject = reject
@@ -628,11 +633,21 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         return label
 
     def _deciding(self, decoder, labelled):
-        """The `Decoding` with the costs of answers, or that rejects points, where it is wanted."""
+        """The `Decoding` with the costs of answers, priors, or that rejects points, as wanted."""
+        order, priors = np.argsort(labelled.labels), self.priors
         costs = None if self.costs is None else cost_matrix(
-            self.costs, labelled.classes.tolist()).taken(np.argsort(labelled.labels))
-        return replace(decoder, reject=self.reject, costs=costs, guarantees=Guarantees(
-            self.max_error, None if self.max_error is None else self.confidence))
+            self.costs, labelled.classes.tolist()).taken(order)
+        if priors is not None and not isinstance(priors, str):
+            priors = np.asarray(priors, dtype=np.float64)
+            if priors.shape != order.shape:
+                raise ValueError(f"priors: expected {len(order)} numbers, one for each class, "
+                                 f"found an array of shape {priors.shape}")
+            priors = priors[order].tolist()
+        elif priors not in (None, TRAINING):
+            raise ValueError(f"priors: expected numbers or '{TRAINING}', found {priors!r}")
+        return replace(decoder, reject=self.reject, costs=costs, priors=priors,
+                       guarantees=Guarantees(
+                           self.max_error, None if self.max_error is None else self.confidence))
 
     def _decoder_and_tree(self):
         if hasattr(self, "_classifier"):

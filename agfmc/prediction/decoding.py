@@ -32,8 +32,8 @@ from ..models import Configuration
 from ..provenance import Provenance
 
 __all__ = ["Decoding", "ENSEMBLE_MODES", "Guarantees", "LEARNED_POINTS", "PairQueries",
-           "TREE_DECODERS", "TREE_MODES", "adjustment", "calibrated_decodings", "class_samples",
-           "class_sums", "coding_matrix", "decoders_of", "gives_probabilities",
+           "TRAINING", "TREE_DECODERS", "TREE_MODES", "adjustment", "calibrated_decodings",
+           "class_samples", "class_sums", "coding_matrix", "decoders_of", "gives_probabilities",
            "has_class_weights", "learning_pays", "listed", "named_decoding", "proportions"]
 
 # Averages of the members of an ensemble, each of which gives the probabilities of all classes.

@@ -183,6 +183,8 @@ def _with_weights(answered):
     if path is None:
         return answered
     w = read_weights(path, len(answered.y))
+    warnings.warn(f"the points of {answered.source} have the weights in {path}", AgfmcWarning,
+                  stacklevel=4)
     some = w > 0
     return replace(answered, p=answered.p[some], y=answered.y[some], answer=answered.answer[some],
                    weights=w[some])

@@ -397,7 +397,7 @@ def _check_outputs(files, source, trainer, norm_out):
     """
     ends = (".vec", ".cls", ".names", ".wgt") if source.form.kind == "binary" else ("",)
     inputs = [source.control, None if norm_out is not None else source.norm_file,
-              *(f"{source.path}{end}" for end in ends), source.form.weights.file]
+              *(f"{source.path}{end}" for end in ends), *source.form.weights.files]
     taken = {os.path.realpath(path): "an input" for path in inputs
              if isinstance(path, str) and path != "-"}
     checked = set()

@@ -135,3 +135,18 @@ def test_models_tell_the_sums_of_weights(run, data):
     shutil.copy("kept", "m-00")
     err = run("mbh2mbm", "--uncalibrated", "m.mbc", "m.mbm").err
     assert "some models were trained with weights of the samples, others without" in err
+
+
+def test_points_without_class_weights_for_a_model_with_them(run):
+    trained(run, "-+", "learner=logistic", "--class-weight", "2=5")
+    told = "was trained with class weights, and the points have none"
+    assert told in run("calibrate_m", "--data", "t", "m.mbc").err
+    assert told not in run("calibrate_m", "--data", "t", "--class-weight", "2=5", "m.mbc").err
+
+
+def test_the_file_of_class_weights_is_no_output(run):
+    Path("f").write_text("2 5\n")
+    run("multi_borders", "--class-weight", "f", "code", "t", "m", "f", status=2).refused(
+        "control-out would be 'f', and that is an input already")
+    assert Path("f").read_text() == "2 5\n"
+    run("multi_borders", "--weights", "none", "code", "t", "m", "none")

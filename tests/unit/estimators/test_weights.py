@@ -220,3 +220,19 @@ def test_costs_of_two_classes():
     p = model.predict_proba(X)
     np.testing.assert_array_equal(model.predict(X), NAMES[(p[:, 1] * 5 > p[:, 0]).astype(int)])
     np.testing.assert_array_equal(model.decision_function(X) > 0, model.predict(X) == "elm")
+
+
+def test_priors_turn_class_weights_back():
+    x, y = points(120, shares=(6, 3, 1))
+    settings = {"class_weight": "balanced", "learner": "logistic", "alpha": None}
+    plain, back = (fitted(x, y, **settings, priors=priors) for priors in (None, "training"))
+    p = plain.predict_proba(x) * np.array([6, 3, 1])
+    np.testing.assert_allclose(back.predict_proba(x), p / p.sum(axis=1)[:, None], atol=1e-9)
+    given = fitted(x, y, **settings, priors=[.6, .3, .1])
+    np.testing.assert_allclose(given.predict_proba(x), back.predict_proba(x), atol=1e-12)
+    cheap = fitted(x, y, **settings, priors="training",
+                   costs=[[0, 1, 1], [1, 0, 1], [20, 20, 0]])
+    assert (cheap.predict(x) == "oak").sum() > (back.predict(x) == "oak").sum()
+    for wrong in ("seen", [.5, .5]):
+        with pytest.raises(ValueError, match="priors"):
+            fitted(x, y, priors=wrong)

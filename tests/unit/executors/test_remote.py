@@ -82,7 +82,7 @@ def test_models_are_those_of_threads(executor, loo):
     settings, done = TrainingSettings(normalisation=normalisation, loo=loo), []
     expected = {one.job: one for one in fit(jobs, x, y, settings, wanted=Wanted(True))}
     found = {one.job: one for one in fit(jobs, x, y, replace(settings, workers=executor),
-                                         lambda *words: done.append(words), True)}
+                                         lambda *words: done.append(words), Wanted(True))}
     assert found.keys() == expected.keys() == set(jobs)
     for job, one in found.items():
         same(one.model, expected[job].model)
