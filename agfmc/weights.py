@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["BALANCED", "LARGEST", "NO_WEIGHTS", "SMALLEST", "WeightSource", "Weights",
-           "class_factors", "total_weights"]
+           "check_range", "class_factors", "mean", "of_points", "standard_error", "total_weights"]
 
 BALANCED = "balanced"  # the word for class weights that make all classes count alike
 NO_WEIGHTS = "none"  # the word in place of a file of weights: there are none
@@ -64,12 +64,7 @@ class Weights:
 
     def seen(self, y: np.ndarray) -> np.ndarray:
         """The weights (n,) without the factors of the classes y (n,): as the data were seen."""
-        if not self.factors:
-            return self.w
-        import numpy as np
-
-        labels, codes = np.unique(y, return_inverse=True)
-        return self.w / np.array([self.factors.get(int(label), 1.0) for label in labels])[codes]
+        return self.w / of_points(self.factors, y) if self.factors else self.w
 
     def digest(self, rows, labels) -> bytes:
         """The bytes that tell the weights of some rows, of classes `labels`, from others."""
@@ -100,6 +95,36 @@ class Weights:
             return weighted, None
         return weighted, tuple(sum(totals[label] / self.factors.get(label, 1.0)
                                    for label in sorted(side)) for side in sides)
+
+
+def of_points(factors: Mapping[int, float], y: np.ndarray) -> np.ndarray:
+    """The factor (n,) of the class of each point, 1 where it has none; y (n,): labels."""
+    import numpy as np
+
+    labels, codes = np.unique(y, return_inverse=True)
+    return np.array([factors.get(label, 1.0) for label in labels.tolist()])[codes]
+
+
+def check_range(w: np.ndarray, source: str | None = None) -> None:
+    """Raise `DataError` for weights (n,), with the factors of classes in them, that are not from
+    `SMALLEST` to `LARGEST`; source: of the data."""
+    if not ((w >= SMALLEST) & (w <= LARGEST)).all():
+        raise DataError(f"the weights of samples and classes are not all from {SMALLEST:g} to "
+                        f"{LARGEST:g}: multiply them by a power of ten", file=source)
+
+
+def mean(values: np.ndarray, w: np.ndarray | None = None) -> np.floating:
+    """The mean of values (n,) with weights w (n,), None for 1."""
+    return values.mean() if w is None else w @ values / w.sum()
+
+
+def standard_error(values: np.ndarray, w: np.ndarray | None = None) -> float:
+    """The standard error of the `mean`: sqrt(sum w^2 (v - mean)^2 n / (n - 1)) / sum w."""
+    n = len(values)
+    if w is None:
+        return float(values.std(ddof=1) / n**0.5)
+    apart = w * (values - mean(values, w))
+    return float((apart @ apart * n / (n - 1))**0.5 / w.sum())
 
 
 def total_weights(y: np.ndarray, w: np.ndarray | None = None) -> dict[int, float]:

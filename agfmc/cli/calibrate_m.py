@@ -82,7 +82,7 @@ def execute(args):
     from ..formats.controlfile import model_files
     from ..formats.vectors import read_std
     from ..prediction.configuration import load_configuration, ModelSource, save
-    from ..prediction.decoding import has_class_weights
+    from ..prediction.proportions import has_class_weights
     from ..prediction.recalibration import format_reports, recalibrate, with_decoders
 
     form = input_format(args, args.data)

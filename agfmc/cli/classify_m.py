@@ -209,8 +209,9 @@ def execute(args):
     from ..formats.vectors import read_std
     from ..prediction.classifier import Classifier
     from ..prediction.configuration import load_configuration, ModelSource
-    from ..prediction.decoding import Decoding, Guarantees, has_class_weights, PairQueries
+    from ..prediction.decoding import Decoding, Guarantees, PairQueries
     from ..prediction.external import Execution
+    from ..prediction.proportions import has_class_weights
     from ..prediction.quantity import quantity_of
 
     external = args.predictor is not None

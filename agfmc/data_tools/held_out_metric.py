@@ -39,8 +39,7 @@ def warn_of_mapped(source: str, data: Dataset) -> None:
     if learned is None or not learned.rounds or data.x.shape[1] != normalisation.matrix.shape[1]:
         return
     mean, std = moments(data.x)  # of points that the map has not centred, or those it is made from
-    if mean @ mean > 1e-4 * (std @ std) or \
-            learned.data == data_digest(data.x, data.y):
+    if mean @ mean > 1e-4 * (std @ std) or learned.data == data_digest(data.x, data.y):
         return
     warnings.warn(f"{source}: these points went through a metric that was learned from their "
                   f"classes ({metric_path(path)}): the scores are too good; give the data as they "

@@ -32,7 +32,7 @@ from ..learners.nystrom import leave_one_out, NystromOptions, Ridge, RidgeSearch
 from ..models import Kernel, LearnedMetric, Normalisation
 from ..prepare.normalise import blocks, feature_names, fit_normalisation
 from ..prepare.split import stratified_parts, stratified_sample
-from ..weights import Weights
+from ..weights import mean, standard_error, Weights
 
 __all__ = ["FEWEST", "MOST_ROUNDS", "MetricOptions", "apart_from", "data_digest",
            "fitted_normalisation", "learn_metric", "learned_rows", "machine_options",
@@ -470,10 +470,10 @@ class _Learner:
         if losses.shape[1] < FEWEST:
             return fewest, ()
         w = some.weights(judged)
-        means = np.array([_means(one, w) for one in losses])
+        means = np.array([mean(one, w) for one in losses])
         best = fewest + np.argmin(means[fewest:])
-        told = tuple((float(mean), _error(one - losses[best], w))
-                     for mean, one in zip(means, losses))
+        told = tuple((float(loss), standard_error(one - losses[best], w))
+                     for loss, one in zip(means, losses))
         return next(number for number, (loss, error) in enumerate(told)
                     if number >= fewest and loss <= means[best] + error), told
 
@@ -515,7 +515,7 @@ class _PairJudge(NamedTuple):
         def loss(judge):
             found = judge(train, test)
             there = np.isfinite(found)
-            return _means(found[there], test.weights(there)) if there.any() else float("inf")
+            return mean(found[there], test.weights(there)) if there.any() else float("inf")
 
         judge = min((cls(pairs, seed, share / d, _RIDGES[0]) for share in _VARIANCES), key=loss)
         return min((judge._replace(ridge=ridge) for ridge in _RIDGES), key=loss)
@@ -560,18 +560,6 @@ class _PairJudge(NamedTuple):
         whole = float(w.sum())
         ridge = Ridge(sums, phi @ w, whole, self.ridge * unit)
         return ridge, *ridge.solve((phi @ (w * t))[:, None], np.array([w @ t / whole]))
-
-
-def _means(values, w):
-    """The mean of values (n,) with weights w (n,), None for 1."""
-    return values.mean() if w is None else values @ w / w.sum()
-
-
-def _error(values, w):
-    """The standard error of the mean of values (n,) with weights w (n,), None for 1."""
-    if w is None:
-        return float(values.std(ddof=1) / len(values)**0.5)
-    return float(np.sqrt(w**2 @ (values - _means(values, w))**2) / w.sum())
 
 
 def _parts(n):

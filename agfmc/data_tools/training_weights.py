@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..formats.lazy_points import is_lazy
 from ..models import Dataset
-from ..weights import class_factors, LARGEST, SMALLEST, total_weights, Weights
+from ..weights import check_range, class_factors, of_points, total_weights, Weights
 
 __all__ = ["chosen_rows", "given_weights", "sample_weights", "settled", "with_class_weights",
            "without_zeros"]
@@ -106,14 +106,11 @@ def with_class_weights(data: Dataset, source: str | None = None,
             new = class_factors(classes, total_weights(data.y, w), data.name_of)
         except DataError as error:
             raise DataError(error.message, file=source) from error
-        labels, codes = np.unique(data.y, return_inverse=True)
-        of_points = np.array([new[label] for label in labels.tolist()])[codes]
         with np.errstate(over="ignore", under="ignore"):
-            w = of_points if w is None else w * of_points
+            w = of_points(new, data.y) if w is None else w * of_points(new, data.y)
         factors = {label: factor * factors.get(label, 1.0) for label, factor in new.items()}
-    if w is not None and not ((w >= SMALLEST) & (w <= LARGEST)).all():
-        raise DataError(f"the weights of samples and classes are not all from {SMALLEST:g} to "
-                        f"{LARGEST:g}: multiply them by a power of ten", file=source)
+    if w is not None:
+        check_range(w, source)
     plain = w is None or bool((w == 1).all())
     return replace(data, weights=None if plain else Weights(w, factors))
 

@@ -21,8 +21,9 @@ import numpy as np
 from ..arrays import padded_blocks
 from ..errors import DataError, ModelError
 from ..models import LearnedDecoder
+from ..weights import mean
 from .convergence import Solver, Stops
-from .maps import mean, softmax, stratified_folds, total
+from .maps import softmax, stratified_folds, total
 from .reproducible import TILE, Uniform
 
 __all__ = ["LARGEST", "LearnedFit", "Points", "fit_learned", "log_odds", "minimise_loss",

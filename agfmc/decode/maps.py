@@ -24,11 +24,12 @@ import numpy as np
 
 from ..errors import DataError
 from ..models import MAP_KINDS, ProbabilityMap
+from ..weights import mean, standard_error
 from .reproducible import Uniform
 
 __all__ = ["BOUNDS", "FOLDS", "MapTrial", "apply_map", "choose_map", "compare_maps",
            "fit_in_training", "fit_map", "fit_matrix", "fit_temperature", "fit_vector",
-           "held_out_map", "losses", "mean", "refit", "softmax", "stratified_folds",
+           "held_out_map", "losses", "refit", "softmax", "stratified_folds",
            "total"]
 
 SMALLEST = 1e-16  # of the probabilities whose logarithm is taken
@@ -84,11 +85,6 @@ def losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
 def total(values: np.ndarray, weights: np.ndarray | None = None) -> np.floating:
     """The sum of values (n,), each times its weight where there are weights (n,)."""
     return values.sum() if weights is None else weights @ values
-
-
-def mean(values: np.ndarray, weights: np.ndarray | None = None) -> np.floating:
-    """The mean of values (n,), weighted where there are weights (n,)."""
-    return values.mean() if weights is None else (weights @ values) / weights.sum()
 
 
 def _smallest(kind):
@@ -389,18 +385,9 @@ def choose_map(trials: list[MapTrial], weights: np.ndarray | None = None) -> Map
     best = min(trials, key=lambda trial: mean(trial.losses, weights))
     for trial in trials:
         difference = trial.losses - best.losses
-        if mean(difference, weights) <= _standard_error(difference, weights):
+        if mean(difference, weights) <= standard_error(difference, weights):
             return trial
     return best
-
-
-def _standard_error(values, weights):
-    """That of the `mean`: sqrt(sum w^2 (v - mean)^2 n / (n - 1)) / sum w."""
-    n = len(values)
-    if weights is None:
-        return values.std(ddof=1) / np.sqrt(n)
-    apart = weights * (values - mean(values, weights))
-    return np.sqrt(apart @ apart * n / (n - 1)) / weights.sum()
 
 
 def stratified_folds(y: np.ndarray, seed: int, count: int = FOLDS) -> np.ndarray:

@@ -35,7 +35,8 @@ from ..models import Dataset, DecoderCalibration, KERNELS, MAP_KINDS, Probabilit
 from ..prediction.calibration import calibrated, check_weights
 from ..prediction.classifier import Classifier
 from ..prediction.configuration import load, save
-from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees, TRAINING
+from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees
+from ..prediction.proportions import TRAINING
 from ..prediction.recalibration import (Answered, answers_of_data, recalibrate, Recalibrated,
                                         with_decoders)
 from ..prepare.normalise import named_features

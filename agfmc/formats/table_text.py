@@ -111,7 +111,7 @@ class Records:
 
     @functools.cached_property
     def starts(self) -> np.ndarray:
-        """Where the records that are not empty begin, (n,)."""
+        """The places (n,) at which the records that are not empty begin."""
         start = np.concatenate(([0], self.ends + 1))[:len(self.ends)]
         length = self.ends - start
         filled = length > 1
@@ -320,7 +320,7 @@ def _ragged(found, layout, first):
 
 
 def no_number(name: str, cell: str) -> str:
-    """What is said of a cell in the column of that name that should be a number."""
+    """The message for a cell in the column of that name that should be a number."""
     cell = cell.strip(OUTER)
     shown = cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}..."
     text = f"expected a number in column '{name}', found '{shown}'"

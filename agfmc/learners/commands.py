@@ -193,7 +193,7 @@ def _split(options):
 
 
 def _at(word, place):
-    """Where `place` begins in a word that is it, or ends in = and it; None in others."""
+    """The index of `place` in a word that is it, or ends in = and it; None in others."""
     return len(word) - len(place) if word == place or word.endswith(f"={place}") else None
 
 

@@ -8,14 +8,14 @@ each from the same start of the one generator of random numbers that all solvers
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import DataError, one_line, UsageError
 from .liblinear import LinearOptions
 from .nodes import Solution
-from .weighted_svm import side_weights, sklearn_points, sklearn_version
+from .weighted_svm import ByScikitLearn, side_weights, sklearn_points
 
 __all__ = ["WeightedLinearOptions"]
 
@@ -29,10 +29,10 @@ _one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True)
-class WeightedLinearOptions(LinearOptions):
+class WeightedLinearOptions(ByScikitLearn, LinearOptions):
     """Options of LIBLINEAR for points with weights."""
 
-    packing = "points"
+    trained_by = "liblinear of scikit-learn"
 
     @classmethod
     def of(cls, options: LinearOptions) -> WeightedLinearOptions:
@@ -40,19 +40,7 @@ class WeightedLinearOptions(LinearOptions):
         if options.free:
             raise UsageError("learner=linear cannot heed weights of points with -R: leave it out, "
                              "or take learner=logistic, an intercept that is not penalised")
-        return cls(**{one.name: getattr(options, one.name) for one in fields(options)})
-
-    def weighted(self):
-        """These options: they heed weights."""
-        return self
-
-    def made_by(self):
-        """The library and its version; `UsageError` where it is not installed."""
-        return f"liblinear of scikit-learn {sklearn_version()}"
-
-    def pack(self, x, rows=None):
-        """The points as they are."""
-        return x
+        return super().of(options)
 
     def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem; see `_solve`."""

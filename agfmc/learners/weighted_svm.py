@@ -17,20 +17,24 @@ from ..errors import DataError, one_line, UsageError
 from .libsvm import SvmOptions
 from .nodes import Solution
 
-__all__ = ["WeightedSvmOptions", "side_weights", "sklearn_points", "sklearn_version"]
+__all__ = ["ByScikitLearn", "WeightedSvmOptions", "side_weights", "sklearn_points",
+           "sklearn_version"]
 
 _KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
 
 
-@dataclass(frozen=True)
-class WeightedSvmOptions(SvmOptions):
-    """Options of svm-train for points with weights."""
+class ByScikitLearn:
+    """The common part of options whose learner trains through scikit-learn.
+
+    trained_by: the library and its distribution, as models tell it.
+    """
 
     packing = "points"
+    trained_by = ""
 
     @classmethod
-    def of(cls, options: SvmOptions) -> WeightedSvmOptions:
-        """The same options."""
+    def of(cls, options):
+        """The same options, where their learner is to heed weights."""
         return cls(**{one.name: getattr(options, one.name) for one in fields(options)})
 
     def weighted(self):
@@ -39,11 +43,18 @@ class WeightedSvmOptions(SvmOptions):
 
     def made_by(self):
         """The library and its version; `UsageError` where it is not installed."""
-        return f"libsvm of scikit-learn {sklearn_version()}"
+        return f"{self.trained_by} {sklearn_version()}"
 
     def pack(self, x, rows=None):
         """The points as they are."""
         return x
+
+
+@dataclass(frozen=True)
+class WeightedSvmOptions(ByScikitLearn, SvmOptions):
+    """Options of svm-train for points with weights."""
+
+    trained_by = "libsvm of scikit-learn"
 
     def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem; see `_solve`."""

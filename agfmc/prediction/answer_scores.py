@@ -27,7 +27,7 @@ _MOST_CLASSES = 10_000
 
 @dataclass(frozen=True)
 class AnswerSource:
-    """Where answers and true classes are.
+    """The tables and columns of answers and true classes.
 
     path: the table of the answers;  truth: the column of the true classes, there or in the table
     `data`, by name or number from 1;  ids: the columns by which the rows of both are joined, () for

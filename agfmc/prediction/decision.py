@@ -12,8 +12,9 @@ from ..decode.sets import p_values, prediction_sets, quantiles
 from ..decode.thresholds import error_threshold
 from ..errors import ModelError, UsageError
 from ..models import Configuration, DecoderCalibration
-from .decoding import adjustment, Decoding, Guarantees
+from .decoding import Decoding, Guarantees
 from .external import Execution
+from .proportions import adjustment
 
 __all__ = ["Decided", "Decision", "calibration_of"]
 

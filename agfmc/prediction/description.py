@@ -15,7 +15,7 @@ from ..formats.recipe_file import recipe_to_json
 from ..models import Configuration, KERNELS, Normalisation
 from ..provenance import Provenance
 from ..tables import TableRecipe
-from .decoding import class_samples, class_sums
+from .proportions import class_samples, class_sums
 
 __all__ = ["describe", "describe_normalisation", "describe_recipe", "format_description",
            "format_normalisation", "format_recipe_lines"]

@@ -23,8 +23,8 @@ from ..score.probabilities import (calibration, calibration_by_class, class_weig
 from ..score.ranking import area_by_class, places, separation, top_shares
 from ..score.scores import ALL_SCORES, COST, FURTHER
 from ..score.sets import hierarchical_scores, Paths, set_scores
-from ..weights import class_factors, LARGEST, SMALLEST, total_weights
-from .decoding import proportions
+from ..weights import check_range, class_factors, of_points, total_weights
+from .proportions import proportions
 
 __all__ = ["Asked", "Results", "Sets", "compared_scores", "evaluate", "warn_of_other_numbers",
            "warn_of_no_probabilities", "weighted", "with_weights"]
@@ -122,10 +122,8 @@ def with_weights(results: Results, weights: np.ndarray | None,
             totals = dict.fromkeys(np.asarray(results.labels).tolist(), 0.0) | totals
         factors = class_factors(classes, totals, names)
         with np.errstate(over="ignore", under="ignore"):
-            w = w * np.array([factors[label] for label in results.truth.tolist()])
-    if not ((w >= SMALLEST) & (w <= LARGEST)).all():
-        raise DataError(f"weights: expected numbers from {SMALLEST:g} to {LARGEST:g}, with those "
-                        "of the classes in them: multiply them by a power of ten")
+            w = w * of_points(factors, results.truth)
+    check_range(w)
     return replace(results, weights=None if (w == 1).all() else w)
 
 

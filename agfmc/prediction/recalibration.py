@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..decode.maps import (apply_map, choose_map, compare_maps, FOLDS, held_out_map, losses,
-                           MapTrial, mean, refit)
+                           MapTrial, refit)
 from ..decode.sets import answer_points, calibration_points, prediction_sets, quantiles
 from ..decode.thresholds import error_threshold
 from ..errors import AgfmcWarning, DataError, UsageError
@@ -27,10 +27,12 @@ from ..models import (Calibration, Configuration, Dataset, DecoderCalibration, L
                       ProbabilityMap)
 from ..score.intervals import effective_number, resampled, spread
 from ..score.probabilities import calibration, expected_calibration_error, probability
+from ..weights import mean
 from .calibration import fit_learned_decoder
 from .classifier import Classifier
-from .decoding import decoders_of, Decoding, listed
+from .decoding import decoders_of, Decoding
 from .external import Execution
+from .proportions import listed
 
 __all__ = ["Answered", "COVERAGES", "ERRORS", "Recalibrated", "answers_of_data", "answers_of_files",
            "format_reports", "kept_decodings", "recalibrate", "with_decoders"]

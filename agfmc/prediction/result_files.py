@@ -18,7 +18,7 @@ from ..formats.weights_file import read_weights, weights_beside
 from ..score.probabilities import probability
 from ..score.sets import Hierarchy, Paths
 from ..weights import NO_WEIGHTS, WeightSource
-from .decoding import listed
+from .proportions import listed
 from .evaluation import Results, Sets, warn_of_no_probabilities, with_weights
 
 __all__ = ["load_results", "names_beside", "paths_of_sets", "probability_of_answers",

@@ -135,7 +135,7 @@ def listed_names(names) -> str:
 
 @dataclass
 class _Column:
-    """What is seen of one column.
+    """The findings about one column.
 
     words: {word: rows};  as_words: read as words, as it is categorical, or as a pass before found
     words in it;  first_word, first_missing: the first cell that is no number with its line or row,
@@ -160,7 +160,7 @@ class _Column:
     merged: bool = False  # single precision makes equal what differs
 
     def add(self, block, cells):
-        """What a block of rows holds of it."""
+        """Take the cells of a block of rows."""
         if isinstance(cells, Words):
             absent = cells.codes < 0
             self._add_words(block, cells)

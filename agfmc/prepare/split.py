@@ -64,7 +64,7 @@ def stratified_rows(y: np.ndarray, rows: int, least: int, seed: int) -> np.ndarr
 
 
 def _shares(size, rows, least):
-    """How many of the `rows` each class of `size` (k,) has, by largest remainders from `least`."""
+    """Numbers (k,) of the `rows` for classes of `size` (k,), by largest remainders from `least`."""
     if least.sum() > rows:
         raise DataError(f"{rows} rows cannot hold {least.max()} of each class, or all of a smaller "
                         f"one: that needs {least.sum()}")

@@ -248,7 +248,7 @@ MISTAKES = [
      "--weight COLUMN names the column of the weights"),
     (["eval_uc", "t", "-w", "w"], None, 2, "weights of samples are given by --weight COLUMN or"),
     (["eval_uc", "t.cls", "t", "--class-weight", "1=1e300"], None, 1,
-     "weights: expected numbers from 1e-100 to 1e+100, with those of the classes in them"),
+     "the weights of samples and classes are not all from 1e-100 to 1e+100"),
     (NFOLD + ["t", "--class-weight", "c"], lambda: Path("c").write_text("0 1\n1\n"), 1,
      "c:2: expected the label or name of a class and its weight, found '1'"),
     (NFOLD + ["t", "--class-weight", "c"], lambda: Path("c").write_text("0 1\n\n0 2\n"), 1,

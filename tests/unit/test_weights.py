@@ -6,7 +6,7 @@ import pytest
 import agfmc
 from agfmc.decode.priors import class_counts
 from agfmc.errors import DataError, ModelError, UsageError
-from agfmc.prediction.decoding import class_samples, class_sums
+from agfmc.prediction.proportions import class_samples, class_sums
 from agfmc.provenance import Provenance, shared
 from agfmc.training.design import design_for
 from agfmc.training.fit import TrainingSettings

@@ -10,7 +10,7 @@ from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.formats.probability_text import format_points
 from agfmc.models import DirectModel
-from agfmc.prediction.decoding import class_samples, proportions
+from agfmc.prediction.proportions import class_samples, proportions
 from agfmc.prediction.evaluation import evaluate, Results, weighted
 from agfmc.prediction.external import ExternalClassifier
 from agfmc.prediction.result_files import load_results

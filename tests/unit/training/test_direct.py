@@ -10,7 +10,8 @@ from shlex import join
 import numpy as np
 import pytest
 
-from agfmc.prediction.decoding import class_sums, Decoding
+from agfmc.prediction.decoding import Decoding
+from agfmc.prediction.proportions import class_sums
 from agfmc.control.parse import parse
 from agfmc.learners.logistic import fit_logistic, logistic_probabilities
 from agfmc.learners.protocol import (for_weights, NodeProblem, plan_jobs, rows_by_class,
