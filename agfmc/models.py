@@ -33,7 +33,8 @@ class Dataset:
 
     y is None for points without labels; `names` is None or a tuple in which entry i
     names label i; recipe: the way from a table to the points, or None; weights: of the points,
-    or None where all count alike.
+    or None where all count alike; rows (n,): their numbers in the file, from 0, or None for all
+    of them.
     """
 
     x: np.ndarray  # or `SparsePoints`, or `LazyPoints`
@@ -41,6 +42,7 @@ class Dataset:
     names: tuple[str, ...] | None = None
     recipe: TableRecipe | None = None
     weights: Weights | None = None
+    rows: np.ndarray | None = None
 
     @property
     def counts(self) -> dict[int, int]:

@@ -130,7 +130,8 @@ def chosen_rows(data: Dataset, rows: np.ndarray) -> Dataset:
     """The Dataset of some rows (l,), which ascend where the points stay in a file."""
     return replace(data, x=data.x.selected(rows) if is_lazy(data.x) else data.x[rows],
                    y=None if data.y is None else data.y[rows],
-                   weights=None if data.weights is None else data.weights[rows])
+                   weights=None if data.weights is None else data.weights[rows],
+                   rows=rows if data.rows is None else data.rows[rows])
 
 
 def _counted(y):

@@ -354,18 +354,20 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
     rows = np.concatenate(rows)
     order = np.argsort(rows, kind="stable") if plan.parts and plan.trials == 1 \
         else np.arange(len(rows))
-    return [_together(outcomes, order) for outcomes in zip(*trials)]
+    return [_together(outcomes, order, rows) for outcomes in zip(*trials)]
 
 
-def _together(outcomes, order):
-    """The `CrossValidation` of outcomes on all splits, their points in an order (n,)."""
+def _together(outcomes, order, rows):
+    """The `CrossValidation` of outcomes on all splits, their points in an order (n,); rows (n,): of
+    these in the data."""
 
     def joined(parts):
         return None if parts[0] is None else np.concatenate(parts)[order]
 
     first, results = outcomes[0], [outcome.results for outcome in outcomes]
     whole = replace(first.results, **{name: joined([getattr(part, name) for part in results])
-                                      for name in ("truth", "result", "winner", "p", "weights")})
+                                      for name in ("truth", "result", "winner", "p", "weights")},
+                    rows=rows[order])
     return CrossValidation(first.decoder.removesuffix(UNCALIBRATED),
                            all(outcome.calibrated for outcome in outcomes), first.classifiers,
                            _summaries(outcomes), zero_probability(outcomes), whole,

@@ -72,7 +72,8 @@ class Results:
     probabilities, columns in the order of `labels`, or None;  weights (n,): how
     much each point counts, or None where all count alike;  before (n, k): the
     probabilities before they were calibrated, or None;  sets: `Sets` for the points, or None;
-    costs: of the answers, in the order of the labels, or None.
+    costs: of the answers, in the order of the labels, or None;  rows (n,): numbers of the points,
+    from 0, or None where they are in order.
     """
 
     truth: np.ndarray
@@ -85,6 +86,7 @@ class Results:
     before: np.ndarray | None = None
     sets: Sets | None = None
     costs: CostMatrix | None = None
+    rows: np.ndarray | None = None
 
     @property
     def paid(self) -> np.ndarray | None:
@@ -135,7 +137,8 @@ def _chosen(results, rows):
     if sets is not None:
         paths = None if sets.paths is None else Paths(*(one[rows] for one in sets.paths))
         sets = Sets(sets.size[rows], sets.holds[rows], paths)
-    return replace(results, **found, sets=sets)
+    numbers = np.arange(len(rows)) if results.rows is None else results.rows
+    return replace(results, **found, sets=sets, rows=numbers[rows])
 
 
 def weighted(results, priors, names=None):
