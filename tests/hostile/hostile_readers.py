@@ -8,6 +8,7 @@ import functools
 import gzip
 import hashlib
 import io
+import json
 import os
 import tempfile
 from dataclasses import replace
@@ -28,7 +29,8 @@ from agfmc.prediction.description import describe_recipe, format_recipe_lines
 from agfmc.formats import (answer_columns, calibration_file, class_names, confusions,
                            controlfile, cost_matrix,
                            dataset, kernel_sums, libagf_model, libsvm_data, libsvm_model,
-                           logistic_model, lvq, metric_file, probability_text, recipe_file, seal,
+                           logistic_model, lvq, metric_file, probability_text, recipe_file,
+                           result_json, seal,
                            set_text, svm_predict_output, table, vectors, weights_file)
 from agfmc.formats.consistency import check_configuration
 from agfmc.models import BinaryModel, InputFormat, Kernel, LearnedMetric, Normalisation
@@ -252,6 +254,18 @@ def named(found, raw):
     assert found and len(set(found)) == len(found)
     assert class_names.names_bytes(found)
     assert all(name and "\n" not in name for name in found)
+
+
+def same_json(found, raw):
+    """Nothing is read that the file does not hold, and finite numbers alone."""
+    def within(part, whole):
+        if isinstance(part, dict):
+            return all(within(part[key], whole[key]) for key in part)
+        if isinstance(part, list):
+            return len(part) == len(whole) and all(map(within, part, whole))
+        return type(part) is type(whole) and part == whole
+    assert within(found, json.loads(raw))
+    json.dumps(found, allow_nan=False)
 
 
 def anything(found, raw):
@@ -593,6 +607,31 @@ FEATHER = arrow_bytes(feather_bytes)
 RECIPE_TEXT = recipe_file.format_recipe(replace(RECIPE, classes=("a", "b"))).encode() \
     .replace(b"\n ", b"").replace(b"  ", b"")
 JSON = b'{"labels": [2, 5], "contingency": [[3, 1, 0], [0, 4, 2]]}\n'
+SPREAD = {"pooled": 0.5, "mean": 0, "sd": None, "values": [1, None]}
+ONE = {"configuration": "a", "decoder": "b"}
+ESTIMATE = {"score": 1e-2, "error": 0, "points": 4, "options": 2, "how": "so"}
+COMPARISON = {
+    "data": "d", "options": "", "points": 4, "classes": 2, "splits": 2, "trials": 2, "plan": "p",
+    "by": "brier", "left_out": None, "calibrated": [True], "mcnemar": False, "against": ONE,
+    "rows": [{**ONE, **dict.fromkeys(("design_s", "train_s", "classify_s")), "brier": SPREAD,
+              "classifiers": 1, "calibrated": True, "zero_probability": None, "best": ["brier"],
+              "difference": {"brier": {"pooled": -1, "mean": 0, "sd": 0.5, "p_value": None}}},
+             {**ONE, "error": "e"}]}
+TRIED = {"points": [{"options": "", "kernel": "rbf", "degree": None, "coef0": None, "log2g": -3.5,
+                     "log2c": 0, "score": 0.5, "sd": 0.1, "values": [0.5], "mean": 0.5,
+                     "zero_probability": 0, "rows": None, "parts": [1]}],
+         "best": 0, "given": None, "border": ["C high"]}
+SEARCH = {"control": "c", "data": "d", "by": "brier", "plan": "p", "search": "fast",
+          "decoder": "x", "complete": True, "left_out": None, "tried": 2, "estimate": ESTIMATE,
+          "partitions": [{"left": [0], "right": [2], "rows": [0], **TRIED}], "own": True,
+          "common": {"points": [], "best": None, "given": None, "border": [], "scores": None,
+                     "tried": 0, "estimate": None}, "whole": {"common": {"brier": SPREAD}}}
+
+
+def compact(value):
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
 ANSWERS = b"""{"id": "a", "class": "x", "p": 0.5, "probabilities": {"x": 0.5, "y": 0.5}, "set": []}
 {"id": 2, "class": null, "p": 1, "probabilities": {"x": 0, "y": 1e0}, "set": ["x", "\\u00e9"]}
 """
@@ -761,6 +800,11 @@ def readers():
         ("recipe", recipe_file.read_recipe, [RECIPE_TEXT], True, recipe_again,
          [f + "recipe_file.read_recipe", f + "recipe_file.recipe_of",
           f + "recipe_file.recipe_if_there", f + "strict_json.strict_json"]),
+        ("comparison", functools.partial(result_json.read_comparison, scores=["brier"]),
+         [compact(COMPARISON)], True, same_json, [f + "result_json.read_comparison"]),
+        ("search", functools.partial(result_json.read_search, scores=["brier"]),
+         [compact(SEARCH)], True, same_json,
+         [f + "result_json.read_search"]),
         ("similarity", similarity, [b"1 0.5 0.25\n"], True, lambda r, raw: all_finite(r), [])]
     return {name: Reader(name, read, tuple(seeds), text, tuple(covers), accepts, found(name))
             for name, read, seeds, text, accepts, covers in rows}
