@@ -7,7 +7,7 @@ import io
 import unicodedata
 
 from ..errors import one_line
-from ..score.scores import COST, FURTHER, SCORES
+from ..score.scores import ABSTAINING, COST, FURTHER, HIERARCHICAL, ORDERED, SCORES
 
 __all__ = ["MOST_CLASSES", "format_scores", "scores_csv"]
 
@@ -16,11 +16,6 @@ _FEW = 20  # that stand there if there are more
 _COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 _WIDEST = 32  # columns for a name
 _NEEDED = {"probabilities": "needs probabilities", "winner": "needs -k or probabilities"}
-_ORDERED = {"mean_class_error": "mean class error", "within_one_class": "within one class",
-            "ranked_probability_score": "ranked probability score"}
-_HIERARCHICAL = {"hierarchical_precision": "hierarchical precision",
-                 "hierarchical_recall": "hierarchical recall", "hierarchical_f": "hierarchical F1"}
-_ABSTAINING = {"aurc": "AURC", "e_aurc": "E-AURC"}
 _BINS = "       p from - to     count  forecast  observed  std.error"
 
 
@@ -75,7 +70,7 @@ def _summary(scores):
                 add(f"{name}_{word}", f"  {word}")
     for name, score in FURTHER.items():
         add(name, score.title)
-    for name, title in (_ORDERED | _ABSTAINING).items():
+    for name, title in (ORDERED | ABSTAINING).items():
         add(name, title)
     return lines
 
@@ -146,7 +141,7 @@ def _sets(scores):
              _line("coverage", _number(sets["coverage"]) + _bounds((sets["low"], sets["high"]))),
              _line("mean size", _number(sets["mean_size"])),
              _line("exact answers", _number(sets["exact"])),
-             *(_line(title, _number(sets[name], "-")) for name, title in _HIERARCHICAL.items()
+             *(_line(title, _number(sets[name], "-")) for name, title in HIERARCHICAL.items()
                if name in sets),
              _line("empty sets", f"{sets['empty']:d}"),
              f"    size{'points':>10s}{'share':>10s}"]
@@ -327,7 +322,7 @@ def scores_csv(scores: dict, named: bool = False) -> str:
                      value["mean"] + half))
     sets = scores.get("sets")
     rows += [(title, "", sets[name], None, None) for name, title in (
-        ("exact", "exact_sets"), *zip(_HIERARCHICAL, _HIERARCHICAL)) if sets and name in sets]
+        ("exact", "exact_sets"), *zip(HIERARCHICAL, HIERARCHICAL)) if sets and name in sets]
     for row in [] if sets is None else [sets, *sets["by_class"]]:
         label = row.get("label", "")
         rows += [("set_coverage", label, row["coverage"], row["low"], row["high"]),

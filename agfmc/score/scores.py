@@ -6,7 +6,8 @@ A new score is one function and one row.
 from collections import namedtuple
 from importlib import import_module
 
-__all__ = ["ALL_SCORES", "BY_COST", "BY_OPTION", "COST", "FURTHER", "Further", "SCORES", "Score"]
+__all__ = ["ABSTAINING", "ALL_SCORES", "BY_COST", "BY_OPTION", "COST", "FURTHER", "Further",
+           "HIERARCHICAL", "ORDERED", "SCORES", "Score"]
 
 
 def _function(place):
@@ -92,3 +93,9 @@ FURTHER = {score.name: score for score in (
     Further("macro_auc", "AUC, class against rest", "area", "ranking:macro_area"),
     Further("hand_till_auc", "AUC, Hand and Till", "area", "ranking:hand_till"),
 )}
+# Titles of what `prediction.evaluation` adds where it is asked for, or allowed.
+ORDERED = {"mean_class_error": "mean class error", "within_one_class": "within one class",
+           "ranked_probability_score": "ranked probability score"}
+HIERARCHICAL = {"hierarchical_precision": "hierarchical precision",
+                "hierarchical_recall": "hierarchical recall", "hierarchical_f": "hierarchical F1"}
+ABSTAINING = {"aurc": "AURC", "e_aurc": "E-AURC"}

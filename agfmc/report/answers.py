@@ -1,0 +1,344 @@
+"""The sections about answers: scores, confusions, probabilities, hard points, nodes of a tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..score.scores import ABSTAINING, COST, FURTHER, HIERARCHICAL, ORDERED, SCORES
+from ._parts import charts
+from .blocks import Block, Cell, Matrix, MatrixRow, Section, Tile, heading, matrix, note, pictures
+from .blocks import table, text
+from .classes import Classes, classes_of
+from .content import AnswersPart, Column, DataTable, ReportContent, TableRow
+from .words import count, interval, number, percent, plural
+
+__all__ = ["answer_sections", "score_tiles"]
+
+_WHOLE_TABLE = 30  # classes whose confusions are a table of all cells
+_FREQUENT, _FEW = 30, 10  # confusions in a list: where it is all there is, and beside the table
+_WIDEST = 400  # classes with a row of their own
+_SHADES = 8
+_ALL_OF_THEM = "eval_uc --json has all of them."
+
+# Sentences that say what a score is.
+_MEANINGS = {
+    "accuracy": "Share of the answers that are right.",
+    "log_loss": "Mean of \u2212ln p of the true class. 0 is perfect.",
+    "brier": "Mean of the squared errors of the probabilities, summed over the classes. "
+             "0 is perfect.",
+    "uncertainty_coefficient": "Share of the information about the class that the answers tell.",
+    "brier_all": "Root of the mean squared error of all probabilities.",
+    "brier_winning": "Root of the mean squared error of the probability of the answer.",
+    "cost": "Mean cost of the answers.",
+    "expected_calibration_error": "Mean distance of the probability of the answer from the share "
+                                  "that is right.",
+    "classwise_calibration_error": "The same of the probabilities of each class.",
+    "balanced_accuracy": "Mean of the recalls of the classes.",
+    "macro_f1": "Mean of the F1 of the classes.",
+    "weighted_f1": "Mean of the F1 of the classes, weighted by their points.",
+    "cohen_kappa": "Agreement beyond that of answers by chance with the same shares.",
+    "matthews": "Correlation of answers and truth, for several classes.",
+    "macro_auc": "Probability that a point of a class gets more of it than one of another, mean of "
+                 "the classes.",
+    "hand_till_auc": "The same of pairs of classes.",
+    "mean_class_error": "Mean distance of the answer from the truth in the order of the classes.",
+    "within_one_class": "Share of the answers that are right or in a neighbouring class.",
+    "ranked_probability_score": "Squared errors of the cumulative probabilities. 0 is perfect.",
+    "aurc": "Mean error over all shares of answered points, the surest first.",
+    "e_aurc": "What of it an order of the points by their errors would not have.",
+}
+_SHARES = frozenset(("accuracy", "top_accuracy", "balanced_accuracy", "within_one_class"))
+
+
+def answer_sections(content: ReportContent) -> list[Section]:
+    """The sections of the answers, or none."""
+    if content.answers is None:
+        return []
+    answers, classes = content.answers, classes_of(content)
+    tree = None if content.model is None else content.model.tree
+    makers = ((("scores", "Scores"), _scores(answers, classes)),
+              (("confusions", "Confusions"), _confusions(answers, classes)),
+              (("probabilities", "Probabilities"), _probabilities(answers)),
+              (("hardest", "Hardest points"), _hardest(answers, classes)),
+              (("nodes", "Nodes of the tree"), _nodes(answers, classes, tree)))
+    return [Section(*names, tuple(blocks)) for names, blocks in makers]
+
+
+def score_tiles(answers: AnswersPart) -> list[Tile]:
+    """The scores that are seen first."""
+    scores = answers.scores
+    told = " of the answered" if scores["rejected"] else ""
+    found = []
+    for name, title in (("accuracy", f"Accuracy{told}"), (COST.name, "Mean cost"),
+                        ("log_loss", "Log loss"), ("balanced_accuracy", "Balanced accuracy"),
+                        ("expected_calibration_error", "Expected calibration error")):
+        value = scores.get(name)
+        if value is not None:
+            found.append(Tile(title, percent(value) if name in _SHARES else number(value),
+                              _sureness(answers, name)))
+    if scores["rejected"]:
+        found.insert(1, Tile("Coverage", percent(scores["coverage"]),
+                             f"{plural(scores['rejected'], 'point')} rejected"))
+    return found[:5]
+
+
+def _sureness(answers, name):
+    """The interval of a score, its deviation, or what it is in other words."""
+    show = percent if name in _SHARES else number
+    bounds = answers.scores["intervals"].get(name)
+    if bounds:
+        return f"95 %: {interval(bounds, show)}"
+    summary = (answers.splits or {}).get(name)
+    if summary and summary.get("sd") is not None:
+        return f"\u00b1 {show(summary['sd'])} over the splits"
+    base = _baselines(answers.scores).get(name)
+    return "" if base is None else f"{show(base)} by the shares of the classes"
+
+
+# -- scores ----------------------------------------------------------------------------------------
+
+def _scores(answers, classes):
+    """Scores of all points, of the probabilities before calibration, and of each class."""
+    scores = answers.scores
+    blocks = [text(f"Answers to {plural(scores['points'], 'point')}: {answers.origin}."
+                   if answers.origin else f"Answers to {plural(scores['points'], 'point')}.")]
+    blocks += [note(words) for words in answers.warnings]
+    blocks.append(table(_overall_table(answers)))
+    blocks += pictures(charts.score_intervals(scores))
+    if scores.get("before"):
+        blocks += [heading("Before and after calibration"), table(_before_table(scores))]
+    blocks += [heading("Scores of each class"), *_class_table(scores, classes)]
+    return blocks
+
+
+def _baselines(scores: Mapping) -> dict[str, float]:
+    """{score: value} of answers that know the shares of the classes and nothing else."""
+    totals = [math.fsum(row) for row in scores["contingency"]]
+    everything = math.fsum(totals)
+    if not everything:
+        return {}
+    shares = [total / everything for total in totals if total]
+    found = {"accuracy": max(shares), "balanced_accuracy": 1 / len(shares), "cohen_kappa": 0.0,
+             "matthews": 0.0, "uncertainty_coefficient": 0.0, "macro_auc": 0.5,
+             "hand_till_auc": 0.5}
+    if scores["log_loss"] is not None:
+        found |= {"log_loss": -math.fsum(share * math.log(share) for share in shares),
+                  "brier": 1 - math.fsum(share**2 for share in shares)}
+    if COST.name in scores:
+        found[COST.name] = scores["single_class_cost"]
+    return found
+
+
+def _overall_rows(scores: Mapping) -> Iterator[tuple[str, str]]:
+    """Yield (key, title) of the scores of all points, in the order of the page of eval_uc."""
+    told = " of the answered" if scores["rejected"] else ""
+    if told:
+        yield "coverage", "coverage"
+    for name, score in SCORES.items():
+        yield name, score.title + told * (name == "accuracy")
+        if name == "accuracy":
+            yield "top_accuracy", f"top-{scores.get('top')} accuracy"
+            yield COST.name, COST.title
+        if name == "brier":
+            yield "expected_calibration_error", "expected calibration error"
+            yield "classwise_calibration_error", "calibration error, mean of classes"
+        if name == "uncertainty_coefficient":
+            for word in ("adjusted", "reverse", "symmetric"):
+                yield f"{name}_{word}", f"{score.title}, {word}"
+    for name, further in FURTHER.items():
+        yield name, further.title
+    yield from (ORDERED | ABSTAINING).items()
+
+
+def _overall_table(answers):
+    scores, splits = answers.scores, answers.splits or {}
+    base = _baselines(scores)
+    columns = [Column("score"), Column("value", "number"), Column("95 % from", "number"),
+               Column("to", "number")]
+    if splits:
+        columns += [Column("mean of splits", "number"), Column("deviation", "number")]
+    columns += [Column("shares alone", "number", "answers that know the shares of the classes "
+                       "and nothing of a point"), Column("what it is", "prose")]
+    rows = []
+    for name, title in _overall_rows(scores):
+        value = scores.get(name)
+        if value is None:
+            continue
+        low, high = scores["intervals"].get(name) or (None, None)
+        summary = splits.get(name) or {}
+        rows.append(TableRow((title, value, low, high,
+                              *((summary.get("mean"), summary.get("sd")) if splits else ()),
+                              base.get(name), _MEANINGS.get(name, "")),
+                             strong=name in ("accuracy", "log_loss")))
+    empty = {at for at in range(2, len(columns)) if all(row.cells[at] in (None, "")
+                                                       for row in rows)}
+    keep = [at for at in range(len(columns)) if at not in empty]
+    zero = scores["zero_probability"]
+    more = f" {plural(zero, 'true class', 'es')} had the probability 0." if zero else ""
+    return DataTable(f"Scores of all points{', weighted' * ('priors' in scores)}.{more}",
+                     tuple(columns[at] for at in keep),
+                     tuple(TableRow(tuple(row.cells[at] for at in keep), strong=row.strong)
+                           for row in rows), sortable=False)
+
+
+def _before_table(scores):
+    before = scores["before"]
+    rows = []
+    for name, title in (("log_loss", "log loss"), ("brier", "Brier score"),
+                        ("expected_calibration_error", "expected calibration error")):
+        change = before["difference"].get(name, {"mean": scores[name] - before[name],
+                                                 "error": None})
+        rows.append(TableRow((title, before[name], scores[name], change["mean"],
+                              change["error"])))
+    return DataTable("What the calibration changed.",
+                     (Column("score"), Column("before", "number"), Column("after", "number"),
+                      Column("change", "number"), Column("standard error", "number")),
+                     tuple(rows), sortable=False)
+
+
+def _class_table(scores, classes):
+    """Blocks of the scores of each class; of very many those of the least F1."""
+    found = list(scores["by_class"])
+    chosen = found
+    blocks = []
+    if len(found) > _WIDEST:
+        chosen = sorted((row for row in found if row["f1"] is not None),
+                        key=lambda row: row["f1"])[:_WIDEST]
+        blocks.append(text(f"These are {len(chosen)} of {count(len(found))} classes, those with "
+                           f"the least F1: {_ALL_OF_THEM}"))
+    keys = [("support", "points", "number"), ("rejected", "rejected", "number"),
+            ("precision", "precision", "number"), ("recall", "recall", "number"),
+            ("f1", "F1", "number"), ("auc", "AUC", "number"), ("cost", "cost", "number")]
+    keys = [key for key in keys if any(row.get(key[0]) is not None for row in found)]
+    named = any(classes.name(row["label"]) != str(row["label"]) for row in chosen)
+    taken = _most_taken_for(scores, classes)
+    rows = tuple(TableRow((classes.name(row["label"]), *([row["label"]] * named),
+                           *(_whole(row.get(key)) for key, *_ in keys),
+                           *taken.get(row["label"], ("", None))), classes.at(row["label"]))
+                 for row in chosen)
+    columns = (Column("class"), *[Column("label", "number")] * named,
+               *(Column(title, kind) for _, title, kind in keys),
+               Column("most often taken for"), Column("times", "number"))
+    return [*blocks, table(DataTable("Each class against all others.", columns, rows))]
+
+
+def _whole(value):
+    """A number of points as a whole number where it is one."""
+    return int(value) if isinstance(value, float) and value > 1 and value == int(value) else value
+
+
+def _most_taken_for(scores, classes):
+    """{label: (name of the class that its points are most often taken for, how often)}."""
+    found, labels = {}, scores["labels"]
+    for i, row in enumerate(scores["contingency"]):
+        wrong = [(value, -j) for j, value in enumerate(row[:len(labels)]) if value and j != i]
+        if wrong:
+            value, j = max(wrong)
+            found[labels[i]] = classes.name(labels[-j]), _whole(float(value))
+    return found
+
+
+# -- confusions ------------------------------------------------------------------------------------
+
+def _confusions(answers, classes):
+    scores = answers.scores
+    if len(scores["labels"]) <= _WHOLE_TABLE:
+        blocks = [matrix(_matrix(scores, classes))]
+    else:
+        blocks = pictures(charts.confusion_map(scores, classes.names))
+    return [*blocks, *_frequent(scores, classes)]
+
+
+def _matrix(scores, classes):
+    rows = []
+    for label, counts in zip(scores["labels"], scores["contingency"]):
+        total = math.fsum(counts)
+        rows.append(MatrixRow(classes.name(label), *classes.at(label), tuple(
+            Cell(_whole(float(value)), value / total if total else None, _shade(value, total))
+            for value in counts[:len(scores["labels"]) + bool(scores["rejected"])]),
+            _whole(total)))
+    heads = tuple((classes.name(label), *classes.at(label)) for label in scores["labels"])
+    if scores["rejected"]:
+        heads += ("rejected", None),
+    weighted = ", sums of weights" * ("priors" in scores)
+    return Matrix(f"Rows are true classes, columns the answers{weighted}.", heads, tuple(rows))
+
+
+def _shade(value, total):
+    """A shade of 1 to 8 for the share of a row, 0 for none: by its root, as errors are rare."""
+    return 0 if not value or not total else max(1, math.ceil(_SHADES * math.sqrt(value / total)
+                                                             - 1e-9))
+
+
+def _frequent(scores, classes):
+    """The list of the most frequent confusions, where there are any."""
+    labels = scores["labels"]
+    totals = [math.fsum(row) for row in scores["contingency"]]
+    found = sorted((-value, i, j) for i, row in enumerate(scores["contingency"])
+                   for j, value in enumerate(row[:len(labels)]) if value and i != j)
+    if not found:
+        return [text("No answer is wrong.")]
+    most = _FEW if len(labels) <= _WHOLE_TABLE else _FREQUENT
+    rows = tuple(TableRow((classes.name(labels[i]), classes.name(labels[j]), _whole(float(-value)),
+                           -value / totals[i]), classes.at(labels[i], labels[j]))
+                 for value, i, j in found[:most])
+    left = f"{len(rows)} of {plural(len(found), 'pair')} of a true class and a wrong answer. " \
+        if len(found) > most else ""
+    shown = left and len(labels) > _WHOLE_TABLE
+    return [heading("Most frequent confusions"), table(DataTable(
+        f"{left}{_ALL_OF_THEM if shown else ''}".strip() or "All wrong answers.",
+        (Column("true class"), Column("answer"), Column("points", "number"),
+         Column("share of the class", "share")), rows))]
+
+
+# -- probabilities ---------------------------------------------------------------------------------
+
+def _probabilities(answers):
+    scores = answers.scores
+    blocks = pictures(charts.reliability(scores), charts.risk_coverage(scores),
+                      charts.class_sets(scores))
+    sets = scores.get("sets")
+    if sets:
+        words = [("coverage", f"{percent(sets['coverage'])} of the sets hold the true class (95 %: "
+                  f"{interval((sets['low'], sets['high']), percent)}); mean size "
+                  f"{number(sets['mean_size'], 2)}; {percent(sets['exact'])} are the true class "
+                  f"alone; {plural(sets['empty'], 'set')} "
+                  f"{'is' if sets['empty'] == 1 else 'are'} empty.")]
+        words += [(name, f"{title.capitalize()}: {number(sets[name])}.")
+                  for name, title in HIERARCHICAL.items() if sets.get(name) is not None]
+        blocks.append(text("Sets of classes: " + " ".join(sentence for _, sentence in words)))
+    return blocks
+
+
+# -- points and nodes ------------------------------------------------------------------------------
+
+def _hardest(answers: AnswersPart, classes: Classes) -> Sequence[Block]:
+    if not answers.hardest:
+        return []
+    most = min(3, max(len(point.likely) for point in answers.hardest))
+    columns = [Column("point"), Column("true class"),
+               Column("p of it", "number"), Column("answer")]
+    for at in range(most):
+        columns += [Column(("most probable", "second", "third")[at]),
+                    Column("p", "number")]
+    rows = []
+    for point in answers.hardest:
+        likely = [(classes.name(label), p) for label, p in point.likely[:most]]
+        likely += [("", None)] * (most - len(likely))
+        rows.append(TableRow((point.id, classes.name(point.truth), point.p_truth,
+                              classes.name(point.answer), *(cell for pair in likely
+                                                            for cell in pair)),
+                             classes.at(point.truth, point.answer)))
+    return [text("The points whose true class was thought least probable: look at them first, for "
+                 "wrong labels, rare cases, and what the features do not tell."),
+            table(DataTable(f"{plural(len(rows), 'point')} with the least probability of the true "
+                            "class.", tuple(columns), tuple(rows)))]
+
+
+def _nodes(answers, classes, tree):
+    if not answers.nodes or tree is None:
+        return []
+    return [text("What each node adds to the errors of the whole tree: the log losses of the nodes "
+                 "sum to that of all points."),
+            *pictures(charts.node_costs(answers.nodes, tree, classes.names))]

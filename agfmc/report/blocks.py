@@ -1,0 +1,128 @@
+"""The blocks that the sections of a page are made of, as plain data; nothing here knows HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .content import DataTable, Picture
+
+__all__ = ["Block", "Cell", "Matrix", "MatrixRow", "Section", "Tile", "code", "facts", "heading",
+           "markup", "matrix", "note", "pictures", "table", "text", "tiles"]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A number that is seen first: its title, the value as text, and what belongs to it."""
+
+    title: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a `Matrix`: the count, its share of the row, and the shade from 0, none, to 8."""
+
+    count: float
+    share: float | None
+    shade: int
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """A row of a `Matrix`: its name, the position of its class, its cells, and their sum."""
+
+    name: str
+    position: int
+    cells: tuple[Cell, ...]
+    total: float
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A table of counts, rows of the truth and columns of the answers, that can be shown as
+    shares of the rows.
+
+    caption: what it shows;  heads: names of the columns with the positions of their classes, None
+    for that of rejected points;  rows: one for each class.
+    """
+
+    caption: str
+    heads: tuple[tuple[str, int | None], ...]
+    rows: tuple[MatrixRow, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of a section.
+
+    kind: "text", "note" (what a reader must know), "heading", "facts", "tiles", "table",
+    "pictures", "matrix", "code" or "markup" (HTML of the Markdown of a card);  value: what it
+    shows;  title: of code, and of facts, where it is folded or said before them.
+    """
+
+    kind: str
+    value: Any
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a page: the name of its anchor, its title, and its blocks."""
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+def text(words: str) -> Block:
+    """A paragraph."""
+    return Block("text", words)
+
+
+def note(words: str) -> Block:
+    """A paragraph that a reader must not miss."""
+    return Block("note", words)
+
+
+def heading(words: str) -> Block:
+    """The heading of what follows in a section."""
+    return Block("heading", words)
+
+
+def facts(pairs: Sequence[tuple[str, str]]) -> Block:
+    """Pairs of a name and a value."""
+    return Block("facts", tuple(pairs))
+
+
+def tiles(found: Sequence[Tile]) -> Block:
+    """Numbers beside each other."""
+    return Block("tiles", tuple(found))
+
+
+def table(found: DataTable) -> Block:
+    """A table."""
+    return Block("table", found)
+
+
+def pictures(*found: Picture | None) -> list[Block]:
+    """The block of those pictures that are there; none where no picture is."""
+    shown = tuple(picture for picture in found if picture is not None)
+    return [Block("pictures", shown)] if shown else []
+
+
+def matrix(found: Matrix) -> Block:
+    """A table of counts with its shares."""
+    return Block("matrix", found)
+
+
+def code(words: str, title: str = "") -> Block:
+    """Text in type of one width; folded below its title, where it has one."""
+    return Block("code", words, title)
+
+
+def markup(html: str) -> Block:
+    """HTML that was made of the Markdown of a card, in which all text is escaped."""
+    return Block("markup", html)

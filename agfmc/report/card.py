@@ -1,0 +1,56 @@
+"""The Markdown of a model card as HTML in which nothing runs and nothing is loaded."""
+
+from __future__ import annotations
+
+import re
+
+from ..errors import UsageError
+from .words import clean
+
+__all__ = ["card_html", "check_card"]
+
+_SAFE = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
+_TOP = 3  # level of the highest headings of a card: the page has the two above
+
+
+def check_card(option: str = "--card") -> None:
+    """Raise `UsageError` unless markdown-it-py is there."""
+    _parser(option)
+
+
+def card_html(text: str) -> str:
+    """HTML of a text in Markdown: its tags are text, pictures are left out, links lead to http,
+    https and mail alone, and its headings are below those of a section, without gaps."""
+    parser = _parser("--card")
+    tokens = parser.parse(clean(text.replace("\r\n", "\n")))
+    levels: list[int] = []
+    for token in tokens:
+        if token.type == "heading_open":
+            own = int(token.tag[1])
+            while levels and levels[-1] >= own:
+                levels.pop()
+            levels.append(own)
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(_TOP + len(levels) - 1, 6)}"
+        for child in token.children or ():
+            if child.type == "link_open":
+                child.attrSet("rel", "noopener noreferrer")
+    # columns would be aligned by attributes that the page does not allow
+    for token in tokens:
+        token.attrs.pop("style", None)
+    return parser.renderer.render(tokens, parser.options, {})
+
+
+def _parser(option):
+    try:
+        from markdown_it import MarkdownIt
+    except ImportError:
+        raise UsageError(f"{option} needs markdown-it-py: pip install 'agfmc[report]'") from None
+
+    class Parser(MarkdownIt):
+        """A parser that takes no links but to http, https and mail."""
+
+        def validateLink(self, url: str) -> bool:
+            return _SAFE.match(url) is not None
+
+    return Parser("commonmark", {"html": False}).enable("table").disable("image")

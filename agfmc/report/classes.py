@@ -1,0 +1,54 @@
+"""The classes of a page: their names, and the positions by which they are highlighted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from .content import ReportContent
+
+__all__ = ["Classes", "classes_of"]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """labels (k,): of all classes, ascending;  names: {label: name} of those that have one."""
+
+    labels: tuple[int, ...]
+    names: Mapping[int, str]
+
+    @cached_property
+    def _positions(self) -> dict[int, int]:
+        return {label: at for at, label in enumerate(self.labels)}
+
+    def name(self, label: int) -> str:
+        """The name of a class, its label where it has none; of label -1 that of no answer."""
+        return "rejected" if label < 0 else self.names.get(label) or str(label)
+
+    def at(self, *labels: int) -> tuple[int, ...]:
+        """The positions of those of the labels that are known."""
+        return tuple(self._positions[label] for label in labels if label in self._positions)
+
+    def listed(self, labels: Iterable[int]) -> list[str]:
+        """The names of classes."""
+        return [self.name(label) for label in labels]
+
+
+def classes_of(content: ReportContent) -> Classes:
+    """The classes of a page: of the model, or else of its data or its answers."""
+    names = dict(content.names)
+    if content.model is not None:
+        labels = content.model.tree.classes
+    elif content.data is not None:
+        labels = content.data.labels
+    elif content.answers is not None:
+        labels = content.answers.scores["labels"]
+    else:
+        labels = sorted(names)
+    if content.answers is not None:
+        scores = content.answers.scores
+        names = dict(zip(scores["labels"], scores.get("names") or ())) | names
+    if content.model is not None:
+        names = dict(content.model.tree.names) | names
+    return Classes(tuple(labels), names)

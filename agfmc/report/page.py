@@ -1,0 +1,118 @@
+"""The page of a model as HTML: one file that needs no other, and in which nothing of a file runs.
+
+Styles and script stand in the page, and a policy in its head names their digests, so that nothing
+else is executed or loaded, should anything of a file ever get past the escapes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import pkgutil
+from collections.abc import Callable
+
+from .._version import __version__
+from ..errors import UsageError
+from ..formats.atomic import check_output, replacing
+from ..picture.style import DARK, LIGHT
+from . import words
+from .classes import classes_of
+from .content import Column, ReportContent
+
+__all__ = ["check_page", "render", "write_page"]
+
+_MOST_CHOSEN = 400  # classes in the list of those to highlight
+
+
+def check_page(path: str, option: str = "--report") -> None:
+    """Raise `UsageError` unless jinja2 is there and `path` names a page, `DataError` where no file
+    can be written there."""
+    if not path.lower().endswith((".html", ".htm")):
+        raise UsageError(f"{option} {path}: expected a name that ends in .html or .htm")
+    _environment(option)
+    check_output(path)
+
+
+def render(content: ReportContent) -> str:
+    """The page as text; the same for the same content.  `UsageError` where jinja2 is missing."""
+    from .sections import page_sections, summary
+
+    environment = _environment("--report")
+    style, script = _style(), _resource("page.js")
+    lead, tiles = summary(content)
+    classes = classes_of(content)
+    chosen = enumerate(classes.labels[:_MOST_CHOSEN])
+    return environment.get_template("page.html").render(
+        title=content.title, lead=lead, tiles=tiles, sections=page_sections(content),
+        choices=[(at, classes.name(label)) for at, label in chosen],
+        style=style, script=script, style_hash=_digest(style), script_hash=_digest(script),
+        version=__version__)
+
+
+def write_page(path: str, content: ReportContent) -> None:
+    """Write the page, whole or not at all; raises as `check_page`."""
+    check_page(path)
+    page = render(content)
+    with replacing(path) as file:
+        file.write(page)
+
+
+def _environment(option):
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+        from markupsafe import Markup
+    except ImportError:
+        raise UsageError(f"{option} needs jinja2: pip install 'agfmc[report]'") from None
+    environment = Environment(loader=FunctionLoader(_resource), autoescape=True,
+                              undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(
+        cut=words.cut, clean=words.clean, whole=words.whole_name, count=words.count,
+        cell_share=_cell_share, verbatim=Markup, anchors=_anchors(), slug=_slug)
+    environment.globals.update(shown=words.shown, sort_key=words.sort_key, is_text=_is_text)
+    return environment
+
+
+def _anchors() -> Callable[[str], str]:
+    """A function that gives each label of a box a name that no other of the page has."""
+    seen: dict[str, int] = {}
+
+    def name(label: str) -> str:
+        seen[label] = seen.get(label, 0) + 1
+        return label if seen[label] == 1 else f"{label} ({seen[label]})"
+
+    return name
+
+
+def _slug(classes: tuple[int, ...]) -> str:
+    """Positions of classes as the page's script reads them."""
+    return " ".join(map(str, classes))
+
+
+def _cell_share(share: float | None) -> str:
+    """A share of a row of confusions in percent, where the heading says so."""
+    return f"{100 * share:.1f}" if share else "\u00b7"
+
+
+def _is_text(column: Column) -> bool:
+    return column.kind not in ("number", "share")
+
+
+def _resource(name: str) -> str:
+    found = pkgutil.get_data(__package__, name)
+    assert found is not None  # the package is installed with them
+    return found.decode("utf-8")
+
+
+def _style() -> str:
+    """The style sheet: first the colours, which the dark screen and paper change."""
+    def colours(chosen):
+        return "".join(f"--{name}:{value};" for name, value in chosen.items())
+
+    return f":root{{color-scheme:light dark;{colours(LIGHT)}}}\n" \
+           f"@media screen and (prefers-color-scheme:dark){{:root{{{colours(DARK)}}}}}\n" \
+           f"{_resource('page.css')}"
+
+
+def _digest(inline: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

@@ -1,0 +1,263 @@
+"""The sections of a page in their order, and what is seen first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from ..provenance import Provenance
+from ..score.scores import ALL_SCORES
+from ._parts import charts, structure
+from .answers import answer_sections, score_tiles
+from .blocks import code, facts, heading, markup, pictures, Section, table, text, Tile
+from .card import card_html
+from .classes import Classes, classes_of
+from .content import Column, DataTable, ReportContent, TableRow
+from .trials import best_point, best_row, trial_sections
+from .words import count, cut, joined, number, plural
+
+__all__ = ["page_sections", "summary"]
+
+_MOST = 60  # binary classifiers in a table
+_WIDEST = 400  # rows of other tables
+_KINDS = {"coding matrix": "a coding matrix", "decision tree": "a decision tree",
+          "nested": "a tree of coding matrices", "ensemble": "an ensemble",
+          "direct classifier": "a multi-class classifier"}
+
+
+def page_sections(content: ReportContent) -> list[Section]:
+    """All sections that there is something for."""
+    classes = classes_of(content)
+    found = [_card(content), _data(content, classes), _configuration(content, classes),
+             *answer_sections(content), *trial_sections(content), _provenance(content),
+             _steps(content)]
+    return [section for section in found if section.blocks]
+
+
+def summary(content: ReportContent) -> tuple[str, list[Tile]]:
+    """A sentence about model and data, and the numbers that are seen first."""
+    words, found = [], []
+    model, data = content.model, content.data
+    if model is not None:
+        kind, classifiers = _kind(model), len(model.tree.rows)
+        words.append(f"{_KINDS[kind].capitalize()} of {plural(classifiers, 'binary classifier')}"
+                     if classifiers else _KINDS[kind].capitalize())
+        words.append(f"for {plural(len(model.tree.classes), 'class', 'es')}")
+    if data is not None:
+        size = "" if data.points is None else f" ({plural(data.points, 'point')}" + (
+            "" if data.features is None else f", {plural(data.features, 'feature')}") + ")"
+        words.append(f"{'and' if words else 'About'} the data {cut(data.source, 80)}{size}")
+    if content.answers is not None:
+        found += score_tiles(content.answers)
+    if content.comparison is not None:
+        found += _comparison_tile(content.comparison)
+    if content.search is not None:
+        found += _search_tile(content.search)
+    return f"{' '.join(words)}." if words else "", found
+
+
+def _kind(model):
+    if model.info is not None:
+        return model.info["configuration"]
+    tree = model.tree
+    if tree.is_ensemble:
+        return "ensemble"
+    if not tree.hierarchical:
+        return "direct classifier" if tree.nodes[0].direct else "coding matrix"
+    return "decision tree" if all(node.bare for node in tree.nodes) else "nested"
+
+
+def _comparison_tile(result):
+    best = best_row(result)
+    if best is None:
+        return []
+    score = ALL_SCORES[result["by"]]
+    return [Tile(f"Best of {len(result['rows'])} by {score.title}", cut(best["configuration"], 28),
+                 f"{score.title} {number(best[score.name]['pooled'])}")]
+
+
+def _search_tile(result):
+    best, title = best_point(result), ALL_SCORES[result["by"]].title
+    if best is None:
+        return []
+    estimate = result.get("estimate")
+    return [Tile("Options chosen", best["options"] or "the defaults",
+                 f"estimate for new data: {title} {number(estimate['score'])} \u00b1 "
+                 f"{number(estimate['error'])}" if estimate else f"{title} in the search "
+                 f"{number(best['score'])}")]
+
+
+def _card(content):
+    return Section("card", "Model card", (markup(card_html(content.card)),)
+                   if content.card.strip() else ())
+
+
+# -- data ------------------------------------------------------------------------------------------
+
+def _data(content, classes):
+    data = content.data
+    if data is None:
+        return Section("data", "Data", ())
+    pairs = [("source", data.source)]
+    pairs += [(name, count(value)) for name, value in (("points", data.points),
+                                                       ("features", data.features))
+              if value is not None]
+    blocks = [facts([*pairs, ("classes", count(len(data.labels))), *data.facts])]
+    if data.counts is not None:
+        blocks += pictures(charts.class_counts(data, classes.names)) or [
+            table(_count_table(data, classes))]
+    if data.recipe is not None:
+        blocks += _recipe(data.recipe)
+    return Section("data", "Data", tuple(blocks))
+
+
+def _count_table(data, classes):
+    total = sum(data.counts) or 1.0
+    rows = tuple(TableRow((classes.name(label), number, number / total), classes.at(label))
+                 for label, number in zip(data.labels, data.counts))
+    return DataTable("Points of each class.", (
+        Column("class"), Column("points", "number", digits=0), Column("share", "share")), rows)
+
+
+def _recipe(recipe):
+    """Blocks of the columns of a table, and what becomes of them."""
+    columns = recipe["columns"]
+    pairs = [("table", recipe["source"] or "not told"), ("label", recipe["label"]),
+             ("missing values", recipe["missing"])]
+    pairs += [(title, ", ".join(recipe[key])) for key, title in (("ids", "identifiers"),)
+              if recipe[key]]
+    pairs += [("weights", recipe["weight"])] if recipe["weight"] is not None else []
+    rows = []
+    for one in columns[:_WIDEST]:
+        words, fill = one["categories"], one["fill"]
+        missing = fill if isinstance(fill, str) else f"{fill:g}" if fill is not None else \
+            "0" if one["indicator"] else "an error"
+        rows.append(TableRow((one["name"], "number" if words is None else "words",
+                              (1 if words is None else len(words)) + one["indicator"],
+                              missing + ", and a feature that tells" * one["indicator"],
+                              "" if words is None else joined(words))))
+    left = "" if len(rows) == len(columns) else \
+        f"{len(rows)} of {count(len(columns))} columns: the recipe has all of them."
+    return [heading("Columns of the table"), facts(pairs), table(DataTable(
+        left or "What the columns are, and what becomes of a missing value.",
+        (Column("column"), Column("kind"), Column("features", "number"),
+         Column("where missing"), Column("categories", "prose")), tuple(rows)))]
+
+
+# -- configuration ---------------------------------------------------------------------------------
+
+def _configuration(content, classes):
+    model = content.model
+    if model is None:
+        return Section("configuration", "Configuration", ())
+    nodes = () if content.answers is None else content.answers.nodes
+    blocks = [facts(_model_facts(model))]
+    blocks += pictures(*structure.configuration(model.tree, classes.names, nodes))
+    if model.info is not None:
+        if model.info["binary_models"]:
+            blocks.append(table(_classifier_table(model.info["binary_models"], classes)))
+        if model.info["control"]:
+            blocks.append(code(model.info["control"], "The tree as a control file"))
+    return Section("configuration", "Configuration", tuple(blocks))
+
+
+def _model_facts(model):
+    info, tree = model.info, model.tree
+    pairs = [("configuration", _kind(model)),
+             ("binary classifiers", count(len(tree.rows))),
+             ("classes", count(len(tree.classes)))]
+    if model.file:
+        pairs.insert(0, ("file", model.file))
+    if info is None:
+        return [*pairs, *[("decoder", tree.decoder)] * (tree.decoder is not None)]
+    if info["members"]:
+        pairs.append(("members", ", ".join(
+            f"{member['configuration']} ({plural(member['binary_models'], 'classifier')}, weight "
+            f"{member['weight']:.3g})" for member in info["members"][:20])))
+    if info["levels"] > 1:
+        pairs.append(("levels", count(info["levels"])))
+    if info["decoder"]:
+        pairs.append(("decoder", info["decoder"]))
+    if info["samples"]:
+        pairs.append(("points in training", count(sum(info["samples"]))))
+    features = count(info["features"])
+    if info["normalised"]:
+        features += f", normalised by the model to {count(info['features_of_support_vectors'])}"
+    pairs.append(("features", features))
+    if info["support_vectors"]:
+        pairs += [("support vectors", f"{count(info['support_vectors'])} stored, "
+                   f"{count(info['coefficients'])} coefficients in all classifiers"),
+                  ("kernels", _kernels(info["kernels"]))]
+    for direct in info["direct_classifiers"][:20]:
+        pairs.append((f"classifier {direct['name'] or ''}".rstrip(),
+                      f"{direct['kind']} {direct['options']}".rstrip()))
+    return [*pairs, ("calibration", _calibration(info["calibration"])), *_trained_by(info)]
+
+
+def _kernels(kernels):
+    words = []
+    for kernel, times in Counter(tuple(sorted(kernel.items())) for kernel in kernels).items():
+        values = dict(kernel)
+        used = {"linear": (), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}.get(
+            values["kind"], ("gamma", "coef0", "degree"))
+        words.append(" ".join([values["kind"], *(f"{name} {values[name]:.6g}" for name in used)])
+                     + f" ({times} times)" * (times > 1))
+    return joined(words)
+
+
+def _calibration(calibration):
+    if calibration is None:
+        return "none: the probabilities are those of the decoder"
+    return f"from {calibration['source']} values of {count(sum(calibration['samples']))} points: " \
+        + "; ".join(f"{one['decoder']} by {one['map']}" + (
+            f" {one['temperature']:.4g}" if "temperature" in one else "")
+            for one in calibration["decoders"][:12])
+
+
+def _trained_by(info):
+    """A pair for the options of all binary classifiers, where they have the same."""
+    found = Counter(Provenance.from_line(one["made_by"]).options or "not told"
+                    for one in info["binary_models"])
+    if not found:
+        return []
+    return [("training options", "; ".join(
+        options if len(found) == 1 else f"{options} ({plural(times, 'classifier')})"
+        for options, times in found.most_common(8)) + "; \u2026" * (len(found) > 8))]
+
+
+def _classifier_table(models, classes: Classes):
+    chosen: list[Mapping] = sorted(models, key=lambda one: -one["support_vectors"])[:_MOST] \
+        if len(models) > _MOST else models
+    vectors = any(one["support_vectors"] for one in models)
+    rows = []
+    for one in chosen:
+        sides = [joined(classes.listed(one[side])) for side in ("left", "right")]
+        samples = one.get("samples")
+        rows.append(TableRow((one["name"], *sides, *[one["support_vectors"]] * vectors,
+                              None if samples is None else sum(samples)),
+                             classes.at(*one["left"][:50], *one["right"][:50])))
+    left = f"{len(rows)} of {count(len(models))} binary classifiers, those with the most support " \
+        "vectors: mbm_info --json has all of them." if len(rows) < len(models) else ""
+    return DataTable(left or "The binary classifiers: the classes on their sides, and their size.",
+                     (Column("classifier", "code"), Column("left, \u22121", "prose"),
+                      Column("right, +1", "prose"),
+                      *[Column("support vectors", "number")] * vectors,
+                      Column("points in training", "number")), tuple(rows), folded=len(rows) > 12)
+
+
+# -- origin ----------------------------------------------------------------------------------------
+
+def _provenance(content):
+    return Section("provenance", "Provenance", (facts(content.provenance),)
+                   if content.provenance else ())
+
+
+def _steps(content):
+    if not content.steps:
+        return Section("commands", "Commands", ())
+    lines = []
+    for step in content.steps:
+        lines += [f"# {line}" for line in step.why.splitlines() if line] + [step.command]
+    return Section("commands", "Commands that repeat it", (
+        text("In the folder of the files, with the version that is told above."),
+        code("\n".join(lines))))

@@ -1,0 +1,203 @@
+"""The sections about experiments: a comparison of configurations, and a search of options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..score.scores import ALL_SCORES
+from ._parts import charts
+from .blocks import Section, heading, note, pictures, table, text
+from .content import Column, DataTable, ReportContent, TableRow
+from .words import count, cut, number, plural
+
+__all__ = ["best_point", "best_row", "trial_sections"]
+
+_TRIED = 60  # options in a table
+
+
+def trial_sections(content: ReportContent) -> list[Section]:
+    """The sections of a comparison and of a search, of those that are there."""
+    found = []
+    if content.comparison is not None:
+        found.append(Section("comparison", "Comparison", tuple(_comparison(content.comparison))))
+    if content.search is not None:
+        found.append(Section("search", "Search of options", tuple(_search(content.search))))
+    return found
+
+
+def best_row(result: Mapping) -> Mapping | None:
+    """The row of a comparison that is best by its score, or None."""
+    rows = [row for row in result["rows"] if row.get(result["by"])]
+    sign = ALL_SCORES[result["by"]].sign
+    return max(rows, key=lambda row: sign * row[result["by"]]["pooled"], default=None)
+
+
+def best_point(result: Mapping) -> Mapping | None:
+    """The options that a search of one set of options chose, with their score, or None."""
+    search = result.get("common", result)
+    return None if search.get("best") is None or "points" not in search else \
+        search["points"][search["best"]]
+
+
+# -- comparisons -----------------------------------------------------------------------------------
+
+def _comparison(result):
+    by, against = result["by"], result["against"]
+    told = f"{plural(result['points'], 'point')}, {plural(result['classes'], 'class', 'es')}; " \
+           f"{result['plan']}" + f"; options {result['options']}" * bool(result.get("options"))
+    blocks = [text(f"{told}. Scores are those of all held-out points together"
+                   + (", with the deviation over the splits." if result["splits"] > 1 else "."))]
+    blocks += [text(f"{name.capitalize()}: {result[name]}.") for name in ("features", "weights")
+               if name in result]
+    if against is not None:
+        test = "McNemar's exact test of the accuracies" if result["mcnemar"] else \
+            "the corrected resampled t test"
+        blocks.append(text(
+            f"Differences in {ALL_SCORES[by].title} are from {against['configuration']} "
+            f"({against['decoder']}); p is that of {test}: below 0.05 a difference is more than "
+            "chance would often give. It is not corrected for the number of rows."))
+    blocks.append(table(_comparison_table(result)))
+    blocks += pictures(charts.comparison(result), charts.comparison_cost(result))
+    blocks += [note(f"{row['configuration']} ({row['decoder']}) could not be computed: "
+                    f"{row['error']}") for row in result["rows"] if "error" in row]
+    if result.get("tuned"):
+        blocks += _tuned(result["tuned"], result["splits"])
+    return blocks
+
+
+def _comparison_table(result):
+    by, best = result["by"], best_row(result)
+    first = next((row for row in result["rows"] if "error" not in row), {})
+    shown = [name for name, score in ALL_SCORES.items()
+             if name in first and (name == by or score.pools != "square")]
+    deviations = result["splits"] > 1
+    columns = [Column("configuration"), Column("decoder"), Column("binary classifiers",
+                                                                          "number")]
+    for name in shown:
+        columns.append(Column(ALL_SCORES[name].short, "number", "" if
+                              ALL_SCORES[name].larger_is_better else "smaller is better"))
+        columns += [Column("\u00b1", "number", "deviation over the splits")] * deviations
+    columns += [Column("difference", "number", f"in {ALL_SCORES[by].title}"),
+                Column("p", "number")]
+    rows = []
+    for row in result["rows"]:
+        cells = [row["configuration"], row["decoder"], row.get("classifiers")]
+        for name in shown:
+            summary = row.get(name) or {}
+            cells += [summary.get("pooled"), *[summary.get("sd")] * deviations]
+        rows.append(TableRow((*cells, *_difference(row, result)), strong=row is best))
+    return DataTable(f"Configurations, the best by {ALL_SCORES[by].title} in bold.", tuple(columns),
+                     tuple(rows))
+
+
+def _difference(row, result):
+    """(difference from the reference in the score that decides, its p value)."""
+    if not row.get("difference"):
+        return "reference" if "error" not in row else None, None
+    test = row["difference"].get(result["by"]) or {}
+    tested = row["difference"].get("accuracy", {}) if result["mcnemar"] else test
+    return test.get("pooled"), tested.get("p_value")
+
+
+def _tuned(tuned, splits):
+    """Blocks of the options that were found inside the training parts."""
+    rows = tuple(TableRow((search["configuration"], search["split"], search["options"],
+                           search["searched"], "" if search["complete"] else "time limit"))
+                 for search in tuned["searches"])
+    ended = sum(not search["complete"] for search in tuned["searches"])
+    blocks = [heading("Options tuned inside each training part"),
+              text(f"{tuned['search'].capitalize()} search, {tuned['plan']}, by "
+                   f"{ALL_SCORES[tuned['by']].title}: held-out points judge options that they did "
+                   "not choose.")]
+    if ended:
+        blocks.append(note(f"{ended} of {plural(len(rows), 'search', 'es')} ended at the time "
+                           "limit."))
+    return [*blocks, table(DataTable("The options of each split.", (
+        Column("configuration"), Column("split", "number"), Column("options", "code"),
+        Column("searched score", "number"), Column("ended by")), rows, folded=splits > 5))]
+
+
+# -- searches --------------------------------------------------------------------------------------
+
+def _search(result):
+    by = result["by"]
+    title = ALL_SCORES[by].title
+    tried = result["tried"]
+    blocks = [text(f"{tried} {'set' if tried == 1 else 'sets'} of options of "
+                   f"{cut(result['control'], 80)} (decoder {result['decoder']}) "
+                   f"{'was' if tried == 1 else 'were'} tried, {result['search']} search, "
+                   f"{result['plan']}, by {title}.")]
+    if not result["complete"]:
+        blocks.append(note("The search ended at its time limit: it is not finished, and what it "
+                           "chose is the best so far."))
+    best, search = best_point(result), result.get("common", result)
+    if best is not None and best.get("score") is not None:
+        among = f"It was chosen among {tried} by these points, and so is not what new data will " \
+            "give." if tried > 1 else "Nothing else was tried."
+        blocks.append(text(f"Chosen: {best['options']}, with the {title} {number(best['score'])}. "
+                           f"{among}"))
+    blocks += _estimate(result, title)
+    if search.get("border"):
+        blocks.append(note("The best lies on a limit of the search ("
+                           f"{', '.join(search['border'])}): a wider one may find better."))
+    if "points" in search:
+        blocks += pictures(*charts.search_surface(search | {"by": by}))
+        blocks += [heading("Options that were tried"), *_tried(search, by)]
+    return blocks + _partitions(result, by)
+
+
+def _estimate(result, title):
+    estimate = result.get("estimate")
+    if estimate is None:
+        return [text("There is no estimate for new data.")]
+    return [text(f"Estimate for new data: {title} {number(estimate['score'])}, standard error "
+                 f"{number(estimate['error'])} ({plural(estimate['points'], 'point')}, "
+                 f"{estimate['how']}).")]
+
+
+def _tried(search, by):
+    """Blocks of the options that were tried, the best first."""
+    points, sign = search["points"], ALL_SCORES[by].sign
+    order = sorted(range(len(points)), key=lambda i: (
+        i != search["best"], points[i]["score"] is None, -(points[i].get("rows") or 10**12),
+        -len(points[i].get("parts") or ()), -sign * (points[i]["score"] or 0.0)))
+    chosen = order[:_TRIED]
+    if search.get("given") in order[_TRIED:]:
+        chosen.append(search["given"])
+    rows = []
+    for i in chosen:
+        point = points[i]
+        marks = [word for word, key in (("chosen", "best"), ("given", "given"))
+                 if i == search.get(key)]
+        rows.append(TableRow((point["options"], point["score"], point["sd"],
+                              "all" if point.get("rows") is None else count(point["rows"]),
+                              ", ".join(map(str, point.get("parts") or ())),
+                              point.get("error") or ", ".join(marks)),
+                             strong=i == search["best"]))
+    columns = (Column("options", "code"), Column(ALL_SCORES[by].title, "number"),
+               Column("deviation", "number"),
+               Column("training points", note="of each training part"),
+               Column("scored on splits"), Column("remark"))
+    left = "" if len(chosen) == len(points) else f"{len(chosen)} of {count(len(points))} options " \
+        "that were tried: tune_m --csv has all of them. "
+    return [table(DataTable(f"{left}Those scored on different splits cannot be compared."
+                            if len({tuple(points[i].get("parts") or ()) for i in chosen}) > 1 else
+                            left.strip() or "All options that were tried.", columns, tuple(rows)))]
+
+
+def _partitions(result, by):
+    """Blocks of the options of each partition, where each was searched on its own."""
+    found = result.get("partitions")
+    if not found:
+        return []
+    rows = []
+    for search in found[:_TRIED]:
+        best = {} if search["best"] is None else search["points"][search["best"]]
+        sides = " / ".join(" ".join(map(str, search[side])) for side in ("left", "right"))
+        rows.append(TableRow((sides, best.get("options"), best.get("score"))))
+    left = "" if len(rows) == len(found) else f"{len(rows)} of {count(len(found))} partitions: " \
+        "tune_m --csv has all of them."
+    return [heading("Options of each partition"), table(DataTable(
+        left or "The best options of each partition of the classes.",
+        (Column("partition", "code"), Column("options", "code"),
+         Column(ALL_SCORES[by].title, "number")), tuple(rows)))]

@@ -1,0 +1,98 @@
+"""Numbers and names as the text of a page."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from .content import Column
+
+__all__ = ["LONGEST", "class_name", "clean", "count", "cut", "interval", "joined", "number",
+           "percent", "plural", "shown", "sort_key", "whole_name"]
+
+LONGEST = 40  # characters of a name that are shown
+_WHOLE = 400  # of it on request: a page may name it a thousand times
+# What no page can show, and what would turn the order of the text around it.
+_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e"
+                     "\u2060\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+def clean(words: str) -> str:
+    """The text with a sign in place of each character that cannot be shown."""
+    return _UNSEEN.sub("\ufffd", words)
+
+
+def cut(words: str, longest: int = LONGEST) -> str:
+    """The clean text in one line, its end left out where it is too long."""
+    words = " ".join(clean(words[:4 * longest + 4]).split())
+    return words if len(words) <= longest else f"{words[:longest - 1].rstrip()}\u2026"
+
+
+def whole_name(words: str, longest: int = LONGEST) -> str:
+    """What stands behind a name that is cut: the longer text, or "" where nothing is left out."""
+    return "" if cut(words, longest) == words else cut(words, _WHOLE)
+
+
+def class_name(names: Mapping[int, str], label: int) -> str:
+    """The name of a class, or its label where it has none."""
+    return names.get(label) or str(label)
+
+
+def joined(names: Sequence[str], most: int = 8) -> str:
+    """Names with commas between them, of many the first."""
+    more = f", \u2026 ({len(names)})" if len(names) > most else ""
+    return ", ".join(cut(name, 24) for name in names[:most]) + more
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number with so many digits behind the point, `-` for none; small ones with an exponent."""
+    if value is None or value != value:
+        return "\u2013"
+    if isinstance(value, int):
+        return count(value)
+    if math.isinf(value):
+        return "\u221e" if value > 0 else "\u2212\u221e"
+    if value and (abs(value) < 0.5 * 10**-digits or abs(value) >= 1e7):
+        return f"{value:.2e}".replace("-", "\u2212")
+    return f"{value:.{digits}f}".replace("-", "\u2212")
+
+
+def count(value: float) -> str:
+    """A number of points, or a sum of weights; blanks divide long ones."""
+    words = f"{value:.2f}" if isinstance(value, float) and value != int(value) else f"{value:.0f}"
+    return f"{int(value):,}".replace(",", "\u202f") if "." not in words and value >= 10_000 \
+        else words
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share in percent."""
+    return "\u2013" if share is None or share != share else f"{100 * share:.{digits}f}\u202f%"
+
+
+def interval(bounds: Sequence[float] | None, show=number) -> str:
+    """An interval as text, "" for none."""
+    return "" if not bounds else f"{show(bounds[0])} to {show(bounds[1])}"
+
+
+def plural(how_many: int, word: str, more: str = "s") -> str:
+    """A number and what it counts."""
+    return f"{count(how_many)} {word}{'' if how_many == 1 else more}"
+
+
+def shown(value: str | float | None, column: Column) -> str:
+    """The text of a cell of a table."""
+    if value is None:
+        return "\u2013"
+    if isinstance(value, str):
+        if column.kind == "prose":
+            return cut(value, 6 * LONGEST)
+        return cut(value, 4 * LONGEST if column.kind == "code" else LONGEST)
+    return percent(value) if column.kind == "share" else number(value, column.digits)
+
+
+def sort_key(value: str | float | None) -> str | None:
+    """The number by which a cell is sorted, as text; None where its own text will do."""
+    if value is None or isinstance(value, str) or value != value:
+        return None
+    return f"{value:.12g}"
