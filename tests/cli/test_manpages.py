@@ -293,6 +293,21 @@ def test_training_options_are_all_in_the_page():
     assert set(re.findall(r"-[a-z][01]?\b", str(caught.value).split("expected")[1])) <= listed
 
 
+def test_the_overview_and_readme_list_every_command_once_by_task():
+    text = (MAN / "agfmc.7").read_text(encoding="utf-8")
+    part = text[text.index(".SS Commands, by task"):text.index("From a table to scores")]
+    words = re.findall(r"^\\f(?:I(.+?)\\fR$|B(\w+)\\fR\(1\)$)", part, re.M)
+    listed = [(task.lower(), command) for task, command in words]
+    assert sorted(command for _, command in listed if command) == COMMANDS
+    assert [task for task, _ in listed if task] == [
+        "prepare data", "design", "train", "classify", "judge", "report", "exchange with others"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme[readme.index("| task | command | does |"):].split("\n\n")[0]
+    rows = re.findall(r"^\| ([a-z ]*?)\s*\| `(\w+)` \|", table, re.M)
+    assert [word for row in rows for word in row if word] == \
+        [word for row in listed for word in row if word]
+
+
 def test_every_decoder_is_explained_in_the_overview():
     part = (MAN / "agfmc.7").read_text(encoding="utf-8")
     part = plain(part[part.index(".SS Decoders"):part.index(".SS Schemes")])
