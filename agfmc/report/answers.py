@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ..score.scores import ABSTAINING, COST, FURTHER, HIERARCHICAL, ORDERED, SCORES
 from ._parts import charts
@@ -19,6 +20,7 @@ _WHOLE_TABLE = 30  # classes whose confusions are a table of all cells
 _FREQUENT, _FEW = 30, 10  # confusions in a list: where it is all there is, and beside the table
 _WIDEST = 400  # classes with a row of their own
 _SHADES = 8
+_SHORT = 4  # characters of a name that stands above a column of numbers
 _ALL_OF_THEM = "eval_uc --json has all of them."
 
 # Sentences that say what a score is.
@@ -48,6 +50,11 @@ _MEANINGS = {
     "aurc": "Mean error over all shares of answered points, the surest first.",
     "e_aurc": "What of it an order of the points by their errors would not have.",
 }
+# Those that few readers ask for.
+_RARER = frozenset(("uncertainty_coefficient_adjusted", "uncertainty_coefficient_reverse",
+                    "uncertainty_coefficient_symmetric", "brier_all", "brier_winning",
+                    "weighted_f1", "classwise_calibration_error", "aurc", "e_aurc"))
+_COUNTS = frozenset(("support", "rejected"))
 _SHARES = frozenset(("accuracy", "top_accuracy", "balanced_accuracy", "within_one_class"))
 
 
@@ -72,7 +79,7 @@ def score_tiles(answers: AnswersPart) -> list[Tile]:
     found = []
     for name, title in (("accuracy", f"Accuracy{told}"), (COST.name, "Mean cost"),
                         ("log_loss", "Log loss"), ("balanced_accuracy", "Balanced accuracy"),
-                        ("expected_calibration_error", "Expected calibration error")):
+                        ("expected_calibration_error", "Calibration error")):
         value = scores.get(name)
         if value is not None:
             found.append(Tile(title, percent(value) if name in _SHARES else number(value),
@@ -93,7 +100,7 @@ def _sureness(answers, name):
     if summary and summary.get("sd") is not None:
         return f"\u00b1 {show(summary['sd'])} over the splits"
     base = _baselines(answers.scores).get(name)
-    return "" if base is None else f"{show(base)} by the shares of the classes"
+    return "" if base is None else f"the shares of the classes alone: {show(base)}"
 
 
 # -- scores ----------------------------------------------------------------------------------------
@@ -104,7 +111,7 @@ def _scores(answers, classes):
     blocks = [text(f"Answers to {plural(scores['points'], 'point')}: {answers.origin}."
                    if answers.origin else f"Answers to {plural(scores['points'], 'point')}.")]
     blocks += [note(words) for words in answers.warnings]
-    blocks.append(table(_overall_table(answers)))
+    blocks += map(table, _overall_tables(answers))
     blocks += pictures(charts.score_intervals(scores))
     if scores.get("before"):
         blocks += [heading("Before and after calibration"), table(_before_table(scores))]
@@ -151,35 +158,34 @@ def _overall_rows(scores: Mapping) -> Iterator[tuple[str, str]]:
     yield from (ORDERED | ABSTAINING).items()
 
 
-def _overall_table(answers):
-    scores, splits = answers.scores, answers.splits or {}
-    base = _baselines(scores)
-    columns = [Column("score"), Column("value", "number"), Column("95 % from", "number"),
-               Column("to", "number")]
-    if splits:
-        columns += [Column("mean of splits", "number"), Column("deviation", "number")]
-    columns += [Column("shares alone", "number", "answers that know the shares of the classes "
-                       "and nothing of a point"), Column("what it is", "prose")]
-    rows = []
+def _overall_tables(answers):
+    """The table of the scores of all points, and that of the rarer ones."""
+    scores, base = answers.scores, _baselines(answers.scores)
+    rows: tuple[list, list] = ([], [])
     for name, title in _overall_rows(scores):
-        value = scores.get(name)
-        if value is None:
-            continue
-        low, high = scores["intervals"].get(name) or (None, None)
-        summary = splits.get(name) or {}
-        rows.append(TableRow((title, value, low, high,
-                              *((summary.get("mean"), summary.get("sd")) if splits else ()),
-                              base.get(name), _MEANINGS.get(name, "")),
-                             strong=name in ("accuracy", "log_loss")))
-    empty = {at for at in range(2, len(columns)) if all(row.cells[at] in (None, "")
-                                                       for row in rows)}
-    keep = [at for at in range(len(columns)) if at not in empty]
+        value, summary = scores.get(name), (answers.splits or {}).get(name) or {}
+        if value is not None:
+            rows[name in _RARER].append(TableRow(
+                (title, value, interval(scores["intervals"].get(name)), summary.get("sd"),
+                 base.get(name), _MEANINGS.get(name, "")), strong=name in ("accuracy", "log_loss")))
     zero = scores["zero_probability"]
-    more = f" {plural(zero, 'true class', 'es')} had the probability 0." if zero else ""
-    return DataTable(f"Scores of all points{', weighted' * ('priors' in scores)}.{more}",
-                     tuple(columns[at] for at in keep),
-                     tuple(TableRow(tuple(row.cells[at] for at in keep), strong=row.strong)
-                           for row in rows), sortable=False)
+    more = f" The true class of {plural(zero, 'point')} had the probability 0." if zero else ""
+    return [_without_empty(DataTable(caption, (
+        Column("score"), Column("value", "number"), Column("95 % interval", "number"),
+        Column("\u00b1 over splits", "number", "standard deviation"),
+        Column("shares alone", "number"), Column("what it is", "prose")), tuple(found),
+        sortable=False, folded=folded)) for caption, found, folded in (
+        (f"Scores of all points{', weighted' * ('priors' in scores)}; \u201cshares alone\u201d: "
+         f"of answers that know the shares of the classes and nothing of a point.{more}",
+         rows[0], False), ("Further scores", rows[1], True)) if found]
+
+
+def _without_empty(found):
+    """A table without the columns that are empty in all rows."""
+    keep = [at for at in range(len(found.columns))
+            if any(row.cells[at] not in (None, "") for row in found.rows)]
+    return replace(found, columns=tuple(found.columns[at] for at in keep), rows=tuple(
+        replace(row, cells=tuple(row.cells[at] for at in keep)) for row in found.rows))
 
 
 def _before_table(scores):
@@ -207,25 +213,26 @@ def _class_table(scores, classes):
                         key=lambda row: row["f1"])[:_WIDEST]
         blocks.append(text(f"These are {len(chosen)} of {count(len(found))} classes, those with "
                            f"the least F1: {_ALL_OF_THEM}"))
-    keys = [("support", "points", "number"), ("rejected", "rejected", "number"),
-            ("precision", "precision", "number"), ("recall", "recall", "number"),
-            ("f1", "F1", "number"), ("auc", "AUC", "number"), ("cost", "cost", "number")]
+    keys = [("support", "points"), ("rejected", "rejected"), ("precision", "precision"),
+            ("recall", "recall"), ("f1", "F1"), ("auc", "AUC"), ("cost", "cost")]
     keys = [key for key in keys if any(row.get(key[0]) is not None for row in found)]
     named = any(classes.name(row["label"]) != str(row["label"]) for row in chosen)
     taken = _most_taken_for(scores, classes)
     rows = tuple(TableRow((classes.name(row["label"]), *([row["label"]] * named),
-                           *(_whole(row.get(key)) for key, *_ in keys),
+                           *(_whole(row.get(key)) if key in _COUNTS else row.get(key)
+                             for key, _ in keys),
                            *taken.get(row["label"], ("", None))), classes.at(row["label"]))
                  for row in chosen)
     columns = (Column("class"), *[Column("label", "number")] * named,
-               *(Column(title, kind) for _, title, kind in keys),
+               *(Column(title, "number") for _, title in keys),
                Column("most often taken for"), Column("times", "number"))
     return [*blocks, table(DataTable("Each class against all others.", columns, rows))]
 
 
 def _whole(value):
-    """A number of points as a whole number where it is one."""
-    return int(value) if isinstance(value, float) and value > 1 and value == int(value) else value
+    """A number of points, which is a float where points have weights, as a whole number if it is
+    one."""
+    return int(value) if value is not None and value == int(value) else value
 
 
 def _most_taken_for(scores, classes):
@@ -235,7 +242,7 @@ def _most_taken_for(scores, classes):
         wrong = [(value, -j) for j, value in enumerate(row[:len(labels)]) if value and j != i]
         if wrong:
             value, j = max(wrong)
-            found[labels[i]] = classes.name(labels[-j]), _whole(float(value))
+            found[labels[i]] = classes.name(labels[-j]), _whole(value)
     return found
 
 
@@ -255,14 +262,15 @@ def _matrix(scores, classes):
     for label, counts in zip(scores["labels"], scores["contingency"]):
         total = math.fsum(counts)
         rows.append(MatrixRow(classes.name(label), *classes.at(label), tuple(
-            Cell(_whole(float(value)), value / total if total else None, _shade(value, total))
+            Cell(_whole(value), value / total if total else None, _shade(value, total))
             for value in counts[:len(scores["labels"]) + bool(scores["rejected"])]),
             _whole(total)))
     heads = tuple((classes.name(label), *classes.at(label)) for label in scores["labels"])
     if scores["rejected"]:
         heads += ("rejected", None),
     weighted = ", sums of weights" * ("priors" in scores)
-    return Matrix(f"Rows are true classes, columns the answers{weighted}.", heads, tuple(rows))
+    return Matrix(f"Rows are true classes, columns the answers{weighted}.", heads, tuple(rows),
+                  any(len(name) > _SHORT for name, *_ in heads))
 
 
 def _shade(value, total):
@@ -280,7 +288,7 @@ def _frequent(scores, classes):
     if not found:
         return [text("No answer is wrong.")]
     most = _FEW if len(labels) <= _WHOLE_TABLE else _FREQUENT
-    rows = tuple(TableRow((classes.name(labels[i]), classes.name(labels[j]), _whole(float(-value)),
+    rows = tuple(TableRow((classes.name(labels[i]), classes.name(labels[j]), _whole(-value),
                            -value / totals[i]), classes.at(labels[i], labels[j]))
                  for value, i, j in found[:most])
     left = f"{len(rows)} of {plural(len(found), 'pair')} of a true class and a wrong answer. " \

@@ -46,12 +46,14 @@ class Matrix:
     shares of the rows.
 
     caption: what it shows;  heads: names of the columns with the positions of their classes, None
-    for that of rejected points;  rows: one for each class.
+    for that of rejected points;  rows: one for each class;  upright: the heads are too long to
+    stand beside each other.
     """
 
     caption: str
     heads: tuple[tuple[str, int | None], ...]
     rows: tuple[MatrixRow, ...]
+    upright: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,9 @@
 
   // Tables: a button in each heading sorts the rows; a third click puts them back.
   const key = cell => {
-    const words = (cell.dataset.value ?? cell.innerText).trim();
-    const number = parseFloat(words.replace(/[\s\u202f]/g, ""));
-    return words === "" || words === "\u2013" ? null :
-      words === "\u00b7" ? 0 : /^[-+.\d]/.test(words) && number === number ? number : words;
+    const words = (cell.dataset.value ?? cell.innerText).trim().replace("\u2212", "-");
+    const number = /^[-+]?[.\d]/.test(words) ? parseFloat(words.replace(/(\d)\s(?=\d)/g, "$1")) : NaN;
+    return words === "" ? null : words === "\u00b7" ? 0 : number === number ? number : words;
   };
   const compare = (a, b) => typeof a === "number" && typeof b === "number" ? a - b :
     String(a).localeCompare(String(b), "en", {numeric: true});

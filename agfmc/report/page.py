@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import pkgutil
 from collections.abc import Callable
 
@@ -67,20 +68,16 @@ def _environment(option):
                               undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(
         cut=words.cut, clean=words.clean, whole=words.whole_name, count=words.count,
-        cell_share=_cell_share, verbatim=Markup, anchors=_anchors(), slug=_slug)
-    environment.globals.update(shown=words.shown, sort_key=words.sort_key, is_text=_is_text)
+        cell_share=_cell_share, verbatim=Markup, anchors=_anchors(), slug=_slug,
+        sort_key=words.sort_key, css=_css)
+    environment.globals.update(shown=words.shown)
     return environment
 
 
 def _anchors() -> Callable[[str], str]:
-    """A function that gives each label of a box a name that no other of the page has."""
-    seen: dict[str, int] = {}
-
-    def name(label: str) -> str:
-        seen[label] = seen.get(label, 0) + 1
-        return label if seen[label] == 1 else f"{label} ({seen[label]})"
-
-    return name
+    """A function that makes of a word names that no other element of the page has."""
+    numbers = itertools.count(1)
+    return lambda word: f"{word}-{next(numbers)}"
 
 
 def _slug(classes: tuple[int, ...]) -> str:
@@ -93,8 +90,9 @@ def _cell_share(share: float | None) -> str:
     return f"{100 * share:.1f}" if share else "\u00b7"
 
 
-def _is_text(column: Column) -> bool:
-    return column.kind not in ("number", "share")
+def _css(column: Column) -> str:
+    """The class of the cells of a column."""
+    return "n" if column.kind in ("number", "share") else column.kind
 
 
 def _resource(name: str) -> str:

@@ -12,7 +12,7 @@ from .words import count, cut, number, plural
 
 __all__ = ["best_point", "best_row", "trial_sections"]
 
-_TRIED = 60  # options in a table
+_TRIED, _BEST = 60, 8  # options in a table, and in one that is not folded
 
 
 def trial_sections(content: ReportContent) -> list[Section]:
@@ -70,13 +70,11 @@ def _comparison_table(result):
     first = next((row for row in result["rows"] if "error" not in row), {})
     shown = [name for name, score in ALL_SCORES.items()
              if name in first and (name == by or score.pools != "square")]
-    deviations = result["splits"] > 1
     columns = [Column("configuration"), Column("decoder"), Column("binary classifiers",
                                                                           "number")]
     for name in shown:
         columns.append(Column(ALL_SCORES[name].short, "number", "" if
                               ALL_SCORES[name].larger_is_better else "smaller is better"))
-        columns += [Column("\u00b1", "number", "deviation over the splits")] * deviations
     columns += [Column("difference", "number", f"in {ALL_SCORES[by].title}"),
                 Column("p", "number")]
     rows = []
@@ -84,7 +82,8 @@ def _comparison_table(result):
         cells = [row["configuration"], row["decoder"], row.get("classifiers")]
         for name in shown:
             summary = row.get(name) or {}
-            cells += [summary.get("pooled"), *[summary.get("sd")] * deviations]
+            spread = f" \u00b1 {number(summary['sd'])}" if summary.get("sd") is not None else ""
+            cells.append(f"{number(summary['pooled'])}{spread}" if summary else None)
         rows.append(TableRow((*cells, *_difference(row, result)), strong=row is best))
     return DataTable(f"Configurations, the best by {ALL_SCORES[by].title} in bold.", tuple(columns),
                      tuple(rows))
@@ -178,11 +177,14 @@ def _tried(search, by):
                Column("deviation", "number"),
                Column("training points", note="of each training part"),
                Column("scored on splits"), Column("remark"))
-    left = "" if len(chosen) == len(points) else f"{len(chosen)} of {count(len(points))} options " \
-        "that were tried: tune_m --csv has all of them. "
-    return [table(DataTable(f"{left}Those scored on different splits cannot be compared."
-                            if len({tuple(points[i].get("parts") or ()) for i in chosen}) > 1 else
-                            left.strip() or "All options that were tried.", columns, tuple(rows)))]
+    mixed = len({tuple(points[i].get("parts") or ()) for i in chosen}) > 1
+    note_of_splits = " Those scored on different splits cannot be compared." if mixed else ""
+    left = f"All {len(points)} options that were tried." if len(chosen) == len(points) else \
+        f"{len(chosen)} of {count(len(points))} options that were tried: tune_m --csv has all."
+    if len(rows) <= 2 * _BEST:
+        return [table(DataTable(left + note_of_splits, columns, tuple(rows)))]
+    return [table(DataTable(f"The {_BEST} best.{note_of_splits}", columns, tuple(rows[:_BEST]))),
+            table(DataTable(left, columns, tuple(rows), folded=True))]
 
 
 def _partitions(result, by):

@@ -83,7 +83,7 @@ def plural(how_many: int, word: str, more: str = "s") -> str:
 def shown(value: str | float | None, column: Column) -> str:
     """The text of a cell of a table."""
     if value is None:
-        return "\u2013"
+        return ""
     if isinstance(value, str):
         if column.kind == "prose":
             return cut(value, 6 * LONGEST)
@@ -91,8 +91,6 @@ def shown(value: str | float | None, column: Column) -> str:
     return percent(value) if column.kind == "share" else number(value, column.digits)
 
 
-def sort_key(value: str | float | None) -> str | None:
-    """The number by which a cell is sorted, as text; None where its own text will do."""
-    if value is None or isinstance(value, str) or value != value:
-        return None
-    return f"{value:.12g}"
+def sort_key(value: float) -> str:
+    """The number by which a cell is sorted, as text."""
+    return f"{value:.9g}"
