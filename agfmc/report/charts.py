@@ -1,0 +1,514 @@
+"""Pictures of data, scores and experiments, each with its numbers as a table.
+
+A function returns None where there is nothing to show.  Small pictures are `WIDTH` pixels wide, so
+that they stand beside each other on a laptop and fit a phone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .content import Column, DataPart, DataTable, Picture, TableRow
+from .experiment_charts import comparison, comparison_cost, search_surface
+from .structure import node_costs
+from .svg import (Box, cut, Drawing, level_bar, Linear, LINE, number, Panel, short,
+                  text_width, WIDTH)
+from .words import class_name, percent
+
+__all__ = ["class_counts", "class_recall", "class_sets", "comparison", "comparison_cost",
+           "confusion_map", "node_costs", "reliability", "risk_coverage", "score_intervals",
+           "search_surface"]
+
+_NAMED = 60  # classes at most that have a row with their names
+_LEFT = 46  # pixels for the numbers of an axis
+
+
+# Data
+
+def class_counts(data: DataPart, names: Mapping[int, str]) -> Picture | None:
+    """The points of each class, as bars."""
+    counts = data.counts
+    if not counts or len(counts) < 2:
+        return None
+    total = sum(counts)
+    titles = [class_name(names, label) for label in data.labels]
+    table = DataTable("Points of each class", (
+        Column("class"), Column("points", "number", digits=0), Column("share", "share")),
+        tuple(TableRow((name, count, count / total if total else None), (at,))
+              for at, (name, count) in enumerate(zip(titles, counts))), folded=True)
+    drawing = (_named_bars if len(counts) <= _NAMED else _upright_bars)(titles, counts)
+    least, most = min(counts), max(counts)
+    summary = f"{len(counts)} classes of {short(least)} to {short(most)} points" \
+        if least != most else f"{len(counts)} classes of {short(least)} points each"
+    if len(counts) > _NAMED:
+        note = "A bar for each class, from the largest to the smallest."
+    else:
+        note = ""
+    return Picture(drawing.markup(f"Points of each class. {summary}."), "Points of each class",
+                   f"{summary}.", note, table)
+
+
+def _named_bars(names, counts):
+    """A row for each class: its name, a bar, the number at its end."""
+    pitch = 20 if len(names) <= 30 else 17
+    side = min(max(map(text_width, names)), 140) + 8
+    top = max(counts) or 1
+    texts = [short(count) for count in counts]
+    room = WIDTH - side - max(map(text_width, texts)) - 8
+    drawing = Drawing(WIDTH, pitch * len(names) + 4)
+    for at, (name, count, text) in enumerate(zip(names, counts, texts)):
+        y = 2 + at * pitch
+        drawing.open(data_classes=(at,), title=f"{name}: {text} points")
+        drawing.add("rect", "band", x=0, y=y, width=WIDTH, height=pitch)
+        drawing.text(side - 8, y + pitch / 2 + 4, name, "end", width=side - 8)
+        drawing.add("rect", "fill-left mark", x=side, y=y + 2, width=room * count / top,
+                    height=pitch - 4)
+        drawing.text(side + room * count / top + 5, y + pitch / 2 + 4, text)
+        drawing.close()
+    return drawing
+
+
+def _upright_bars(names, counts):
+    """Thin bars from the largest class to the smallest, which names would not fit beside."""
+    order = sorted(range(len(counts)), key=lambda at: (-counts[at], at))
+    drawing = Drawing(WIDTH, 210)
+    panel = Panel(drawing, Box(_LEFT, 26, WIDTH - _LEFT - 4, 140), Linear(0, len(counts)),
+                  Linear(0, max(counts) or 1))
+    panel.axis_up("points")
+    for place, at in enumerate(order):
+        x, y = panel.x(place), panel.y(counts[at])
+        drawing.add("rect", "fill-left mark", f"{names[at]}: {short(counts[at])} points",
+                    x=x, y=y, width=max((panel.box.width / len(counts)) * 0.85, 0.3),
+                    height=panel.box.bottom - y, data_classes=(at,))
+    panel.axis_across("classes, the largest first", grid=False)
+    return drawing
+
+
+# Scores
+
+def reliability(scores: Mapping) -> Picture | None:
+    """Shares of right answers over the probabilities that they had, above a histogram of these."""
+    bins = [row for row in scores.get("calibration") or () if row["count"]]
+    if not bins:
+        return None
+    before = scores.get("before")
+    earlier = [row for row in before["calibration"] if row["count"]] if before else []
+    low = _floor(bins + earlier)
+    drawing = Drawing(WIDTH, 440)
+    side = WIDTH - _LEFT - 14
+    panel = Panel(drawing, Box(_LEFT, 26, side, side), Linear(low, 1), Linear(low, 1))
+    panel.axis_up("share of right answers")
+    panel.axis_across()
+    drawing.line(panel.places([(low, low), (1, 1)]), "rule")
+    if earlier:
+        drawing.line(panel.places([(row["forecast"], row["observed"]) for row in earlier]),
+                     "right curve thin dashed")
+        for row in earlier:
+            x, y = panel.x(row["forecast"]), panel.y(row["observed"])
+            drawing.add("rect", "fill-right edge", x=x - 4, y=y - 4, width=8, height=8)
+    intervals = [_wilson(row) for row in bins]
+    drawing.line(panel.places([(row["forecast"], row["observed"]) for row in bins]),
+                 "left curve thin")
+    drawing.add("path", "left curve", d="".join(_whisker(panel, row["forecast"], *ends, low)
+                                               for row, ends in zip(bins, intervals)))
+    for row, ends in zip(bins, intervals):
+        drawing.add("circle", "fill-left edge", _bin_words(row, ends), cx=panel.x(row["forecast"]),
+                    cy=panel.y(row["observed"]), r=5)
+    error = scores.get("expected_calibration_error")
+    _reliability_words(drawing, panel, bins + earlier, error, before)
+    _histogram(drawing, scores["calibration"], low, side)
+    table = _bins_table(bins, intervals, earlier)
+    summary = f"Expected calibration error {short(error)}" if error is not None else \
+        "Share of right answers in bins of their probability"
+    if before:
+        summary += f", before calibration {short(before['expected_calibration_error'])}"
+    note = "Points on the broken line have right probabilities. Bars are intervals of 95 % " \
+           "(Wilson); below, the number of points in each bin."
+    if low > 0:
+        note += f" Both axes begin at {low:g}."
+    return Picture(drawing.markup(f"Reliability diagram. {summary}."), "Reliability",
+                   f"{summary}.", note, table)
+
+
+def _floor(bins):
+    """Where the axes begin: at 0, or higher where all that is shown is near 1."""
+    least = min(min(row["lower"], row["observed"], row["forecast"]) for row in bins)
+    return round(max(0, int(least * 10) / 10), 1) if least >= 0.45 else 0
+
+
+def _wilson(row):
+    """An interval of 95 % of the share of right answers in a bin; weighted points count as many
+    as tell as much."""
+    from ..score.intervals import wilson
+
+    count, error, forecast = row["count"], row["error"], row["forecast"]
+    if isinstance(count, float) and error:
+        count = forecast * (1 - forecast) / error**2 or count
+    return tuple(wilson(min(max(row["observed"], 0.0), 1.0), count))
+
+
+def _whisker(panel, x, low, high, floor):
+    """An upright bar with ends, which are left out beyond the panel."""
+    at, bottom, top = panel.x(x), panel.y(max(low, floor)), panel.y(min(high, 1))
+    text = f"M{number(at)} {number(bottom)}V{number(top)}M{number(at - 3)} {number(top)}h6"
+    return text + (f"M{number(at - 3)} {number(bottom)}h6" if low >= floor else "")
+
+
+def _bin_words(row, ends):
+    return (f"{row['lower']:g} to {row['upper']:g}: {short(row['count'])} points, mean probability "
+            f"{row['forecast']:.4f}, {percent(row['observed'])} right "
+            f"({percent(ends[0])} to {percent(ends[1])})")
+
+
+def _reliability_words(drawing, panel, bins, error, before):
+    """The calibration error in the corner that the points leave free, with a key of both curves."""
+    above = sum(row["observed"] > row["forecast"] for row in bins) * 2 > len(bins)
+    lines = []
+    if error is not None and error == error:
+        lines.append(("fill-left", f"ECE {error:.4f}" + " calibrated" * bool(before)))
+    if before:
+        lines.append(("fill-right", f"ECE {before['expected_calibration_error']:.4f} before"))
+    box, wide = panel.box, 20 * bool(before)
+    for at, (look, text) in enumerate(lines):
+        y = box.bottom - 10 - LINE * (len(lines) - 1 - at) if above else box.top + 18 + LINE * at
+        x = box.right - 8 - text_width(text) - wide if above else box.left + 8
+        if before and look == "fill-left":
+            drawing.add("circle", look, cx=x + 6, cy=y - 4, r=5)
+        elif before:
+            drawing.add("rect", look, x=x + 2, y=y - 8, width=8, height=8)
+        drawing.text(x + wide, y, text)
+
+
+def _histogram(drawing, rows, low, side):
+    """The number of points in each bin."""
+    rows = [row for row in rows if row["upper"] > low + 1e-9]
+    most = max(row["count"] for row in rows)
+    panel = Panel(drawing, Box(_LEFT, 26 + side + 50, side, 44), Linear(low, 1), Linear(0, most))
+    drawing.bars([(panel.x(max(row["lower"], low)) + 0.5, panel.y(row["count"]),
+                   panel.x(row["upper"]) - panel.x(max(row["lower"], low)) - 1,
+                   panel.box.bottom - panel.y(row["count"])) for row in rows if row["count"]],
+                 "fill-pale")
+    texts = [short(row["count"], 3) for row in rows]
+    fits = max(map(text_width, texts)) < panel.box.width / len(rows) - 1
+    for row, text in zip(rows, texts):
+        if row["count"] and fits:
+            drawing.text(panel.x((max(row["lower"], low) + row["upper"]) / 2),
+                         panel.y(row["count"]) - 4, text, "mid")
+    drawing.line([(panel.box.left, panel.box.bottom), (panel.box.right, panel.box.bottom)], "axis")
+    if not fits:
+        drawing.text(_LEFT - 6, panel.y(most) + 8, short(most, 3), "end small")
+    drawing.text(_LEFT - 6, panel.box.bottom, "points", "end")
+    drawing.text(_LEFT + side / 2, panel.box.bottom + 18, "probability of the answer", "mid")
+
+
+def _bins_table(bins, intervals, earlier):
+    columns = (Column("from", "number", digits=2), Column("to", "number", digits=2),
+               Column("points", "number", digits=0), Column("mean probability", "number"),
+               Column("right", "share"), Column("low", "share", "of an interval of 95 %"),
+               Column("high", "share", "of an interval of 95 %"))
+    if earlier:
+        columns += (Column("before: mean probability", "number"), Column("before: right", "share"))
+    of = {row["lower"]: row for row in earlier}
+    rows = []
+    for row, ends in zip(bins, intervals):
+        cells = (row["lower"], row["upper"], row["count"], row["forecast"], row["observed"], *ends)
+        if earlier:
+            one = of.get(row["lower"], {})
+            cells += (one.get("forecast"), one.get("observed"))
+        rows.append(TableRow(cells))
+    return DataTable("Right answers by the probability of the answer", columns, tuple(rows),
+                     folded=True)
+
+
+def risk_coverage(scores: Mapping) -> Picture | None:
+    """The error of the answers where the surest points alone are answered."""
+    rows = [row for row in scores.get("risk_coverage") or () if row["error"] is not None]
+    if not rows or scores.get("aurc") is None:
+        return None
+    whole = rows[-1]["error"]
+    top = max(row["error"] for row in rows) or 1e-3
+    drawing = Drawing(WIDTH, 300)
+    panel = Panel(drawing, Box(_LEFT, 26, WIDTH - _LEFT - 14, 200), Linear(0, 1),
+                  Linear(0, top * 1.12))
+    panel.axis_up("share of errors among the answers")
+    panel.axis_across("share of the points that is answered")
+    ideal = [(0, 0)] + [(row["coverage"], max(0.0, 1 - (1 - whole) / row["coverage"]))
+                        for row in rows]
+    drawing.line(panel.places([(0, whole), (1, whole)]), "rule")
+    drawing.line(panel.places(ideal), "grey curve thin dotted")
+    drawing.line(panel.places([(row["coverage"], row["error"]) for row in rows]), "left curve")
+    table = _coverage_table(rows)
+    half = next((row["error"] for row in rows if row["coverage"] >= 0.5), None)
+    summary = f"{percent(whole)} of all answers are wrong, {percent(half)} of the surer half; " \
+              f"area under the curve (AURC) {short(scores['aurc'])}"
+    _curve_words(drawing, panel, rows, whole, scores)
+    note = "The broken line is the error of points drawn at random, the dotted one that of an " \
+           "order in which all errors come last."
+    return Picture(drawing.markup(f"Risk-coverage curve. {summary}."), "Risk and coverage",
+                   f"{summary}.", note, table)
+
+
+def _curve_words(drawing, panel, rows, whole, scores):
+    """Names of the lines where these leave room."""
+    drawing.text(panel.box.left + 6, panel.y(whole) - 6, "at random", "muted")
+    text = f"AURC {scores['aurc']:.4f}"
+    if scores.get("e_aurc") is not None:
+        text += f", above the best order {scores['e_aurc']:.4f}"
+    drawing.text(WIDTH - 14, panel.box.top - 26 + 12, "", "end")
+    drawing.text(panel.box.left, 290, text)
+
+
+def _coverage_table(rows):
+    chosen = [row for row in rows if round(row["coverage"] * 100) % 10 == 0
+              or row["coverage"] in (0.01, 0.05, 0.95, 0.99)]
+    return DataTable("Errors where the surest points are answered", (
+        Column("answered", "share"), Column("errors", "share"),
+        Column("least probability", "number", "of the answers that are given")),
+        tuple(TableRow((row["coverage"], row["error"], row["threshold"])) for row in chosen),
+        folded=True)
+
+
+def class_sets(scores: Mapping) -> Picture | None:
+    """The points by the number of classes in their sets."""
+    sets = scores.get("sets")
+    if not sets or not sets["sizes"]:
+        return None
+    sizes = [(size, count) for size, count in sets["sizes"]]
+    total = sum(count for _, count in sizes)
+    most = max(count for _, count in sizes)
+    drawing = Drawing(WIDTH, 250)
+    low, high = sizes[0][0], sizes[-1][0]
+    panel = Panel(drawing, Box(_LEFT, 26, WIDTH - _LEFT - 14, 170),
+                  Linear(low - 0.5, high + 0.5), Linear(0, most * 1.1))
+    panel.axis_up("points")
+    wide = panel.box.width / (high - low + 1)
+    for size, count in sizes:
+        drawing.add("rect", "fill-left", f"{size} classes: {short(count)} points "
+                    f"({percent(count / total)})", x=panel.x(size - 0.5) + wide * 0.08,
+                    y=panel.y(count), width=max(wide * 0.84, 0.5),
+                    height=panel.box.bottom - panel.y(count))
+    if wide >= 34:
+        for size, count in sizes:
+            drawing.text(panel.x(size), panel.y(count) - 4, short(count, 3), "mid")
+    step = max(1, -(-(high - low + 1) // 10))
+    ticks = list(range(low, high + 1, step))
+    panel.axis_across("classes in the set", ticks, [str(tick) for tick in ticks], grid=False)
+    summary = f"Sets hold the true class of {percent(sets['coverage'])} of the points " \
+              f"({percent(sets['low'])} to {percent(sets['high'])}), with " \
+              f"{short(sets['mean_size'], 3)} classes in the mean"
+    table = DataTable("Sets by the number of their classes", (
+        Column("classes", "number", digits=0), Column("points", "number", digits=0),
+        Column("share", "share")), tuple(
+            TableRow((size, count, count / total)) for size, count in sizes), folded=True)
+    return Picture(drawing.markup(f"Sets of classes by size. {summary}."),
+                   "Sets of classes by size", f"{summary}.", "", table)
+
+
+_SHARES = ("accuracy", "top_accuracy", "within_one_class", "balanced_accuracy", "macro_f1",
+           "weighted_f1", "cohen_kappa", "matthews", "macro_auc", "hand_till_auc",
+           "uncertainty_coefficient")  # 1 is the best
+
+
+def score_intervals(scores: Mapping) -> Picture | None:
+    """Scores whose best value is 1, with their intervals of 95 %."""
+    from ..score.scores import ALL_SCORES, FURTHER
+
+    known = scores.get("intervals") or {}
+    rows = []
+    for name in _SHARES:
+        if scores.get(name) is None or name not in known:
+            continue
+        title = {"top_accuracy": f"top-{scores.get('top')} accuracy",
+                 "within_one_class": "within one class"}.get(name)
+        title = title or (ALL_SCORES.get(name) or FURTHER[name]).title
+        rows.append((title, scores[name], *known[name]))
+    if len(rows) < 2:
+        return None
+    drawing = _interval_rows(rows)
+    summary = f"{rows[0][0]} {rows[0][1]:.4f}, with 95 % between {rows[0][2]:.4f} and " \
+              f"{rows[0][3]:.4f}"
+    table = DataTable("Scores with intervals of 95 %", (
+        Column("score"), Column("value", "number"), Column("low", "number"),
+        Column("high", "number")), tuple(TableRow(row) for row in rows), folded=True)
+    return Picture(drawing.markup(f"Scores with intervals. {summary}."), "Scores with intervals",
+                   f"{summary}.", "Bars are intervals of 95 %; 1 is the best value.", table)
+
+
+def _interval_rows(rows):
+    """A row for each (title, value, low, high): the title above, the interval below it."""
+    pitch = 36
+    drawing = Drawing(WIDTH, pitch * len(rows) + 44)
+    low = min(row[2] for row in rows)
+    panel = Panel(drawing, Box(10, 4, WIDTH - 20, pitch * len(rows)),
+                  Linear(_beginning(low), 1), Linear(0, 1))
+    panel.axis_across()
+    for at, (title, value, low, high) in enumerate(rows):
+        y = 4 + at * pitch
+        drawing.text(0, y + 12, title)
+        drawing.text(WIDTH, y + 12, f"{value:.4f}", "end strong")
+        _interval(drawing, (panel.x(low), panel.x(high)), panel.x(value), y + 24,
+                  f"{title} {value:.4f}, {low:.4f} to {high:.4f}")
+    return drawing
+
+
+def _interval(drawing, ends, at, y, title):
+    """A level bar with ends and a disc."""
+    drawing.open(title=title)
+    drawing.add("path", "left curve", d=level_bar(*ends, y))
+    drawing.add("circle", "fill-left edge", cx=at, cy=y, r=5)
+    drawing.close()
+
+
+def _beginning(low):
+    """A round number at or below `low` from which an axis that ends at 1 begins."""
+    for begin in (0.99, 0.98, 0.95, 0.9, 0.8, 0.6, 0.4, 0.2, 0):
+        if low >= begin + (1 - begin) * 0.04:
+            return begin
+    return min(0, low)
+
+
+def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
+    """The share of the points of each class that is right (recall), with Wilson's intervals, and
+    the share of right ones among the answers of that class (precision)."""
+    from ..score.intervals import wilson
+
+    rows = [(at, row) for at, row in enumerate(scores.get("by_class") or ())
+            if row["recall"] is not None and row["support"]]
+    if len(rows) < 2:
+        return None
+    ends = {at: tuple(wilson(min(row["recall"], 1.0), row["support"])) for at, row in rows}
+    chosen = sorted(rows, key=lambda one: (one[1]["recall"], one[0]))
+    shown = chosen[:_NAMED]
+    title_of = {at: class_name(names, row["label"]) for at, row in rows}
+    side = min(max(text_width(title_of[at]) for at, _ in shown), 130) + 10
+    pitch = 20 if len(shown) <= 30 else 17
+    drawing = Drawing(WIDTH, pitch * len(shown) + 62)
+    low = _beginning(min([ends[at][0] for at, _ in shown] + [
+        row["precision"] for _, row in shown if row["precision"] is not None]))
+    panel = Panel(drawing, Box(side, 24, WIDTH - side - 10, pitch * len(shown)),
+                  Linear(low, 1), Linear(0, 1))
+    drawing.add("circle", "fill-left", cx=side + 5, cy=9, r=5)
+    drawing.text(side + 14, 13, "recall")
+    drawing.add("path", "fill-right", d=f"M{number(side + 70)} 4l5 5l-5 5l-5 -5z")
+    drawing.text(side + 80, 13, "precision")
+    panel.axis_across()
+    for place, (at, row) in enumerate(shown):
+        y = 24 + place * pitch
+        drawing.open(data_classes=(at,))
+        drawing.add("rect", "band", x=0, y=y, width=WIDTH, height=pitch)
+        drawing.text(side - 10, y + pitch / 2 + 4, title_of[at], "end", width=side - 10)
+        if row["precision"] is not None:
+            drawing.add("path", "fill-right edge", f"precision {row['precision']:.4f}",
+                        d=f"M{number(panel.x(row['precision']))} {number(y + pitch / 2 - 5)}"
+                        "l5 5l-5 5l-5 -5z")
+        _interval(drawing, [panel.x(end) for end in ends[at]], panel.x(row["recall"]),
+                  y + pitch / 2, f"{title_of[at]}: recall {row['recall']:.4f} "
+                  f"({ends[at][0]:.4f} to {ends[at][1]:.4f})")
+        drawing.close()
+    worst = chosen[0]
+    summary = f"Least recall {percent(worst[1]['recall'])} of {title_of[worst[0]]}"
+    table = DataTable("Recall and precision of the classes", (
+        Column("class"), Column("points", "number", digits=0), Column("recall", "share"),
+        Column("low", "share"), Column("high", "share"), Column("precision", "share")), tuple(
+            TableRow((title_of[at], row["support"], row["recall"], *ends[at], row["precision"]),
+                     (at,)) for at, row in chosen), folded=True)
+    note = "Recall: the share of the points of a class that is answered right, with intervals of " \
+           "95 % (Wilson). Precision: the share of right ones among the answers of that class."
+    if len(chosen) > len(shown):
+        note += f" The {len(shown)} classes of least recall of {len(chosen)}."
+    return Picture(drawing.markup(f"Recall of the classes. {summary}."), "Recall of the classes",
+                   f"{summary}.", note, table)
+
+
+_BLUES, _ORANGES = (33, 113, 181), (230, 115, 12)
+_STEPS = 100  # of either colour
+
+
+def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
+    """The contingency table as an image: right answers blue, errors orange on a logarithmic scale.
+    """
+    import math
+
+    from .raster import png_address
+
+    table, labels = scores.get("contingency"), scores["labels"]
+    k = len(labels)
+    if not table or k < 2:
+        return None
+    cell = max(1, min(16, 620 // k)) if k > 38 else 16
+    palette = [(0, 0, 0, 0)] + [(*colour, round(255 * step / _STEPS))
+                                for colour in (_BLUES, _ORANGES) for step in range(1, _STEPS + 1)]
+    rows = []
+    for i, row in enumerate(table):
+        total = sum(row[:k]) + sum(row[k:]) or 1
+        shares = [count / total for count in row[:k]]
+        rows.append(bytes(
+            0 if share <= 0 else max(1, round(_STEPS * share)) if i == j else
+            _STEPS + max(25, round(_STEPS * (1 + math.log10(max(share, 1e-3)) / 3)))
+            for j, share in enumerate(shares)))
+    titles = [class_name(names, label) for label in labels]
+    named = cell >= 14
+    side = min(max(map(text_width, titles)), 150) + 8 if named else 46
+    top = side + 16 if named else 40
+    drawing = Drawing(max(side + cell * k + 10, 330), top + cell * k + 62)
+    box = Box(side, top, cell * k, cell * k)
+    drawing.add("image", x=box.left, y=box.top, width=box.width, height=box.height,
+                href=png_address(rows, palette), preserveAspectRatio="none")
+    drawing.add("rect", "frame", x=box.left, y=box.top, width=box.width, height=box.height)
+    _map_names(drawing, box, titles, cell, named)
+    _map_legend(drawing, box)
+    worst = sorted(((row[j] / (sum(row) or 1), i, j) for i, row in enumerate(table)
+                    for j in range(k) if i != j and row[j]), reverse=True)
+    summary = f"Accuracy {short(scores['accuracy'])}"
+    if worst:
+        share, i, j = worst[0]
+        summary += f"; most often {titles[i]} is taken for {titles[j]} ({percent(share)})"
+    pairs = DataTable("The most frequent errors", (
+        Column("true class"), Column("answer"), Column("points", "number", digits=0),
+        Column("share of the true class", "share")), tuple(
+            TableRow((titles[i], titles[j], table[i][j], share), (i, j))
+            for share, i, j in worst[:50]), folded=True)
+    return Picture(drawing.markup(f"Map of the contingency table. {summary}."),
+                   "Map of the contingency table", f"{summary}.",
+                   "A row for each true class, a column for each answer; the deeper the colour, "
+                   "the larger the share of the true class.", pairs, wide=True)
+
+
+def _map_names(drawing, box, names, cell, named):
+    """Names of the classes, or numbers of their places, on bands that are highlighted."""
+    k = len(names)
+    for at, name in enumerate(names):
+        drawing.open(data_classes=(at,))
+        drawing.add("rect", "band", x=box.left - (box.left if named else 8), y=box.top + at * cell,
+                    width=box.width + (box.left if named else 8), height=cell)
+        drawing.add("rect", "band", x=box.left + at * cell, y=box.top - (
+            box.top - 16 if named else 8), height=box.height + (box.top - 16 if named else 8),
+            width=cell)
+        if named:
+            drawing.text(box.left - 6, box.top + (at + 0.5) * cell + 4, name, "end",
+                         width=box.left - 8)
+            x, y = box.left + (at + 0.5) * cell + 4, box.top - 6
+            drawing.text(x, y, name, width=box.top - 24,
+                         transform=f"rotate(-90 {number(x)} {number(y)})")
+        drawing.close()
+    drawing.text(box.left, 12, "answer")
+    if not named:
+        drawing.text(0, box.top - 8, "truth")
+        for at in range(0, k, max(1, -(-k // 10))):
+            drawing.text(box.left - 10, box.top + (at + 0.5) * cell + 4,
+                         cut(names[at], box.left - 12), "end small")
+
+
+def _map_legend(drawing, box):
+    y = box.bottom + 18
+    x = box.left
+    for look, text in (("fill-left", "right"), ("fill-right", "wrong")):
+        for step, opacity in enumerate((0.25, 0.5, 0.75, 1)):
+            drawing.add("rect", look, x=x + step * 16, y=y, width=16, height=12,
+                        fill_opacity=f"{opacity:g}")
+        words = ("25", "50", "75", "100 %") if text == "right" else ("0.1", "1", "10", "100 %")
+        for step, word in ((0, words[0]), (3, words[3])):
+            drawing.text(x + (0 if step == 0 else 64), y + 28, word,
+                         "small" if step == 0 else "end small")
+        drawing.text(x + 70, y + 11, text)
+        x += 140

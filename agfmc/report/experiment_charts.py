@@ -1,0 +1,439 @@
+"""Pictures of comparisons of configurations, and of searches for options."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from ..control.learners import PARAMETERS
+from ..score.scores import ALL_SCORES
+from .content import Column, DataTable, Picture, TableRow
+from .svg import (Box, cut, Drawing, level_bar, Linear, LINE, Logarithmic, number, Panel, short,
+                  text_width, WIDTH)
+
+__all__ = ["comparison", "comparison_cost", "search_surface"]
+
+_LEFT = 50
+
+
+def _name(row):
+    return f"{row['configuration']}, {row['decoder']}"
+
+
+def _known(value):
+    return value is not None and math.isfinite(value)
+
+
+# Comparisons
+
+def comparison(result: Mapping) -> Picture | None:
+    """Differences of all configurations from the reference on the same splits: a forest plot.
+
+    Intervals of 95 % are those of `difference[score]["interval"]`, and left out where there are
+    none.
+    """
+    by = result["by"]
+    score = ALL_SCORES[by]
+    rows = []
+    for row in result["rows"]:
+        test = (row.get("difference") or {}).get(by) if "error" not in row else None
+        if test is not None and _known(test["mean"]):
+            low, high = test.get("interval") or (None, None)
+            ends = (low, high) if _known(low) and _known(high) else None
+            rows.append((_name(row), test["mean"], ends, test.get("p_value")))
+    against = result.get("against")
+    if not rows or against is None:
+        return None
+    rows.sort(key=lambda row: -score.sign * row[1])
+    drawing = _forest(rows, score, _name(against))
+    better = sum(row[2] is not None and min(score.sign * end for end in row[2]) > 0
+                 for row in rows)
+    worse = sum(row[2] is not None and max(score.sign * end for end in row[2]) < 0 for row in rows)
+    top = rows[0]
+    summary = f"Difference in {score.title} from {_name(against)}: best {top[0]} with " \
+              f"{_signed(top[1])}"
+    note = ""
+    if any(row[2] for row in rows):
+        summary += f"; of {len(rows)}, {better} better and {worse} worse by intervals of 95 %"
+        note = "Mean differences on the same splits with intervals of 95 % (corrected resampled " \
+               "t test). Filled: the interval does not reach 0."
+    table = DataTable(f"Differences in {score.title} from {_name(against)}", (
+        Column("configuration"), Column("mean difference", "number"), Column("low", "number"),
+        Column("high", "number"), Column("p", "number", "of the corrected resampled t test")),
+        tuple(TableRow((name, mean, *(ends or (None, None)), p)) for name, mean, ends, p in rows),
+        folded=True)
+    return Picture(drawing.markup(f"Differences from the reference. {summary}."),
+                   f"Differences in {score.title}", f"{summary}.", note, table)
+
+
+def _signed(value):
+    return f"{value:+.4f}".replace("-", "\u2212")
+
+
+def _forest(rows, score, against):
+    """For each row its name and difference, and below them the interval, over a zero line."""
+    pitch = 36
+    ends = [0.0] + [end for row in rows for end in (row[2] or (row[1],))]
+    scale = Linear.around(ends)
+    drawing = Drawing(WIDTH, 46 + pitch * len(rows) + 42)
+    panel = Panel(drawing, Box(8, 46, WIDTH - 16, pitch * len(rows)), scale, Linear(0, 1))
+    for at in range(1, len(rows), 2):
+        drawing.add("rect", "stripe", x=0, y=46 + at * pitch, width=WIDTH, height=pitch)
+    panel.axis_across(f"difference in {score.title}")
+    zero = panel.x(0)
+    drawing.line([(zero, 40), (zero, panel.box.bottom)], "axis strong-line")
+    name = cut(against, WIDTH - 16)
+    half = text_width(name) / 2
+    drawing.text(min(max(zero, half), WIDTH - half), 34, name, "mid", title=against)
+    _directions(drawing, zero, score.larger_is_better)
+    for at, (name, mean, interval, _) in enumerate(rows):
+        y = 46 + at * pitch
+        value = _signed(mean)
+        drawing.text(4, y + 14, name, width=WIDTH - 14 - text_width(value))
+        drawing.text(WIDTH - 4, y + 14, value, "end")
+        _difference(drawing, panel, mean, interval, y + 26, name)
+    return drawing
+
+
+def _directions(drawing, zero, larger):
+    """Which side of the zero line is better."""
+    words = ("\u2190 worse", "better \u2192") if larger else ("\u2190 better", "worse \u2192")
+    for side, word in enumerate(words):
+        wide = text_width(word)
+        if side == 0 and zero - 10 >= wide:
+            drawing.text(zero - 10, 14, word, "end muted")
+        elif side and WIDTH - zero - 10 >= wide:
+            drawing.text(zero + 10, 14, word, "muted")
+
+
+def _difference(drawing, panel, mean, interval, y, name):
+    title = f"{name}: {_signed(mean)}"
+    apart = interval is not None and (interval[0] > 0 or interval[1] < 0)
+    if interval is not None:
+        title += f" ({_signed(interval[0])} to {_signed(interval[1])})"
+    drawing.open(title=title)
+    if interval is not None:
+        drawing.add("path", "left curve", d=level_bar(*map(panel.x, interval), y))
+    drawing.add("circle", "fill-left edge" if apart or interval is None else
+                "fill-paper left thin", cx=panel.x(mean), cy=y, r=5)
+    drawing.close()
+
+
+_COSTS = (("queried", "binary classifiers asked per point"),
+          ("kernel_values", "kernel values per point"),
+          ("classifiers", "binary classifiers"))
+
+
+def _mean(value):
+    """A number of a column: of a summary, or plain."""
+    if isinstance(value, Mapping):
+        value = value.get("mean", value.get("pooled"))
+    return value if _known(value) else None
+
+
+def comparison_cost(result: Mapping) -> Picture | None:
+    """The score of all configurations over what they ask of a point: kernel values, or else
+    classifiers."""
+    score = ALL_SCORES[result["by"]]
+    sound = [row for row in result["rows"] if "error" not in row and row.get(score.name)
+             and _known(row[score.name]["pooled"])]
+    title, costs = _costs(sound)
+    if not title:
+        return None
+    points = sorted(((cost, row[score.name]["pooled"], _name(row))
+                     for cost, row in zip(costs, sound)), key=lambda one: -score.sign * one[1])
+    front = _front(points, score.sign)
+    drawing = _scatter(points, front, score, title)
+    best = points[0]
+    summary = f"Best {score.title} {short(best[1])} of {best[2]}, with {short(best[0])} {title}"
+    note = "Joined and filled: no other is better without asking more. The numbers are those of " \
+           "the list."
+    table = DataTable(f"{score.title} and {title}", (
+        Column("", "number", digits=0), Column("configuration"), Column(title, "number", digits=1),
+        Column(score.title, "number")), tuple(
+            TableRow((at + 1, name, cost, value), strong=at in front)
+            for at, (cost, value, name) in enumerate(points)), folded=True)
+    return Picture(drawing.markup(f"Score and cost. {summary}."), f"{score.title} and cost"
+                   .capitalize() if score.title[0].islower() else f"{score.title} and cost",
+                   f"{summary}.", note, table)
+
+
+def _costs(rows):
+    """The title of what was asked of a point, and its mean for each row; "" where none is known."""
+    for key, title in _COSTS:
+        costs = [_mean(row.get(key)) for row in rows]
+        if costs and all(cost is not None and cost > 0 for cost in costs):
+            return title, costs
+    return "", []
+
+
+def _front(points, sign):
+    """Positions of the points that no other beats in score at no larger cost; points: the best
+    first."""
+    found, least = [], math.inf
+    for at, (cost, _, _) in enumerate(points):
+        if cost < least:
+            found.append(at)
+            least = cost
+    return set(found)
+
+
+def _scatter(points, front, score, title):
+    """The points with their numbers, and the list of their names below."""
+    drawing = Drawing(WIDTH, 330 + LINE * len(points))
+    costs = [cost for cost, _, _ in points]
+    low, high = min(costs), max(costs)
+    span = math.log10(high / low)
+    margin = max(0.1 * span, (0.6 - span) / 2, 0.08)
+    panel = Panel(drawing, Box(_LEFT, 30, WIDTH - _LEFT - 12, 240),
+                  Logarithmic(low / 10**margin, high * 10**margin),
+                  Linear.around([value for _, value, _ in points], 0.1))
+    panel.axis_up(score.axis)
+    ticks = panel.across.ticks(6)
+    panel.axis_across(title, ticks, [f"{tick:g}" for tick in ticks])
+    steps = []
+    for at in sorted(front, key=lambda at: points[at][0]):
+        x, y = panel.x(points[at][0]), panel.y(points[at][1])
+        if steps:
+            steps.append((x, steps[-1][1]))
+        steps.append((x, y))
+    drawing.line(steps, "left curve thin front")
+    places = [(panel.x(cost), panel.y(value)) for cost, value, _ in points]
+    for at, ((x, y), (cost, value, name)) in enumerate(zip(places, points)):
+        drawing.add("circle", "fill-left edge" if at in front else "fill-paper grey thin",
+                    f"{at + 1}: {name}, {short(value)}, {short(cost)} {title}", cx=x, cy=y, r=5)
+    _numbers(drawing, panel.box, places, front)
+    for at, (_, value, name) in enumerate(points):
+        y = 326 + LINE * at
+        text = short(value)
+        look = "strong" if at in front else ""
+        drawing.text(18, y, str(at + 1), f"end {look}".strip())
+        drawing.text(26, y, name, look, width=WIDTH - 34 - text_width(text))
+        drawing.text(WIDTH, y, text, "end")
+    return drawing
+
+
+def _numbers(drawing, box, places, front):
+    """Numbers of points beside them, where they cover no other."""
+    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in places]
+    for at, (x, y) in enumerate(places):
+        wide = text_width(str(at + 1))
+        spots = [(x + dx, y + dy) for far in (8, 18, 30) for dx, dy in (
+            (far, 4), (-far - wide, 4), (-wide / 2, -far), (-wide / 2, far + 9),
+            (far * 0.7, -far * 0.7), (-far * 0.7 - wide, -far * 0.7),
+            (far * 0.7, far * 0.7 + 9), (-far * 0.7 - wide, far * 0.7 + 9))]
+        spot = min(spots, key=lambda spot: (_covered(spot, wide, taken, box), spots.index(spot)))
+        rectangle = (spot[0], spot[1] - 9, spot[0] + wide, spot[1])
+        taken.append(rectangle)
+        middle = (spot[0] + wide / 2, spot[1] - 4.5)
+        if math.dist(middle, (x, y)) > 22:
+            drawing.line([(x, y), middle], "grey hair")
+        drawing.text(*spot, str(at + 1), "strong" if at in front else "")
+
+
+def _covered(spot, wide, taken, box):
+    """How many rectangles a number would cover, and whether it leaves the box."""
+    left, bottom, right, top = spot[0], spot[1], spot[0] + wide, spot[1] - 9
+    outside = left < box.left or right > box.right or top < box.top or bottom > box.bottom
+    return 10 * outside + sum(left < x1 and x0 < right and top < y1 and y0 < bottom
+                              for x0, y0, x1, y1 in taken)
+
+
+# Searches
+
+def search_surface(search: Mapping) -> list[Picture]:
+    """The scores of all options that a search tried: a picture for each kernel, over log2 C and
+    log2 gamma, or over one of these.
+
+    Empty without points (a search of each partition on its own shows its common options, if any).
+    """
+    search = search if search.get("points") else search.get("common") or {}
+    points = search.get("points") or []
+    if not points:
+        return []
+    groups: dict[str, list] = {}
+    for at, point in enumerate(points):
+        groups.setdefault(_group(point), []).append((at, point))
+    pictures = []
+    for title, members in groups.items():
+        across = [name for name in ("log2c", *(key for key in PARAMETERS if key != "log2c"),
+                                    "log2g")
+                  if all(_known(point.get(name)) for _, point in members)]
+        make = _surface if len(across) >= 2 else _curve if across else None
+        if make is not None and len(members) > 1:
+            pictures.append(make(search, title, members, across))
+    return pictures
+
+
+def _group(point):
+    """The kernel of a point, with the degree and whether it is homogeneous for polynomials."""
+    if point["kernel"] == "polynomial":
+        return f"polynomial of degree {point['degree']}, " + (
+            "homogeneous" if not point["coef0"] else f"coef0 {point['coef0']:g}")
+    return point["kernel"] or ""
+
+
+def _amount(point):
+    """What a point was scored on: (rows, parts); None where that is not told."""
+    return point.get("rows"), len(point.get("parts") or ())
+
+
+def _amount_words(amount):
+    rows, parts = amount
+    text = f"{parts} part{'s' * (parts != 1)}"
+    return text if rows is None else f"{rows} points, {text}"
+
+
+def _sizes(members):
+    """The radius of each amount of data, the smallest first."""
+    amounts = sorted({_amount(point) for _, point in members if _known(point["score"])},
+                     key=lambda one: (one[0] is None, one[0] or 0, one[1]))
+    step = 0 if len(amounts) < 2 else min(2.0, 5 / (len(amounts) - 1))
+    return {amount: 5 + step * at for at, amount in enumerate(amounts)}
+
+
+def _surface(search, title, members, across):
+    """Scores as the depth of a colour over two parameters."""
+    score = ALL_SCORES[search.get("by", "log_loss")]
+    names = {key: f"log2 {PARAMETERS[key].name}" if key in PARAMETERS else "log2 gamma"
+             for key in across}
+    left, up = across[0], across[-1]
+    scored = [point for _, point in members if _known(point["score"])]
+    low, high = _range([point["score"] for point in scored], score.larger_is_better)
+    sizes = _sizes(members)
+    lines = len(sizes) if len(sizes) > 1 else 0
+    failed = [point for _, point in members if not _known(point["score"])]
+    drawing = Drawing(WIDTH, 388 + LINE * (lines + bool(failed)))
+    panel = Panel(drawing, Box(_LEFT - 10, 30, WIDTH - _LEFT - 4, 256),
+                  Linear.around((point[left] for _, point in members), 0.09),
+                  Linear.around((point[up] for _, point in members), 0.09))
+    panel.axis_up(names[up])
+    panel.axis_across(names[left])
+    for point in failed:
+        x, y = panel.x(point[left]), panel.y(point[up])
+        drawing.add("path", "grey curve thin", _point_words(point, score), d=_cross(x, y))
+    # larger ones, scored on more, lie below, so that the close steps of a refinement show
+    order = sorted(scored, key=lambda point: (-sizes[_amount(point)], score.sign * point["score"]))
+    for point in order:
+        depth = _depth(point["score"], low, high, score.larger_is_better)
+        drawing.add("circle", "fill-left edge mark", _point_words(point, score),
+                    cx=panel.x(point[left]), cy=panel.y(point[up]), r=sizes[_amount(point)],
+                    fill_opacity=f"{depth:.2f}")
+    best = _best(search, members)
+    if best is not None:
+        drawing.add("circle", "right curve ring", cx=panel.x(best[left]), cy=panel.y(best[up]),
+                    r=sizes[_amount(best)] + 3)
+    _scale(drawing, Box(panel.box.left, 338, 120, 12), low, high, score)
+    y = 388
+    if lines:
+        for amount, radius in sizes.items():
+            drawing.add("circle", "fill-left", cx=panel.box.left + 9, cy=y - 4, r=radius,
+                        fill_opacity=".6")
+            drawing.text(panel.box.left + 26, y, f"scored on {_amount_words(amount)}")
+            y += LINE
+    if failed:
+        drawing.add("path", "grey curve thin", d=_cross(panel.box.left + 9, y - 4))
+        drawing.text(panel.box.left + 26, y, "failed")
+    return _search_picture(search, title, members, drawing, score, best)
+
+
+def _range(values, larger):
+    """The scores between which colours change: of the better three quarters, as the worst would
+    take all colours from the good ones."""
+    values = sorted(values)
+    if not values:
+        return 0.0, 1.0
+    seen = int(0.25 * (len(values) - 1))
+    low, high = (values[seen], values[-1]) if larger else (values[0], values[-1 - seen])
+    return (low, high) if high > low else (low, low + 1e-9)
+
+
+def _depth(value, low, high, larger):
+    share = min(max((value - low) / (high - low), 0.0), 1.0)
+    return 0.12 + 0.88 * (share if larger else 1 - share)
+
+
+def _cross(x, y):
+    return f"M{number(x - 4)} {number(y - 4)}l8 8m0 -8l-8 8"
+
+
+def _best(search, members):
+    return next((point for at, point in members if at == search.get("best")), None)
+
+
+def _scale(drawing, box, low, high, score):
+    """A legend of the colours, the better ones at the right."""
+    steps = 10
+    for step in range(steps):
+        drawing.add("rect", "fill-left", x=box.left + step * box.width / steps, y=box.top,
+                    width=box.width / steps, height=box.height,
+                    fill_opacity=f"{0.12 + 0.88 * (step + 0.5) / steps:.2f}")
+    ends = (low, high) if score.larger_is_better else (high, low)
+    mark = "\u2264 " if score.larger_is_better else "\u2265 "
+    drawing.text(box.left, box.bottom + 16, f"{mark}{float(ends[0]):.4g}", "small")
+    drawing.text(box.right, box.bottom + 16, f"{float(ends[1]):.4g}", "end small")
+    drawing.text(box.right + 10, box.top + 10, score.title)
+
+
+def _curve(search, title, members, across):
+    """Scores over one parameter, with their standard deviations."""
+    score = ALL_SCORES[search.get("by", "log_loss")]
+    key = across[0]
+    scored = sorted((point for _, point in members if _known(point["score"])),
+                    key=lambda point: point[key])
+    drawing = Drawing(WIDTH, 330)
+    spread = [value for point in scored for value in (
+        point["score"] - (point.get("sd") or 0), point["score"] + (point.get("sd") or 0))]
+    panel = Panel(drawing, Box(_LEFT, 30, WIDTH - _LEFT - 12, 240),
+                  Linear.around((point[key] for _, point in members), 0.06),
+                  Linear.around(spread, 0.08))
+    panel.axis_up(score.axis)
+    panel.axis_across(f"log2 {PARAMETERS[key].name}" if key in PARAMETERS else "log2 gamma")
+    drawing.line(panel.places((point[key], point["score"]) for point in scored), "left curve thin")
+    for point in scored:
+        x, y = panel.x(point[key]), panel.y(point["score"])
+        if point.get("sd"):
+            drawing.line([(x, panel.y(point["score"] - point["sd"])),
+                          (x, panel.y(point["score"] + point["sd"]))], "left curve thin")
+        drawing.add("circle", "fill-left edge", _point_words(point, score), cx=x, cy=y, r=5)
+    for _, point in members:
+        if not _known(point["score"]):
+            drawing.add("path", "grey curve thin", _point_words(point, score),
+                        d=_cross(panel.x(point[key]), panel.box.bottom - 8))
+    best = _best(search, members)
+    if best is not None and _known(best["score"]):
+        drawing.add("circle", "right curve ring", cx=panel.x(best[key]), cy=panel.y(best["score"]),
+                    r=9)
+    return _search_picture(search, title, members, drawing, score, best)
+
+
+def _point_words(point, score):
+    if not _known(point["score"]):
+        return f"{point['options']}: failed"
+    sd = f" \u00b1 {short(point['sd'])}" if point.get("sd") else ""
+    return f"{point['options']}: {score.title} {short(point['score'])}{sd}, on " \
+           f"{_amount_words(_amount(point))}"
+
+
+def _search_picture(search, title, members, drawing, score, best):
+    about = f"{len(members)} options" + f" of the kernel {title}" * bool(title)
+    summary = f"{about} by {score.title}"
+    if best is not None and _known(best["score"]):
+        summary += f"; best {best['options']} with {short(best['score'])}"
+    note = "The deeper the colour, the better; ringed: the best of the search. Where a score is " \
+           "worse than the scale begins, it has its palest colour."
+    if search.get("complete") is False:
+        note += " The search ended at its time limit: better options may not have been tried."
+    if search.get("border"):
+        note += f" The best lies on the border of what was searched: {', '.join(search['border'])}."
+    table = DataTable(f"Options by {score.title}, the best first", (
+        Column("options", "code"), Column(score.title, "number"),
+        Column("deviation", "number", "over the splits"), Column("points", "number", digits=0),
+        Column("parts", "number", digits=0)), tuple(
+            TableRow((point["options"], point["score"], point.get("sd"), *_amount(point)),
+                     strong=point is best)
+            for _, point in sorted(members, key=lambda one: (
+                not _known(one[1]["score"]), -score.sign * (one[1]["score"] or 0)))),
+        folded=True)
+    name = f"Search: {title}" if title else "Search"
+    return Picture(drawing.markup(f"{name}. {summary}."), name, f"{summary}.", note, table)

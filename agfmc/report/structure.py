@@ -1,0 +1,538 @@
+"""Pictures of a configuration: its coding matrix, or its tree with the costs of the nodes.
+
+Classes are told by their places among the ascending labels (`data-classes`), nodes by their
+numbers in the control tree (`data-node`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from ..control.tree import Leaf, Tree
+from .content import Column, DataTable, NodeCost, Picture, TableRow
+from .svg import cut, Drawing, number, text_width, WIDTH
+from .words import class_name, percent
+
+__all__ = ["coding_matrix", "configuration", "decision_tree", "node_costs"]
+
+_MEMBERS = 3  # of an ensemble that are drawn
+_MOST_ROWS = 600  # of a matrix that are drawn
+_TOLD_ROWS = 400  # of a table
+_MOST_VECTORS = 20_000  # cells; more of them are an image
+_NAMED_COLUMNS = 60
+_BLUE, _ORANGE = (33, 113, 181, 255), (230, 115, 12, 255)
+_CLEAR = (0, 0, 0, 0)
+
+
+def configuration(tree: Tree, names: Mapping[int, str],
+                  nodes: Sequence[NodeCost] = ()) -> list[Picture]:
+    """The picture of a control tree: a coding matrix or a tree; of an ensemble those of its first
+    members."""
+    if tree.is_ensemble:
+        return [picture for number_, (member, weight) in enumerate(
+            zip(tree.members[:_MEMBERS], tree.weights), 1)
+            for picture in [_picture(member, names, (), f"Member {number_} of {len(tree.roots)}, "
+                                     f"weight {weight:.3g}")]]
+    return [_picture(tree, names, nodes, "")]
+
+
+def _picture(tree, names, nodes, title):
+    if tree.hierarchical or tree.nodes[0].direct is not None:
+        return decision_tree(tree, names, nodes, title or "Tree of the classes")
+    return coding_matrix(tree, names, title or "Coding matrix")
+
+
+def listed(names: Mapping[int, str], labels: Sequence[int], most: int = 12) -> str:
+    """Names of classes with commas between them, of many the first."""
+    text = ", ".join(class_name(names, label) for label in labels[:most])
+    return text if len(labels) <= most else f"{text} and {len(labels) - most} others"
+
+
+# Coding matrices
+
+def coding_matrix(tree: Tree, names: Mapping[int, str], title: str = "Coding matrix") -> Picture:
+    """A coding matrix: a column for each class, a row for each binary classifier.
+
+    Blue squares are -1, the left side, orange discs +1, the right side; other cells are 0.
+    """
+    node, labels = tree.nodes[0], tree.labels
+    m, k = len(node.rows), len(labels)
+    shown = list(node.rows[:_MOST_ROWS])
+    drawing = _Matrix(tree, names, shown).drawing
+    zeros = any(len(row.left) + len(row.right) < k for row in shown)
+    summary = f"{m} binary classifier{'s' * (m != 1)} of {k} classes" + (
+        ", each of which leaves classes out" if zeros and all(
+            len(row.left) + len(row.right) < k for row in shown) else "")
+    note = "A column for each class, a row for each binary classifier. Blue squares: \u22121 " \
+           "(left), orange discs: +1 (right)" + "; blank: left out" * zeros + "."
+    if m > len(shown):
+        note += f" The first {len(shown)} of {m} rows."
+    return Picture(drawing.markup(f"{title}. {summary}."), title, f"{summary}.", note,
+                   _rows_table(tree, names), wide=drawing.width > WIDTH)
+
+
+class _Matrix:
+    """Places of rows and columns, and the drawing."""
+
+    def __init__(self, tree, names, rows):
+        labels = tree.labels
+        self.k, self.m = len(labels), len(rows)
+        place = {label: at for at, label in enumerate(tree.classes)}
+        self.places = [place[label] for label in labels]
+        self.called = [class_name(names, label) for label in labels]
+        self.named = self.k <= _NAMED_COLUMNS
+        self.wide = max(15, min(22, 600 // self.k)) if self.named else \
+            max(1, min(8, 840 // self.k))
+        self.tall = min(20, self.wide) if self.m <= 40 and self.named else \
+            max(1, min(14, self.wide + 2, 560 // self.m))
+        texts = [row.text.strip() or str(at + 1) for at, row in enumerate(rows)]
+        self.texts = texts if self.tall >= 14 else None
+        side = min(max(map(text_width, texts)), 150) + 8 if self.texts else \
+            text_width(str(self.m)) + 10
+        head = min(max(map(text_width, self.called)), 160) if self.named else 18
+        upright = self.named and head > self.wide - 4
+        self.left = math.ceil(side)
+        self.top = math.ceil((head if upright else 14) + 40 if self.named else 54)
+        self.drawing = Drawing(max(self.left + self.k * self.wide + 4, 300),
+                               self.top + self.m * self.tall + 6)
+        self._legend()
+        self._columns(upright)
+        cells = sum(len(row.left) + len(row.right) for row in rows)
+        if cells > _MOST_VECTORS or min(self.wide, self.tall) < 3:
+            self._image(rows)
+        else:
+            self._rows(rows)
+        self._row_names(texts)
+        self.drawing.add("rect", "frame", x=self.left, y=self.top, width=self.k * self.wide,
+                         height=self.m * self.tall)
+
+    def _legend(self):
+        drawing = self.drawing
+        drawing.add("rect", "fill-left", x=1, y=2, width=12, height=12)
+        drawing.text(19, 13, "\u22121, left")
+        drawing.add("circle", "fill-right", cx=92, cy=8, r=6.5)
+        drawing.text(104, 13, "+1, right")
+
+    def _columns(self, upright):
+        """The bands of the classes with their names."""
+        drawing, head = self.drawing, self.top - 28
+        for at, name in enumerate(self.called):
+            x = self.left + at * self.wide
+            drawing.open(data_classes=(self.places[at],), title="" if self.named else name)
+            drawing.add("rect", "band", x=x, y=24, width=self.wide,
+                        height=self.top - 24 + self.m * self.tall)
+            if self.named and upright:
+                base = x + self.wide / 2 + 4
+                drawing.text(base, self.top - 6, name, width=head - 6, title=name,
+                             transform=f"rotate(-90 {number(base)} {number(self.top - 6)})")
+            elif self.named:
+                drawing.text(x + self.wide / 2, self.top - 6, name, "mid")
+            drawing.close()
+        if not self.named:
+            drawing.text(self.left, 40, f"{self.k} classes, from {self.called[0]} to "
+                         f"{self.called[-1]}", width=max(drawing.width - self.left, 200))
+
+    def _rows(self, rows):
+        """A group for each row, with a dashed line for each run of cells of one side."""
+        drawing, wide, tall = self.drawing, self.wide, self.tall
+        gap = 2 if min(wide, tall) >= 8 else 1 if min(wide, tall) >= 4 else 0.5
+        disc = min(wide, tall) - gap
+        drawing.open("cells")
+        for at, row in enumerate(rows):
+            y = self.top + (at + 0.5) * tall
+            full = len(row.left) + len(row.right) == self.k
+            drawing.open(title=self._row_words(row, at), data_classes=() if full else tuple(
+                sorted(self.places[j] for j in (*row.left, *row.right))))
+            if not full:
+                drawing.add("rect", "band", x=0, y=self.top + at * tall, width=self.left - 3,
+                            height=tall)
+            drawing.add("path", "left", d=self._runs(row.left, y, gap / 2),
+                        stroke_width=tall - gap, stroke_dasharray=f"{wide - gap:g} {gap:g}")
+            drawing.add("path", "right dots", d=self._runs(row.right, y, wide / 2),
+                        stroke_width=disc, stroke_dasharray=f".01 {wide - 0.01:g}")
+            drawing.close()
+        drawing.close()
+
+    def _runs(self, side, y, offset):
+        """Level lines over the neighbouring cells of a side."""
+        text, begin, last = "", None, None
+        for at in [*sorted(side), None]:
+            if last is not None and at != last + 1:
+                length = (last - begin + 1) * self.wide - 2 * offset
+                text += f"M{number(self.left + begin * self.wide + offset)} {number(y)}" \
+                        f"h{number(max(length, 0)) if length > 0.05 else '.01'}"
+                begin = None
+            if begin is None:
+                begin = at
+            last = at
+        return text
+
+    def _row_words(self, row, at):
+        left, right = ([self.called[j] for j in side] for side in (row.left, row.right))
+        if self.m > 150 or len(left) + len(right) > 40:
+            return f"{at + 1}: {len(left)} / {len(right)} classes"
+        return f"{at + 1}: {', '.join(left)} / {', '.join(right)}"
+
+    def _image(self, rows):
+        from .raster import png_address
+
+        lines = []
+        for row in rows:
+            line = bytearray(self.k)
+            for j in row.left:
+                line[j] = 1
+            for j in row.right:
+                line[j] = 2
+            lines.append(bytes(line))
+        self.drawing.add("image", x=self.left, y=self.top, width=self.k * self.wide,
+                         height=self.m * self.tall, preserveAspectRatio="none",
+                         href=png_address(lines, [_CLEAR, _BLUE, _ORANGE]))
+
+    def _row_names(self, texts):
+        if self.texts:
+            for at, text in enumerate(texts):
+                self.drawing.text(self.left - 6, self.top + (at + 0.5) * self.tall + 4, text,
+                                  "end small", width=self.left - 8)
+            return
+        step = _round_step(16 / self.tall)
+        for at in [0, *range(step - 1, self.m, step)]:
+            if at == 0 and step == 1:
+                continue
+            self.drawing.text(self.left - 6, self.top + (at + 0.5) * self.tall + 4, str(at + 1),
+                              "end small")
+
+
+def _round_step(least):
+    """1, 2, 5, 10, ..., at least so large."""
+    power = 1
+    while True:
+        for factor in (1, 2, 5):
+            if factor * power >= least:
+                return factor * power
+        power *= 10
+
+
+def _rows_table(tree, names):
+    """The classes on both sides of each classifier, of the first ones."""
+    place = {label: at for at, label in enumerate(tree.classes)}
+    sides = tree.sides()
+    m, k = len(sides), len(place)
+    rows = []
+    for at, (row, (left, right)) in enumerate(zip(tree.nodes[0].rows[:_TOLD_ROWS], sides)):
+        taking = len(left) + len(right) < k
+        rows.append(TableRow((at + 1, row.text.strip(), listed(names, left), listed(names, right)),
+                             tuple(sorted(place[label] for label in (*left, *right)))
+                             if taking else ()))
+    caption = "Classes on the two sides of each binary classifier"
+    if m > _TOLD_ROWS:
+        caption += f" (the first {_TOLD_ROWS} of {m})"
+    columns = (Column("", "number", digits=0), Column("options or model", "code"),
+               Column("\u22121, left", "prose"), Column("+1, right", "prose"))
+    return _without_empty(DataTable(caption, columns, tuple(rows), folded=True), 1)
+
+
+def _without_empty(table, at):
+    """A table without its column `at` if that is empty."""
+    if any(row.cells[at] for row in table.rows):
+        return table
+    return DataTable(table.caption, table.columns[:at] + table.columns[at + 1:], tuple(
+        TableRow(row.cells[:at] + row.cells[at + 1:], row.classes, row.strong)
+        for row in table.rows), table.sortable, table.folded)
+
+
+# Trees
+
+_MOST_ENDS = 240  # classes, or groups of them that are not divided further
+_MOST_NAME = 220  # pixels
+
+
+def decision_tree(tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost] = (),
+                  title: str = "Tree of the classes") -> Picture:
+    """A tree with its classes at the right, the side -1 of each node above the side +1.
+
+    nodes: what they cost, by which their discs grow.  Of a large tree the smallest groups of
+    classes are not divided.
+    """
+    layout = _Tree(tree, names, {cost.node: cost for cost in nodes})
+    drawing = layout.drawing
+    k, inner = len(tree.labels), len(tree.nodes)
+    deepest = max(node.depth for node in tree.nodes) + 1
+    summary = f"{k} classes below {inner} node{'s' * (inner != 1)}, at most {deepest} " \
+              f"node{'s' * (deepest != 1)} on the way to a class"
+    note = "Of each node the side \u22121 (left, blue) is above the side +1 (right, orange)." \
+        if any(node.bare for node in tree.nodes) else ""
+    if nodes:
+        note += " The larger the disc, the more the node adds to the log loss; the number is " \
+                "its share."
+    if layout.closed:
+        note += f" {layout.closed} groups of classes are not divided further here."
+    return Picture(drawing.markup(f"{title}. {summary}."), title, f"{summary}.", note.strip(),
+                   _nodes_table(tree, names, nodes), wide=drawing.width > WIDTH)
+
+
+class _Tree:
+    """Places of nodes and classes, and the drawing.
+
+    ends: what stands at the right, a label or the number of a node that is not divided;
+    closed: the number of these.
+    """
+
+    def __init__(self, tree, names, costs):
+        self.tree, self.names, self.costs = tree, names, costs
+        place = {label: at for at, label in enumerate(tree.classes)}
+        self.branches = [tuple(tuple(sorted(place[label] for label in labels))
+                               for labels in node) for node in tree.branch_labels()]
+        self.labels = tree.branch_labels()
+        self.opened = self._opened()
+        self.ends, self.y = [], {}
+        self._order()
+        self.closed = sum(not isinstance(end, Leaf) for end in self.ends)
+        self.pitch = 18 if len(self.ends) <= 60 else 15
+        depth = max(tree.nodes[number_].depth for number_ in self.opened) + 1
+        self.step = max(8, min(46, 480 / depth))
+        self.boxes = {number_: _box_text(tree.nodes[number_]) for number_ in self.opened}
+        widest = max([text_width(text) + 14 for text in self.boxes.values() if text] or [0])
+        if widest:
+            self.step = max(self.step, min(widest + 30, 220))
+        self.x0, self.top = 14, 26
+        self.end = self.x0 + depth * self.step
+        texts = [self._end_text(end) for end in self.ends]
+        name = min(max(map(text_width, texts)), _MOST_NAME)
+        self.drawing = Drawing(max(self.end + name + 14, 300),
+                               self.top + len(self.ends) * self.pitch + 6)
+        self._places()
+        self._legend()
+        self._draw_ends(texts)
+        self._draw_branches()
+        self._draw_nodes()
+
+    def _size(self, number_):
+        return sum(map(len, self.branches[number_]))
+
+    def _opened(self):
+        """Numbers of the nodes that are divided: the largest first, while there is room."""
+        import heapq
+
+        found, ends = set(), 1
+        heap = [(-self._size(0), 0)]
+        while heap:
+            _, at = heapq.heappop(heap)
+            children = self.tree.nodes[at].children
+            if found and ends + len(children) - 1 > _MOST_ENDS:
+                continue
+            found.add(at)
+            ends += len(children) - 1
+            for child in children:
+                if not isinstance(child, Leaf):
+                    heapq.heappush(heap, (-self._size(child), child))
+        return found
+
+    def _order(self):
+        """What stands at the right, from above, with its line in `y`."""
+        stack = [0]
+        while stack:
+            child = stack.pop()
+            if isinstance(child, Leaf) or child not in self.opened:
+                self.y[("end", len(self.ends))] = len(self.ends)
+                self.ends.append(child)
+            else:
+                stack.extend(reversed(self.tree.nodes[child].children))
+
+    def _places(self):
+        """The height of each node that is divided: the middle of its branches."""
+        lines = {}
+        for at, end in enumerate(self.ends):
+            lines[end.label if isinstance(end, Leaf) else ("group", end)] = \
+                self.top + (at + 0.5) * self.pitch
+        self.at_y = {}
+        for at in sorted(self.opened, reverse=True):
+            heights = [self._height(child, lines) for child in self.tree.nodes[at].children]
+            self.at_y[at] = sum(heights) / len(heights) if len(heights) == 2 else \
+                (heights[0] + heights[-1]) / 2
+        self.lines = lines
+
+    def _height(self, child, lines):
+        if isinstance(child, Leaf):
+            return lines[child.label]
+        return self.at_y[child] if child in self.opened else lines[("group", child)]
+
+    def _end_text(self, end):
+        if isinstance(end, Leaf):
+            return class_name(self.names, end.label)
+        labels = [label for side in self.labels[end] for label in side]
+        return f"{len(labels)} classes: {listed(self.names, labels, 3)}"
+
+    def _x(self, number_):
+        return self.x0 + self.tree.nodes[number_].depth * self.step
+
+    def _legend(self):
+        drawing = self.drawing
+        if any(self.tree.nodes[at].bare for at in self.opened):
+            drawing.line([(1, 9), (19, 9)], "left branch")
+            drawing.text(25, 13, "\u22121, left")
+            drawing.line([(92, 9), (110, 9)], "right branch")
+            drawing.text(116, 13, "+1, right")
+
+    def _draw_ends(self, texts):
+        place = {label: at for at, label in enumerate(self.tree.classes)}
+        for at, (end, text) in enumerate(zip(self.ends, texts)):
+            y = self.top + (at + 0.5) * self.pitch
+            classes = (place[end.label],) if isinstance(end, Leaf) else tuple(sorted(
+                place for side in self.branches[end] for place in side))
+            self.drawing.open(data_classes=classes)
+            self.drawing.add("rect", "band", x=self.end + 2, y=y - self.pitch / 2,
+                             width=self.drawing.width - self.end - 2, height=self.pitch)
+            self.drawing.text(self.end + 6, y + 4, text, "" if isinstance(end, Leaf) else "muted",
+                              width=self.drawing.width - self.end - 8)
+            self.drawing.close()
+
+    def _draw_branches(self):
+        for at in sorted(self.opened):
+            node, x, y = self.tree.nodes[at], self._x(at), self.at_y[at]
+            if self.boxes[at]:
+                x += text_width(self.boxes[at]) + 14
+            for branch, child in enumerate(node.children):
+                height = self._height(child, self.lines)
+                far = self._x(child) if not isinstance(child, Leaf) and child in self.opened \
+                    else self.end
+                if node.bare:
+                    path = f"M{number(x)} {number(y)}V{number(height)}H{number(far)}"
+                else:
+                    turn = min(x + 24, far)
+                    path = f"M{number(x)} {number(y)}L{number(turn)} {number(height)}" \
+                           f"H{number(far)}"
+                look = ("left", "right")[branch] if node.bare else "grey"
+                self.drawing.add("path", f"{look} branch", d=path,
+                                 data_classes=self.branches[at][branch])
+
+    def _draw_nodes(self):
+        top = max([cost.log_loss for cost in self.costs.values()] or [0]) or 1
+        total = sum(cost.log_loss for cost in self.costs.values()) or 1
+        for at in sorted(self.opened):
+            x, y, cost = self._x(at), self.at_y[at], self.costs.get(at)
+            self.drawing.open(title=self._words(at, total), data_node=at, data_classes=tuple(
+                sorted(place for side in self.branches[at] for place in side)))
+            if self.boxes[at]:
+                wide = text_width(self.boxes[at]) + 14
+                self.drawing.add("rect", "fill-paper frame mark", x=x, y=y - 10, width=wide,
+                                 height=20, rx=4)
+                self.drawing.text(x + 7, y + 4, self.boxes[at])
+            else:
+                radius = 3.5 if cost is None else 2.5 + 8 * math.sqrt(max(cost.log_loss, 0) / top)
+                self.drawing.add("circle", "fill-ink edge mark", cx=x, cy=y, r=radius)
+                share = 0 if cost is None else cost.log_loss / total
+                if share >= 0.03 and self.step >= 36:
+                    self.drawing.text(x + radius + 3, y + 4, f"{100 * share:.0f} %", "halo small")
+            self.drawing.close()
+
+    def _words(self, at, total):
+        sides = " / ".join(listed(self.names, side, 6) for side in self.labels[at][:4])
+        text = f"node {at}: {sides}"
+        cost = self.costs.get(at)
+        if cost is not None:
+            text += f"; {percent(cost.log_loss / total)} of the log loss, " \
+                    f"{percent(cost.error)} of its points on the wrong side, " \
+                    f"{percent(cost.share)} of all points"
+        return text
+
+
+def _box_text(node):
+    """The text of a node that is no single classifier, else ""."""
+    if node.direct is not None:
+        return cut(f"{node.direct.code}: {node.direct.learner.title}", 180)
+    if node.bare:
+        return ""
+    return f"{len(node.rows)} classifiers, {len(node.children)} branches"
+
+
+def _nodes_table(tree, names, nodes):
+    """The sides of each node, with what it costs where that is known."""
+    costs = {cost.node: cost for cost in nodes}
+    total = sum(cost.log_loss for cost in nodes) or 1
+    place = {label: at for at, label in enumerate(tree.classes)}
+    labels = tree.branch_labels()
+    rows = []
+    for at, node in enumerate(tree.nodes[:_TOLD_ROWS]):
+        sides = [listed(names, side) for side in labels[at]]
+        if len(sides) != 2:
+            sides = ["", f"{len(sides)} branches: " + " / ".join(sides[:8])]
+        text = node.direct.options.strip() if node.direct is not None else \
+            node.rows[0].text.strip() if node.bare else f"{len(node.rows)} classifiers"
+        cells = (at, text, *sides)
+        if nodes:
+            cost = costs.get(at)
+            cells += (None,) * 4 if cost is None else (
+                cost.share, cost.error, cost.log_loss, cost.log_loss / total)
+        rows.append(TableRow(cells, tuple(sorted(place[label] for side in labels[at]
+                                                 for label in side))))
+    caption = "Nodes of the tree"
+    if len(tree.nodes) > _TOLD_ROWS:
+        caption += f" (the first {_TOLD_ROWS} of {len(tree.nodes)})"
+    columns = (Column("node", "number", digits=0), Column("options or model", "code"),
+               Column("\u22121, left", "prose"), Column("+1, right", "prose"))
+    if nodes:
+        columns += (Column("points", "share", "of all points, whose class is below the node"),
+                    Column("error", "share", "of these points, on the wrong side"),
+                    Column("log loss", "number", "of the node, as a part of that of all points"),
+                    Column("share of log loss", "share"))
+    return _without_empty(DataTable(caption, columns, tuple(rows), folded=True), 1)
+
+
+# What nodes cost
+
+_SHOWN_NODES = 12
+
+
+def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) -> Picture | None:
+    """The nodes that add most to the log loss, with their errors and their classes."""
+    if not nodes:
+        return None
+    total = sum(cost.log_loss for cost in nodes)
+    order = sorted(nodes, key=lambda cost: (-cost.log_loss, cost.node))
+    shown = order[:_SHOWN_NODES]
+    labels = tree.branch_labels()
+    place = {label: at for at, label in enumerate(tree.classes)}
+    pitch, top = 40, max(cost.log_loss for cost in nodes) or 1
+    drawing = Drawing(WIDTH, pitch * len(shown) + 24)
+    drawing.text(0, 12, "share of the log loss", "muted")
+    drawing.text(WIDTH, 12, "error, of points", "end muted")
+    for at, cost in enumerate(shown):
+        y = 22 + at * pitch
+        sides = [listed(names, side, 6) for side in labels[cost.node]]
+        title = " / ".join(sides)
+        drawing.open(title=f"node {cost.node}: {title}", data_node=cost.node, data_classes=tuple(
+            sorted(place[label] for side in labels[cost.node] for label in side)))
+        drawing.add("rect", "band", x=0, y=y - 2, width=WIDTH, height=pitch)
+        drawing.text(0, y + 12, title, width=WIDTH)
+        share = cost.log_loss / total if total else 0
+        wide = 150 * cost.log_loss / top
+        drawing.add("rect", "fill-left mark", x=0, y=y + 18, width=max(wide, 1), height=13)
+        drawing.text(wide + 6, y + 29, percent(share))
+        drawing.text(WIDTH, y + 29, f"{percent(cost.error)} of {percent(cost.share)}", "end")
+        drawing.close()
+    first = shown[0]
+    sides = " from ".join(listed(names, side, 4) for side in labels[first.node])
+    summary = f"The node that tells {sides} adds most to the log loss " \
+              f"({percent(first.log_loss / total if total else 0)})"
+    note = "The log losses of all nodes sum to that of all points. Error: the share of the " \
+           "points below a node that are on its wrong side."
+    if len(order) > len(shown):
+        note += f" The {len(shown)} nodes of {len(order)} that add most."
+    table = DataTable("Costs of the nodes", (
+        Column("node", "number", digits=0), Column("\u22121, left", "prose"),
+        Column("+1, right", "prose"),
+        Column("points", "share"), Column("error", "share"), Column("log loss", "number"),
+        Column("share of log loss", "share")), tuple(
+            TableRow((cost.node, *_two(labels[cost.node], names), cost.share, cost.error,
+                      cost.log_loss, cost.log_loss / total if total else None),
+                     tuple(sorted(place[label] for side in labels[cost.node] for label in side)))
+            for cost in order), folded=True)
+    return Picture(drawing.markup(f"Costs of the nodes. {summary}."), "Costs of the nodes",
+                   f"{summary}.", note, table)
+
+
+def _two(sides, names):
+    if len(sides) == 2:
+        return tuple(listed(names, side) for side in sides)
+    return f"{len(sides)} branches", ""

@@ -1,0 +1,331 @@
+"""Pictures of a page as SVG text: shapes, text that is escaped, and panels with axes.
+
+A drawing is as wide as it is shown, one unit is a pixel, and no text is smaller than `SIZE`.
+Colours are classes of `charts.css`, whose variables the page sets for light and dark; no element
+has an id, so that pictures never meet.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+from ..control.dot import visible
+
+__all__ = ["Box", "Drawing", "LINE", "Linear", "Logarithmic", "Panel", "SIZE", "cut", "level_bar",
+           "number", "round_ticks", "short", "text_width", "tick_texts",
+           "WIDTH"]
+
+SIZE, LINE = 12, 16  # pixels of text, and from one line of it to the next
+WIDTH = 340  # of small pictures, which stand beside each other on a laptop and fit a phone
+
+# Hundredths of the size that letters are wide in the wider ones of the usual sans-serif types.
+_WIDTHS = {letter: width for width, letters in (
+    (25, "'"), (32, " ,.Iijl"), (37, "-/:;\\f|"), (40, "!()[]rt"), (45, '"'), (52, "*J`sz"),
+    (56, "?L_c"), (62, "FTaekovxy"), (64, "$0123456789EKPSYbdghnpqu{}"), (69, "ABCRVXZ"),
+    (77, "DHNU"), (80, "&GOQw"), (84, "#+<=>M^~"), (97, "%m"), (100, "@W")) for letter in letters}
+
+
+def text_width(text: str, size: float = SIZE) -> float:
+    """Pixels that `text` takes, rather too many than too few."""
+    return size / 100 * sum(_letter_width(letter) for letter in text)
+
+
+def _letter_width(letter):
+    if letter in _WIDTHS:
+        return _WIDTHS[letter]
+    if unicodedata.combining(letter):
+        return 0
+    return 100 if unicodedata.east_asian_width(letter) in "WFA" or letter.isupper() else 70
+
+
+def cut(text: str, width: float, size: float = SIZE) -> str:
+    """`text` on one line, cut with `…` where it is wider than so many pixels."""
+    text = visible(text, len(text)).replace("\n", " ").replace("\t", " ")
+    if text_width(text[:1000], size) <= width and len(text) <= 1000:
+        return text
+    room, end = width - text_width("…", size), 0
+    while end < len(text) and room >= 0:
+        room -= size / 100 * _letter_width(text[end])
+        end += 1
+    return text[:max(end - 1, 1)].rstrip() + "…"
+
+
+def number(value: float) -> str:
+    """A coordinate with one decimal at most, as short as it can be."""
+    text = f"{value:.1f}"
+    if text.endswith(".0"):
+        text = text[:-2]
+    return "0" if text == "-0" else text
+
+
+def short(value: float, digits: int = 4) -> str:
+    """A number for people: `digits` significant ones at least where it is below 1000."""
+    if value != value:
+        return "-"
+    if value == int(value) and abs(value) < 10**6:
+        return str(int(value))
+    if abs(value) >= 10**6:
+        return f"{value:.2g}".replace("e+0", "e").replace("e+", "e")
+    if abs(value) >= 1000:
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}"
+
+
+def level_bar(low: float, high: float, y: float) -> str:
+    """The path of a level bar with ends."""
+    return f"M{number(low)} {number(y)}H{number(high)}" + "".join(
+        f"M{number(x)} {number(y - 4)}v8" for x in (low, high))
+
+
+# Scales and ticks
+
+class Linear(NamedTuple):
+    """A scale from low to high, in equal steps."""
+
+    low: float
+    high: float
+
+    def share(self, value: float) -> float:
+        """The place of a value, 0 at low and 1 at high."""
+        return (value - self.low) / (self.high - self.low)
+
+    def ticks(self, most: int) -> list[float]:
+        """Round numbers within the scale, at most so many."""
+        return round_ticks(self.low, self.high, most)
+
+    @classmethod
+    def around(cls, values: Iterable[float], margin: float = 0.06) -> Linear:
+        """A scale on which all the values are, with a margin as a share of their range."""
+        values = list(values)
+        low, high = min(values, default=0.0), max(values, default=1.0)
+        rise = (high - low) * margin or abs(high) * margin or 0.5
+        return cls(low - rise, high + rise)
+
+
+class Logarithmic(NamedTuple):
+    """A scale from low to high, both above 0, in equal factors."""
+
+    low: float
+    high: float
+
+    def share(self, value: float) -> float:
+        """The place of a value, 0 at low and 1 at high."""
+        return math.log(value / self.low) / math.log(self.high / self.low)
+
+    def ticks(self, most: int) -> list[float]:
+        """Powers of ten within the scale, with 2 and 5 of each where there is room."""
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        for digits in ((1, 2, 5), (1, 3), (1,)):
+            found = [digit * 10.0**power for power in powers for digit in digits
+                     if self.low <= digit * 10.0**power <= self.high]
+            if len(found) <= most:
+                return found
+        return found[::-(-len(found) // max(most, 1))]
+
+
+def round_ticks(low: float, high: float, most: int) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten from low to high, at most so many, and
+    2 if that is possible."""
+    if not (math.isfinite(low) and math.isfinite(high) and high > low):
+        return [low]
+    step = 10.0 ** math.floor(math.log10((high - low) / max(most, 1)))
+    while True:
+        for factor in (1, 2, 5):
+            first = math.ceil(low / (factor * step) - 1e-9)
+            last = math.floor(high / (factor * step) + 1e-9)
+            if last - first + 1 <= max(most, 1):
+                return [round(place * factor * step, 12) for place in range(first, last + 1)] \
+                    or [low]
+        step *= 10
+
+
+def tick_texts(ticks: Sequence[float]) -> list[str]:
+    """The numbers of an axis, all with the same digits behind the point."""
+    steps = [abs(b - a) for a, b in zip(ticks, ticks[1:])] or [abs(tick) for tick in ticks]
+    step = min((step for step in steps if step), default=1.0)
+    places = max(0, -math.floor(math.log10(step) + 1e-9))
+    if places > 6 or max(map(abs, ticks), default=0.0) >= 1e6:
+        return [short(tick, 3) for tick in ticks]
+    places += any(abs(tick * 10**places - round(tick * 10**places)) > 1e-6 for tick in ticks)
+    return [f"{tick:.{places}f}".replace("-", "\u2212") for tick in ticks]
+
+
+# Drawings
+
+class Drawing:
+    """A picture of `width` by `height` pixels; what is added later lies above.
+
+    All text and all values of attributes are escaped.  Names of attributes are those of SVG with
+    `_` for `-`; `look` is the attribute class.  Numbers are rounded to a tenth of a pixel.
+    """
+
+    def __init__(self, width: float, height: float):
+        self.width, self.height = width, height
+        self._parts: list[str] = []
+        self._open = 0
+
+    def add(self, tag: str, look: str = "", title: str = "", **attributes) -> None:
+        """An element without content but a title, which is shown when it is pointed at."""
+        head = f"<{tag}{_attributes(look, attributes)}"
+        self._parts.append(f"{head}><title>{_text(title)}</title></{tag}>" if title
+                           else f"{head}/>")
+
+    def open(self, look: str = "", title: str = "", **attributes) -> None:
+        """Begin a group, which `close` ends."""
+        self._parts.append(f"<g{_attributes(look, attributes)}>")
+        if title:
+            self._parts.append(f"<title>{_text(title)}</title>")
+        self._open += 1
+
+    def close(self) -> None:
+        """End the last group that was begun."""
+        self._parts.append("</g>")
+        self._open -= 1
+
+    def text(self, x: float, y: float, text: str, look: str = "", *, width: float = 0,
+             title: str = "", **attributes) -> None:
+        """Text whose line begins at x, or ends or is centred there (look: "end", "mid").
+
+        y: of its base line;  width: pixels that it is cut to, its whole being the title.
+        """
+        shown = cut(text, width or math.inf)
+        if shown.endswith("…") and not title and width:
+            title = text
+        named = f"<title>{_text(title)}</title>" if title else ""
+        self._parts.append(f"<text{_attributes(look, {'x': x, 'y': y, **attributes})}>"
+                           f"{named}{_text(shown)}</text>")
+
+    def line(self, points: Iterable[tuple[float, float]], look: str, title: str = "",
+             **attributes) -> None:
+        """A line through points, in one path."""
+        places = " ".join(f"{number(x)} {number(y)}" for x, y in points)
+        self.add("path", look, title, d=f"M{places}", **attributes)
+
+    def dots(self, points: Iterable[tuple[float, float]], look: str, **attributes) -> None:
+        """Round dots in one path, as wide as its stroke (look: "dots")."""
+        self.add("path", look, d="".join(f"M{number(x)} {number(y)}h.01" for x, y in points),
+                 **attributes)
+
+    def bars(self, bars: Iterable[tuple[float, float, float, float]], look: str,
+             **attributes) -> None:
+        """Rectangles (x, y, width, height) in one path."""
+        self.add("path", look, d="".join(
+            f"M{number(x)} {number(y)}h{number(w)}v{number(h)}h{number(-w)}z"
+            for x, y, w, h in bars), **attributes)
+
+    def markup(self, label: str) -> str:
+        """The whole picture; label: what one would see in it, for those who cannot."""
+        size = f"{number(self.width)} {number(self.height)}"
+        width, height = size.split()
+        return (f'<svg class="chart" role="img" aria-label={_quoted(label)} viewBox="0 0 {size}" '
+                f'width="{width}" height="{height}">{"".join(self._parts)}'
+                f'{"</g>" * self._open}</svg>')
+
+
+def _text(text):
+    return escape(visible(str(text), max(len(str(text)), 4)))
+
+
+def _quoted(text):
+    return quoteattr(visible(str(text), max(len(str(text)), 4)).replace("\n", " "))
+
+
+def _attributes(look, attributes):
+    """Attributes of an element; classes and nodes (`data_classes`, `data_node`) are numbers."""
+    found = [f" class={_quoted(look)}"] if look else []
+    for name, value in attributes.items():
+        if value is None or value == ():
+            continue
+        if isinstance(value, (tuple, list)):
+            value = " ".join(map(str, value))
+        elif isinstance(value, float):
+            value = number(value)
+        found.append(f" {name.replace('_', '-')}={_quoted(value)}")
+    return "".join(found)
+
+
+class Box(NamedTuple):
+    """A rectangle of a drawing."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        """Its right side."""
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> float:
+        """Its lower side."""
+        return self.top + self.height
+
+
+class Panel:
+    """A rectangle of a drawing with a scale across and one upwards."""
+
+    def __init__(self, drawing: Drawing, box: Box, across: Linear | Logarithmic,
+                 up: Linear | Logarithmic):
+        self.drawing, self.box, self.across, self.up = drawing, box, across, up
+
+    def x(self, value: float) -> float:
+        """Pixels from the left of the drawing."""
+        return self.box.left + self.box.width * self.across.share(value)
+
+    def y(self, value: float) -> float:
+        """Pixels from the top of the drawing."""
+        return self.box.bottom - self.box.height * self.up.share(value)
+
+    def places(self, points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+        """Places in the drawing of points (across, up)."""
+        return [(self.x(x), self.y(y)) for x, y in points]
+
+    def axis_across(self, title: str = "", ticks: Sequence[float] | None = None,
+                    texts: Sequence[str] | None = None, grid: bool = True) -> None:
+        """Ticks with their numbers below the panel, lines of a grid, and the title below them."""
+        box, drawing = self.box, self.drawing
+        if ticks is None:
+            ticks = self._apart(self.across, box.width)
+        texts = tick_texts(ticks) if texts is None else texts
+        if grid:
+            self._grid([f"M{number(self.x(tick))} {number(box.top)}V{number(box.bottom)}"
+                        for tick in ticks])
+        drawing.line([(box.left, box.bottom), (box.right, box.bottom)], "axis")
+        for tick, text in zip(ticks, texts):
+            half = text_width(text) / 2
+            x = min(max(self.x(tick), half), drawing.width - half)
+            drawing.text(x, box.bottom + 15, text, "mid small")
+        if title:
+            drawing.text(box.left + box.width / 2, box.bottom + 32, title, "mid")
+
+    def axis_up(self, title: str = "", ticks: Sequence[float] | None = None,
+                texts: Sequence[str] | None = None) -> None:
+        """Ticks with their numbers left of the panel, a grid, and the title above them, level."""
+        box, drawing = self.box, self.drawing
+        if ticks is None:
+            ticks = self.up.ticks(max(2, int(box.height / 34)))
+        texts = tick_texts(ticks) if texts is None else texts
+        self._grid([f"M{number(box.left)} {number(self.y(tick))}H{number(box.right)}"
+                    for tick in ticks])
+        for tick, text in zip(ticks, texts):
+            drawing.text(box.left - 6, self.y(tick) + 4, text, "end small")
+        if title:
+            drawing.text(0, box.top - 10, title)
+
+    def _apart(self, scale, width):
+        """As many ticks as have room beside each other."""
+        for most in range(8, 1, -1):
+            ticks = scale.ticks(most)
+            widest = max(map(text_width, tick_texts(ticks)))
+            if len(ticks) <= max(1, width / (widest + 12)) + 1:
+                break
+        return ticks
+
+    def _grid(self, lines):
+        self.drawing.add("path", "grid", d="".join(lines))
