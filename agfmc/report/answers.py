@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..score.scores import ABSTAINING, COST, FURTHER, HIERARCHICAL, ORDERED, SCORES
-from ._parts import charts
+from . import charts
 from .blocks import Block, Cell, Matrix, MatrixRow, Section, Tile, heading, matrix, note, pictures
 from .blocks import table, text
 from .classes import Classes, classes_of

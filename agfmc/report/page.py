@@ -108,7 +108,7 @@ def _style() -> str:
 
     return f":root{{color-scheme:light dark;{colours(LIGHT)}}}\n" \
            f"@media screen and (prefers-color-scheme:dark){{:root{{{colours(DARK)}}}}}\n" \
-           f"{_resource('page.css')}"
+           f"{_resource('page.css')}{_resource('charts.css')}"
 
 
 def _digest(inline: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..provenance import Provenance
 from ..score.scores import ALL_SCORES
-from ._parts import charts, structure
+from . import charts, structure
 from .answers import answer_sections, score_tiles
 from .blocks import code, facts, heading, markup, pictures, Section, table, text, Tile
 from .card import card_html

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..score.scores import ALL_SCORES
-from ._parts import charts
+from . import charts
 from .blocks import Section, heading, note, pictures, table, text
 from .content import Column, DataTable, ReportContent, TableRow
 from .words import count, cut, number, plural

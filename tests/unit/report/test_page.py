@@ -53,7 +53,7 @@ class Elements(HTMLParser):
 def test_sections_in_their_order():
     page = Elements(render(content()))
     anchors = [attributes["id"] for tag, attributes in page.found if tag == "section"]
-    assert anchors == ["data", "configuration", "scores", "confusions", "hardest", "provenance",
-                       "commands"]
+    assert anchors == ["data", "configuration", "scores", "confusions", "probabilities", "hardest",
+                       "provenance", "commands"]
     links = [attributes["href"] for tag, attributes in page.found if tag == "a"]
     assert links == ["#content", *(f"#{anchor}" for anchor in anchors)]
