@@ -24,9 +24,15 @@ def clean(words: str) -> str:
 
 
 def cut(words: str, longest: int = LONGEST) -> str:
-    """The clean text in one line, its end left out where it is too long."""
-    words = " ".join(clean(words[:4 * longest + 4]).split())
-    return words if len(words) <= longest else f"{words[:longest - 1].rstrip()}\u2026"
+    """The clean text in one line, its middle left out where it is too long: names of one kind
+    often differ at the end."""
+    if len(words) > 8 * longest:
+        words = f"{words[:4 * longest]}\u2026{words[-4 * longest:]}"
+    words = " ".join(clean(words).split())
+    if len(words) <= longest:
+        return words
+    end = longest // 3
+    return f"{words[:longest - 1 - end].rstrip()}\u2026{words[-end:].lstrip()}"
 
 
 def whole_name(words: str, longest: int = LONGEST) -> str:
