@@ -1,0 +1,101 @@
+// From a table to scores, for several configurations, with Nextflow:
+//
+//   nextflow run sample_data/main.nf --outdir results
+//
+// Other data: --table /path/of/table.csv --label class --columns '--label class --missing median'.
+// In containers: -with-docker agfmc, the image of the Dockerfile beside this file.
+
+params.table = "${projectDir}/penguins.csv"
+params.label = 'species'
+params.columns = '--label species --id id --ignore year,comments --missing indicator'
+params.schemes = 'one-vs-one,one-vs-rest'
+params.outdir = 'results'
+
+// Three of ten rows of each class are kept for the test.
+process SPLIT {
+    publishDir params.outdir, mode: 'copy'
+
+    input:
+    path table
+
+    output:
+    path 'train.csv', emit: train
+    path 'test.csv', emit: test
+    path 'split.log'
+
+    script:
+    """
+    agf_preprocess --stratified -f 0.3 --seed 1 --label '${params.label}' ${table} train.csv test.csv 2> split.log
+    """
+}
+
+// One file, with the normalisation and the calibration.
+process TRAIN {
+    tag "${scheme}"
+    cpus 2
+    publishDir "${params.outdir}/${scheme}", mode: 'copy'
+
+    input:
+    val scheme
+    path train
+
+    output:
+    tuple val(scheme), path('model.mbm'), emit: model
+    path 'train.log'
+
+    script:
+    """
+    print_control -Q ${scheme} ${params.columns} ${train} > control.mbt 2> train.log
+    multi_borders -n -j ${task.cpus} ${params.columns} control.mbt ${train} model model.mbc 2>> train.log
+    mbh2mbm -a model.std model.mbc model.mbm 2>> train.log
+    """
+}
+
+process CLASSIFY {
+    tag "${scheme}"
+    cpus 2
+    publishDir "${params.outdir}/${scheme}", mode: 'copy'
+
+    input:
+    tuple val(scheme), path(model)
+    path test
+
+    output:
+    tuple val(scheme), path(model), path('answers.csv'), emit: answers
+    path 'classify.log'
+
+    script:
+    """
+    classify_m -j ${task.cpus} ${model} ${test} answers.csv 2> classify.log
+    """
+}
+
+process SCORE {
+    tag "${scheme}"
+    publishDir "${params.outdir}/${scheme}", mode: 'copy'
+
+    input:
+    tuple val(scheme), path(model), path(answers)
+    path test
+
+    output:
+    path 'scores.txt', emit: text
+    path 'scores.json', emit: json
+    path 'score.log'
+
+    script:
+    """
+    eval_uc --truth '${params.label}' --data ${test} ${answers} > scores.txt 2> score.log
+    eval_uc --json --truth '${params.label}' --data ${test} ${answers} > scores.json 2>> score.log
+    """
+}
+
+workflow {
+    SPLIT(channel.fromPath(params.table, checkIfExists: true))
+    train = SPLIT.out.train.first()
+    test = SPLIT.out.test.first()
+    schemes = channel.fromList(params.schemes.tokenize(','))
+    TRAIN(schemes, train)
+    CLASSIFY(TRAIN.out.model, test)
+    SCORE(CLASSIFY.out.answers, test)
+}

@@ -1,0 +1,156 @@
+"""The workflows, image and package of sample_data/: their command lines, and what they say of us."""
+
+import ast
+import configparser
+import importlib
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agfmc import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "sample_data"
+COMMANDS = sorted(path.name for path in (ROOT / "bin").iterdir())
+CHAIN = ["agf_preprocess", "print_control", "multi_borders", "mbh2mbm", "classify_m", "eval_uc",
+         "eval_uc"]
+
+
+def text_of(name):
+    return (SAMPLES / name).read_text(encoding="utf-8")
+
+
+def setup():
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / "setup.cfg")
+    return parser
+
+
+def snakemake_lines():
+    """The shell lines of the Snakefile, with values in the place of its names."""
+    text = text_of("Snakefile")
+    columns = re.search(r'"columns", "(.*)"', text)[1]
+    for block in re.findall(r"^    shell:\n((?: {8}.*\n)+)", text, re.M):
+        line = ast.literal_eval(f"({block})").replace("{params.columns}", columns)
+        line = line.replace("{threads}", "2").replace("{wildcards.scheme}", "one-vs-one")
+        yield from re.sub(r"\{([\w.]+)(:q)?\}", r"\1.x", line).splitlines()
+
+
+def nextflow_lines(**values):
+    """The lines of the scripts of main.nf, with the values of its names."""
+    text = text_of("main.nf")
+    params = dict(re.findall(r"^params\.(\w+) = '(.*)'$", text, re.M))
+    values = {"task.cpus": "2", "scheme": "one-vs-one",
+              **{f"params.{name}": value for name, value in params.items()}, **values}
+    for block in re.findall(r'"""\n(.*?)"""', text, re.S):
+        for line in block.splitlines():
+            if line.strip():
+                yield re.sub(r"\$\{([\w.]+)\}", lambda m: values.get(m[1], "x.csv"), line.strip())
+
+
+def docker_lines():
+    """The command lines of the Dockerfile: in its comment, and the last instruction."""
+    text = text_of("Dockerfile").replace(" \\\n#", "")
+    yield from re.findall(r"^#   docker run .* agfmc\s+(\w+ .*)$", text, re.M)
+    yield shlex.join(ast.literal_eval(re.search(r"^CMD (\[.*\])$", text, re.M)[1]))
+
+
+def taken_apart(line):
+    """(words, file of standard output or None) of a shell line; standard error is left out."""
+    words, output = [], None
+    rest = iter(shlex.split(line))
+    for word in rest:
+        if word in (">", "2>", "2>>"):
+            name = next(rest)
+            output = name if word == ">" else output
+        else:
+            words.append(word)
+    return words, output
+
+
+@pytest.mark.parametrize("lines, wanted", [
+    (snakemake_lines, CHAIN), (nextflow_lines, CHAIN), (docker_lines, ["agf_train"] * 2)],
+    ids=["Snakefile", "main.nf", "Dockerfile"])
+def test_command_lines_have_the_options_of_the_commands(lines, wanted):
+    found = [taken_apart(line)[0] for line in lines()]
+    assert [words[0] for words in found] == wanted
+    for command, *arguments in found:
+        parser = importlib.import_module(f"agfmc.cli.{command}").get_parser()
+        if arguments != ["--help"]:
+            parser.parse_args(arguments)
+
+
+def test_the_scripts_of_nextflow_run_in_their_order(run, folder):
+    names = {"table": str(SAMPLES / "penguins.csv"), "train": "train.csv", "test": "test.csv",
+             "model": "model.mbm", "answers": "answers.csv"}
+    for line in nextflow_lines(**names):
+        words, output = taken_apart(line)
+        done = run(*words)
+        if output is not None:
+            (folder / output).write_text(done.out)
+    outputs = set(re.findall(r"path\(?\s*'([\w.]+)'", text_of("main.nf")))
+    assert {"model.mbm", "answers.csv", "scores.json", "train.log"} <= outputs
+    assert all((folder / name).is_file() for name in outputs if not name.endswith(".log"))
+    accuracy = re.search(r"^accuracy +([\d.]+)", (folder / "scores.txt").read_text(), re.M)
+    assert float(accuracy[1]) > 0.95
+
+
+def test_snakemake_runs_the_chain(tmp_path):
+    if importlib.util.find_spec("snakemake") is None:
+        pytest.skip("snakemake is not installed")
+    path = os.pathsep.join([str(ROOT / "bin"), str(Path(sys.executable).parent),
+                            os.environ["PATH"]])
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile",
+         str(SAMPLES / "Snakefile"), "--directory", str(tmp_path), "--config",
+         "schemes=one-vs-rest"], env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^accuracy +(1.0|0.9)", (tmp_path / "one-vs-rest" / "scores.txt").read_text(),
+                     re.M)
+
+
+def test_files_that_are_named_are_there():
+    for name in ("Snakefile", "main.nf", "Dockerfile", "recipe.yaml"):
+        named = re.findall(r"sample_data/([\w.-]+)", text_of(name))
+        assert named and all((SAMPLES / other).is_file() for other in named), name
+    for name in ("Snakefile", "main.nf"):
+        assert "penguins.csv" in text_of(name)
+    readme = text_of("README.md")
+    assert [path.name for path in SAMPLES.iterdir() if f"`{path.name}`" not in readme] == \
+        ["README.md"]
+
+
+def test_the_image_is_that_of_no_root_and_its_extras_exist():
+    text = text_of("Dockerfile")
+    stages = text.split("\nFROM ")[1:]
+    assert len(stages) == 2 and all(stage.startswith("python:3.") for stage in stages)
+    assert re.search(r"^USER [1-9]\d*$", stages[1], re.M) and "ENTRYPOINT" not in text
+    extras = re.findall(r"[.c]\[([\w,]+)\]'", text)
+    assert len(extras) == 2 and extras[0] == extras[1]
+    assert set(extras[0].split(",")) <= set(setup()["options.extras_require"])
+
+
+def test_the_conda_recipe_asks_for_what_setuptools_asks_for():
+    yaml = pytest.importorskip("yaml")
+    recipe = yaml.safe_load(text_of("recipe.yaml"))
+    assert recipe["context"]["version"] == __version__
+    options = setup()["options"]
+    assert f">={recipe['context']['python_min']}" == options["python_requires"]
+    plain = [need.replace(" ", "") for need in recipe["requirements"]["run"]]
+    assert plain[1:] == options["install_requires"].split()
+    built = re.search(r"^requires = (\[.*\])$", (ROOT / "pyproject.toml").read_text(), re.M)[1]
+    host = [need.replace(" ", "") for need in recipe["requirements"]["host"]]
+    assert host[2:] == ast.literal_eval(built)
+    extras = {need for name, needs in setup()["options.extras_require"].items()
+              for need in needs.split()}
+    constraints = recipe["requirements"]["run_constraints"]
+    assert {need.replace(" ", "").replace("matplotlib-base", "matplotlib")
+            for need in constraints} <= extras
+    assert recipe["about"]["license"] == setup()["metadata"]["license"]
