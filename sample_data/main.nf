@@ -17,6 +17,7 @@ process SPLIT {
 
     input:
     path table
+    val label
 
     output:
     path 'train.csv', emit: train
@@ -25,7 +26,7 @@ process SPLIT {
 
     script:
     """
-    agf_preprocess --stratified -f 0.3 --seed 1 --label '${params.label}' ${table} train.csv test.csv 2> split.log
+    agf_preprocess --stratified -f 0.3 --seed 1 --label '${label}' ${table} train.csv test.csv 2> split.log
     """
 }
 
@@ -38,6 +39,7 @@ process TRAIN {
     input:
     val scheme
     path train
+    val columns
 
     output:
     tuple val(scheme), path('model.mbm'), emit: model
@@ -45,8 +47,8 @@ process TRAIN {
 
     script:
     """
-    print_control -Q ${scheme} ${params.columns} ${train} > control.mbt 2> train.log
-    multi_borders -n -j ${task.cpus} ${params.columns} control.mbt ${train} model model.mbc 2>> train.log
+    print_control -Q ${scheme} ${columns} ${train} > control.mbt 2> train.log
+    multi_borders -n -j ${task.cpus} ${columns} control.mbt ${train} model model.mbc 2>> train.log
     mbh2mbm -a model.std model.mbc model.mbm 2>> train.log
     """
 }
@@ -77,6 +79,7 @@ process SCORE {
     input:
     tuple val(scheme), path(model), path(answers)
     path test
+    val label
 
     output:
     path 'scores.txt', emit: text
@@ -85,17 +88,16 @@ process SCORE {
 
     script:
     """
-    eval_uc --truth '${params.label}' --data ${test} ${answers} > scores.txt 2> score.log
-    eval_uc --json --truth '${params.label}' --data ${test} ${answers} > scores.json 2>> score.log
+    eval_uc --truth '${label}' --data ${test} ${answers} > scores.txt 2> score.log
+    eval_uc --json --truth '${label}' --data ${test} ${answers} > scores.json 2>> score.log
     """
 }
 
 workflow {
-    SPLIT(channel.fromPath(params.table, checkIfExists: true))
-    train = SPLIT.out.train.first()
-    test = SPLIT.out.test.first()
+    split = SPLIT(channel.fromPath(params.table, checkIfExists: true), params.label)
+    test = split.test.first()
     schemes = channel.fromList(params.schemes.tokenize(','))
-    TRAIN(schemes, train)
-    CLASSIFY(TRAIN.out.model, test)
-    SCORE(CLASSIFY.out.answers, test)
+    trained = TRAIN(schemes, split.train.first(), params.columns)
+    classified = CLASSIFY(trained.model, test)
+    SCORE(classified.answers, test, params.label)
 }

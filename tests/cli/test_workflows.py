@@ -1,4 +1,4 @@
-"""The workflows, image and package of sample_data/: their command lines, and what they say of us."""
+"""Workflows, image and package of sample_data/: their command lines, and what they say of us."""
 
 import ast
 import configparser
@@ -47,7 +47,7 @@ def nextflow_lines(**values):
     text = text_of("main.nf")
     params = dict(re.findall(r"^params\.(\w+) = '(.*)'$", text, re.M))
     values = {"task.cpus": "2", "scheme": "one-vs-one",
-              **{f"params.{name}": value for name, value in params.items()}, **values}
+              **params, **values}
     for block in re.findall(r'"""\n(.*?)"""', text, re.S):
         for line in block.splitlines():
             if line.strip():
