@@ -1,15 +1,12 @@
 """eval_uc: score classes and probabilities against the truth."""
 
-import argparse
-import functools
 import sys
-from dataclasses import replace
 
 from ..errors import UsageError
 from ..tables import is_answer_table
 from .messages import json_text
-from .options import (add_seed, add_table, add_weights, names, Parser, PROPORTIONS, proportions,
-                      table_layout, weight_source, whole_number)
+from .options import add_table, names, Parser, whole_number
+from .scoring import add_classes, add_scores, read_results
 
 __all__ = ["execute", "get_parser"]
 
@@ -36,35 +33,7 @@ def get_parser():
     parser.add_argument("probabilities", nargs="?",
                         help="what classify_m printed: k probabilities and a class in each line, "
                              "with or without a first line `labels ...` (- is standard input)")
-    group = parser.add_argument_group("scores")
-    group.add_argument("--top", type=whole_number(1), metavar="K",
-                       help="the share of the points whose true class is among the K most "
-                            "probable ones")
-    group.add_argument("--ordered", action="store_true",
-                       help="scores for classes that have an order, that of their labels: mean "
-                            "class error, share within one class, ranked probability score")
-    group.add_argument("--by-class", action="store_true",
-                       help="calibration of the probability of each class")
-    group.add_argument("--intervals", nargs="?", const=1000, default=0,
-                       type=whole_number(10, 1_000_000), metavar="N",
-                       help="intervals of 95 %% of all scores, from N bootstrap resamples "
-                            "(default 1000); shares have theirs without it")
-    add_seed(group)
-    group.add_argument("--costs", metavar="FILE",
-                       help="what it costs to answer one class where another is true, as for "
-                            "classify_m: mean cost with its interval, beside that of the best "
-                            "single answer to all points; rejected points cost what the column - "
-                            "says")
-    group.add_argument("--sets", metavar="FILE",
-                       help="sets of classes, as classify_m --coverage and --stop write them: "
-                            "coverage and sizes")
-    group.add_argument("--control", metavar="FILE",
-                       help="with sets: a control file, or a model, of whose tree the sets are "
-                            "nodes, as those of classify_m --stop: hierarchical precision and "
-                            "recall")
-    group.add_argument("--before", metavar="FILE",
-                       help="probabilities before calibration, as classify_m --uncalibrated "
-                            "prints them: both side by side")
+    add_scores(parser)
     group = add_table(parser, "the answers", roles=False)
     group.add_argument("--truth", dest="column", metavar="COLUMN",
                        help="the column of the true classes, in the table of the answers or of "
@@ -96,31 +65,8 @@ def get_parser():
     group.add_argument("--plot", metavar="FILE",
                        help="a picture of the contingency table, of the calibration, and of the "
                             "error of the surest points: .png, .svg or .pdf (needs matplotlib)")
-    group = parser.add_argument_group("classes")
-    group.add_argument("-k", "--classes", type=whole_number(2), metavar="K",
-                       help="number of classes, which confidence ratings depend on; it is never "
-                            "inferred from the labels")
-    group.add_argument("--labels", type=_labels, metavar="L,L,...",
-                       help="labels of the columns of probabilities, ascending")
-    group.add_argument("--names", metavar="FILE",
-                       help="names of the classes, line i for label i (default: the .names file "
-                            "beside truth, .cls or .truth, if there is one); of a table their "
-                            "order (default: that of the columns of probabilities)")
-    group.add_argument("--priors", type=proportions, metavar="P",
-                       help="proportions of the true classes where the classifier will be used, "
-                            f"for which all scores are then estimated: {PROPORTIONS}")
-    add_weights(group)
+    add_classes(parser)
     return parser.finish()
-
-
-def _labels(text):
-    from ..numerals import numeral
-
-    try:
-        return [numeral(word, whole=True) for word in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"expected whole numbers with commas, found '{text}'") from None
 
 
 def execute(args):
@@ -133,7 +79,7 @@ def execute(args):
     if args.plot is not None:
         from ..picture.canvas import check_picture
         check_picture(args.plot)
-    results, names_of = _results(args)
+    results, names_of = read_results(args, _is_table(args))
     whole = args.json or args.csv or args.plot is not None
     if (args.brief or args.brier) and not whole:
         scores, names = compared_scores(results), {}
@@ -193,59 +139,6 @@ def _check_operands(args):
         raise UsageError("truth and probabilities cannot both be standard input")
     if args.control is not None and args.sets is None:
         raise UsageError("--control needs --sets")
-
-
-def _results(args):
-    """The `Results` of all files, and a function that gives the {label: name}."""
-    from ..formats.cost_matrix import read_costs
-    from ..prediction.configuration import read_tree
-    from ..prediction.evaluation import weighted, with_weights
-    from ..prediction.result_files import with_weights_of
-
-    tree = None if args.control is None else read_tree(args.control)
-    read = [args.truth, args.probabilities, args.data, args.before, args.costs]
-    source = weight_source(args, "-" if "-" in read else None)
-    results, names_of = (_of_table if _is_table(args) else _of_files)(args, tree)
-    names_of = functools.cache(names_of)  # which warns
-    for option, given in (("--top", args.top), ("--by-class", args.by_class)):
-        if given and results.p is None:
-            raise UsageError(f"{option} needs probabilities of all classes: " + (
-                "columns p:CLASS" if _is_table(args) else "give the file that classify_m printed"))
-    if not _is_table(args):
-        results = with_weights_of(results, args.truth, source,
-                                  {} if source.classes is None else names_of())
-    elif results.weights is not None or source.classes is not None:
-        results = with_weights(results, results.weights, source.classes, names_of())
-    if args.costs is not None:
-        results = replace(results, costs=read_costs(args.costs, results.labels.tolist(),
-                                                    names_of()))
-    if args.priors is None:
-        return results, names_of
-    return weighted(results, args.priors, names_of()), names_of
-
-
-def _of_table(args, tree):
-    from ..formats.class_names import read_names
-    from ..prediction.answer_scores import AnswerSource, load_answers
-
-    results, names_found = load_answers(AnswerSource(
-        args.truth, args.column, args.data, args.id or (), args.predicted or "class", args.before,
-        table_layout(args), () if args.names is None else read_names(args.names), args.weight),
-        tree)
-    return results, lambda: dict(enumerate(names_found))
-
-
-def _of_files(args, tree):
-    from ..prediction.result_files import (load_results, names_beside, with_probabilities_before,
-                                           with_sets)
-
-    results = load_results(args.truth, args.result, args.probabilities, args.classes, args.labels,
-                           args.names)
-    if args.before is not None:
-        results = with_probabilities_before(results, args.before)
-    if args.sets is not None:
-        results = with_sets(results, args.sets, tree)
-    return results, lambda: names_beside(args.truth, results.labels, args.names)
 
 
 def _text(args, scores):
