@@ -1,0 +1,147 @@
+"""Scores as a section of a MultiQC report: its custom content, in JSON.
+
+MultiQC finds files that end in `_mqc.json` by itself, and joins those with the same id in one table.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..errors import UsageError
+from ..score.scores import ALL_SCORES, FURTHER
+
+__all__ = ["ENDING", "check_multiqc", "comparison_section", "scores_section", "search_section"]
+
+ENDING = "_mqc.json"
+_SHARES = ("accuracy", "balanced_accuracy", "macro_auc", "coverage")  # from 0 to 1, larger is better
+_ERROR = ("expected_calibration_error", "calibration error",
+          "mean distance of the probability of the answer from the share that is right", False)
+
+
+class _Head(NamedTuple):
+    """A column: its title, what it is, and whether larger is better, or None."""
+
+    title: str
+    about: str
+    larger: bool | None
+
+
+_HEADS = {
+    "points": _Head("points", "points that are scored", None),
+    "classes": _Head("classes", "number of classes", None),
+    **{name: _Head(score.title, score.title, score.larger_is_better)
+       for name, score in ALL_SCORES.items()},
+    **{name: _Head(score.title, score.title, True) for name, score in FURTHER.items()},
+    _ERROR[0]: _Head(*_ERROR[1:]),
+    "coverage": _Head("answered", "share of the points that are answered", True),
+    "classifiers": _Head("classifiers", "binary classifiers", None),
+    "train_s": _Head("training", "seconds of a core, for a training part", False),
+    "p_value": _Head("p", "probability of a difference to the reference as large by chance", None),
+    "sd": _Head("deviation", "standard deviation over the splits", None),
+}
+_OF_SCORES = ("points", "classes", "accuracy", "balanced_accuracy", "log_loss", "brier",
+              "uncertainty_coefficient", "macro_auc", "expected_calibration_error", "cost",
+              "coverage")
+_OF_ROWS = ("accuracy", "log_loss", "brier", "uncertainty_coefficient", "cost")
+
+
+def check_multiqc(path: str, option: str = "--multiqc") -> None:
+    """Raise `UsageError` unless MultiQC would find a file of this name."""
+    if not path.endswith(ENDING):
+        raise UsageError(f"{option} {path}: expected a name that ends in {ENDING}, by which MultiQC "
+                         "finds it")
+
+
+def scores_section(sample: str, scores: Mapping) -> str:
+    """The text of a section with one line of scores, of `evaluate`."""
+    row = {name: scores.get(name) for name in _OF_SCORES}
+    row["classes"] = len(scores["labels"])
+    return _section("agfmc_scores", "Classification scores",
+                    "Scores of the answers of multi-class classifiers (agfmc).", {sample: row})
+
+
+def comparison_section(result: Mapping, title: str = "") -> str:
+    """The same with a line for each configuration and decoder of a comparison.
+
+    title: of the lines, else the name of the data.
+    """
+    rows, of = {}, title or _base(result["data"])
+    for row in result["rows"]:
+        if "error" in row:
+            continue
+        told = {name: row[name]["pooled"] for name in (*_OF_ROWS, "train_s")
+                if row.get(name) is not None}
+        tested = (row["difference"] or {}).get(
+            "accuracy" if result["mcnemar"] else result["by"]) or {}
+        rows[f"{of} {os.path.basename(row['configuration'])}:{row['decoder']}"] = {
+            "classifiers": row["classifiers"], **told, "p_value": tested.get("p_value")}
+    return _section("agfmc_comparison", "Comparison of configurations",
+                    f"Held-out scores of configurations on {result['data']}: {result['plan']} "
+                    "(agfmc).", rows)
+
+
+def search_section(search: Mapping, title: str = "") -> str:
+    """The same with the best options of a search and those given, where they were tried.
+
+    title: as above.
+    """
+    by, rows = search["by"], {}
+    of = title or f"{_base(search['data'])} {os.path.basename(search['control'])}"
+    for key, number, point in _told(search):
+        rows[f"{of} {key}: {number}{point['options'] or 'default options'}"] = {
+            by: point["score"], "sd": point["sd"]}
+    estimate = search["estimate"]
+    if estimate is not None:
+        rows[f"{of} estimate for new data"] = {by: estimate["score"],
+                                               "points": estimate["points"]}
+    return _section("agfmc_search", "Search for training options",
+                    f"Options for {search['control']} on {search['data']}: {search['plan']} "
+                    "(agfmc).", rows)
+
+
+def _told(search):
+    """Yield ("best" or "given", words for the partition, point) of a search."""
+    parts = [("", search.get("common", search))] if "points" in search or "common" in search else []
+    parts += [(f"{' '.join(map(str, one['left']))} | {' '.join(map(str, one['right']))} ", one)
+              for one in search.get("partitions", ())]
+    for words, one in parts:
+        for key in ("given", "best"):
+            if one[key] is not None and one["points"][one[key]]["score"] is not None:
+                yield key, words, one["points"][one[key]]
+
+
+def _base(path):
+    return os.path.basename(path).partition(".")[0] or path
+
+
+def _section(name, title, about, rows):
+    """The text; MultiQC takes words for HTML, and of a sample what follows the last slash."""
+    data = {_plain(sample.replace("/", "|")): {key: value for key, value in row.items() if _finite(value)}
+            for sample, row in rows.items()}
+    used = {key for row in data.values() for key in row}
+    heads = {key: _header(key, head) for key, head in _HEADS.items() if key in used}
+    return json.dumps({
+        "id": name, "section_name": title, "description": _plain(about), "plot_type": "table",
+        "pconfig": {"id": f"{name}_table", "title": f"agfmc: {title}"}, "headers": heads,
+        "data": data}, indent=1) + "\n"
+
+
+def _header(key, head):
+    found = {"title": head.title, "description": head.about,
+             "format": "{:,.0f}" if key in ("points", "classes", "classifiers") else "{:,.4f}"}
+    if head.larger is not None:
+        found["scale"] = "RdYlGn" if head.larger else "RdYlGn-rev"
+    return found | ({"min": 0, "max": 1} if key in _SHARES else {})
+
+
+def _plain(text):
+    return html.escape(text.encode("utf-8", "replace").decode())
+
+
+def _finite(value):
+    return type(value) in (int, float) and math.isfinite(value)
