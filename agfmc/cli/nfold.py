@@ -1,6 +1,7 @@
 """nfold: cross-validation of one control file."""
 
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 
 from ..errors import one_line, UsageError
@@ -8,10 +9,11 @@ from .experiments import (add_answers, add_experiment, add_nested, cost_words, f
                           nested_tuning, plan_of, read_experiment, read_one_candidate,
                           report_reused, result_cache)
 from .messages import json_text, Progress
-from .options import (add_train, data_files, LEARN_METRIC, Parser, refuse_ending, refuse_inputs,
-                      TRAINING_DATA, weight_files, whole_number)
+from .options import (add_train, data_files, input_format, LEARN_METRIC, Parser, refuse_ending,
+                      refuse_inputs, TRAINING_DATA, weight_files, whole_number)
+from .reports import add_report, Page, page_name, REPORT, training_inputs
 
-__all__ = ["execute", "get_parser"]
+__all__ = ["PROG", "answers_of", "cross_validated", "execute", "get_parser"]
 
 PROG = "nfold"
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
@@ -27,6 +29,7 @@ def get_parser():
         usage="%(prog)s [-d PARTS | -f FRACTION] [--trials N] [--seed N] [-+ OPTIONS] "
               "[--tune [--by SCORE] [--search WAY] [--time-limit TIME]] "
               "[--costs FILE] [-Q DECODER] [--uncalibrated | --both] [-b] [--json] [--plot FILE] "
+              f"{REPORT} "
               "[-q BINS] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] "
               f"{TRAINING_DATA} [-n] [-S N] [-a FILE] "
@@ -54,6 +57,8 @@ def get_parser():
                        help="a picture too, calibration and contingency table: .png, .svg or .pdf")
     group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
                        help="bins of the calibration table (default 10)")
+    add_report(parser, "the data, the configuration, the scores with their intervals, the hardest "
+                       "points")
     add_nested(parser, by=True)
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", seed=_SEED)
     return parser.finish()
@@ -61,23 +66,48 @@ def get_parser():
 
 def execute(args):
     """Read, cross-validate, print, write."""
-    from ..experiments.comparison import cross_validate, write_held_out
-    from ..formats.atomic import check_output
+    from ..experiments.comparison import write_held_out
 
     if args.plot is not None:
         from ..picture.canvas import check_picture
         check_picture(args.plot)
+    outputs = _outputs(args)
+    page = Page(args, PROG, get_parser(), training_inputs(args, args.control))
+    if page.wanted:
+        refuse_inputs([args.report, args.multiqc, args.plot], outputs)
+    with cross_validated(args) as (experiment, candidate, results, tuning):
+        if args.outbase is not None:
+            write_held_out(args.outbase, *results, names=experiment.data.names)
+        if page.wanted:
+            _write_page(args, page, experiment, candidate, results)
+        # in here, so that what is finished is kept where it fails
+        _print(args, experiment, candidate, results, None if tuning is None else tuning.words)
+
+
+def _outputs(args):
+    """The files of outbase, which are checked."""
+    from ..formats.atomic import check_output
+
+    if args.outbase is None:
+        return []
     if args.outbase == "-":
         raise UsageError("outbase is a base name of several files, not standard output")
-    if args.outbase is not None:
-        ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con", ".wgt",
-                ".names")
-        refuse_ending(args.outbase, ends)
-        outputs = [args.outbase + end for end in ends]
-        refuse_inputs(outputs, [args.control, args.norm_file, args.train, args.costs,
-                                *data_files(args.train), *weight_files(args)])
-        for path in outputs:
-            check_output(path)
+    ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con", ".wgt", ".names")
+    refuse_ending(args.outbase, ends)
+    outputs = [args.outbase + end for end in ends]
+    refuse_inputs(outputs, [args.control, args.norm_file, args.train, args.costs,
+                            *data_files(args.train), *weight_files(args)])
+    for path in outputs:
+        check_output(path)
+    return outputs
+
+
+@contextmanager
+def cross_validated(args):
+    """(`Experiment`, `Candidate`, list of `CrossValidation`, `NestedTuning` or None), for `with`:
+    what is finished is kept until that block ends well."""
+    from ..experiments.comparison import cross_validate
+
     if args.by is not None and not args.tune:
         raise UsageError("--by is for the searches of --tune")
     tuning, plan = nested_tuning(args), plan_of(args, 1, 5)
@@ -86,16 +116,52 @@ def execute(args):
     candidate = read_one_candidate(args, PROG)
     experiment = read_experiment(args, args.train, plan, args.platt == "loo")
     candidate = for_data(candidate, experiment, args)
-    if args.outbase is not None and not args.uncalibrated:
+    if (args.outbase, args.report, args.multiqc) != (None, None, None) and not args.uncalibrated:
         experiment = replace(experiment, calibrated=(True, False))
     with result_cache(args, PROG, experiment) as experiment:
         with Progress(args, "cross-validating") as progress:
             results = cross_validate(experiment, candidate, progress=progress, tuning=tuning)
         report_reused(args, PROG, experiment)
-        if args.outbase is not None:
-            write_held_out(args.outbase, *results, names=experiment.data.names)
-        # in here, so that what is finished is kept where it fails
-        _print(args, experiment, candidate, results, None if tuning is None else tuning.words)
+        yield experiment, candidate, results, tuning
+
+
+def answers_of(experiment, candidate, results, rows):
+    """The `AnswersPart` of a cross-validation.
+
+    results: of `cross_validated`;  rows: `TrainingRows` of its data.
+    """
+    from ..report.gather import answers_part, asked_of
+
+    first, plan = results[0], experiment.plan
+    whole = first.results
+    if len(results) > 1:
+        whole = replace(whole, before=results[1].results.p)
+    words = f"{candidate.name}, decoder {first.decoder}: {plan.description}; the answers to " \
+            f"{len(whole.truth)} held-out points"
+    # a tree that is made from data differs from split to split
+    tree = None if candidate.made_of_data else candidate.tree_for(
+        experiment.data.x, experiment.data.y, experiment.data.name_of)
+    return answers_part(whole, words, asked=asked_of(whole), tree=tree, splits=first.columns,
+                        ids=rows.ids)
+
+
+def _write_page(args, page, experiment, candidate, results):
+    from ..experiments.tables import data_words
+    from ..report.content import ModelPart, ReportContent
+    from ..report.gather import data_part, TrainingRows
+    from ..report.multiqc import scores_section
+
+    data, title = experiment.data, page.title(f"{candidate.name}: {page_name(args.train)}")
+    rows = TrainingRows(args.train, input_format(args, args.train), data)
+    answers = answers_of(experiment, candidate, results, rows)
+    names = data.name_of
+    content = ReportContent(
+        title, {label: names[label] for label in data.counts if label in names},
+        data_part(args.train, data, [*cost_words(args).items(), *data_words(experiment).items()],
+                  rows.missing),
+        ModelPart(experiment.design_of(candidate)[0].tree), answers, card=page.card,
+        provenance=page.provenance(), steps=[page.step("cross-validates, and writes this page")])
+    page.write(content, lambda: scores_section(title, answers.scores))
 
 
 def _print(args, experiment, candidate, results, tuned):

@@ -94,7 +94,9 @@ class Parser(argparse.ArgumentParser):
         """Options that run on are joined with their values first, as libAGF takes them."""
         if args is None:
             args = sys.argv[1:]
-        return self.parse_intermixed_args(self._joined(args), namespace)
+        found = self.parse_intermixed_args(self._joined(args), namespace)
+        found.words = tuple(args)  # as they were given
+        return found
 
     def _joined(self, args):
         """`args` with each option and its value as one word, `--long=value`, and no `--`."""

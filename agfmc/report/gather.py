@@ -13,24 +13,26 @@ import numpy as np
 from .._version import __version__
 from ..control.tree import Tree
 from ..errors import DataError
-from ..formats.inputs import open_input
+from ..data_tools.row_names import ids_beside, table_facts
+from ..formats.inputs import is_stream, open_input
 from ..learners.libsvm import library_version
-from ..models import Dataset
+from ..models import Dataset, InputFormat
 from ..prediction.description import describe_recipe
 from ..prediction.evaluation import Asked, evaluate, Results
 from ..provenance import Provenance
 from ..score.nodes import costs_of_nodes
 from .content import AnswersPart, DataPart, HardPoint, NodeCost
 
-__all__ = ["HARDEST", "answers_part", "asked_of", "data_of_model", "data_part", "file_digests",
-           "hardest_points", "relabelled", "settings_of", "versions"]
+__all__ = ["HARDEST", "TrainingRows", "answers_part", "asked_of", "data_of_model", "data_part", "file_digests",
+           "hardest_points", "read_card", "relabelled", "settings_of", "versions"]
 
 HARDEST = 20  # points that are shown
 _LIKELY = 3  # classes of each of them
-_DRAWN = 5 * 10**6  # probabilities in all resamples for intervals, so that they take seconds
+_DRAWN = 5 * 10**6  # probabilities in all resamples for intervals: seconds
 _RESAMPLES, _FEWEST = 400, 100
 _TOP, _FEW_CLASSES = 3, 6  # the K of the top-K accuracy, and from how many classes it tells much
 _PIECE = 1 << 20
+_MOST_CARD = 1 << 20  # bytes
 _SETTINGS = 8  # different ones of the classifiers of a model that are listed
 
 
@@ -48,6 +50,33 @@ def data_part(source: str, data: Dataset, facts: Iterable[tuple[str, str]] = (),
     return DataPart(source, len(data.y), int(data.x.shape[1]), tuple(counts),
                     tuple(map(float, counts.values())),
                     None if data.recipe is None else describe_recipe(data.recipe), tuple(rows))
+
+
+class TrainingRows:
+    """The rows of training data in their file, which is read again for what a page tells of them.
+
+    source, form, data: the file, its `InputFormat`, and what was read.  missing: {column: missing
+    cells} of a table, once it was read, or None.
+    """
+
+    def __init__(self, source: str, form: InputFormat, data: Dataset):
+        self.missing: dict[str, int] | None = None
+        self._source, self._form, self._data = source, form, data
+
+    def ids(self, rows: Sequence[int] = ()) -> dict[int, str]:
+        """{row: its id} of rows of the data; {} where they have none, or cannot be read again."""
+        if is_stream(self._source):
+            return {}
+        own, recipe = self._data.rows, self._data.recipe
+        numbers = {int(row): int(row if own is None else own[row]) for row in rows}
+        if self._form.kind == "table":
+            facts = table_facts(self._source, self._form, recipe, numbers.values())
+            self.missing, found = facts.missing, facts.ids
+        elif self._form.kind == "binary":
+            found = ids_beside(self._source, numbers.values())
+        else:
+            found = {}
+        return {row: found[number] if found else str(number) for row, number in numbers.items()}
 
 
 def data_of_model(info: Mapping) -> DataPart:
@@ -191,3 +220,20 @@ def file_digests(paths: Iterable[str | None]) -> list[tuple[str, str]]:
                 digest.update(piece)
         found.append((f"sha256 of {os.path.basename(path)}", digest.hexdigest()))
     return found
+
+
+def read_card(path: str) -> str:
+    """The Markdown in a file; `DataError` for what is no text in UTF-8, or too long."""
+    with open_input(path) as file:
+        raw, name = b"", file.name
+        while len(raw) <= _MOST_CARD and (piece := file.read(_PIECE)):
+            raw += piece
+    if len(raw) > _MOST_CARD:
+        raise DataError(f"larger than {_MOST_CARD >> 20} MiB: expected a card in Markdown",
+                        file=name)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DataError("expected a card in Markdown, found bytes that are not UTF-8 text",
+                        file=name, line=line) from None

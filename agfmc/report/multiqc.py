@@ -1,6 +1,6 @@
 """Scores as a section of a MultiQC report: its custom content, in JSON.
 
-MultiQC finds files that end in `_mqc.json` by itself, and joins those with the same id in one table.
+MultiQC finds files that end in `_mqc.json` by itself, and joins those of one id in one table.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..score.scores import ALL_SCORES, FURTHER
 __all__ = ["ENDING", "check_multiqc", "comparison_section", "scores_section", "search_section"]
 
 ENDING = "_mqc.json"
-_SHARES = ("accuracy", "balanced_accuracy", "macro_auc", "coverage")  # from 0 to 1, larger is better
+_SHARES = ("accuracy", "balanced_accuracy", "macro_auc", "coverage")  # from 0 to 1
 _ERROR = ("expected_calibration_error", "calibration error",
           "mean distance of the probability of the answer from the share that is right", False)
 
@@ -53,8 +53,8 @@ _OF_ROWS = ("accuracy", "log_loss", "brier", "uncertainty_coefficient", "cost")
 def check_multiqc(path: str, option: str = "--multiqc") -> None:
     """Raise `UsageError` unless MultiQC would find a file of this name."""
     if not path.endswith(ENDING):
-        raise UsageError(f"{option} {path}: expected a name that ends in {ENDING}, by which MultiQC "
-                         "finds it")
+        raise UsageError(f"{option} {path}: expected a name that ends in {ENDING}, by which "
+                         "MultiQC finds it")
 
 
 def scores_section(sample: str, scores: Mapping) -> str:
@@ -106,7 +106,8 @@ def search_section(search: Mapping, title: str = "") -> str:
 
 def _told(search):
     """Yield ("best" or "given", words for the partition, point) of a search."""
-    parts = [("", search.get("common", search))] if "points" in search or "common" in search else []
+    parts = [("", search["common"])] if "common" in search else \
+        [("", search)] if "points" in search else []
     parts += [(f"{' '.join(map(str, one['left']))} | {' '.join(map(str, one['right']))} ", one)
               for one in search.get("partitions", ())]
     for words, one in parts:
@@ -121,8 +122,8 @@ def _base(path):
 
 def _section(name, title, about, rows):
     """The text; MultiQC takes words for HTML, and of a sample what follows the last slash."""
-    data = {_plain(sample.replace("/", "|")): {key: value for key, value in row.items() if _finite(value)}
-            for sample, row in rows.items()}
+    data = {_plain(sample.replace("/", "|")): {key: value for key, value in row.items()
+                                               if _finite(value)} for sample, row in rows.items()}
     used = {key for row in data.values() for key in row}
     heads = {key: _header(key, head) for key, head in _HEADS.items() if key in used}
     return json.dumps({

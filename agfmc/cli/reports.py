@@ -1,0 +1,157 @@
+"""The page of a model, and the file for MultiQC, of the commands that write them beside results."""
+
+import os
+import shlex
+
+from ..errors import UsageError
+from .messages import json_text
+from .options import data_files, input_format, refuse_inputs, weight_files
+
+__all__ = ["CARD", "Page", "REPORT", "add_page_words", "add_report", "page_name", "plain",
+           "training_inputs"]
+
+REPORT = "[--report FILE] [--multiqc FILE] [--card FILE] [--title TEXT]"  # of a usage
+CARD = "a model card in Markdown, which is shown on the page: what the model is for, for whom, " \
+       "on what data it was trained and tested, and its limits"
+_NOT_TOLD = ("quiet", "debug", "report", "multiqc", "output")  # no part of how a result was made
+
+
+def add_report(parser, what):
+    """--report and its companions; what: stands on the page."""
+    group = parser.add_argument_group("report")
+    group.add_argument("--report", metavar="FILE",
+                       help=f"a page too, one file of HTML to look at and to pass on: {what} "
+                            "(needs jinja2)")
+    add_page_words(group)
+    return parser
+
+
+def add_page_words(group):
+    """--multiqc, --card and --title."""
+    group.add_argument("--multiqc", metavar="FILE",
+                       help="the scores too, as a section of a MultiQC report, which finds the "
+                            "file by its name: it ends in _mqc.json")
+    group.add_argument("--card", metavar="FILE", help=CARD)
+    group.add_argument("--title", metavar="TEXT",
+                       help="the title of the page, and the name of the sample in MultiQC")
+
+
+class Page:
+    """The outputs --report and --multiqc of one run, checked before its work.
+
+    prog: the command;  parser: of its options;  card: Markdown, or "".
+    """
+
+    def __init__(self, args, prog, parser, inputs=()):
+        """inputs: files that the command reads, which are told with their digests.
+
+        Raises `UsageError` and `DataError` for what could not be written after the work.
+        """
+        self.prog, self.card = prog, ""
+        self._args, self._parser = args, parser
+        self._inputs = [path for path in inputs if path is not None]
+        self._path = args.report
+        if not self.wanted:
+            for option in ("card", "title"):
+                if getattr(args, option) is not None:
+                    raise UsageError(f"--{option} is for the page: --report FILE writes it")
+            return
+        self._check()
+
+    @property
+    def wanted(self):
+        """True where one of the outputs is."""
+        return self._path is not None or self._args.multiqc is not None
+
+    def _check(self):
+        from ..formats.atomic import check_output
+        from ..report.gather import read_card
+        from ..report.page import check_page
+
+        args = self._args
+        outputs = [path for path in (self._path, args.multiqc) if path is not None]
+        for option, path in (("--report", self._path), ("--multiqc", args.multiqc)):
+            if path == "-" and self.prog != "report_m":
+                raise UsageError(f"{option} is a file: standard output has the results")
+        refuse_inputs(outputs, [*self._inputs, args.card])
+        if args.multiqc is not None:
+            from ..report.multiqc import check_multiqc
+            check_multiqc(args.multiqc)
+            check_output(args.multiqc)
+        if self._path is None:
+            if args.card is not None:
+                raise UsageError("--card is for the page: --report FILE writes it")
+            return
+        check_page(self._path, "--report")
+        if args.card is not None:
+            self.card = read_card(args.card)
+
+    def title(self, otherwise):
+        """The title given, or another one."""
+        return self._args.title or otherwise
+
+    @property
+    def given_title(self):
+        """The title given, or ""."""
+        return self._args.title or ""
+
+    def step(self, why=""):
+        """The `Step` of this command."""
+        from ..report.content import Step
+
+        return Step(shlex.join([self.prog, *self._args.words]), why)
+
+    def provenance(self, info=None):
+        """(name, value) pairs: versions, options, digests of inputs, and the training of a model,
+        of which `describe` tells in info."""
+        from ..report.gather import file_digests, settings_of, versions
+
+        found = [*versions(), ("command", self.prog), *_options(self._parser, self._args)]
+        if info is not None:
+            found += [(f"model: {name}", value) for name, value in settings_of(info)]
+        return (*found, *file_digests([*self._inputs, self._args.card]))
+
+    def write(self, content, section):
+        """Write the page of a `ReportContent`, and section(), the text for MultiQC; both or none.
+        """
+        from ..formats.atomic import replacing_all
+        from ..report.page import render
+
+        texts = {}
+        if self._path is not None:
+            texts[self._path] = render(content)
+        if self._args.multiqc is not None:
+            texts[self._args.multiqc] = section()
+        with replacing_all(list(texts)) as files:
+            for file, text in zip(files, texts.values()):
+                file.write(text)
+
+
+def _options(parser, args):
+    """(name, value) of the operands and options that are given, or have a default."""
+    for action in parser._actions:
+        value = getattr(args, action.dest, None)
+        if action.dest in _NOT_TOLD or value in (None, False, (), []) or value == "":
+            continue
+        name = max(action.option_strings, key=len, default=action.metavar or action.dest)
+        if isinstance(value, (list, tuple)):
+            value = ",".join(map(str, value))
+        yield name, "yes" if value is True else str(value)
+
+
+def page_name(path):
+    """The name of a file without folder and ending, for a title."""
+    return os.path.basename(path).partition(".")[0] or os.path.basename(path)
+
+
+def plain(result):
+    """A result as its JSON has it."""
+    import json
+
+    return json.loads(json_text(result))
+
+
+def training_inputs(args, *others):
+    """The files that a command on training data reads; others: further ones."""
+    return [*data_files(args.train, input_format(args, args.train).kind), *weight_files(args),
+            getattr(args, "costs", None), args.norm_file, *others]
