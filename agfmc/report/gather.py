@@ -23,7 +23,8 @@ from ..provenance import Provenance
 from ..score.nodes import costs_of_nodes
 from .content import AnswersPart, DataPart, HardPoint, NodeCost
 
-__all__ = ["HARDEST", "TrainingRows", "answers_part", "asked_of", "data_of_model", "data_part", "file_digests",
+__all__ = ["HARDEST", "TrainingRows", "answers_part", "asked_of", "data_of_model", "data_part",
+           "file_digests",
            "hardest_points", "read_card", "relabelled", "settings_of", "versions"]
 
 HARDEST = 20  # points that are shown
