@@ -23,11 +23,12 @@ from agfmc.decode.methods import METHODS
 from agfmc.errors import UsageError
 from agfmc.models import TUNED_KERNELS
 
-__all__ = ["commands", "complete", "FREE", "FREE_OPERANDS", "get_parser", "main", "SHELLS",
+from .generate import commands
+
+__all__ = ["complete", "FREE", "FREE_OPERANDS", "get_parser", "main", "SHELLS",
            "values_of", "write_completions"]
 
 PROG = "completions.py"
-ROOT = Path(__file__).resolve().parents[1]
 # The file of a command below share/, by shell.
 SHELLS = {"bash": "bash-completion/completions/{}", "zsh": "zsh/site-functions/_{}",
           "fish": "fish/vendor_completions.d/{}.fish"}
@@ -99,11 +100,6 @@ _agfmc_$prog() {
 
 complete -o bashdefault -F _agfmc_$prog $prog
 """)
-
-
-def commands():
-    """The names of the commands: the files in bin/, sorted."""
-    return sorted(path.name for path in (ROOT / "bin").glob("[!.]*") if path.is_file())
 
 
 def write_completions(folder):

@@ -19,7 +19,8 @@ pytest.importorskip("shtab")
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = sorted(path.name for path in (ROOT / "bin").iterdir())
 # What a help must not make a shell do: its text ends up in double and single quotes.
-EVIL = """it's "quoted"; `touch A` $(touch B) (touch C) [x:y] {z} \\ ' $HOME %% ~ ! # & | < > * ?"""
+EVIL = ["it's \"quoted\" `touch A`", "'; touch B; '", "$(touch C)", "\"; touch D; \"",
+        "[x:y] {z} ]:a:", "(touch E)", "%% $HOME ~ ! # & | < > * ?", "the end \\", "\\' \\\" \\`", "x\n`touch F`"]
 
 
 @pytest.fixture(scope="module")
@@ -148,17 +149,20 @@ def test_fish_completes(share, tmp_path):
 
 @pytest.mark.parametrize("name", SHELLS)
 def test_text_of_a_parser_runs_nothing(name, tmp_path):
-    parser = Parser("evil", EVIL, usage="evil")
-    parser.add_argument("train", help=EVIL, metavar="{a:b | `c` $(touch D)}")
-    parser.add_argument("-q", "--quiet", action="store_true", help=EVIL)
-    parser.add_argument("--bins", metavar="LO:HI[:STEP]", help=EVIL)
-    parser.add_argument("--plot", metavar="FILE", help=EVIL + "\\")
+    parser = Parser("evil", EVIL[0], usage="evil")
+    parser.add_argument("train", help=EVIL[0], metavar="{a:b | `c` $(touch G)}")
+    for i, text in enumerate(EVIL):
+        parser.add_argument(f"--flag{i}", action="store_true", help=text)
+        parser.add_argument(f"--text{i}", metavar="LO:HI[:STEP]", help=text)
+        parser.add_argument(f"--file{i}", metavar="FILE", help=text)
     path = tmp_path / "completions"
     path.write_text(completions._complete(parser, name))
     script = {"bash": "source $0", "fish": "source ./completions; complete -C 'evil --'",
               "zsh": "autoload -Uz compinit; compinit -u -D; eval \"$(<completions)\""}[name]
     shell(name, script, str(path), cwd=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["completions"]
+    parsed = subprocess.run([name, "-n", str(path)], capture_output=True, check=False)
+    assert (parsed.returncode, parsed.stderr) == (0, b"")
 
 
 def test_a_build_without_shtab_has_no_completions_and_says_so(tmp_path, monkeypatch, capsys):
