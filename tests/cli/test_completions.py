@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = sorted(path.name for path in (ROOT / "bin").iterdir())
 # What a help must not make a shell do: its text ends up in double and single quotes.
 EVIL = ["it's \"quoted\" `touch A`", "'; touch B; '", "$(touch C)", "\"; touch D; \"",
-        "[x:y] {z} ]:a:", "(touch E)", "%% $HOME ~ ! # & | < > * ?", "the end \\", "\\' \\\" \\`", "x\n`touch F`"]
+        "[x:y] {z} ]:a:", "(touch E)", "%% $HOME ~ ! # & | < > * ?", "the end \\",
+        "\\' \\\" \\`", "x\n`touch F`"]
 
 
 @pytest.fixture(scope="module")
