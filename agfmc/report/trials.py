@@ -82,7 +82,8 @@ def _comparison_table(result):
         cells = [row["configuration"], row["decoder"], row.get("classifiers")]
         for name in shown:
             summary = row.get(name) or {}
-            spread = f" \u00b1\u00a0{number(summary['sd'])}" if summary.get("sd") is not None else ""
+            sd = summary.get("sd")
+            spread = f" \u00b1\u00a0{number(sd)}" if sd is not None else ""
             cells.append(f"{number(summary['pooled'])}{spread}" if summary else None)
         rows.append(TableRow((*cells, *_difference(row, result)), strong=row is best))
     return DataTable(f"Configurations, the best by {ALL_SCORES[by].title} in bold.", tuple(columns),
