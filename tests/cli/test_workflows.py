@@ -101,6 +101,18 @@ def test_the_scripts_of_nextflow_run_in_their_order(run, folder):
     assert float(accuracy[1]) > 0.95
 
 
+def test_outputs_that_the_workflow_of_nextflow_passes_on_are_emitted():
+    text = text_of("main.nf")
+    emitted = {name: set(re.findall(r"emit: (\w+)", body)) for name, body in
+               re.findall(r"^process (\w+) \{\n(.*?)^\}", text, re.M | re.S)}
+    workflow = text[text.index("\nworkflow {"):]
+    made = dict(re.findall(r"^    (\w+) = ([A-Z]+)\(", workflow, re.M))
+    passed = [(made[name], output) for name, output in re.findall(r"\b(\w+)\.(\w+)", workflow)
+              if name in made]
+    assert len(passed) >= 4 and all(output in emitted[process] for process, output in passed)
+    assert set(emitted) == set(re.findall(r"\b([A-Z]{2,})\(", workflow))
+
+
 def test_snakemake_runs_the_chain(tmp_path):
     if importlib.util.find_spec("snakemake") is None:
         pytest.skip("snakemake is not installed")
