@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 
 from ..errors import UsageError
 from .messages import json_text
@@ -37,20 +38,22 @@ def add_page_words(group):
 
 
 class Page:
-    """The outputs --report and --multiqc of one run, checked before its work.
+    """The page and the file for MultiQC of one run, checked before its work.
 
     prog: the command;  parser: of its options;  card: Markdown, or "".
     """
 
-    def __init__(self, args, prog, parser, inputs=()):
-        """inputs: files that the command reads, which are told with their digests.
+    def __init__(self, args, prog, parser, inputs=(), path=None):
+        """inputs: files that the command reads, which are told with their digests;  path: of the
+        page, in place of --report.
 
         Raises `UsageError` and `DataError` for what could not be written after the work.
         """
         self.prog, self.card = prog, ""
         self._args, self._parser = args, parser
         self._inputs = [path for path in inputs if path is not None]
-        self._path = args.report
+        self._option = "--report" if path is None else "-o"
+        self._path = args.report if path is None else path
         if not self.wanted:
             for option in ("card", "title"):
                 if getattr(args, option) is not None:
@@ -70,9 +73,8 @@ class Page:
 
         args = self._args
         outputs = [path for path in (self._path, args.multiqc) if path is not None]
-        for option, path in (("--report", self._path), ("--multiqc", args.multiqc)):
-            if path == "-" and self.prog != "report_m":
-                raise UsageError(f"{option} is a file: standard output has the results")
+        if self._path == "-" and self._option == "--report":
+            raise UsageError("--report is a file: standard output has the results")
         refuse_inputs(outputs, [*self._inputs, args.card])
         if args.multiqc is not None:
             from ..report.multiqc import check_multiqc
@@ -82,7 +84,7 @@ class Page:
             if args.card is not None:
                 raise UsageError("--card is for the page: --report FILE writes it")
             return
-        check_page(self._path, "--report")
+        check_page(self._path, self._option)
         if args.card is not None:
             self.card = read_card(args.card)
 
@@ -122,9 +124,13 @@ class Page:
             texts[self._path] = render(content)
         if self._args.multiqc is not None:
             texts[self._args.multiqc] = section()
+        shown = texts.pop("-", None)
         with replacing_all(list(texts)) as files:
             for file, text in zip(files, texts.values()):
                 file.write(text)
+        if shown is not None:
+            sys.stdout.write(shown)
+            sys.stdout.flush()
 
 
 def _options(parser, args):

@@ -28,10 +28,11 @@ _MOST_CHOSEN = 400  # classes in the list of those to highlight
 def check_page(path: str, option: str = "--report") -> None:
     """Raise `UsageError` unless jinja2 is there and `path` names a page, `DataError` where no file
     can be written there."""
-    if not path.lower().endswith((".html", ".htm")):
+    if path != "-" and not path.lower().endswith((".html", ".htm")):
         raise UsageError(f"{option} {path}: expected a name that ends in .html or .htm")
     _environment(option)
-    check_output(path)
+    if path != "-":
+        check_output(path)
 
 
 def render(content: ReportContent) -> str:

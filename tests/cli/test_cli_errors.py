@@ -441,7 +441,26 @@ ERRORS = [
     ("float_to_class", "flat.dat x", 1, r"flat\.dat: the least value"),
     ("float_to_class", "v.dat x 2 1", 2, r"ascend"),
     ("float_to_class", "v.dat x one", 2, r"'one'"),
-    ("float_to_class", "-g v.dat x 1 2", 2, r"needs -q")]
+    ("float_to_class", "-g v.dat x 1 2", 2, r"needs -q"),
+    ("report_m", "-o x.html", 2, r"there is nothing to show: expected a model, --answers, "),
+    ("report_m", "all.mbm -o x.pdf", 2, r"-o x\.pdf: expected a name that ends in \.html"),
+    ("report_m", "all.mbm -o nowhere/x.html", 1, r"nowhere/x\.html: cannot write"),
+    ("report_m", "nothing -o x.html", 1, r"nothing: cannot read"),
+    ("report_m", "all.mbm --truth trn.cls -o x.html", 2, r"--truth is for --answers"),
+    ("report_m", "--answers trn.cls -o x.html", 2, r"base name .*: give 'trn'"),
+    ("report_m", "--answers trn -o x.html", 2, r"--truth is missing: .* nfold writes trn\.truth"),
+    ("report_m", "--answers table.csv -o x.html", 2, r"--truth is missing: the column"),
+    ("report_m", "--comparison bad.svm -o x.html", 1, r"bad\.svm:1: expected JSON, as compare_"),
+    ("report_m", "--search plan -o x.html", 1, r"plan:1: expected JSON, as tune_m --json"),
+    ("report_m", "--card trn.vec all.mbm -o x.html", 1, r"trn\.vec:\d+: expected a card in Mark"),
+    ("report_m", "--multiqc x.json all.mbm -o x.html", 2, r"x\.json: .* ends in _mqc\.json"),
+    ("report_m", "--multiqc x_mqc.json all.mbm -o x.html", 2, r"--multiqc shows scores: expected"),
+    ("report_m", "all.mbm -o all.mbm", 2, r"the output all\.mbm would overwrite an input"),
+    ("nfold", "--report x.txt one-vs-one trn", 2, r"x\.txt: expected a name that ends in \.html"),
+    ("nfold", "--report - one-vs-one trn", 2, r"--report is a file: standard output has the"),
+    ("nfold", "--card plan one-vs-one trn", 2, r"--card is for the page: --report FILE writes"),
+    ("nfold", "--report trn.cls one-vs-one trn", 2, r"trn\.cls would overwrite an input"),
+    ("nfold", "--multiqc x.json one-vs-one trn", 2, r"expected a name that ends in _mqc\.json")]
 
 
 def listing():

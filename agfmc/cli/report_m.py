@@ -1,0 +1,279 @@
+"""report_m: one page of a model, its answers, a comparison and a search."""
+
+import argparse
+import os
+import sys
+
+from ..errors import DataError, UsageError
+from ..tables import is_answer_table
+from .options import (add_calibration, add_table, names, Parser, weight_files,
+                      whole_number)
+from .reports import add_page_words, Page, page_name
+from .scoring import add_classes, add_scores, read_results
+
+__all__ = ["PROG", "execute", "get_parser"]
+
+PROG = "report_m"
+
+
+def get_parser():
+    """The command's argument parser; loads nothing heavy."""
+    parser = Parser(
+        PROG,
+        "Write one page, a file of HTML that needs no other: of a model, of its answers with their "
+        "scores, of a comparison, of a search, or of all of them.",
+        usage="%(prog)s [--answers ANSWERS [--truth TRUTH] [--probabilities FILE] "
+              "[--data TABLE [--id COLUMN,...]] [--predicted COLUMN] [--before FILE] "
+              "[--sets FILE [--control FILE]] [--costs FILE] [--names FILE] [-k K] "
+              "[--labels L,L,...] [--priors P] [--weights FILE] [--weight COLUMN] "
+              "[--class-weight WEIGHTS] [--top K] [--ordered] [--intervals [N]] [-q BINS]] "
+              "[--comparison FILE] [--search FILE] [--card FILE] [--title TEXT] "
+              "[-y FOLDER] [--calibration FILE | --uncalibrated] "
+              "[--multiqc FILE] [-o FILE] [model]")
+    parser.add_argument("model", nargs="?",
+                        help="a model file, a control file whose models are read, or a training "
+                             "control file")
+    group = parser.add_argument_group("input")
+    group.add_argument("--answers", metavar="ANSWERS",
+                       help="the answers: the base name of the files of nfold (held for held.cls, "
+                            "held.truth, held.txt) or of classify_m (answer.cls), or a table of "
+                            "answers (.csv, .tsv, .jsonl; with --table any file)")
+    group.add_argument("--probabilities", metavar="FILE",
+                       help="what classify_m printed (default, without --truth: ANSWERS.txt, if it "
+                            "is there)")
+    group.add_argument("--comparison", metavar="FILE",
+                       help="what compare_control --json printed")
+    group.add_argument("--search", metavar="FILE", help="what tune_m --json FILE wrote")
+    group.add_argument("-y", "--path", metavar="FOLDER",
+                       help="folder of the models that a control file names")
+    add_calibration(group)
+    add_scores(parser)
+    group = add_table(parser, "the answers", roles=False)
+    group.add_argument("--truth", metavar="TRUTH",
+                       help="the true classes: a file of labels (.cls; default ANSWERS.truth), or, "
+                            "for a table, the column in the table of the answers or of --data")
+    group.add_argument("--data", metavar="TABLE",
+                       help="the table of the true classes, if it is not that of the answers")
+    group.add_argument("--id", type=names, metavar="COLUMN,...",
+                       help="columns that name the points, by which, with --data, the rows of both "
+                            "tables are joined (default: those before the answers, or that both "
+                            "tables have)")
+    group.add_argument("--predicted", metavar="COLUMN",
+                       help="the column of the answers (default class)")
+    group.add_argument("--weight", metavar="COLUMN",
+                       help="the column of the weights of the rows, in the table that has the true "
+                            "classes")
+    add_classes(parser)
+    group = parser.add_argument_group("output")
+    group.add_argument("-o", "--output", metavar="FILE", default="-",
+                       help="the page (.html; default -: standard output)")
+    group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
+                       help="bins of the calibration table (default 10)")
+    add_page_words(group)
+    return parser.finish()
+
+
+def execute(args):
+    """Read everything, then write the page."""
+    from ..report.content import ReportContent
+
+    _check(args)
+    table = args.answers is not None and (args.table or is_answer_table(args.answers))
+    found = None if args.answers is None else _operands(args, table)
+    page = Page(args, PROG, get_parser(), _inputs(args, found), args.output)
+    model = None if args.model is None else _model(args)
+    comparison, search = _json_results(args)
+    answers, called = (None, {}) if found is None else _answers(args, found, table, model)
+    title = page.title(_title(args))
+    tree = None if model is None else model.tree
+    content = ReportContent(
+        title, called if tree is None else {**tree.names, **called},
+        None if model is None or model.info is None else _data(model), model, answers, comparison,
+        search, page.card, page.provenance(None if model is None else model.info),
+        [page.step("writes this page")])
+    page.write(content, lambda: _section(page, title, content))
+
+
+def _check(args):
+    parts = (args.model, args.answers, args.comparison, args.search)
+    if all(part is None for part in parts):
+        raise UsageError("there is nothing to show: expected a model, --answers, --comparison or "
+                         f"--search (try {PROG} --help)")
+    if args.answers is None:
+        for option, given in _of_answers(args):
+            if given not in (None, False, 0):
+                raise UsageError(f"{option} is for --answers")
+    if [*parts, args.truth, args.data, args.before, args.probabilities, args.costs, args.sets,
+            args.card].count("-") > 1:
+        raise UsageError("two inputs cannot both be standard input")
+    if args.multiqc is not None and all(part is None for part in parts[1:]):
+        raise UsageError("--multiqc shows scores: expected --answers, --search or --comparison")
+    if args.model == "-":
+        raise UsageError("the model is read twice: expected the name of a file")
+    if args.model is None:
+        for option, given in (("-y", args.path), ("--calibration", args.calibration),
+                              ("--uncalibrated", args.uncalibrated)):
+            if given:
+                raise UsageError(f"{option} is for a model")
+    if args.output == "-" and sys.stdout.isatty():
+        raise UsageError("the page is a file for a browser, and standard output is a terminal: -o "
+                         "FILE.html names the file")
+
+
+def _of_answers(args):
+    """[(option, value)] of the options that answers have."""
+    return [(f"--{name.replace('_', '-')}", getattr(args, name)) for name in (
+        "probabilities", "truth", "data", "id", "predicted", "weight", "before", "sets", "control",
+        "costs", "names", "labels", "priors", "weights", "class_weight", "top", "ordered",
+        "by_class", "intervals", "table", "delimiter", "no_quotes", "blanks")] + [
+            ("-k", args.classes)]
+
+
+def _operands(args, table):
+    """The options as those of eval_uc, with the operands of its files."""
+    found = argparse.Namespace(**vars(args))
+    found.column = found.result = None
+    if args.control is not None and args.sets is None and not table:
+        raise UsageError("--control needs --sets")
+    if table:
+        if args.truth is None:
+            raise UsageError("--truth is missing: the column of the true classes in "
+                             f"{args.answers}, or in the table of --data")
+        for option, given in (("-k", args.classes), ("--labels", args.labels),
+                              ("--sets", args.sets), ("--weights", args.weights),
+                              ("--probabilities", args.probabilities)):
+            if given is not None:
+                raise UsageError(f"{option} is for files of numbers: a table of answers holds all, "
+                                 "and --weight names the column of the weights")
+        found.truth, found.column = args.answers, args.truth
+        found.id = args.id if args.data is not None else None
+        return found
+    for option, given in (("--data", args.data), ("--id", args.id), ("--predicted", args.predicted),
+                          ("--weight", args.weight), ("--delimiter", args.delimiter),
+                          ("--no-quotes", args.no_quotes), ("--blanks", args.blanks)):
+        if given:
+            raise UsageError(f"{option} is for a table of answers")
+    base = args.answers
+    if base.endswith((".cls", ".con", ".txt", ".truth")) and not os.path.exists(f"{base}.cls"):
+        raise UsageError(f"expected the base name of the answers, found '{base}': give "
+                         f"'{os.path.splitext(base)[0]}'")
+    found.result = base
+    if args.truth is None:
+        found.truth = f"{base}.truth"
+        if not os.path.exists(found.truth):
+            raise UsageError(f"--truth is missing: the file of the true classes; nfold writes "
+                             f"{found.truth}, which is not there")
+        found.probabilities = args.probabilities or _if_there(f"{base}.txt")
+        found.before = args.before or found.probabilities and _if_there(f"{base}.raw.txt")
+    return found
+
+
+def _if_there(path):
+    return path if os.path.exists(path) else None
+
+
+def _inputs(args, found):
+    """The files that are read."""
+    files = [args.model, args.comparison, args.search, args.calibration]
+    if found is not None:
+        files += [found.truth, found.probabilities, found.before, found.data, args.costs,
+                  args.sets, args.control, *weight_files(args)]
+        if found.result is not None:
+            files += [f"{found.result}.cls", f"{found.result}.con"]
+        if args.names is not None:
+            files.append(args.names)
+    return files
+
+
+def _model(args):
+    """The `ModelPart` of the operand."""
+    from ..prediction.configuration import load, read_tree
+    from ..prediction.description import describe
+    from ..report.content import ModelPart
+
+    tree = read_tree(args.model)
+    trained = all(row.is_name for row in tree.rows) and \
+        all(direct.name is not None for direct in tree.directs.values())
+    name = os.path.basename(args.model)
+    if not trained:
+        for option, given in (("-y", args.path), ("--calibration", args.calibration),
+                              ("--uncalibrated", args.uncalibrated)):
+            if given:
+                raise UsageError(f"{option} is for a trained model: {args.model} is a training "
+                                 "control file")
+        return ModelPart(tree, name)
+    configuration = load(args.model, models_in=args.path, calibration=args.calibration,
+                         uncalibrated=args.uncalibrated)
+    return ModelPart(configuration.tree, name, describe(configuration))
+
+
+def _data(model):
+    from ..report.gather import data_of_model
+
+    return data_of_model(model.info)
+
+
+def _json_results(args):
+    from ..formats.result_json import read_comparison, read_search
+    from ..score.scores import COST, SCORES
+
+    return (None if args.comparison is None else
+            read_comparison(args.comparison, SCORES, [COST.name]),
+            None if args.search is None else read_search(args.search, SCORES, [COST.name]))
+
+
+def _answers(args, found, table, model):
+    """(`AnswersPart`, {label: name})."""
+    from ..prediction.evaluation import Asked, warn_of_other_numbers
+    from ..report.gather import answers_part, asked_of, relabelled
+
+    tree = None if model is None else model.tree
+    arrange = None if tree is None or not table else \
+        lambda results, called: relabelled(results, [called[at] for at in sorted(called)], tree)
+    results, names_of = read_results(found, table, arrange)
+    if tree is not None:
+        strange = sorted(set(map(int, results.labels)) - set(tree.classes))
+        if len(strange) == len(results.labels):
+            raise DataError("has none of the classes of the answers: it is another model than "
+                            "theirs", file=args.model)
+    asked = asked_of(results, Asked(args.top, args.ordered, True, 0, args.seed),
+                     args.intervals or None)
+    part = answers_part(results, _origin(args, results), asked=asked, bins=args.bins, tree=tree,
+                        ids=_ids(args) if table else None)
+    warn_of_other_numbers(part.scores)
+    return part, names_of()
+
+
+def _origin(args, results):
+    truth = "" if args.truth is None else f", true classes in {args.truth}" if args.data is None \
+        else f", true classes in column {args.truth} of {args.data}"
+    return f"{args.answers}: answers to {len(results.truth)} points{truth}"
+
+
+def _ids(args):
+    """A function that gives ids of rows of the table of answers, or None."""
+    from ..data_tools.row_names import answer_ids
+    from ..formats.inputs import is_stream
+    from .options import table_layout
+
+    if is_stream(args.answers):
+        return None
+    return lambda rows: answer_ids(args.answers, table_layout(args), args.predicted or "class",
+                                   rows, args.id or ())
+
+
+def _title(args):
+    for path in (args.model, args.answers, args.comparison, args.search):
+        if path is not None:
+            return "standard input" if path == "-" else page_name(path)
+
+
+def _section(page, title, content):
+    """The text for MultiQC of the first of scores, search and comparison that is there."""
+    from ..report.multiqc import comparison_section, scores_section, search_section
+
+    if content.answers is not None:
+        return scores_section(title, content.answers.scores)
+    if content.search is not None:
+        return search_section(content.search, page.given_title)
+    return comparison_section(content.comparison, page.given_title)
