@@ -1,5 +1,6 @@
 """compare_control: try configurations on the same splits of the data, and print a table."""
 
+import os
 import sys
 
 from ..codes.schemes import COMPARED
@@ -8,7 +9,9 @@ from ..score.scores import BY_COST
 from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
                           nested_tuning, plan_of, read_experiment, report_reused, result_cache)
 from .messages import json_text, Progress, say
-from .options import add_train, LEARN_METRIC, Parser, TRAINING_DATA, whole_number
+from .options import add_train, LEARN_METRIC, Parser, refuse_inputs, TRAINING_DATA, whole_number
+from .reports import (add_report, names_in, Page, page_name, plain, REPORT, training_inputs,
+                      training_part)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -27,7 +30,7 @@ def get_parser():
               "[-Q DECODER,...] [--uncalibrated | --both] [--costs FILE] [--by SCORE] "
               "[--against CONTROL] "
               "[--csv | --json | --markdown] "
-              "[--plot FILE] [-j N | --executor WHERE] "
+              f"[--plot FILE] {REPORT} [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
               "[--draws N] [--metric NAME] [--linkage NAME] [--state FILE | --no-state] "
               f"{TRAINING_DATA} [-n] [-S N] [-a FILE] "
@@ -54,6 +57,7 @@ def get_parser():
     group.add_argument("--markdown", action="store_true", help="the table in Markdown")
     group.add_argument("--plot", metavar="FILE",
                        help="a picture too, score against time: .png, .svg or .pdf")
+    add_report(parser, "the data, and the configurations with their differences")
     group = parser.add_argument_group("schemes, as for print_control")
     group.add_argument("-G", "--strict", action="store_true", help="random codes without 0")
     group.add_argument("--rows", type=whole_number(1), metavar="N", help="rows of random codes")
@@ -84,6 +88,10 @@ def execute(args):
         check_picture(args.plot)
     if args.train == "-" and "-" in args.control:
         raise UsageError("train and a control file cannot both be standard input")
+    page = Page(args, PROG, get_parser(), training_inputs(args, *filter(os.path.isfile,
+                                                                        args.control)))
+    if page.wanted:
+        refuse_inputs([args.report, args.multiqc, args.plot], [])
     tuning, plan = nested_tuning(args), plan_of(args, 10)
     wanted = None if args.decoders is None else tuple(
         word.strip() for word in args.decoders.split(","))
@@ -102,6 +110,8 @@ def execute(args):
         report_reused(args, PROG, experiment)
         result = {"data": args.train, "options": args.options,
                   **cost_words(args), **data_words(experiment), **result}
+        if page.wanted:
+            _write_page(args, page, experiment, plain(result))
         _print(args, result)
         if args.plot is not None:  # in here, so that the results are kept where it fails
             from ..picture.comparison import draw_comparison
@@ -111,6 +121,18 @@ def execute(args):
         say(PROG, f"{row['configuration']}:{row['decoder']}: {row['error']}")
     if failed:
         raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be computed")
+
+
+def _write_page(args, page, experiment, result):
+    from ..report.content import ReportContent
+    from ..report.multiqc import comparison_section
+
+    title = page.title(f"comparison of configurations: {page_name(args.train)}")
+    content = ReportContent(
+        title, names_in(experiment.data), training_part(args, experiment), comparison=result,
+        card=page.card, provenance=page.provenance(),
+        steps=[page.step("compares, and writes this page")])
+    page.write(content, lambda: comparison_section(result, page.given_title))
 
 
 def _print(args, result):

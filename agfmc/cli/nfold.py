@@ -11,7 +11,8 @@ from .experiments import (add_answers, add_experiment, add_nested, cost_words, f
 from .messages import json_text, Progress
 from .options import (add_train, data_files, input_format, LEARN_METRIC, Parser, refuse_ending,
                       refuse_inputs, TRAINING_DATA, weight_files, whole_number)
-from .reports import add_report, Page, page_name, REPORT, training_inputs
+from .reports import (add_report, names_in, Page, page_name, REPORT, training_inputs,
+                      training_part)
 
 __all__ = ["PROG", "answers_of", "cross_validated", "execute", "get_parser"]
 
@@ -146,21 +147,18 @@ def answers_of(experiment, candidate, results, rows):
 
 
 def _write_page(args, page, experiment, candidate, results):
-    from ..experiments.tables import data_words
     from ..report.content import ModelPart, ReportContent
-    from ..report.gather import data_part, TrainingRows
+    from ..report.gather import TrainingRows
     from ..report.multiqc import scores_section
 
     data, title = experiment.data, page.title(f"{candidate.name}: {page_name(args.train)}")
     rows = TrainingRows(args.train, input_format(args, args.train), data)
     answers = answers_of(experiment, candidate, results, rows)
-    names = data.name_of
     content = ReportContent(
-        title, {label: names[label] for label in data.counts if label in names},
-        data_part(args.train, data, [*cost_words(args).items(), *data_words(experiment).items()],
-                  rows.missing),
+        title, names_in(data), training_part(args, experiment, rows),
         ModelPart(experiment.design_of(candidate)[0].tree), answers, card=page.card,
-        provenance=page.provenance(), steps=[page.step("cross-validates, and writes this page")])
+        provenance=page.provenance([("seed of the splits", str(experiment.plan.seed))]),
+        steps=[page.step("cross-validates, and writes this page")])
     page.write(content, lambda: scores_section(title, answers.scores))
 
 

@@ -89,7 +89,7 @@ def execute(args):
     content = ReportContent(
         title, called if tree is None else {**tree.names, **called},
         None if model is None or model.info is None else _data(model), model, answers, comparison,
-        search, page.card, page.provenance(None if model is None else model.info),
+        search, page.card, page.provenance(info=None if model is None else model.info),
         [page.step("writes this page")])
     page.write(content, lambda: _section(page, title, content))
 

@@ -8,12 +8,12 @@ from ..errors import UsageError
 from .messages import json_text
 from .options import data_files, input_format, refuse_inputs, weight_files
 
-__all__ = ["CARD", "Page", "REPORT", "add_page_words", "add_report", "page_name", "plain",
-           "training_inputs"]
+__all__ = ["Page", "REPORT", "add_page_words", "add_report", "names_in", "page_name", "plain",
+           "training_inputs", "training_part"]
 
 REPORT = "[--report FILE] [--multiqc FILE] [--card FILE] [--title TEXT]"  # of a usage
-CARD = "a model card in Markdown, which is shown on the page: what the model is for, for whom, " \
-       "on what data it was trained and tested, and its limits"
+_CARD = "a model card in Markdown, which is shown on the page: what the model is for, for whom, " \
+        "on what data it was trained and tested, and its limits"
 _NOT_TOLD = ("quiet", "debug", "report", "multiqc", "output")  # no part of how a result was made
 
 
@@ -32,7 +32,7 @@ def add_page_words(group):
     group.add_argument("--multiqc", metavar="FILE",
                        help="the scores too, as a section of a MultiQC report, which finds the "
                             "file by its name: it ends in _mqc.json")
-    group.add_argument("--card", metavar="FILE", help=CARD)
+    group.add_argument("--card", metavar="FILE", help=_CARD)
     group.add_argument("--title", metavar="TEXT",
                        help="the title of the page, and the name of the sample in MultiQC")
 
@@ -103,12 +103,13 @@ class Page:
 
         return Step(shlex.join([self.prog, *self._args.words]), why)
 
-    def provenance(self, info=None):
-        """(name, value) pairs: versions, options, digests of inputs, and the training of a model,
-        of which `describe` tells in info."""
+    def provenance(self, more=(), info=None):
+        """(name, value) pairs: versions, options, more such pairs, digests of inputs, and the
+        training of a model, of which `describe` tells in info."""
         from ..report.gather import file_digests, settings_of, versions
 
-        found = [*versions(), ("command", self.prog), *_options(self._parser, self._args)]
+        found = [*versions(), ("command", self.prog), *_options(self._parser, self._args),
+                 *more]
         if info is not None:
             found += [(f"model: {name}", value) for name, value in settings_of(info)]
         return (*found, *file_digests([*self._inputs, self._args.card]))
@@ -148,6 +149,28 @@ def _options(parser, args):
 def page_name(path):
     """The name of a file without folder and ending, for a title."""
     return os.path.basename(path).partition(".")[0] or os.path.basename(path)
+
+
+def names_in(data):
+    """{label: name} of the classes in a `Dataset`, as far as they have names."""
+    return {label: data.name_of[label] for label in data.counts if label in data.name_of}
+
+
+def training_part(args, experiment, rows=None):
+    """The `DataPart` of the training data of an `Experiment`.
+
+    rows: `TrainingRows` of them, where the file was read again already.
+    """
+    from ..experiments.tables import data_words
+    from ..report.gather import data_part, TrainingRows
+
+    if rows is None:
+        rows = TrainingRows(args.train, input_format(args, args.train), experiment.data)
+    if rows.missing is None and experiment.data.recipe is not None:
+        rows.ids()  # counts the missing cells
+    costs = {} if getattr(args, "costs", None) is None else {"costs": args.costs}
+    return data_part(args.train, experiment.data,
+                     [*costs.items(), *data_words(experiment).items()], rows.missing)
 
 
 def plain(result):

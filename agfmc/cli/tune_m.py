@@ -17,6 +17,8 @@ from .experiments import (SEARCHES, add_answers, add_experiment, add_sample, CON
 from .messages import json_text, Progress, report, show, tell
 from .options import (add_train, data_files, finite_number, LEARN_METRIC, list_of, Parser,
                       refuse_inputs, time_span, TRAINING_DATA, weight_files, whole_number)
+from .reports import (add_report, names_in, Page, page_name, plain, REPORT, training_inputs,
+                      training_part)
 
 __all__ = ["PROG", "execute", "get_parser", "searched"]
 
@@ -41,7 +43,8 @@ def get_parser():
               "[-d PARTS | -f FRACTION | --loo] [--trials N] [--sample N] [--seed N] "
               "[-+ OPTIONS] "
               "[--json FILE] "
-              "[--csv FILE] [--plot FILE] [-j N | --executor WHERE] "
+              f"[--csv FILE] [--plot FILE] {REPORT} "
+              "[-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] "
               f"[--state FILE | --no-state] {TRAINING_DATA} [-n] [-S N] [-a FILE] "
               f"{LEARN_METRIC} control train")
@@ -102,6 +105,7 @@ def get_parser():
     group.add_argument("--csv", metavar="FILE", help="everything that was tried, as CSV")
     group.add_argument("--plot", metavar="FILE",
                        help="a picture of the score over C and gamma: .png, .svg or .pdf")
+    add_report(parser, "the data, the control, and all that was tried")
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", by=True, platt=None,
                    loo="learner=nystrom: score the result by leave-one-out values too, without "
                        "held-out parts")
@@ -111,17 +115,20 @@ def get_parser():
 def execute(args):
     """Read, search, write."""
     _check_outputs(args)
-    with searched(args) as (result, tree, words, cache):
+    page = Page(args, PROG, get_parser(), training_inputs(args, args.control))
+    with searched(args) as (result, tree, words, task):
+        if page.wanted and result["tried"]:
+            _write_page(args, page, task, plain(result), tree)
         _write(args, result, tree, words)
         if not result["complete"]:
             # raised in here, so that what is finished is kept
-            raise JobsFailed(_unfinished(cache, result, tree))
+            raise JobsFailed(_unfinished(task.experiment.cache, result, tree))
 
 
 @contextmanager
 def searched(args):
-    """(result, control tree, `SearchWords`, cache), for `with`: what is finished is kept until that
-    block ends well."""
+    """(result, control tree, `SearchWords`, `TuningTask`), for `with`: what is finished is kept
+    until that block ends well."""
     from ..experiments.search import Axis, SearchSpace
     from ..experiments.tables import data_words
     from ..experiments.tuning import prepare_tuning, tune
@@ -150,7 +157,7 @@ def searched(args):
         report_reused(args, PROG, experiment)
         result = {"control": candidate.name, "data": args.train,
                   **cost_words(args), **data_words(experiment), **result}
-        yield result, tree, _words(task, result), experiment.cache
+        yield result, tree, _words(task, result), task
 
 
 def _words(task, result):
@@ -185,7 +192,8 @@ def _check_outputs(args):
     if args.per_partition and args.by == COST.option:
         raise UsageError("--per-partition scores binary classifiers, whose answers have no cost: "
                          f"leave out --by {COST.option}")
-    outputs = [path for path in (args.json, args.csv, args.plot) if path is not None]
+    outputs = [path for path in (args.json, args.csv, args.plot, args.report, args.multiqc)
+               if path is not None]
     refuse_inputs(outputs, [args.control, args.norm_file, args.state, args.train, args.costs,
                             *data_files(args.train), *weight_files(args)])
     if args.plot is not None:
@@ -193,10 +201,24 @@ def _check_outputs(args):
         check_picture(args.plot)
     for path in outputs:
         if path == "-":
-            raise UsageError("--json and --csv are files: standard output has the control file")
+            raise UsageError("the other outputs are files: standard output has the control file")
         if not os.path.isdir(os.path.dirname(path) or os.curdir):
             raise DataError("cannot write: there is no such folder", file=path)
         check_output(path)
+
+
+def _write_page(args, page, task, result, tree):
+    from ..report.content import ModelPart, ReportContent
+    from ..report.multiqc import search_section
+
+    title = page.title(f"search for options: {page_name(result['control'])}, "
+                       f"{page_name(args.train)}")
+    experiment = task.experiment
+    content = ReportContent(
+        title, names_in(experiment.data), training_part(args, experiment),
+        ModelPart(task.tree if tree is None else tree), search=result, card=page.card,
+        provenance=page.provenance(), steps=[page.step("searches, and writes this page")])
+    page.write(content, lambda: search_section(result, page.given_title))
 
 
 def _write(args, result, tree, words):
