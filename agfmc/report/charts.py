@@ -19,7 +19,7 @@ __all__ = ["class_counts", "class_recall", "class_sets", "comparison", "comparis
            "confusion_map", "node_costs", "reliability", "risk_coverage", "score_intervals",
            "search_surface"]
 
-_NAMED = 60  # classes at most that have a row with their names
+_NAMED = 40  # classes at most that have a row with their names
 _LEFT = 46  # pixels for the numbers of an axis
 
 
@@ -118,16 +118,21 @@ def reliability(scores: Mapping) -> Picture | None:
     _reliability_words(drawing, panel, bins + earlier, error, before)
     _histogram(drawing, scores["calibration"], low, side)
     table = _bins_table(bins, intervals, earlier)
-    summary = f"Expected calibration error {short(error)}" if error is not None else \
+    summary = f"Expected calibration error {_small(error)}" if error is not None else \
         "Share of right answers in bins of their probability"
     if before:
-        summary += f", before calibration {short(before['expected_calibration_error'])}"
+        summary += f", before calibration {_small(before['expected_calibration_error'])}"
     note = "Points on the broken line have right probabilities. Bars are intervals of 95 % " \
            "(Wilson); below, the number of points in each bin."
     if low > 0:
         note += f" Both axes begin at {low:g}."
     return Picture(drawing.markup(f"Reliability diagram. {summary}."), "Reliability",
                    f"{summary}.", note, table)
+
+
+def _small(value):
+    """A score with four digits behind the point, or with an exponent where these are all 0."""
+    return f"{value:.4f}" if value == 0 or abs(value) >= 5e-5 or value != value else f"{value:.1e}"
 
 
 def _floor(bins):
@@ -165,9 +170,9 @@ def _reliability_words(drawing, panel, bins, error, before):
     above = sum(row["observed"] > row["forecast"] for row in bins) * 2 > len(bins)
     lines = []
     if error is not None and error == error:
-        lines.append(("fill-left", f"ECE {error:.4f}" + " calibrated" * bool(before)))
+        lines.append(("fill-left", f"ECE {_small(error)}" + " calibrated" * bool(before)))
     if before:
-        lines.append(("fill-right", f"ECE {before['expected_calibration_error']:.4f} before"))
+        lines.append(("fill-right", f"ECE {_small(before['expected_calibration_error'])} before"))
     box, wide = panel.box, 20 * bool(before)
     for at, (look, text) in enumerate(lines):
         y = box.bottom - 10 - LINE * (len(lines) - 1 - at) if above else box.top + 18 + LINE * at
@@ -223,10 +228,10 @@ def _bins_table(bins, intervals, earlier):
 def risk_coverage(scores: Mapping) -> Picture | None:
     """The error of the answers where the surest points alone are answered."""
     rows = [row for row in scores.get("risk_coverage") or () if row["error"] is not None]
-    if not rows or scores.get("aurc") is None:
+    if not any(row["error"] for row in rows):
         return None
     whole = rows[-1]["error"]
-    top = max(row["error"] for row in rows) or 1e-3
+    top = max(row["error"] for row in rows)
     drawing = Drawing(WIDTH, 300)
     panel = Panel(drawing, Box(_LEFT, 26, WIDTH - _LEFT - 14, 200), Linear(0, 1),
                   Linear(0, top * 1.12))
@@ -240,7 +245,7 @@ def risk_coverage(scores: Mapping) -> Picture | None:
     table = _coverage_table(rows)
     half = next((row["error"] for row in rows if row["coverage"] >= 0.5), None)
     summary = f"{percent(whole)} of all answers are wrong, {percent(half)} of the surer half; " \
-              f"area under the curve (AURC) {short(scores['aurc'])}"
+              f"area under the curve (AURC) {_small(scores['aurc'])}"
     _curve_words(drawing, panel, rows, whole, scores)
     note = "The broken line is the error of points drawn at random, the dotted one that of an " \
            "order in which all errors come last."
@@ -251,10 +256,9 @@ def risk_coverage(scores: Mapping) -> Picture | None:
 def _curve_words(drawing, panel, rows, whole, scores):
     """Names of the lines where these leave room."""
     drawing.text(panel.box.left + 6, panel.y(whole) - 6, "at random", "muted")
-    text = f"AURC {scores['aurc']:.4f}"
+    text = f"AURC {_small(scores['aurc'])}"
     if scores.get("e_aurc") is not None:
-        text += f", above the best order {scores['e_aurc']:.4f}"
-    drawing.text(WIDTH - 14, panel.box.top - 26 + 12, "", "end")
+        text += f", above the best order {_small(scores['e_aurc'])}"
     drawing.text(panel.box.left, 290, text)
 
 
@@ -355,7 +359,7 @@ def _interval(drawing, ends, at, y, title):
     """A level bar with ends and a disc."""
     drawing.open(title=title)
     drawing.add("path", "left curve", d=level_bar(*ends, y))
-    drawing.add("circle", "fill-left edge", cx=at, cy=y, r=5)
+    drawing.add("circle", "fill-left edge", cx=at, cy=y, r=4.5)
     drawing.close()
 
 
@@ -397,13 +401,13 @@ def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
         drawing.open(data_classes=(at,))
         drawing.add("rect", "band", x=0, y=y, width=WIDTH, height=pitch)
         drawing.text(side - 10, y + pitch / 2 + 4, title_of[at], "end", width=side - 10)
+        _interval(drawing, [panel.x(end) for end in ends[at]], panel.x(row["recall"]),
+                  y + pitch / 2, f"{title_of[at]}: recall {row['recall']:.4f} "
+                  f"({ends[at][0]:.4f} to {ends[at][1]:.4f})")
         if row["precision"] is not None:
             drawing.add("path", "fill-right edge", f"precision {row['precision']:.4f}",
                         d=f"M{number(panel.x(row['precision']))} {number(y + pitch / 2 - 5)}"
                         "l5 5l-5 5l-5 -5z")
-        _interval(drawing, [panel.x(end) for end in ends[at]], panel.x(row["recall"]),
-                  y + pitch / 2, f"{title_of[at]}: recall {row['recall']:.4f} "
-                  f"({ends[at][0]:.4f} to {ends[at][1]:.4f})")
         drawing.close()
     worst = chosen[0]
     summary = f"Least recall {percent(worst[1]['recall'])} of {title_of[worst[0]]}"
@@ -448,7 +452,7 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
             for j, share in enumerate(shares)))
     titles = [class_name(names, label) for label in labels]
     named = cell >= 14
-    side = min(max(map(text_width, titles)), 150) + 8 if named else 46
+    side = min(max(map(text_width, titles)), 150 if named else 90) + (8 if named else 16)
     top = side + 16 if named else 40
     drawing = Drawing(max(side + cell * k + 10, 330), top + cell * k + 62)
     box = Box(side, top, cell * k, cell * k)

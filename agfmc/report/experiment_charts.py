@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ..control.learners import PARAMETERS
 from ..score.scores import ALL_SCORES
@@ -14,6 +15,7 @@ from .svg import (Box, cut, Drawing, level_bar, Linear, LINE, Logarithmic, numbe
 __all__ = ["comparison", "comparison_cost", "search_surface"]
 
 _LEFT = 50
+_MOST_KERNELS, _MOST_OPTIONS = 6, 200  # panels of a search, and rows of its table
 
 
 def _name(row):
@@ -49,9 +51,9 @@ def comparison(result: Mapping) -> Picture | None:
     better = sum(row[2] is not None and min(score.sign * end for end in row[2]) > 0
                  for row in rows)
     worse = sum(row[2] is not None and max(score.sign * end for end in row[2]) < 0 for row in rows)
-    top = rows[0]
-    summary = f"Difference in {score.title} from {_name(against)}: best {top[0]} with " \
-              f"{_signed(top[1])}"
+    top, last = rows[0], rows[-1]
+    summary = f"Differences in {score.title} from {_name(against)}: from {_signed(top[1])} " \
+              f"({top[0]}) to {_signed(last[1])} ({last[0]})"
     note = ""
     if any(row[2] for row in rows):
         summary += f"; of {len(rows)}, {better} better and {worse} worse by intervals of 95 %"
@@ -79,9 +81,11 @@ def _forest(rows, score, against):
     panel = Panel(drawing, Box(8, 46, WIDTH - 16, pitch * len(rows)), scale, Linear(0, 1))
     for at in range(1, len(rows), 2):
         drawing.add("rect", "stripe", x=0, y=46 + at * pitch, width=WIDTH, height=pitch)
-    panel.axis_across(f"difference in {score.title}")
     zero = panel.x(0)
-    drawing.line([(zero, 40), (zero, panel.box.bottom)], "axis strong-line")
+    panel.axis_across(f"difference in {score.title}", grid=False)
+    # beside the intervals alone, so that no line goes through a name
+    drawing.add("path", "zero", d=f"M{number(zero)} 40v6" + "".join(
+        f"M{number(zero)} {46 + at * pitch + 18}v18" for at in range(len(rows))))
     name = cut(against, WIDTH - 16)
     half = text_width(name) / 2
     drawing.text(min(max(zero, half), WIDTH - half), 34, name, "mid", title=against)
@@ -228,7 +232,7 @@ def _numbers(drawing, box, places, front):
         middle = (spot[0] + wide / 2, spot[1] - 4.5)
         if math.dist(middle, (x, y)) > 22:
             drawing.line([(x, y), middle], "grey hair")
-        drawing.text(*spot, str(at + 1), "strong" if at in front else "")
+        drawing.text(*spot, str(at + 1), "halo strong" if at in front else "halo")
 
 
 def _covered(spot, wide, taken, box):
@@ -251,17 +255,20 @@ def search_surface(search: Mapping) -> list[Picture]:
     points = search.get("points") or []
     if not points:
         return []
+    score = ALL_SCORES[search.get("by", "log_loss")]
     groups: dict[str, list] = {}
     for at, point in enumerate(points):
         groups.setdefault(_group(point), []).append((at, point))
-    pictures = []
-    for title, members in groups.items():
-        across = [name for name in ("log2c", *(key for key in PARAMETERS if key != "log2c"),
-                                    "log2g")
-                  if all(_known(point.get(name)) for _, point in members)]
-        make = _surface if len(across) >= 2 else _curve if across else None
-        if make is not None and len(members) > 1:
-            pictures.append(make(search, title, members, across))
+    colours = _range([point["score"] for point in points if _known(point["score"])],
+                     score.larger_is_better)
+    found = [_Kernel(search, score, title, members, colours)
+             for title, members in groups.items()]
+    found = sorted((one for one in found if one.across), key=lambda one: one.rank)
+    pictures = [one.picture() for one in found[:_MOST_KERNELS]]
+    if len(found) > len(pictures):
+        left = "; ".join(one.title for one in found[len(pictures):])
+        pictures[-1] = replace(pictures[-1], note=f"{pictures[-1].note} Worse, and not drawn: "
+                                                  f"{left}.")
     return pictures
 
 
@@ -284,57 +291,12 @@ def _amount_words(amount):
     return text if rows is None else f"{rows} points, {text}"
 
 
-def _sizes(members):
+def _sizes(points):
     """The radius of each amount of data, the smallest first."""
-    amounts = sorted({_amount(point) for _, point in members if _known(point["score"])},
+    amounts = sorted({_amount(point) for point in points},
                      key=lambda one: (one[0] is None, one[0] or 0, one[1]))
     step = 0 if len(amounts) < 2 else min(2.0, 5 / (len(amounts) - 1))
-    return {amount: 5 + step * at for at, amount in enumerate(amounts)}
-
-
-def _surface(search, title, members, across):
-    """Scores as the depth of a colour over two parameters."""
-    score = ALL_SCORES[search.get("by", "log_loss")]
-    names = {key: f"log2 {PARAMETERS[key].name}" if key in PARAMETERS else "log2 gamma"
-             for key in across}
-    left, up = across[0], across[-1]
-    scored = [point for _, point in members if _known(point["score"])]
-    low, high = _range([point["score"] for point in scored], score.larger_is_better)
-    sizes = _sizes(members)
-    lines = len(sizes) if len(sizes) > 1 else 0
-    failed = [point for _, point in members if not _known(point["score"])]
-    drawing = Drawing(WIDTH, 388 + LINE * (lines + bool(failed)))
-    panel = Panel(drawing, Box(_LEFT - 10, 30, WIDTH - _LEFT - 4, 256),
-                  Linear.around((point[left] for _, point in members), 0.09),
-                  Linear.around((point[up] for _, point in members), 0.09))
-    panel.axis_up(names[up])
-    panel.axis_across(names[left])
-    for point in failed:
-        x, y = panel.x(point[left]), panel.y(point[up])
-        drawing.add("path", "grey curve thin", _point_words(point, score), d=_cross(x, y))
-    # larger ones, scored on more, lie below, so that the close steps of a refinement show
-    order = sorted(scored, key=lambda point: (-sizes[_amount(point)], score.sign * point["score"]))
-    for point in order:
-        depth = _depth(point["score"], low, high, score.larger_is_better)
-        drawing.add("circle", "fill-left edge mark", _point_words(point, score),
-                    cx=panel.x(point[left]), cy=panel.y(point[up]), r=sizes[_amount(point)],
-                    fill_opacity=f"{depth:.2f}")
-    best = _best(search, members)
-    if best is not None:
-        drawing.add("circle", "right curve ring", cx=panel.x(best[left]), cy=panel.y(best[up]),
-                    r=sizes[_amount(best)] + 3)
-    _scale(drawing, Box(panel.box.left, 338, 120, 12), low, high, score)
-    y = 388
-    if lines:
-        for amount, radius in sizes.items():
-            drawing.add("circle", "fill-left", cx=panel.box.left + 9, cy=y - 4, r=radius,
-                        fill_opacity=".6")
-            drawing.text(panel.box.left + 26, y, f"scored on {_amount_words(amount)}")
-            y += LINE
-    if failed:
-        drawing.add("path", "grey curve thin", d=_cross(panel.box.left + 9, y - 4))
-        drawing.text(panel.box.left + 26, y, "failed")
-    return _search_picture(search, title, members, drawing, score, best)
+    return {amount: (7 if len(amounts) < 2 else 5) + step * at for at, amount in enumerate(amounts)}
 
 
 def _range(values, larger):
@@ -357,10 +319,6 @@ def _cross(x, y):
     return f"M{number(x - 4)} {number(y - 4)}l8 8m0 -8l-8 8"
 
 
-def _best(search, members):
-    return next((point for at, point in members if at == search.get("best")), None)
-
-
 def _scale(drawing, box, low, high, score):
     """A legend of the colours, the better ones at the right."""
     steps = 10
@@ -375,38 +333,6 @@ def _scale(drawing, box, low, high, score):
     drawing.text(box.right + 10, box.top + 10, score.title)
 
 
-def _curve(search, title, members, across):
-    """Scores over one parameter, with their standard deviations."""
-    score = ALL_SCORES[search.get("by", "log_loss")]
-    key = across[0]
-    scored = sorted((point for _, point in members if _known(point["score"])),
-                    key=lambda point: point[key])
-    drawing = Drawing(WIDTH, 330)
-    spread = [value for point in scored for value in (
-        point["score"] - (point.get("sd") or 0), point["score"] + (point.get("sd") or 0))]
-    panel = Panel(drawing, Box(_LEFT, 30, WIDTH - _LEFT - 12, 240),
-                  Linear.around((point[key] for _, point in members), 0.06),
-                  Linear.around(spread, 0.08))
-    panel.axis_up(score.axis)
-    panel.axis_across(f"log2 {PARAMETERS[key].name}" if key in PARAMETERS else "log2 gamma")
-    drawing.line(panel.places((point[key], point["score"]) for point in scored), "left curve thin")
-    for point in scored:
-        x, y = panel.x(point[key]), panel.y(point["score"])
-        if point.get("sd"):
-            drawing.line([(x, panel.y(point["score"] - point["sd"])),
-                          (x, panel.y(point["score"] + point["sd"]))], "left curve thin")
-        drawing.add("circle", "fill-left edge", _point_words(point, score), cx=x, cy=y, r=5)
-    for _, point in members:
-        if not _known(point["score"]):
-            drawing.add("path", "grey curve thin", _point_words(point, score),
-                        d=_cross(panel.x(point[key]), panel.box.bottom - 8))
-    best = _best(search, members)
-    if best is not None and _known(best["score"]):
-        drawing.add("circle", "right curve ring", cx=panel.x(best[key]), cy=panel.y(best["score"]),
-                    r=9)
-    return _search_picture(search, title, members, drawing, score, best)
-
-
 def _point_words(point, score):
     if not _known(point["score"]):
         return f"{point['options']}: failed"
@@ -415,25 +341,139 @@ def _point_words(point, score):
            f"{_amount_words(_amount(point))}"
 
 
-def _search_picture(search, title, members, drawing, score, best):
-    about = f"{len(members)} options" + f" of the kernel {title}" * bool(title)
-    summary = f"{about} by {score.title}"
-    if best is not None and _known(best["score"]):
-        summary += f"; best {best['options']} with {short(best['score'])}"
-    note = "The deeper the colour, the better; ringed: the best of the search. Where a score is " \
-           "worse than the scale begins, it has its palest colour."
+class _Kernel:
+    """The options of a kernel that were tried.
+
+    members: (place in the search, point);  across: the parameters that differ among them, at most
+    two;  colours: the scores between which the colours change;  rank: ascending, the best first.
+    """
+
+    def __init__(self, search, score, title, members, colours):
+        self.search, self.score, self.title, self.colours = search, score, title, colours
+        self.points = [point for _, point in members]
+        self.scored = [point for point in self.points if _known(point["score"])]
+        self.failed = [point for point in self.points if not _known(point["score"])]
+        names = ("log2c", *(key for key in PARAMETERS if key != "log2c"), "log2g")
+        self.across = [name for name in names
+                       if all(_known(point.get(name)) for point in self.points)
+                       and len({point[name] for point in self.points}) > 1][:2]
+        best = next((point for at, point in members if at == search.get("best")), None)
+        self.best = best if best in self.scored else None
+        self.rank = min((-score.sign * point["score"] for point in self.scored), default=math.inf)
+        self.sizes = _sizes(self.scored)
+
+    def picture(self):
+        """The surface over two parameters, or the curve over one."""
+        drawing, left, y = self._surface() if len(self.across) > 1 else self._curve()
+        for mark, words in self._key():
+            mark(drawing, left + 9, y - 4)
+            drawing.text(left + 26, y, words, width=WIDTH - left - 26)
+            y += LINE + 2
+        drawing.height = y - 6
+        return _search_picture(self, drawing)
+
+    def _key(self):
+        """Yield (function that draws a mark, its words): what the marks mean."""
+        if self.best is not None:
+            yield (lambda drawing, x, y: drawing.add(
+                "circle", "right curve ring", cx=x, cy=y, r=5.5),
+                f"best: {self.best['options'] or 'the defaults'}")
+        if len(self.sizes) > 1:
+            for amount, radius in self.sizes.items():
+                yield (lambda drawing, x, y, radius=radius: drawing.add(
+                    "circle", "fill-left", cx=x, cy=y, r=radius, fill_opacity=".6"),
+                    f"scored on {_amount_words(amount)}")
+        if self.failed:
+            yield (lambda drawing, x, y: drawing.add("path", "grey curve thin", d=_cross(x, y)),
+                   "failed")
+
+    def _ring(self, drawing, x, y):
+        if self.best is not None:
+            drawing.add("circle", "right curve ring", cx=x, cy=y,
+                        r=self.sizes[_amount(self.best)] + 3.5)
+
+    def _surface(self):
+        """Scores as the depth of a colour over two parameters."""
+        left, up = self.across
+        drawing = Drawing(WIDTH, 400)
+        panel = Panel(drawing, Box(_LEFT - 10, 30, WIDTH - _LEFT - 4, 256),
+                      Linear.around((point[left] for point in self.points), 0.09),
+                      Linear.around((point[up] for point in self.points), 0.09))
+        panel.axis_up(_parameter(up))
+        panel.axis_across(_parameter(left))
+        for point in self.failed:
+            drawing.add("path", "grey curve thin", _point_words(point, self.score),
+                        d=_cross(panel.x(point[left]), panel.y(point[up])))
+        # larger ones, scored on more, lie below, so that the close steps of a refinement show
+        for point in sorted(self.scored, key=lambda point: (
+                -self.sizes[_amount(point)], self.score.sign * point["score"])):
+            depth = _depth(point["score"], *self.colours, self.score.larger_is_better)
+            drawing.add("circle", "fill-left edge mark", _point_words(point, self.score),
+                        cx=panel.x(point[left]), cy=panel.y(point[up]),
+                        r=self.sizes[_amount(point)], fill_opacity=f"{depth:.2f}")
+        if self.best is not None:
+            self._ring(drawing, panel.x(self.best[left]), panel.y(self.best[up]))
+        _scale(drawing, Box(panel.box.left, 338, 120, 12), *self.colours, self.score)
+        return drawing, panel.box.left, 390
+
+    def _curve(self):
+        """Scores over one parameter, with their standard deviations."""
+        key, = self.across
+        scored = sorted(self.scored, key=lambda point: point[key])
+        drawing = Drawing(WIDTH, 330)
+        spread = [point["score"] + sign * (point.get("sd") or 0) for point in scored
+                  for sign in (-1, 1)]
+        panel = Panel(drawing, Box(_LEFT, 30, WIDTH - _LEFT - 12, 220),
+                      Linear.around((point[key] for point in self.points), 0.06),
+                      Linear.around(spread, 0.08))
+        panel.axis_up(self.score.axis)
+        panel.axis_across(_parameter(key))
+        drawing.line(panel.places((point[key], point["score"]) for point in scored),
+                     "left curve thin")
+        for point in scored:
+            x, y = panel.x(point[key]), panel.y(point["score"])
+            if point.get("sd"):
+                drawing.line([(x, panel.y(point["score"] - point["sd"])),
+                              (x, panel.y(point["score"] + point["sd"]))], "left curve thin")
+            drawing.add("circle", "fill-left edge", _point_words(point, self.score), cx=x, cy=y,
+                        r=self.sizes[_amount(point)])
+        for point in self.failed:
+            drawing.add("path", "grey curve thin", _point_words(point, self.score),
+                        d=_cross(panel.x(point[key]), panel.box.bottom - 8))
+        if self.best is not None:
+            self._ring(drawing, panel.x(self.best[key]), panel.y(self.best["score"]))
+        return drawing, panel.box.left, 306
+
+
+def _parameter(key):
+    return f"log2 {PARAMETERS[key].name}" if key in PARAMETERS else "log2 gamma"
+
+
+def _search_picture(kernel, drawing):
+    search, score, best = kernel.search, kernel.score, kernel.best
+    number_ = len(kernel.points)
+    summary = f"{number_} options" + f" of the kernel {kernel.title}" * bool(kernel.title)
+    if best is not None:
+        summary += f"; best {best['options'] or 'the defaults'} with {score.title} " \
+                   f"{short(best['score'])}"
+    elif kernel.scored:
+        top = min(kernel.scored, key=lambda point: -score.sign * point["score"])
+        summary += f"; the best of them, {top['options'] or 'the defaults'}, is not the best of " \
+                   f"the search, with {score.title} {short(top['score'])}"
+    note = "Bars are standard deviations over the splits." if len(kernel.across) < 2 else \
+        "The deeper the colour, the better; what is worse than the scale begins has its palest " \
+        "colour. Deviations over the splits are in the table."
     if search.get("complete") is False:
         note += " The search ended at its time limit: better options may not have been tried."
     if search.get("border"):
         note += f" The best lies on the border of what was searched: {', '.join(search['border'])}."
+    rows = sorted(kernel.points, key=lambda point: (
+        not _known(point["score"]), -score.sign * (point["score"] or 0)))
     table = DataTable(f"Options by {score.title}, the best first", (
         Column("options", "code"), Column(score.title, "number"),
         Column("deviation", "number", "over the splits"), Column("points", "number", digits=0),
         Column("parts", "number", digits=0)), tuple(
             TableRow((point["options"], point["score"], point.get("sd"), *_amount(point)),
-                     strong=point is best)
-            for _, point in sorted(members, key=lambda one: (
-                not _known(one[1]["score"]), -score.sign * (one[1]["score"] or 0)))),
-        folded=True)
-    name = f"Search: {title}" if title else "Search"
+                     strong=point is best) for point in rows[:_MOST_OPTIONS]), folded=True)
+    name = f"Search: {kernel.title}" if kernel.title else "Search"
     return Picture(drawing.markup(f"{name}. {summary}."), name, f"{summary}.", note, table)

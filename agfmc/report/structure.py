@@ -85,7 +85,7 @@ class _Matrix:
         self.wide = max(15, min(22, 600 // self.k)) if self.named else \
             max(1, min(8, 840 // self.k))
         self.tall = min(20, self.wide) if self.m <= 40 and self.named else \
-            max(1, min(14, self.wide + 2, 560 // self.m))
+            max(2, min(14, self.wide + 2, 560 // self.m))
         texts = [row.text.strip() or str(at + 1) for at, row in enumerate(rows)]
         self.texts = texts if self.tall >= 14 else None
         side = min(max(map(text_width, texts)), 150) + 8 if self.texts else \
@@ -99,7 +99,7 @@ class _Matrix:
         self._legend()
         self._columns(upright)
         cells = sum(len(row.left) + len(row.right) for row in rows)
-        if cells > _MOST_VECTORS or min(self.wide, self.tall) < 3:
+        if cells > _MOST_VECTORS or min(self.wide, self.tall) < 2:
             self._image(rows)
         else:
             self._rows(rows)
@@ -149,7 +149,7 @@ class _Matrix:
                             height=tall)
             drawing.add("path", "left", d=self._runs(row.left, y, gap / 2),
                         stroke_width=tall - gap, stroke_dasharray=f"{wide - gap:g} {gap:g}")
-            drawing.add("path", "right dots", d=self._runs(row.right, y, wide / 2),
+            drawing.add("path", "right disc", d=self._runs(row.right, y, wide / 2),
                         stroke_width=disc, stroke_dasharray=f".01 {wide - 0.01:g}")
             drawing.close()
         drawing.close()
@@ -244,7 +244,7 @@ def _without_empty(table, at):
 # Trees
 
 _MOST_ENDS = 240  # classes, or groups of them that are not divided further
-_MOST_NAME = 220  # pixels
+_MOST_NAME = 400  # pixels
 
 
 def decision_tree(tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost] = (),
@@ -419,11 +419,13 @@ class _Tree:
                                  height=20, rx=4)
                 self.drawing.text(x + 7, y + 4, self.boxes[at])
             else:
-                radius = 3.5 if cost is None else 2.5 + 8 * math.sqrt(max(cost.log_loss, 0) / top)
+                radius = 3.5 if cost is None else 2.5 + \
+                    (self.pitch / 2 - 3.5) * math.sqrt(max(cost.log_loss, 0) / top)
                 self.drawing.add("circle", "fill-ink edge mark", cx=x, cy=y, r=radius)
                 share = 0 if cost is None else cost.log_loss / total
                 if share >= 0.03 and self.step >= 36:
-                    self.drawing.text(x + radius + 3, y + 4, f"{100 * share:.0f} %", "halo small")
+                    self.drawing.text(x + radius + 3, y + 4, f"{100 * share:.0f}\u202f%",
+                                      "halo small")
             self.drawing.close()
 
     def _words(self, at, total):
@@ -504,7 +506,7 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
         drawing.open(title=f"node {cost.node}: {title}", data_node=cost.node, data_classes=tuple(
             sorted(place[label] for side in labels[cost.node] for label in side)))
         drawing.add("rect", "band", x=0, y=y - 2, width=WIDTH, height=pitch)
-        drawing.text(0, y + 12, title, width=WIDTH)
+        drawing.text(0, y + 12, _short_sides(names, labels[cost.node]))
         share = cost.log_loss / total if total else 0
         wide = 150 * cost.log_loss / top
         drawing.add("rect", "fill-left mark", x=0, y=y + 18, width=max(wide, 1), height=13)
@@ -530,6 +532,16 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
             for cost in order), folded=True)
     return Picture(drawing.markup(f"Costs of the nodes. {summary}."), "Costs of the nodes",
                    f"{summary}.", note, table)
+
+
+def _short_sides(names, sides):
+    """The classes on both sides of a node, each cut to its half of a line."""
+    texts = [listed(names, side, 6) for side in sides[:2]]
+    if len(sides) > 2:
+        return cut(f"{len(sides)} branches: {' / '.join(texts)}", WIDTH)
+    room = WIDTH - text_width(" / ")
+    half = max(room / 2, *(room - text_width(text) for text in texts)) if texts else room
+    return " / ".join(cut(text, half) for text in texts)
 
 
 def _two(sides, names):
