@@ -115,7 +115,8 @@ def _scores(answers, classes):
     blocks += pictures(charts.score_intervals(scores))
     if scores.get("before"):
         blocks += [heading("Before and after calibration"), table(_before_table(scores))]
-    blocks += [heading("Scores of each class"), *_class_table(scores, classes)]
+    blocks += [heading("Scores of each class"), *_class_table(scores, classes),
+               *pictures(charts.class_recall(scores, classes.names))]
     return blocks
 
 

@@ -475,7 +475,7 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     return Picture(drawing.markup(f"Map of the contingency table. {summary}."),
                    "Map of the contingency table", f"{summary}.",
                    "A row for each true class, a column for each answer; the deeper the colour, "
-                   "the larger the share of the true class.", pairs, wide=True)
+                   "the larger the share of the true class.", pairs if worst else None, wide=True)
 
 
 def _map_names(drawing, box, names, cell, named):
@@ -505,7 +505,7 @@ def _map_names(drawing, box, names, cell, named):
 
 def _map_legend(drawing, box):
     y = box.bottom + 18
-    x = box.left
+    x = 0
     for look, text in (("fill-left", "right"), ("fill-right", "wrong")):
         for step, opacity in enumerate((0.25, 0.5, 0.75, 1)):
             drawing.add("rect", look, x=x + step * 16, y=y, width=16, height=12,

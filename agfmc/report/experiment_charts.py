@@ -61,7 +61,9 @@ def comparison(result: Mapping) -> Picture | None:
                "t test). Filled: the interval does not reach 0."
     table = DataTable(f"Differences in {score.title} from {_name(against)}", (
         Column("configuration"), Column("mean difference", "number"), Column("low", "number"),
-        Column("high", "number"), Column("p", "number", "of the corrected resampled t test")),
+        Column("high", "number"), Column("p", "number", "of McNemar's test" if
+                                          result.get("mcnemar") else
+                                          "of the corrected resampled t test")),
         tuple(TableRow((name, mean, *(ends or (None, None)), p)) for name, mean, ends, p in rows),
         folded=True)
     return Picture(drawing.markup(f"Differences from the reference. {summary}."),

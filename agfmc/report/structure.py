@@ -138,17 +138,16 @@ class _Matrix:
         drawing, wide, tall = self.drawing, self.wide, self.tall
         gap = 2 if min(wide, tall) >= 8 else 1 if min(wide, tall) >= 4 else 0.5
         disc = min(wide, tall) - gap
-        drawing.open("cells")
+        drawing.open(stroke_width=tall - gap, stroke_dasharray=f"{wide - gap:g} {gap:g}")
         for at, row in enumerate(rows):
             y = self.top + (at + 0.5) * tall
             full = len(row.left) + len(row.right) == self.k
             drawing.open(title=self._row_words(row, at), data_classes=() if full else tuple(
                 sorted(self.places[j] for j in (*row.left, *row.right))))
-            if not full:
+            if not full and tall >= 8:
                 drawing.add("rect", "band", x=0, y=self.top + at * tall, width=self.left - 3,
                             height=tall)
-            drawing.add("path", "left", d=self._runs(row.left, y, gap / 2),
-                        stroke_width=tall - gap, stroke_dasharray=f"{wide - gap:g} {gap:g}")
+            drawing.add("path", "left", d=self._runs(row.left, y, gap / 2))
             drawing.add("path", "right disc", d=self._runs(row.right, y, wide / 2),
                         stroke_width=disc, stroke_dasharray=f".01 {wide - 0.01:g}")
             drawing.close()
@@ -170,7 +169,9 @@ class _Matrix:
 
     def _row_words(self, row, at):
         left, right = ([self.called[j] for j in side] for side in (row.left, row.right))
-        if self.m > 150 or len(left) + len(right) > 40:
+        if self.m > 150:
+            return ""
+        if len(left) + len(right) > 40:
             return f"{at + 1}: {len(left)} / {len(right)} classes"
         return f"{at + 1}: {', '.join(left)} / {', '.join(right)}"
 
@@ -196,9 +197,8 @@ class _Matrix:
                                   "end small", width=self.left - 8)
             return
         step = _round_step(16 / self.tall)
-        for at in [0, *range(step - 1, self.m, step)]:
-            if at == 0 and step == 1:
-                continue
+        first = [0] if (step - 1) * self.tall >= 14 else []
+        for at in [*first, *range(step - 1, self.m, step)]:
             self.drawing.text(self.left - 6, self.top + (at + 0.5) * self.tall + 4, str(at + 1),
                               "end small")
 

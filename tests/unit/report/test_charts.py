@@ -1,0 +1,349 @@
+"""Pictures of data, scores and experiments: that they show the numbers, and all of them fit."""
+
+import copy
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from agfmc.prediction.evaluation import Asked, evaluate, Results, Sets
+from agfmc.report import charts
+from agfmc.report.content import DataPart
+from agfmc.report.raster import png
+
+HOSTILE = '"><script>alert(1)</script>'
+
+
+def long_names(k):
+    return {label: f"{chr(65 + label % 26)}{label}, a class with a very long name" for label in
+            range(k)}
+
+
+def scores_of(k=4, n=400, sharp=2.0, **more):
+    draw = np.random.default_rng(1)
+    y = np.arange(n) % k
+    values = draw.normal(size=(n, k))
+    values[np.arange(n), y] += sharp
+    p = np.exp(values)
+    p /= p.sum(axis=1, keepdims=True)
+    size = 1 + np.arange(n) % min(k, 3)
+    return evaluate(Results(y, p.argmax(axis=1), np.arange(k), k, p.max(axis=1), p,
+                            sets=Sets(size, size > 1), **more), 10, Asked(top=2, resamples=20))
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return scores_of(before=np.full((400, 4), 0.25))
+
+
+def bar(row, **changes):
+    return {"lower": 0.0, "upper": 0.1, "count": 10, "forecast": 0.05, "observed": 0.1,
+            "error": 0.07, **row, **changes}
+
+
+# Data
+
+def test_bars_are_as_long_as_the_counts(read):
+    found = read(charts.class_counts(DataPart("d", 60, 2, (3, 5, 9), (10, 30, 20)), {3: "three"}))
+    wide = [float(element.get("width")) for element in found.all("rect", "fill-left")]
+    assert wide[1] == pytest.approx(3 * wide[0], rel=0.01) and wide[2] == pytest.approx(
+        2 * wide[0], rel=0.01)
+    assert {"three", "5", "9", "10", "30", "20"} <= set(found.texts)
+    assert found.classes() == {0, 1, 2}
+    assert [row.cells for row in found.picture.table.rows] == [
+        ("three", 10, 1 / 6), ("5", 30, 0.5), ("9", 20, 1 / 3)]
+
+
+def test_counts_of_many_classes_are_bars_from_the_largest(read):
+    counts = tuple(float(5 + 7 * i % 200) for i in range(200))
+    found = read(charts.class_counts(DataPart("d", 1, 2, tuple(range(200)), counts), {}))
+    heights = [float(element.get("height")) for element in found.all("rect", "mark")]
+    assert len(heights) == 200 and heights == sorted(heights, reverse=True)
+    assert len(found.picture.svg) < 40_000 and not found.clashes()
+
+
+@pytest.mark.parametrize("counts", [None, (), (5,)])
+def test_no_counts_are_no_picture(counts):
+    assert charts.class_counts(DataPart("d", 5, 2, (0,), counts), {}) is None
+
+
+# Scores
+
+def test_points_of_the_reliability_diagram_are_where_the_shares_are(read):
+    rows = [bar({}), bar({"lower": 0.5, "upper": 0.6, "forecast": 0.5, "observed": 0.25}),
+            bar({"lower": 0.9, "upper": 1.0, "forecast": 1.0, "observed": 1.0, "error": 0.0})]
+    found = read(charts.reliability({"calibration": rows, "expected_calibration_error": 0.123}))
+    (x0, y0), (x1, y1), (x2, y2) = ((float(dot.get("cx")), float(dot.get("cy")))
+                                    for dot in found.all("circle"))
+    assert (x1 - x0) / (x2 - x0) == pytest.approx(0.45 / 0.95, abs=0.01)
+    assert (y1 - y0) / (y2 - y0) == pytest.approx(0.15 / 0.9, abs=0.01)
+    assert any("0.1230" in text for text in found.texts) and "10" in found.texts
+    low, high = found.picture.table.rows[1].cells[5:7]
+    assert (low, high) == pytest.approx((0.0810, 0.5578), abs=1e-3)  # Wilson's of 2.5 of 10
+
+
+def test_axes_of_reliability_begin_where_the_points_are(read):
+    near = [bar({"lower": 0.9, "upper": 1.0, "forecast": 0.97, "observed": 0.96})]
+    far = [*near, bar({"lower": 0.3, "upper": 0.4, "forecast": 0.35, "observed": 0.3})]
+    found = read(charts.reliability({"calibration": near}))
+    assert "0.90" in found.texts and "0" not in found.texts and "begin at 0.9" in found.picture.note
+    found = read(charts.reliability({"calibration": far}))
+    assert "0.0" in found.texts and "begin" not in found.picture.note
+
+
+def test_weighted_bins_count_as_many_points_as_tell_as_much(read):
+    rows = [bar({"count": 40.0, "forecast": 0.5, "observed": 0.5, "error": 0.25})]
+    assert read(charts.reliability({"calibration": rows})).picture.table.rows[0].cells[5:] == \
+        pytest.approx((0.150, 0.850), abs=1e-3)  # of 4 points
+
+
+def test_before_calibration_has_its_own_marks(read, scores):
+    found = read(charts.reliability(scores))
+    assert len(found.all("rect", "fill-right")) == 2  # its bin, and the one of the key
+    assert any(text.endswith("before") for text in found.texts)
+    assert len(found.picture.table.columns) == 9
+
+
+def test_the_curve_of_risk_ends_at_the_error_of_all(read, places, scores):
+    found = read(charts.risk_coverage(scores))
+    random, = found.all("path", "rule")
+    curve, = found.all("path", "left curve")
+    end = curve.get("d").split(" ")[-1]
+    assert places(random.get("d"))[0][1] == pytest.approx(float(end), abs=0.1)
+    assert any(f"AURC {scores['aurc']:.4f}" in text for text in found.texts)
+
+
+def test_no_errors_are_no_curve_of_risk():
+    assert charts.risk_coverage(scores_of(k=2, sharp=30)) is None
+    assert charts.risk_coverage({"risk_coverage": None, "aurc": None}) is None
+
+
+def test_sets_by_size(read, scores):
+    found = read(charts.class_sets(scores))
+    assert [row.cells[:2] for row in found.picture.table.rows] == [(1, 134), (2, 133), (3, 133)]
+    assert {"134", "133", "1", "2", "3"} <= set(found.texts)
+    assert charts.class_sets({}) is None
+
+
+def test_intervals_hold_their_scores(read, scores):
+    found = read(charts.score_intervals(scores))
+    rows = {row.cells[0]: row.cells[1:] for row in found.picture.table.rows}
+    assert rows["accuracy"] == (scores["accuracy"], *scores["intervals"]["accuracy"])
+    assert "top-2 accuracy" in rows and "log loss" not in rows
+    dots = [float(dot.get("cx")) for dot in found.all("circle")]
+    values = [row[0] for row in rows.values()]
+    assert np.corrcoef(dots, values)[0, 1] > 0.9999
+    assert charts.score_intervals({**scores, "intervals": {"accuracy": [0, 1]}}) is None
+
+
+def test_classes_of_least_recall_come_first(read, scores):
+    found = read(charts.class_recall(scores, {0: "zero"}))
+    recalls = [row.cells[2] for row in found.picture.table.rows]
+    assert recalls == sorted(recalls) and len(recalls) == 4
+    assert sorted(found.classes()) == [0, 1, 2, 3]
+    dots = [float(dot.get("cx")) for dot in found.all("circle", "edge")]
+    assert dots == sorted(dots)
+
+
+def test_the_map_of_confusions_has_right_ones_and_errors_on_their_scales(read):
+    table = [[8, 2, 0], [0, 10, 0], [1, 0, 999]]
+    found = read(charts.confusion_map({"contingency": table, "labels": [1, 2, 3],
+                                       "accuracy": 0.9}, {1: "one"}))
+    rows, palette = found.pixels()
+    blue, orange = (tuple(palette[step][:3]) for step in (1, 200))
+    colours = [[palette[cell] for cell in row] for row in rows]
+    assert [[colour[:3] for colour in row] for row in colours] == [
+        [blue, orange, (0, 0, 0)], [(0, 0, 0), blue, (0, 0, 0)], [orange, (0, 0, 0), blue]]
+    assert colours[0][2][3] == 0 and colours[1][1][3] == 255
+    assert colours[0][1][3] > colours[2][0][3] >= 50  # 20 and 0.1 per cent
+    assert found.picture.table.rows[0].cells == ("one", "2", 2, 0.2)
+
+
+def test_png_refuses_more_than_a_palette():
+    with pytest.raises(ValueError, match="256"):
+        png([b"\0"], [(0, 0, 0, 0)] * 257)
+
+
+@pytest.mark.parametrize("k", [2, 26, 60])
+def test_pictures_of_scores_have_room_for_all_names(read, k):
+    scores, names = scores_of(k, 20 * k, 3.0), long_names(k)
+    data = DataPart("d", 20 * k, 3, tuple(range(k)), (20.0,) * k)
+    for picture in (charts.class_counts(data, names), charts.class_recall(scores, names),
+                    charts.confusion_map(scores, names), charts.reliability(scores),
+                    charts.risk_coverage(scores), charts.class_sets(scores),
+                    charts.score_intervals(scores)):
+        found = read(picture)
+        assert not found.clashes(), picture.title
+        assert found.size[0] == 340 or picture.wide
+        assert picture.summary.endswith(".") and (picture.table is None or picture.table.rows)
+        assert len(picture.svg) < 40_000
+
+
+def test_names_cannot_be_markup(read):
+    k = 4
+    names = {label: f"{HOSTILE}{label}" * 50 for label in range(k)}
+    scores = scores_of(k, 200)
+    data = DataPart("d", 20 * k, 3, tuple(range(k)), (20.0,) * k)
+    for picture in (charts.class_counts(data, names), charts.class_recall(scores, names),
+                    charts.confusion_map(scores, names)):
+        found = read(picture)  # refuses other elements and attributes
+        assert "<script" not in picture.svg and not found.clashes()
+
+
+# Comparisons
+
+def row(name, value, mean=None, interval=None, **more):
+    test = None if mean is None else {"log_loss": {
+        "pooled": mean, "mean": mean, "sd": 0.1, "p_value": 0.04, "interval": interval}}
+    return {"configuration": name, "decoder": "full", "classifiers": 3,
+            "log_loss": {"pooled": value, "mean": value, "sd": 0.1}, "difference": test, **more}
+
+
+@pytest.fixture
+def result():
+    return {"by": "log_loss", "against": {"configuration": "base", "decoder": "full"},
+            "mcnemar": False, "rows": [
+                row("base", 0.5, queried={"mean": 6.0}),
+                row("worse", 0.9, 0.4, [0.1, 0.7], queried={"mean": 3.0}),
+                row("same", 0.5, 0.01, [-0.1, 0.12], queried={"mean": 8.0}),
+                row("better", 0.3, -0.2, [-0.3, -0.1], queried={"mean": 7.0}),
+                {"configuration": "broken", "decoder": "full", "error": "no"}]}
+
+
+def test_differences_stand_by_their_size_and_are_filled_where_they_are_sure(read, result):
+    found = read(charts.comparison(result))
+    names = [text.split(",")[0] for text in found.texts if text.endswith(", full")]
+    assert names == ["base", "better", "same", "worse"]
+    dots = found.all("circle")
+    assert ["fill-paper" in dot.get("class") for dot in dots] == [False, True, False]
+    zero = float(found.all("path", "zero")[0].get("d").split(" ")[0][1:])
+    sides = [float(dot.get("cx")) - zero for dot in dots]
+    assert sides[0] < 0 < sides[1] < sides[2]
+    assert "1 better and 1 worse" in found.picture.summary and len(found.all("path", "left")) == 3
+    assert found.texts.index("\u2190 better") < found.texts.index("worse \u2192")
+    assert not found.clashes()
+
+
+def test_better_is_on_the_right_where_larger_is(read, result):
+    result["by"] = "accuracy"
+    for one in result["rows"][:-1]:
+        one["accuracy"] = one["log_loss"]
+        if one["difference"]:
+            one["difference"] = {"accuracy": one["difference"]["log_loss"]}
+    found = read(charts.comparison(result))
+    names = [text.split(",")[0] for text in found.texts if text.endswith(", full")]
+    assert names == ["base", "worse", "same", "better"] and "better \u2192" in found.texts
+
+
+def test_differences_without_intervals_are_points(read, result):
+    for one in result["rows"][1:4]:
+        del one["difference"]["log_loss"]["interval"]
+    found = read(charts.comparison(result))
+    assert not found.all("path", "left") and len(found.all("circle")) == 3
+    assert "interval" not in found.picture.summary + found.picture.note
+
+
+def test_no_reference_is_no_comparison(result):
+    assert charts.comparison({**result, "against": None}) is None
+    assert charts.comparison({**result, "rows": result["rows"][:1]}) is None
+
+
+def test_scores_over_costs(read, result):
+    found = read(charts.comparison_cost(result))
+    assert [row.cells[:3] for row in found.picture.table.rows] == [
+        (1, "better, full", 7.0), (2, "base, full", 6.0), (3, "same, full", 8.0),
+        (4, "worse, full", 3.0)]
+    assert [row.strong for row in found.picture.table.rows] == [True, True, False, True]
+    assert "binary classifiers asked per point" in found.texts and not found.clashes()
+    dots = found.all("circle")
+    assert float(dots[3].get("cx")) < float(dots[1].get("cx")) < float(dots[0].get("cx"))
+
+
+def test_costs_fall_back_to_the_number_of_classifiers(read, result):
+    del result["rows"][0]["queried"]
+    assert "binary classifiers" in read(charts.comparison_cost(result)).texts
+    assert charts.comparison_cost({**result, "rows": result["rows"][-1:]}) is None
+
+
+def test_twenty_configurations_with_long_names_do_not_overlap(read, result):
+    rows = [row(f"a configuration with a very long name indeed {i}", 0.5 + i % 3 / 100, i / 100,
+                [i / 100 - 1, i / 100 + 1], queried={"mean": 5 + i % 4}) for i in range(20)]
+    found = read(charts.comparison({**result, "rows": rows}))
+    assert not found.clashes()
+    assert not [clash for clash in read(charts.comparison_cost({**result, "rows": rows})).clashes()
+                if not all(text.isdigit() for text in clash)]
+
+
+# Searches
+
+def point(c, g, score, parts=(1, 2), **more):
+    return {"options": f"-c {c} -g {g}", "kernel": "rbf", "degree": None, "coef0": None,
+            "log2c": c, "log2g": g, "score": score, "sd": 0.05, "values": [score],
+            "rows": None, "parts": list(parts), **more}
+
+
+@pytest.fixture
+def search():
+    points = [point(c, g, 0.5 + abs(c - 2) / 10 + abs(g) / 20) for c in (0, 2, 4) for g in (-2, 0)]
+    points[3] = point(2, 0, 0.4, (1, 2, 3))
+    points.append(point(6, 0, None, (), error="no"))
+    return {"points": points, "best": 3, "by": "log_loss", "complete": True, "border": []}
+
+
+def test_the_surface_of_a_search(read, search):
+    picture, = charts.search_surface(search)
+    found = read(picture)
+    dots = found.all("circle", "mark")
+    depths = {dot.find("title").text.split(":")[0]: float(dot.get("fill-opacity")) for dot in dots}
+    assert max(depths, key=depths.get) == "-c 2 -g 0" and len(depths) == 6
+    ring = found.all("circle", "ring")[0]
+    best = next(dot for dot in dots if dot.find("title").text.startswith("-c 2 -g 0"))
+    assert (ring.get("cx"), ring.get("cy")) == (best.get("cx"), best.get("cy"))
+    assert float(best.get("r")) > float(dots[-1].get("r"))
+    assert {"best: -c 2 -g 0", "scored on 2 parts", "scored on 3 parts", "failed"} <= \
+        set(found.texts)
+    assert not found.clashes() and "time limit" not in picture.note
+    assert picture.table.rows[0].strong and picture.table.rows[-1].cells[1] is None
+
+
+def test_a_search_that_was_ended_says_so(search):
+    picture, = charts.search_surface({**search, "complete": False, "border": ["C high"]})
+    assert "time limit" in picture.note and "C high" in picture.note
+
+
+def test_one_parameter_is_a_curve_with_deviations(read, search):
+    for one in search["points"]:
+        one["log2g"] = None
+    picture, = charts.search_surface(search)
+    found = read(picture)
+    assert len(found.all("path", "left")) == 7  # a line, and six bars
+    assert "log2 C" in found.texts and not found.clashes()
+
+
+def test_kernels_have_one_scale_and_the_best_comes_first(read, search):
+    others = [point(c, g, 5 + c / 9, kernel="polynomial", degree=d, coef0=1)
+              for d in range(2, 10) for c in (0, 2) for g in (-1, 0)]
+    pictures = charts.search_surface({**search, "points": others + search["points"],
+                                      "best": len(others) + 3})
+    assert len(pictures) == 6 and pictures[0].title == "Search: rbf"
+    assert "not drawn: polynomial of degree 7" in pictures[-1].note
+    scales = {tuple(text for text in read(picture).texts if text.startswith("\u2265"))
+              for picture in pictures}
+    assert len(scales) == 1 and "is not the best of the search" in pictures[1].summary
+
+
+def test_searches_without_a_surface():
+    assert charts.search_surface({"partitions": []}) == []
+    assert charts.search_surface({"points": [], "best": None}) == []
+
+
+def test_nothing_changes_what_it_is_given(result, search, scores):
+    before = copy.deepcopy((result, search, scores))
+    charts.comparison(result), charts.comparison_cost(result), charts.search_surface(search)
+    charts.reliability(scores), charts.class_recall(scores, {})
+    assert (result, search, scores) == before
+
+
+def test_pictures_have_labels_for_those_who_cannot_see_them(result):
+    root = ElementTree.fromstring(charts.comparison(result).svg)
+    assert root.get("role") == "img" and "better" in root.get("aria-label")
