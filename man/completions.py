@@ -45,7 +45,8 @@ _FILE, _FOLDER = "file", "folder"
 # in a list with commas.  The choices that a parser has come first.
 _VALUES = {
     "FILE": (_FILE,), "TABLE": (_FILE,), "DATA": (_FILE,), "BASE": (_FILE,), "POINTS": (_FILE,),
-    "OUT": (_FILE,), "CONTROL": (_FILE,), "FOLDER": (_FOLDER,), "PATH": (_FOLDER,),
+    "OUT": (_FILE,), "CONTROL": (_FILE,), "ANSWERS": (_FILE,), "TRUTH": (_FILE,),
+    "FOLDER": (_FOLDER,), "PATH": (_FOLDER,),
     "METHOD": _DECODERS, "DECODER": _DECODERS + _TREES, "DECODER,...": _DECODERS + _TREES,
     "TYPE": _NAMES, "SCHEME": _NAMES, "KERNEL,...": TUNED_KERNELS, "WHERE": _WORKERS,
     "SCORE": _BY, "POLICY": ("error", "mean", "median", "indicator", "value:")}
@@ -145,7 +146,7 @@ def _complete(parser, shell):
 def values_of(command, action):
     """What can stand for an operand or after an option: words, "file" and "folder".
 
-    KeyError where nothing is known of it.
+    () for what is written freely, None where neither table knows the name of the value.
     """
     if not action.option_strings:
         known = (command, action.dest)
@@ -157,7 +158,7 @@ def values_of(command, action):
         if name in _OPTIONS:
             return _OPTIONS[name]
     metavar = action.metavar or action.dest.upper()
-    return () if metavar in FREE else _VALUES[metavar]
+    return () if metavar in FREE else _VALUES.get(metavar)
 
 
 def _prepare(parser, action, shell):

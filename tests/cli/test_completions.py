@@ -84,6 +84,7 @@ def test_every_value_has_a_completion_or_is_known_to_be_free():
         for action in parser_of(command)._actions:
             if action.nargs != 0:
                 values = completions.values_of(command, action)
+                assert values is not None, f"{command} {action.metavar}: neither completed nor free"
                 seen.add(action.metavar)
                 if not action.option_strings and not values:
                     seen.add((command, action.dest))
