@@ -69,9 +69,10 @@ def _environment(option):
                               undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(
         cut=words.cut, clean=words.clean, whole=words.whole_name, count=words.count,
-        cell_share=_cell_share, verbatim=Markup, anchors=_anchors(), slug=_slug,
+        cell_share=_cell_share, verbatim=Markup, slug=_slug,
         sort_key=words.sort_key, css=_css)
-    environment.globals.update(shown=words.shown)
+    # a function: a filter of a constant would be computed once, when the template is read
+    environment.globals.update(shown=words.shown, anchor=_anchors())
     return environment
 
 
