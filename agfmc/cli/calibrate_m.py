@@ -8,9 +8,9 @@ import warnings
 from ..control.tree import TREE_DECODERS
 from .messages import json_text
 from .options import (add_calibration, add_input_kind, add_seed, add_weights, add_workers,
-                      data_files, input_format, LABELLED_POINTS, Parser, refuse_inputs,
-                      refuse_table, require_normalisation, weight_files, weight_options,
-                      whole_number)
+                      data_files, input_format, LABELLED_POINTS, Parser, refuse_gzip,
+                      refuse_inputs, refuse_table, require_normalisation, weight_files,
+                      weight_options, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -67,8 +67,8 @@ def get_parser():
     group = parser.add_argument_group("output")
     group.add_argument("-o", "--output", metavar="OUT",
                        help="the model file to be written (.mbm), which may be model itself; or "
-                            "a name that ends in .cal, for the calibration alone. Without it, "
-                            "nothing is written")
+                            "a name that ends in .cal or .cal.gz, for the calibration alone. "
+                            "Without it, nothing is written")
     group.add_argument("--json", action="store_true", help="print one JSON object")
     return parser.finish()
 
@@ -97,6 +97,9 @@ def execute(args):
     if args.output in ("", "-"):
         raise UsageError(f"-o: expected the name of a file for the model, found '{args.output}'")
     refuse_table(args.output, "the model")
+    as_text = args.output is not None and args.output.endswith((".cal", ".cal.gz"))
+    if not as_text:
+        refuse_gzip(args.output, "the model")
     if args.output is not None:
         ends = (".truth", ".cls", ".txt", ".raw.txt", ".con", ".raw.con", ".wgt")
         refuse_inputs([args.output], [*data_files(args.data, form.kind), args.norm_file,
@@ -132,7 +135,7 @@ def execute(args):
             found[key] = found[known].of(key)
     configuration = with_decoders(configuration, found, answered.y, answered.learned)
     if args.output is not None:
-        if args.output.endswith(".cal"):
+        if as_text:
             with replacing(args.output) as file:
                 file.write(format_calibration(configuration.calibration))
         else:

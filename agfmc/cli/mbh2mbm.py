@@ -6,8 +6,8 @@ import warnings
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_calibration, add_input_kind, input_format, Parser, POINTS,
-                      probability, refuse_inputs, refuse_table, require_normalisation,
-                      whole_number)
+                      probability, refuse_gzip, refuse_inputs, refuse_table,
+                      require_normalisation, whole_number)
 
 __all__ = ["check_model_name", "execute", "get_parser"]
 
@@ -75,7 +75,7 @@ def execute(args):
                                 "trained")
     refuse_inputs([args.out], [args.control, calibration_of(args.control), args.norm_file,
                                args.names, args.calibration, args.data])
-    check_model_name(args.out)
+    check_model_name(args.out, binary=not form)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     names = None if args.names is None else read_names(args.names)
     configuration = load_configuration(ModelSource(args.control, normalisation, args.path,
@@ -188,7 +188,7 @@ def _tell(args, found, calibrated):
                            "makes those of thresholds and sets anew")
 
 
-def check_model_name(out):
+def check_model_name(out, binary=True):
     """`UsageError` where a model cannot have this name, or would overwrite a control file: operands
     exchanged."""
     from ..errors import AgfmcError, UsageError
@@ -198,6 +198,8 @@ def check_model_name(out):
         raise UsageError("expected the name of a file for the model, found "
                          f"'{out}' (/dev/stdout is one)")
     refuse_table(out, "the model")
+    if binary:
+        refuse_gzip(out, "the model")
     if not os.path.isfile(out):
         return
     try:

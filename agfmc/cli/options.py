@@ -51,8 +51,8 @@ __all__ = ["add_calibration", "add_executor", "add_input_kind", "add_label_optio
            "add_training_kind", "add_weights", "add_workers", "check_norm_file", "DATA",
            "data_files", "finite_number", "input_format", "LABELLED_POINTS", "LEARN_METRIC",
            "learned_metric", "list_of", "names", "normalisation_options", "Parser", "POINTS",
-           "probability", "PROPORTIONS", "proportions", "refuse_ending", "refuse_inputs",
-           "refuse_table", "require_normalisation", "table_format", "table_layout",
+           "probability", "PROPORTIONS", "proportions", "refuse_ending", "refuse_gzip",
+           "refuse_inputs", "refuse_table", "require_normalisation", "table_format", "table_layout",
            "table_options", "table_words", "time_span", "TRAINING_DATA", "training_data_options",
            "weight_files", "weight_options", "weight_words", "whole_number", "workers"]
 
@@ -229,6 +229,13 @@ def refuse_table(output, what):
     if output is not None and is_table(output):
         raise UsageError(f"expected a name for {what}, found '{output}', the name of a table: is "
                          "the order of the operands right?")
+
+
+def refuse_gzip(output, what):
+    """`UsageError` where an output that is no text, but `what`, has the name of compressed text."""
+    if output is not None and output.lower().endswith(".gz"):
+        raise UsageError(f"expected a name for {what}, found '{output}': only text is compressed "
+                         "by its name")
 
 
 def refuse_ending(base, written=(".vec", ".cls")):

@@ -230,7 +230,7 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
     with ExitStack() as stack:
         named = [path for path in files if path != "-"]
         opened = dict(zip(named, stack.enter_context(
-            replacing_all(named, binary=True, before=finish))))
+            replacing_all(named, binary=True, before=finish, text=form.kind != "binary"))))
         for path in named:
             _write(opened[path], files[path])
         if "-" in files:

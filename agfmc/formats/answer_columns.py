@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import os
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -15,7 +13,7 @@ import numpy as np
 
 from ..errors import DataError, one_line, Place
 from ..tables import TableFormat
-from .inputs import memory_limit, open_input, refuse_beyond, WithHead
+from .inputs import memory_limit, open_input, refuse_beyond
 from .strict_json import strict_json
 from .table import open_table, Table, Words
 
@@ -105,7 +103,7 @@ class _JsonLines:
     def __init__(self, path, stdin):
         with open_input(path, stdin) as file:
             self.file = file.name
-            lines = _unzipped(file).split(b"\n")
+            lines = _whole(file).split(b"\n")
         self._objects = {number: self._object(line, number)
                          for number, line in enumerate(lines, 1) if line.strip()}
         if not self._objects:
@@ -172,19 +170,12 @@ def _text(cell):
     return cell if isinstance(cell, str) else json.dumps(cell)
 
 
-def _unzipped(file):
-    """All bytes of an input, which gzip may have compressed; not more than fit in memory."""
-    head = file.read(2)
-    source: Any = WithHead(head, file)
-    if head == b"\x1f\x8b":
-        source = gzip.GzipFile(fileobj=source, mode="rb")
+def _whole(file):
+    """All bytes of an input; not more than fit in memory."""
     data = bytearray()
-    try:
-        while piece := source.read(_PIECE):
-            data += piece
-            if len(data) > memory_limit() // _TIMES:
-                raise DataError("the answers are more than fit in memory: expected a table of "
-                                "columns (.csv, .parquet)", file=file.name)
-    except (EOFError, OSError, zlib.error) as error:
-        raise DataError(f"is damaged, or not complete: {error}"[:200], file=file.name) from error
+    while piece := file.read(_PIECE):
+        data += piece
+        if len(data) > memory_limit() // _TIMES:
+            raise DataError("the answers are more than fit in memory: expected a table of "
+                            "columns (.csv, .parquet)", file=file.name)
     return bytes(data)

@@ -7,6 +7,7 @@ the disk (fsync) and renamed; several files are all complete before the first is
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 import time
@@ -20,6 +21,8 @@ __all__ = ["check_output", "install", "private_folder", "remove", "remove_tempor
            "replacing", "replacing_all", "temporary_file", "temporary_name", "writing"]
 
 _PATIENCE = 2.0  # seconds to wait for the renames of another run
+_LEVEL = 6  # of gzip
+_BUFFER = 1 << 16  # bytes that it gets at a time
 _ACL = "system.posix_acl_access"
 _known = {}  # temporary name: is it a folder?
 _left = set()  # folders that could not be removed when their time had come
@@ -27,24 +30,28 @@ _umask_lock = allocate_lock()
 
 
 @contextmanager
-def replacing(path, binary: bool = False, before: Callable | None = None) -> Iterator[_Output]:
+def replacing(path, binary: bool = False, before: Callable | None = None,
+              text: bool | None = None) -> Iterator[_Output]:
     """A file object whose contents take the place of `path` when the block ends well.
 
     On any exception `path` is as it was.  A new file gets the permissions of the umask, a
     replaced one keeps its own, its owner, its group and its access control list.  A symbolic
     link is followed.  What exists and is not a regular file (a device, a pipe) is written
-    directly.
+    directly.  Text is compressed by gzip where the name ends in .gz: the same bytes for the same
+    contents.
+    binary: what is written is bytes;  text: whether they are text (default: not with `binary`);
     before: called when the new contents are on the disk, and `path` is still as it was.
 
     Raises DataError when the file cannot be written; BrokenPipeError passes through.
     """
-    with replacing_all([path], binary, before) as (file,):
+    with replacing_all([path], binary, before, text) as (file,):
         yield file
 
 
 @contextmanager
 def replacing_all(paths: Iterable, binary: bool = False,
-                  before: Callable | None = None) -> Iterator[list[_Output]]:
+                  before: Callable | None = None,
+                  text: bool | None = None) -> Iterator[list[_Output]]:
     """Like `replacing` for several files: a list of file objects in the order of `paths`.
 
     Every file is complete on the disk before the first is renamed; when a rename fails, or
@@ -56,7 +63,7 @@ def replacing_all(paths: Iterable, binary: bool = False,
         with ExitStack() as stack:
             for path in paths:
                 # known before there is a file: a signal between the two leaves none behind
-                outputs.append(_Output(os.fsdecode(path), binary))
+                outputs.append(_Output(os.fsdecode(path), binary, text))
                 outputs[-1].begin()
                 stack.callback(outputs[-1].close)
             targets = [output.target for output in outputs if not output.direct]
@@ -98,8 +105,9 @@ def _rename(outputs):
 class _Output:
     """A file for the writers of this package, whose errors carry the name the user gave."""
 
-    def __init__(self, path, binary):
+    def __init__(self, path, binary, text=None):
         self.name = path
+        self._zipped = (not binary if text is None else text) and path.lower().endswith(".gz")
         self.temporary = None
         self.earlier = None  # a second name of the old contents
         self.permissions = None  # of a file that replaces nothing, but for those of the umask
@@ -118,12 +126,12 @@ class _Output:
             self.direct = self._old is not None and not stat.S_ISREG(self._old.st_mode)
             # the link /dev/stdout of a pipe leads to no name: it is opened as given
             self.target = path if self.direct else os.path.realpath(path)
-            handle = self._open()
-            if self._binary:
-                self._file = os.fdopen(handle, "wb")
-            else:
-                self._file = os.fdopen(
-                    handle, "w", encoding="utf-8", errors="surrogateescape", newline="\n")
+            self._raw = self._file = os.fdopen(self._open(), "wb")
+            if self._zipped:
+                self._file = _compressed(self._raw)
+            if not self._binary:
+                self._file = io.TextIOWrapper(
+                    self._file, encoding="utf-8", errors="surrogateescape", newline="\n")
 
     def _open(self):
         if self.direct:
@@ -147,20 +155,25 @@ class _Output:
             self._file.flush()
 
     def fileno(self):
-        return self._file.fileno()
+        return self._raw.fileno()
 
     def complete(self):
         """Everything on the disk, with its final permissions, under the temporary name."""
         with writing(self.name):
-            self._file.flush()
+            if self._zipped:
+                self._file.close()  # writes the rest, and leaves what is beneath it open
+            else:
+                self._file.flush()
+            self._raw.flush()
             if not self.direct:
-                handle = self._file.fileno()
+                handle = self._raw.fileno()
                 if self._old is None:
                     os.fchmod(handle, self.permissions or _new_permissions())
                 else:
                     _copy_permissions(self.target, self._old, handle)
                 os.fsync(handle)
             self._file.close()
+            self._raw.close()
 
     def keep_earlier(self):
         """Give what is there a second name, from which `restore` takes it back.
@@ -193,8 +206,16 @@ class _Output:
 
     def close(self):
         # after a failure the rest of the buffer cannot be written either: nothing to add
-        with suppress(OSError, ValueError):
-            self._file.close()
+        for file in (self._file, self._raw):
+            with suppress(OSError, ValueError):
+                file.close()
+
+
+def _compressed(file):
+    """A stream whose bytes gzip compresses into `file`, without a name or a date."""
+    import gzip
+
+    return io.BufferedWriter(gzip.GzipFile("", "wb", _LEVEL, file, mtime=0), _BUFFER)
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Rows as CSV, as RFC 4180 has it but for line breaks, single newlines, and files of such text."""
 
 import csv
-import gzip
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, ExitStack
@@ -9,8 +8,6 @@ from contextlib import contextmanager, ExitStack
 from .atomic import replacing_all
 
 __all__ = ["csv_line", "csv_lines", "delimiter_of", "writing_text", "writing_texts"]
-
-_LEVEL = 6  # of gzip
 
 
 def csv_line(cells: Sequence[str], delimiter: str = ",") -> bytes:
@@ -44,15 +41,12 @@ def writing_texts(paths: Sequence[str], show: Callable[[bytes], None]
                   ) -> Iterator[list[Callable[[bytes], object]]]:
     """Functions that write to files, which all appear whole or not at all; `-`: `show`.
 
-    A name that ends in .gz is of a file compressed by gzip, the same bytes for the same contents.
     show(b"") ends what is shown, before the files appear.
     """
     named = [path for path in paths if path != "-"]
     with ExitStack() as stack:
-        files = dict(zip(named, stack.enter_context(replacing_all(named, binary=True))))
-        for path, file in files.items():
-            if path.lower().endswith(".gz"):
-                files[path] = stack.enter_context(gzip.GzipFile("", "wb", _LEVEL, file, mtime=0))
+        files = dict(zip(named, stack.enter_context(
+            replacing_all(named, binary=True, text=True))))
         yield [show if path == "-" else files[path].write for path in paths]
         if "-" in paths:
             show(b"")

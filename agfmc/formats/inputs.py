@@ -1,18 +1,23 @@
 """Opening and reading files, with limits of memory and errors that carry the name of the file."""
 
 import functools
+import gzip
 import os
 import stat
 import sys
+import zlib
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from ..errors import DataError
 
-__all__ = ["WithHead", "is_stream", "memory_limit", "open_input", "read_bytes", "refuse_beyond",
-           "refuse_irregular", "regular_files", "within_memory"]
+__all__ = ["GZIP", "Unzipped", "WithHead", "is_stream", "memory_limit", "open_input", "read_bytes",
+           "refuse_beyond", "refuse_irregular", "regular_files", "within_memory"]
 
+GZIP = b"\x1f\x8b"  # the first bytes of what gzip has compressed
 _PIECE = 1 << 20
+_BOMB = 1 << 30  # bytes out of gzip that are suspicious where they are
+_RATIO = 200  # times as many as went in
 _only_regular = ContextVar("only_regular", default=False)
 
 
@@ -47,6 +52,84 @@ class _Input:
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
+class _Text:
+    """The bytes of an `_Input`, without the compression by gzip that its first two may tell of."""
+
+    def __init__(self, file):
+        self._source = file
+        self._file = None  # nothing is read before it is wanted
+        self._head = b""
+        self.name = file.name
+
+    def _begin(self):
+        head = b""
+        while len(head) < len(GZIP) and (piece := self._source.read(len(GZIP) - len(head))):
+            head += piece
+        zipped = head.startswith(GZIP)
+        if head and self._source.regular_size() is not None:
+            self._source.seek(0)
+            head = b""
+        self._file = Unzipped(WithHead(head, self._source), self.name) if zipped else self._source
+        self._head = b"" if zipped else head
+
+    def read(self, size=-1):
+        if self._file is None:
+            self._begin()
+        if not self._head:
+            return self._file.read(size)
+        head, self._head = self._head, b""
+        if 0 <= size <= len(head):
+            self._head = head[size:]
+            return head[:size]
+        return head + self._file.read(size - len(head) if size >= 0 else -1)
+
+    def regular_size(self):
+        """Bytes that will come, of a regular file opened by name that is not compressed; or None.
+        """
+        if self._file is None:
+            self._begin()
+        return self._source.regular_size() if self._file is self._source else None
+
+
+class Unzipped:
+    """The bytes that a stream has compressed with gzip.
+
+    Raises DataError about the file `name` where they are damaged, end too early or grow beyond
+    what data do.
+    """
+
+    def __init__(self, file, name):
+        self.name = name
+        self._source, self._given, self._taken = file, 0, 0
+        self._file = gzip.GzipFile(fileobj=_Pieces(self._take), mode="rb")
+
+    def _take(self, size):
+        data = self._source.read(size)
+        self._taken += len(data)
+        return data
+
+    def read(self, size=-1):
+        """At most `size` unpacked bytes, all for -1; none at the end alone."""
+        try:
+            data = self._file.read(size)
+        except (EOFError, OSError, zlib.error) as error:
+            raise DataError(f"is damaged, or not complete: {error}"[:200],
+                            file=self.name) from error
+        self._given += len(data)
+        if self._given > max(_BOMB, _RATIO * self._taken):
+            raise DataError(f"the gzip file grows more than {_RATIO} times, beyond "
+                            f"{_BOMB >> 30} GiB: unpack it with gunzip if that is meant",
+                            file=self.name)
+        return data
+
+
+class _Pieces:
+    """A stream of bytes that a function reads."""
+
+    def __init__(self, read):
+        self.read = read
+
+
 class WithHead:
     """A stream of bytes whose head was read already, and is read again."""
 
@@ -62,10 +145,12 @@ class WithHead:
 
 
 @contextmanager
-def open_input(path, stdin=None, endings=()):
+def open_input(path, stdin=None, endings=(), raw=False):
     """`path` opened for reading bytes; `-` is standard input (`stdin`, a binary stream).
 
     endings: of the names of such files; where one is left out, the error names the file.
+    What gzip has compressed is unpacked, whatever its name; raw: not, as in binary formats, whose
+    first bytes may be any, and then it can `seek` and `readinto`, and has a `fileno`.
     Standard input is not closed.  Raises DataError when it cannot be opened, from its
     `read` and `readinto` when it cannot be read, and where memory runs out in the block.
     """
@@ -76,12 +161,14 @@ def open_input(path, stdin=None, endings=()):
                 if sys.stdin is None:
                     raise DataError("cannot read: standard input is closed", file=path)
                 stdin = sys.stdin.buffer
-            yield _Input(stdin, path)
+            file = _Input(stdin, path)
+            yield file if raw else _Text(file)
             return
         with _reading(path, endings):
             file = open(path, "rb", opener=_open_regular if _only_regular.get() else None)
         with file:
-            yield _Input(file, path)
+            opened = _Input(file, path)
+            yield opened if raw else _Text(opened)
     except MemoryError as error:
         raise DataError("cannot read: there is not enough memory", file=path) from error
 
@@ -150,7 +237,7 @@ def _reading(path, endings=()):
 
 def _near(path, endings):
     """Words about a file that may be meant by the name of one that is not there, or ""."""
-    for ending in endings:
+    for ending in (*endings, ".gz"):
         if os.path.isfile(path + ending):
             return f"; there is {path}{ending}"
         base = path.removesuffix(ending)
@@ -162,14 +249,14 @@ def _near(path, endings):
     return ""
 
 
-def read_bytes(path, stdin=None, endings=()):
+def read_bytes(path, stdin=None, endings=(), raw=False):
     """All bytes of a file, or of standard input for `-`; arguments as for `open_input`.
 
     Raises DataError when they cannot be read, and for more than fits in memory: a pipe or
     a device may never end.
     """
     limit = memory_limit()
-    with open_input(path, stdin, endings) as file:
+    with open_input(path, stdin, endings, raw) as file:
         size = file.regular_size()
         if size is not None and size <= limit:
             return file.read()

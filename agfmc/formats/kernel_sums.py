@@ -76,7 +76,7 @@ def is_sums(path: str) -> bool:
     """True where a regular file can be read and begins as those of `write_sums` do."""
     with suppress(DataError):
         if os.path.isfile(path):
-            with open_input(path) as file:
+            with open_input(path, raw=True) as file:
                 return file.read(len(_MAGIC)) == _MAGIC
     return False
 
@@ -90,7 +90,7 @@ class SumsReader:
 
     def __init__(self, path: str):
         self._path = os.fsdecode(path)
-        with open_input(self._path) as file:
+        with open_input(self._path, raw=True) as file:
             size = file.regular_size()
             head = file.read(len(_MAGIC) + 4)
             length = int.from_bytes(head[len(_MAGIC):], "little")
@@ -110,7 +110,7 @@ class SumsReader:
     def read(self, labels: tuple[int, ...]) -> ClassSums:
         """The sums over the points of those labels; `DataError` where they are damaged."""
         p, c = self.landmarks, len(labels)
-        with open_input(self._path) as file:
+        with open_input(self._path, raw=True) as file:
             os.lseek(file.fileno(), self._places[labels], os.SEEK_SET)
             data = np.empty(self._bytes(labels) // 8, _FLOAT)
             whole = file.readinto(data.data.cast("B")) == data.nbytes

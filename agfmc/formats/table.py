@@ -8,10 +8,8 @@ answers; Parquet and Arrow need PyArrow.
 from __future__ import annotations
 
 import functools
-import gzip
 import io
 import os
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -21,7 +19,7 @@ import numpy as np
 from ..errors import DataError, Place, UsageError
 from ..tables import ROW, TableFormat
 from .atomic import temporary_file
-from .inputs import open_input
+from .inputs import GZIP, open_input, Unzipped
 from .table_arrow import ArrowFile, TextBlocks, holds_arrow
 from .table_text import (BLOCK, OUTER, Layout, Words, column_of, converted, guess_delimiter,
                          header_cells, no_number, number_of, read_records, stripped)
@@ -31,12 +29,9 @@ __all__ = ["Block", "Table", "Words", "number_of", "open_table"]
 
 _HEAD = 1 << 16  # bytes from which the delimiter is guessed
 _MAGIC = 8  # bytes that tell Parquet and Arrow
-_GZIP = b"\x1f\x8b"
 _COMPRESSED = (*(b"BZh%d1AY" % level for level in range(1, 10)),  # by bzip2, xz, zstd
                b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
 _MARK = b"\xef\xbb\xbf"
-_BOMB = 1 << 30  # bytes out of gzip that are suspicious where they are
-_RATIO = 200  # times as many as went in
 
 
 @dataclass(frozen=True)
@@ -176,28 +171,6 @@ class _Source:
             self._held.close()
 
 
-class _Unzipped:
-    """The bytes that a `_Source` has compressed with gzip."""
-
-    def __init__(self, source):
-        self._source = source
-        self._file = gzip.GzipFile(fileobj=source, mode="rb")
-        self._count = 0
-
-    def read(self, size):
-        try:
-            data = self._file.read(size)
-        except (EOFError, OSError, zlib.error) as error:
-            raise DataError(f"is damaged, or not complete: {error}"[:200],
-                            file=self._source.name) from error
-        self._count += len(data)
-        if self._count > max(_BOMB, _RATIO * self._source.count):
-            raise DataError(f"the gzip file grows more than {_RATIO} times, beyond "
-                            f"{_BOMB >> 30} GiB: unpack it with gunzip if that is meant",
-                            file=self._source.name)
-        return data
-
-
 class _TextTable(Table):
     """A table in text, perhaps compressed with gzip."""
 
@@ -205,7 +178,7 @@ class _TextTable(Table):
         self._source, self._engine, self._block = source, engine, block
         self._zipped = self._mark = False
         source.rewind()
-        self._zipped = source.read(len(_GZIP)) == _GZIP
+        self._zipped = source.read(len(GZIP)) == GZIP
         head = self._read_all(self._reader(), _HEAD)
         _refuse_foreign(head, source.name)
         self._mark = head.startswith(_MARK)
@@ -230,7 +203,8 @@ class _TextTable(Table):
     def _reader(self, last=False):
         """A function that reads the text from its start, without the mark of UTF-8."""
         self._source.rewind(last)
-        read = (_Unzipped(self._source) if self._zipped else self._source).read
+        read = (Unzipped(self._source, self._source.name) if self._zipped
+                else self._source).read
         if self._mark:
             self._read_all(read, len(_MARK))
         return read
@@ -334,7 +308,7 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
     temporary file.  engine: "csv" or "arrow" for text, None for what suits;  block: about the
     bytes of text that are read at a time.  Raises DataError for what is not a table.
     """
-    with open_input(path, stdin) as file:
+    with open_input(path, stdin, raw=True) as file:
         source = _Source(file, again)
         with closing(source):
             if holds_arrow(source.read(_MAGIC)):

@@ -43,7 +43,7 @@ class VecReader:
     """
 
     def __init__(self, path, rows=4096, stdin=None, wanted=POINTS):
-        self._context = open_input(path, stdin, (".vec", *ENDINGS))
+        self._context = open_input(path, stdin, (".vec", *ENDINGS), raw=True)
         self._wanted = wanted
         self._file = self._context.__enter__()
         self.name = self._file.name
@@ -232,7 +232,7 @@ def _read_column(path, dtype, n, stdin):
     what, wanted, endings = ("labels", LABELS, (".cls",)) if dtype is LABEL else \
         ("values", VALUES, (".con", ".dat"))
     # writable, as every other reader's arrays are
-    data = bytearray(read_bytes(path, stdin, endings))
+    data = bytearray(read_bytes(path, stdin, endings, raw=True))
     if is_text(data, floats=dtype is FLOAT):
         raise DataError(f"looks like text, expected {wanted.format(path)}", file=path)
     if len(data) % dtype.itemsize:

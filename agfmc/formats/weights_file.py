@@ -57,7 +57,7 @@ def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
 
 
 def _read_binary(path, n, stdin):
-    with open_input(path, stdin, (ENDING,)) as file:
+    with open_input(path, stdin, (ENDING,), raw=True) as file:
         size = file.regular_size()
         if size is not None:
             if n is not None and size > max(4 * n, _PIECE):

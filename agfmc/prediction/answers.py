@@ -152,7 +152,8 @@ def write_predictions(classifier, chunks, path, show):
     """
     summary = Summary()
     with ExitStack() as stack:
-        write = show if path == "-" else stack.enter_context(replacing(path, binary=True)).write
+        write = show if path == "-" else stack.enter_context(
+            replacing(path, binary=True, text=True)).write
         if classifier.all_classes:
             write(_labels(classifier))
         for answers in classify(classifier, chunks):

@@ -211,8 +211,8 @@ MISTAKES = [
      "t: class 2: all samples have weight 0: give some of them a weight, or leave them out of the "
      "data (--min-class 1)"),
     (NFOLD + ["t", "--weights", "w.gz"],
-     lambda: Path("w.gz").write_bytes(gzip.compress(Path("w.txt").read_bytes())), 1,
-     "w.gz: is not text; it is compressed: `gunzip` it"),
+     lambda: Path("w.gz").write_bytes(gzip.compress(Path("w.txt").read_bytes() + b"-1\n")[:-9]), 1,
+     "w.gz: is damaged, or not complete: Compressed file ended before"),
     (NFOLD + ["u"], lambda: Path("u.wgt").write_bytes(bytes(4 * N + 4)), 1,
      "u.wgt: has 61 weights, but there are 60 points"),
     (NFOLD + ["u"], lambda: Path("u.wgt").write_bytes(bytes(4 * N + 3)), 1,

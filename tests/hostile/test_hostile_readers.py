@@ -1,5 +1,6 @@
 """Broken files, systematically: every reader ends in a sane result or in one clear line."""
 
+import gzip
 import importlib
 import inspect
 import itertools
@@ -120,6 +121,29 @@ def test_many_broken_files(name, tmp_path, record_property, capsys):
     record_property("inputs", sum(counts.values()))
     with capsys.disabled():
         print(f"{name}: {counts['result']} results, {counts['refused']} refused")
+
+
+# They take what another reader has opened, are compressed already, or warn of what is damaged.
+NOT_OPENED = {"held-out values", "is ascii", "seal", "training options", "direct options",
+              "table in gzip", "metric of a std"}
+
+
+@pytest.mark.parametrize("name", [name for name, reader in READERS.items()
+                                  if reader.text and name not in NOT_OPENED])
+def test_text_in_gzip(name, tmp_path):
+    """Whatever its name: it is read as it was before, and what is damaged is refused."""
+    reader, path = READERS[name], str(tmp_path / "input")
+    with guarded():
+        for seed in reader.seeds:
+            zipped = gzip.compress(seed, mtime=0)
+            (tmp_path / "input").write_bytes(zipped)
+            assert outcome(reader, path, seed) == "result"
+            for what, data in {
+                    "cut": zipped[:-9], "head": zipped[:10], "sum": zipped[:-8] + bytes(8),
+                    "more": zipped + b"more", "bytes": zipped[:12] + bytes(6) + zipped[18:]
+                    }.items():
+                (tmp_path / "input").write_bytes(data)
+                assert outcome(reader, path, data) == "refused", what
 
 
 def check(reader, inputs, folder):

@@ -1,5 +1,6 @@
 """Outputs appear whole or not at all; every failure is a DataError with the file's name."""
 
+import gzip
 import os
 import signal
 import stat
@@ -222,6 +223,39 @@ def test_any_file_name_will_do(tmp_path, monkeypatch, name):
     with replacing(name, binary=True) as file:
         file.write(b"x")
     assert os.listdir(".") == [name] and read_bytes(f"./{name}") == b"x"
+
+
+@pytest.mark.parametrize("binary, text, zipped", [
+    (False, None, True), (True, True, True), (True, None, False), (True, False, False)])
+def test_text_is_compressed_by_its_name(tmp_path, binary, text, zipped):
+    """The bytes tell neither a time nor a name; what is no text stays as it is."""
+    piece = b"caf\xc3\xa9\xff\n"
+    found = []
+    for name in ("a.gz", "b.GZ"):
+        with replacing(tmp_path / name, binary, text=text) as file:
+            for _ in range(9000):
+                file.write(piece if binary else piece.decode("utf-8", "surrogateescape"))
+            assert file.fileno() > 2
+        found.append((tmp_path / name).read_bytes())
+    assert found[0] == found[1]
+    assert (gzip.decompress(found[0]) if zipped else found[0]) == piece * 9000
+    assert read_bytes(tmp_path / "a.gz") == piece * 9000
+    assert found[0][:10] == b"\x1f\x8b\x08\0\0\0\0\0\0\xff" or not zipped
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_compressed_text_appears_whole_or_not_at_all(tmp_path, error):
+    (tmp_path / "a.gz").write_bytes(b"before")
+    with pytest.raises(error), replacing_all([tmp_path / "a.gz", tmp_path / "b"]) as files:
+        files[0].write("much\n" * 99_999)
+        raise error
+    assert contents(tmp_path) == {"a.gz": "before"}
+    check_output(tmp_path / "c.gz")
+    assert not (tmp_path / "c.gz").exists()
+    (tmp_path / "full.gz").symlink_to("/dev/full")
+    with pytest.raises(DataError, match="full.gz: cannot write: No space left"):
+        with replacing(tmp_path / "full.gz") as file:
+            file.write("text")
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * 256, "none/a", "."])

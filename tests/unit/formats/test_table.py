@@ -189,7 +189,7 @@ def test_damaged_gzip():
 
 
 def test_a_gzip_bomb(monkeypatch):
-    from agfmc.formats import table as module
+    from agfmc.formats import inputs as module
 
     monkeypatch.setattr(module, "_BOMB", 1 << 20)
     data = gzip.compress(b"a,b\n" + b"1,2\n" * 500_000)
