@@ -95,7 +95,7 @@ class Parser(argparse.ArgumentParser):
         if args is None:
             args = sys.argv[1:]
         found = self.parse_intermixed_args(self._joined(args), namespace)
-        found.words = tuple(args)  # as they were given
+        found.given_words = tuple(args)  # as they were given
         return found
 
     def _joined(self, args):

@@ -101,7 +101,7 @@ class Page:
         """The `Step` of this command."""
         from ..report.content import Step
 
-        return Step(shlex.join([self.prog, *self._args.words]), why)
+        return Step(shlex.join([self.prog, *self._args.given_words]), why)
 
     def provenance(self, more=(), info=None):
         """(name, value) pairs: versions, options, more such pairs, digests of inputs, and the
