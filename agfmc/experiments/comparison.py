@@ -19,14 +19,15 @@ from ..formats.vectors import cls_bytes, con_bytes
 from ..formats.weights_file import weights_bytes
 from ..learners.protocol import has_left_out, plan_jobs
 from ..prediction.evaluation import Results
+from ..score.intervals import NOTHING
 from ..score.scores import ALL_SCORES
-from ..score.significance import mcnemar, resampled_t
+from ..score.significance import mcnemar, paired_mean, paired_shares, resampled_t
 from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for
 from .experiment import Experiment, part_of
-from .pooling import difference_of, pooled, summary, zero_probability
+from .pooling import added, difference_of, pooled, summary, zero_probability
 from .tables import spread
-from .trial import columns_of, run_trial, UNCALIBRATED
+from .trial import columns_of, PER_POINT, run_trial, UNCALIBRATED
 
 __all__ = ["Choice", "CrossValidation", "best_row", "compare", "cross_validate", "find_best",
            "write_held_out"]
@@ -47,10 +48,15 @@ def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     points with leave-one-out values, where the plan is that), calibrated (as in the experiment),
     against, mcnemar (True where there is one split alone), rows.  A row:
     configuration, decoder, classifiers, for each of `COLUMNS` {"pooled", "mean", "sd", "values"}
-    or None, calibrated (the probabilities went through a calibration map on every split),
+    or None, queried and kernel_values (how many binary classifiers a point is put to, and kernel
+    values, each of a support vector, that are computed for it, on average; the same keys, the
+    second None where some classifier is no kernel machine),
+    calibrated (the probabilities went through a calibration map on every split),
     zero_probability (how many held-out points have p = 0 for their true class, or None), best
     (columns but design_s in which no other row is better), difference {score: {"pooled", "mean",
-    "sd", "p_value"}} or None, and in place of all that `error` where it could not be trained.
+    "sd", "p_value", "interval"}} or None, and in place of all that `error` where it could not be
+    trained.  interval: [low, high], 95 % of the mean difference, or None where it is not known: of
+    a single split, which tells that of accuracies and of means over the points alone.
     "pooled" is the score of the held-out points of all splits together.
     """
     rows, reference, _, _ = _compared(experiment, candidates, against, by, progress, tuning)
@@ -145,7 +151,8 @@ def _row(name, decoder, outcomes):
     if failed:
         return {**row, "error": str(failed[0])}
     return {**row, "classifiers": max(outcome.classifiers for outcome in outcomes),
-            **_summaries(outcomes), "calibrated": all(outcome.calibrated for outcome in outcomes),
+            **_summaries(outcomes), **_per_point(outcomes),
+            "calibrated": all(outcome.calibrated for outcome in outcomes),
             "zero_probability": zero_probability(outcomes), "best": []}
 
 
@@ -156,6 +163,17 @@ def _summaries(outcomes, columns=None):
         values = [outcome.value(column) for outcome in outcomes]
         summaries[column] = None if any(value is None for value in values) else summary(
             values, pooled(column, outcomes) if column in ALL_SCORES else None)
+    return summaries
+
+
+def _per_point(outcomes):
+    """{name of `PER_POINT`: summary, or None where it is not known on some split}."""
+    points = [len(outcome.truth) for outcome in outcomes]
+    summaries = {}
+    for name in PER_POINT:
+        values = [outcome.value(name) for outcome in outcomes]
+        summaries[name] = None if None in values else summary(
+            values, np.average(values, weights=points))
     return summaries
 
 
@@ -219,14 +237,25 @@ def _differences(row, reference, plan, outcomes, known):
                            plan.ratio)
         whole = {"pooled": row[score]["pooled"] - reference[score]["pooled"], "mean": test.mean}
         if plan.count > 1:
-            differences[score] = {**whole, "sd": test.deviation, "p_value": test.p_value}
+            differences[score] = {**whole, "sd": test.deviation, "p_value": test.p_value,
+                                  "interval": _bounds(test.interval)}
             continue
-        p_value = None
+        p_value, interval = None, NOTHING
         if score == "accuracy":
             right, others = (part.classes == part.truth for [part] in (outcomes, known))
             p_value = mcnemar(right, others, outcomes[0].weights).p_value
-        differences[score] = {**whole, "sd": None, "p_value": p_value}
+            interval = paired_shares(right, others, outcomes[0].weights)
+        elif ALL_SCORES[score].pools == "mean":
+            points, others = (added(score, part, 1) for part in (outcomes, known))
+            interval = paired_mean(points - others, outcomes[0].weights)
+        differences[score] = {**whole, "sd": None, "p_value": p_value,
+                              "interval": _bounds(interval)}
     return differences
+
+
+def _bounds(interval):
+    """[low, high], or None where it is not known."""
+    return list(interval) if all(map(math.isfinite, interval)) else None
 
 
 @dataclass(frozen=True)

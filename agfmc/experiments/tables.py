@@ -16,7 +16,7 @@ from ..models import Dataset
 from ..training.fit import TrainingSettings
 from .experiment import Experiment
 from .search import Point
-from .trial import COLUMNS, columns_of, UNCALIBRATED
+from .trial import COLUMNS, columns_of, PER_POINT, UNCALIBRATED
 
 __all__ = ["SearchWords", "comparison_csv", "data_lines", "data_words", "estimate_line",
            "feature_words", "judging_splits", "markdown_table", "nested_table", "partition_table",
@@ -171,7 +171,8 @@ def comparison_csv(result: dict) -> str:
     lines = [["configuration", "decoder", "classifiers",
               *(f"{column}{part}" for column in columns for part in ("", "_sd")),
               "zero_probability",
-              *(f"{score}_{part}" for score in scores for part in ("difference", "p"))]]
+              *(f"{score}_{part}" for score in scores for part in ("difference", "p")), *PER_POINT,
+              *(f"{score}_difference_{part}" for score in scores for part in ("low", "high"))]]
     for row in result["rows"]:
         cells = [row["configuration"], row["decoder"]]
         if "error" not in row:
@@ -182,6 +183,9 @@ def comparison_csv(result: dict) -> str:
             for score in scores:
                 test = (row["difference"] or {}).get(score, {})
                 cells += [test.get(key) for key in ("pooled", "p_value")]
+            cells += [(row[name] or {}).get("pooled") for name in PER_POINT]
+            for score in scores:
+                cells += (row["difference"] or {}).get(score, {}).get("interval") or [None, None]
         lines.append(cells)
     return _csv(lines)
 

@@ -18,11 +18,14 @@ from ..control.write import format_tree
 from ..costs import CostMatrix
 from ..errors import AgfmcError, UsageError
 from ..executors.threads import run_tasks
+from ..kernel.machine import KernelCounter
 from ..learners.protocol import distinct, plan_jobs
 from ..models import Dataset
 from ..prediction.calibration import fit_calibration, HeldOutValues
+from ..prediction.answers import Summary
 from ..prediction.classifier import Classifier
 from ..prediction.evaluation import compared_scores, Results
+from ..prediction.external import Execution
 from ..prediction.result_files import probability_of_answers
 from ..score.contingency import REJECTED
 from ..score.probabilities import probability
@@ -36,7 +39,8 @@ from .on_workers import run_on_workers
 from .pooling import forecasts
 from .result_cache import are_numbers, key_of, shuffled_for
 
-__all__ = ["COLUMNS", "Outcome", "UNCALIBRATED", "are_scores", "columns_of", "run_trial"]
+__all__ = ["COLUMNS", "Outcome", "PER_POINT", "UNCALIBRATED", "are_scores", "columns_of",
+           "run_trial"]
 
 UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
 
@@ -45,6 +49,10 @@ COLUMNS = {"design_s": ("design s", "design, seconds"),
            "train_s": ("train s", "training, seconds"),
            "classify_s": ("test s", "classification, seconds"),
            **{name: (score.head, score.short) for name, score in ALL_SCORES.items()}}
+
+# What an answer costs on any machine: {name: title}, means over the points.
+PER_POINT = {"queried": "binary classifiers asked per point",
+             "kernel_values": "kernel values computed per point"}
 
 
 def columns_of(scores) -> list[str]:
@@ -70,7 +78,9 @@ class Outcome:
     results: `Results`, and confidence (n,), where they were to be kept;  calibrated: its
     probabilities went through a calibration map;  resumed: it is of an earlier run;  error: in
     place of all that;  design_s: seconds of a core that the layout took, before the training;
-    paid (n,): the cost of each answer, or None;  weights (n,): of the test points, or None.
+    paid (n,): the cost of each answer, or None;  weights (n,): of the test points, or None;
+    queried, kernel_values: as in `PER_POINT`, the second None where some classifier is no kernel
+    machine.
     """
 
     candidate: int
@@ -90,6 +100,8 @@ class Outcome:
     design_s: float = 0.0
     paid: np.ndarray | None = None
     weights: np.ndarray | None = None
+    queried: float = 0.0
+    kernel_values: float | None = None
 
     @classmethod
     def of(cls, results: Results, **fields) -> Outcome:
@@ -99,12 +111,13 @@ class Outcome:
                    weights=results.weights)
 
     def value(self, column: str) -> float | None:
-        """The number, or None, in one of `COLUMNS`."""
+        """The number, or None, in one of `COLUMNS` or `PER_POINT`."""
         return self.scores[column] if column in ALL_SCORES else getattr(self, column)
 
     def to_bytes(self) -> bytes:
-        """Times but design_s, scores, classes and forecasts, as `from_bytes` reads them."""
-        head = [self.classifiers, self.train_s, self.classify_s, self.scores, self.calibrated]
+        """All that `from_bytes` is not told: neither design_s nor what the test points are."""
+        head = [self.classifiers, self.train_s, self.classify_s, self.scores, self.calibrated,
+                self.queried, self.kernel_values]
         arrays = self.classes.astype("<i4").tobytes() + self.forecasts.astype("<f4").tobytes()
         return json.dumps(head).encode() + b"\n" + zlib.compress(arrays)
 
@@ -120,12 +133,14 @@ class Outcome:
         """
         try:
             head, _, packed = data.partition(b"\n")
-            classifiers, train, classify, scores, calibrated = json.loads(head)
+            classifiers, train, classify, scores, calibrated, *per_point = json.loads(head)
+            queried, kernel_values = per_point
             unpacker, n = zlib.decompressobj(), len(truth)
             plain = unpacker.decompress(packed, 16 * n + 1)
             names = SCORES if costs is None else ALL_SCORES
             if not unpacker.eof or len(plain) != 16 * n or not are_scores(scores, names) or \
-                    not are_numbers(classifiers, train, 0 if classify is None else classify) or \
+                    not are_numbers(classifiers, train, queried, *(
+                        number for number in (classify, kernel_values) if number is not None)) or \
                     type(calibrated) is not bool:
                 return None
             classes = np.frombuffer(plain, "<i4", n)
@@ -134,7 +149,8 @@ class Outcome:
                 return None
             paid = Results(truth, classes, labels, costs=costs).paid
             return cls(candidate, decoder, classifiers, train, classify, scores, truth, classes,
-                       numbers, calibrated=calibrated, resumed=True, paid=paid, weights=weights)
+                       numbers, calibrated=calibrated, resumed=True, paid=paid, weights=weights,
+                       queried=queried, kernel_values=kernel_values)
         except (ValueError, TypeError, AttributeError, RecursionError, zlib.error, UsageError):
             return None
 
@@ -169,7 +185,7 @@ class LaidOutCandidate:
 
     def outcome_key(self, name, split, experiment, smaller):
         """The key of the `Outcome` with one decoder; smaller: of `smaller_costs`."""
-        return key_of("outcome 3", __version__, self.decoders[name], experiment.costs, self.keys,
+        return key_of("outcome 4", __version__, self.decoders[name], experiment.costs, self.keys,
                       self.text,
                       split.test_digest, experiment.calibration, experiment.quick_maps,
                       experiment.settings.seed, [smaller[key] for key in self.keys])
@@ -272,14 +288,17 @@ def _outcomes_of(candidate, parts, split, experiment, workers):
         try:
             configuration, held_out, train_s, map_s = _configuration(
                 candidate, split, parts, experiment)
+            # planes and multi-class nodes compute no kernel values, but cost something too
+            counter = None if any(job.options.own_vectors for job in candidate.jobs) else \
+                KernelCounter(configuration.machines)
         except AgfmcError as error:
             failure = error
     for name, decoder in candidate.decoders.items():
         try:
             if failure is not None:
                 raise failure
-            results, confidence, classify_s = _classify(
-                configuration, decoder, split, held_out if split.left_out else workers)
+            results, confidence, classify_s, asked = _classify(
+                configuration, decoder, split, held_out if split.left_out else workers, counter)
             results = replace(results, costs=experiment.costs, weights=split.test_weights)
             calibration, key = configuration.calibration, decoder.calibration_key(candidate.tree)
             calibrated = decoder.calibrated and calibration is not None and \
@@ -288,7 +307,8 @@ def _outcomes_of(candidate, parts, split, experiment, workers):
                 results, candidate=candidate.number, decoder=name,
                 classifiers=sum(job.is_binary for job in distinct(candidate.jobs)),
                 train_s=train_s + (map_s[key] if calibrated else 0.0), classify_s=classify_s,
-                calibrated=calibrated)
+                calibrated=calibrated, queried=asked.queried / asked.points,
+                kernel_values=asked.kernels / asked.points if counter else None)
         except AgfmcError as error:
             yield Outcome(candidate.number, name, error=error)
             continue
@@ -332,13 +352,16 @@ def _configuration(candidate, split, parts, experiment):
     return configuration, held_out, seconds + trained, map_s
 
 
-def _classify(configuration, decoder, split, means):
-    """(`Results` on the test part, confidence (n,), seconds of a core).
+def _classify(configuration, decoder, split, means, counter):
+    """(`Results` on the test part, confidence (n,), seconds of a core, `Summary` of what was
+    asked).
 
-    means: a number of workers, or the `HeldOut` of a test part that is left out: then no seconds.
+    means: a number of workers, or the `HeldOut` of a test part that is left out: then no seconds;
+    counter: a `KernelCounter`, or None.
     """
     values = HeldOutValues(configuration, means) if split.left_out else None
-    classifier = Classifier(configuration, decoder, values=values)
+    classifier = Classifier(configuration, decoder, Execution(counting=True), values)
+    asked = Summary()
 
     def classify(chunk):
         start = time.thread_time()
@@ -351,6 +374,8 @@ def _classify(configuration, decoder, split, means):
     # values are those of the chunk that was taken last: one after the other
     answers, seconds = zip(*(result for _, result in run_tasks(
         classify, chunks, means if values is None else 1)))
+    for part in answers:
+        asked.add(part, counter)
     classes, confidence = (np.concatenate([getattr(part, name) for part in answers])
                            for name in ("classes", "confidence"))
     labels = np.array(configuration.tree.classes)
@@ -363,4 +388,4 @@ def _classify(configuration, decoder, split, means):
     elif not votes:
         winner = probability(confidence, len(labels))
     return Results(split.test_y, classes, labels, len(labels), winner, p), confidence, \
-        float(sum(seconds)) if values is None else None
+        float(sum(seconds)) if values is None else None, asked

@@ -257,21 +257,24 @@ class KernelCounter:
         _, column = np.unique(key, return_inverse=True)
         self.total = int(column.max()) + 1 if len(column) else 0
         self._m = m
-        order = np.argsort(column.ravel(), kind="stable")
-        self._column, self._owner = column.ravel()[order], owner[order]
+        self._owner, self._column = owner, column.ravel()
 
     def __call__(self, queried):
         """Kernel values (n,) for queried (n, m) bool."""
+        if queried.all():
+            return np.full(len(queried), self.total)
+        from scipy.sparse import csr_array
+
         packed = np.packbits(queried, axis=1)
         distinct, which = np.unique(packed, axis=0, return_inverse=True)
-        sets = np.unpackbits(distinct, axis=1, count=self._m).astype(np.float32)
-        counts = np.zeros(len(sets), dtype=np.int64)
-        wide = max(1, _CELLS // max(self._m, len(sets), 1))
-        for start in range(0, self.total, wide):
-            low, high = np.searchsorted(self._column, (start, start + wide))
-            holds = np.zeros((self._m, min(wide, self.total - start)), dtype=np.float32)
-            holds[self._owner[low:high], self._column[low:high] - start] = 1.0
-            counts += (sets @ holds > 0).sum(axis=1)
+        holds = csr_array((np.ones(len(self._owner), dtype=np.int32), (self._owner, self._column)),
+                          shape=(self._m, self.total))
+        counts = np.zeros(len(distinct), dtype=np.int64)
+        step = max(1, _CELLS // max(self.total, self._m))
+        for start in range(0, len(distinct), step):
+            sets = csr_array(np.unpackbits(distinct[start:start + step], axis=1, count=self._m)
+                             .astype(np.int32))
+            counts[start:start + step] = np.diff((sets @ holds).indptr)
         return counts[which.ravel()]
 
 

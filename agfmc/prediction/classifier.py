@@ -120,7 +120,12 @@ class Classifier:
         Where points part, more, so that those who meet again still fill blocks.
         """
         rows = self.values.rows(len(self.classes))
-        return 4 * rows if self._prediction.points_part else rows
+        return rows if self.asks_all else 4 * rows
+
+    @property
+    def asks_all(self) -> bool:
+        """True where each point is put to every binary classifier, False where to some of them."""
+        return not self._prediction.points_part
 
     def __call__(self, x: np.ndarray) -> Answers:
         """`Answers` for points x (n, d).
@@ -140,7 +145,7 @@ class Classifier:
             classes = np.where(winner < self.threshold, REJECTED, classes)
         queried = found.queried
         if self.counting and queried is None:
-            queried = np.ones((len(leaf), self.values.count), dtype=bool)
+            queried = np.broadcast_to(np.True_, (len(leaf), self.values.count))
         ranked, probable = (None if leaves is None else self._labels[leaves]
                             for leaves in (found.ranked, found.probable))
         return Answers(classes.astype(np.int32), ratings, found.columns, tuple(found.stops),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Interval", "clopper_pearson", "effective_number", "resampled", "spread",
+__all__ = ["Interval", "NOTHING", "clopper_pearson", "effective_number", "resampled", "spread",
            "standard_error", "wilson"]
 
 

@@ -100,12 +100,32 @@ def test_rows_are_summed_up_rightly(data):
     paired = rest["difference"]["accuracy"]
     assert paired["mean"] == pytest.approx(rest["accuracy"]["mean"] - inverse["accuracy"]["mean"])
     assert 0 <= paired["p_value"] <= 1
+    low, high = paired["interval"]
+    assert low < paired["mean"] < high and (low > 0 or high < 0) == (paired["p_value"] < 0.05)
     for column, best in (("accuracy", max), ("brier_winning", min)):
         sound = [row for row in result["rows"] if row[column] is not None]
         top = best(row[column]["pooled"] for row in sound)
         assert [row for row in sound if column in row["best"]] == \
             [row for row in sound if row[column]["pooled"] == top]
     assert best_row(result["rows"], "log_loss") in (inverse, rest)
+
+
+def test_classifiers_and_kernel_values_that_a_point_is_put_to(data, tmp_path):
+    """A chain asks the second classifier only where the first does not say 2."""
+    (tmp_path / "chain").write_text('"" {2 "" {5 9}}')
+    (tmp_path / "mixed").write_text('"" {2 "learner=logistic" {5 9}}')
+    plan = Plan(0.3, None, 2, 4)
+    result = compare(experiment(data, plan), candidates(
+        f"{tmp_path / 'chain'}:recursive,full", "one-vs-one:inverse,ddag", str(tmp_path / "mixed")))
+    path, full, pairs, ddag, mixed, _ = result["rows"]
+    answered, = cross_validate(experiment(data, plan), read_candidate(
+        f"{tmp_path / 'chain'}:recursive"))
+    assert path["queried"]["pooled"] == pytest.approx(1 + (answered.results.result != 2).mean())
+    assert len(path["queried"]["values"]) == 2 and full["queried"]["values"] == [2, 2]
+    assert pairs["queried"]["values"] == [3, 3] and ddag["queried"]["values"] == [2, 2]
+    assert path["kernel_values"]["pooled"] < full["kernel_values"]["pooled"]
+    assert ddag["kernel_values"]["pooled"] < pairs["kernel_values"]["pooled"] <= 84
+    assert mixed["kernel_values"] is None
 
 
 def test_one_split_is_mcnemar(data):
@@ -116,6 +136,10 @@ def test_one_split_is_mcnemar(data):
     assert rest["difference"] is None
     assert 0 < one["difference"]["accuracy"]["p_value"] <= 1
     assert one["difference"]["brier_all"]["p_value"] is None
+    assert one["difference"]["brier_all"]["interval"] is None
+    for score in ("accuracy", "log_loss"):
+        low, high = one["difference"][score]["interval"]
+        assert low < one["difference"][score]["pooled"] < high
     for against in ("nobody", "one-vs-one:vote"):
         with pytest.raises(UsageError, match="expected one of one-vs-one"):
             compare(experiment(data, Plan(trials=1)), candidates("one-vs-one"), against=against)
@@ -294,8 +318,13 @@ def test_stored_work_is_checked():
     assert not any(Trained.from_bytes(data[:cut], 4) for cut in range(len(data)))
     truth, labels = np.array([1, 7, 7]), [1, 7]
     data = Outcome(0, "vote", 3, 1.5, 0.5, dict.fromkeys(SCORES), truth,
-                   np.array([1, -1, 7], dtype=np.int32), np.full((3, 3), np.nan)).to_bytes()
-    assert Outcome.from_bytes(0, "vote", data, truth, labels).classes.tolist() == [1, -1, 7]
+                   np.array([1, -1, 7], dtype=np.int32), np.full((3, 3), np.nan), queried=1.5,
+                   kernel_values=20.0).to_bytes()
+    back = Outcome.from_bytes(0, "vote", data, truth, labels)
+    assert back.classes.tolist() == [1, -1, 7] and (back.queried, back.kernel_values) == (1.5, 20)
+    head = json.loads(data.split(b"\n")[0])[:-2]  # as an earlier version wrote it
+    early = json.dumps(head).encode() + data[data.index(b"\n"):]
+    assert Outcome.from_bytes(0, "vote", early, truth, labels) is None
     assert Outcome.from_bytes(0, "vote", data, truth[:2], labels) is None
     assert not any(Outcome.from_bytes(0, "vote", data[:cut], truth, labels)
                    for cut in range(len(data)))

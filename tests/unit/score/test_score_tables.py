@@ -8,7 +8,7 @@ import pytest
 
 from agfmc.errors import DataError
 from agfmc.score.contingency import accuracy, contingency, coverage, uncertainty_coefficient
-from agfmc.score.significance import mcnemar, resampled_t
+from agfmc.score.significance import mcnemar, paired_mean, paired_shares, resampled_t
 
 TABLE = np.array([[50, 3, 2], [4, 30, 6], [1, 5, 49]])
 
@@ -114,3 +114,40 @@ def test_mcnemar_is_the_binomial_test(pairs):
     assert tuple(mcnemar(second, first)) == (c, b, pytest.approx(test.p_value))
     assert test.p_value == (1.0 if b + c == 0
                             else pytest.approx(binomtest(b, b + c).pvalue, abs=1e-12))
+
+
+def test_intervals_of_differences_by_hand():
+    """t(0.975) is 4.302653 with 2 degrees of freedom, 3.182446 with 3; z is 1.959964."""
+    low, high = resampled_t([0.0, 0.02, 0.04], 0.25).interval
+    half = 4.302653 * 0.02 * math.sqrt(1 / 3 + 0.25)
+    assert (low, high) == pytest.approx((0.02 - half, 0.02 + half), rel=1e-6)
+    assert resampled_t([0.25, 0.25], 0.5).interval == (0.25, 0.25)
+    assert all(map(math.isnan, resampled_t([0.1], 0.5).interval))
+
+    first = np.repeat([True, True, False, False], [80, 10, 4, 4])
+    second = np.repeat([True, False, True, False], [80, 10, 4, 4])
+    half = 1.959964 * math.sqrt(10.5 + 4.5 - 0.36) / 100
+    exact = paired_shares(first, second)
+    assert exact == pytest.approx((0.06 - half, 0.06 + half), rel=1e-6)
+    assert paired_shares(second, first) == pytest.approx((-exact.high, -exact.low))
+    assert paired_shares(first, second, np.full(98, 0.3)) == pytest.approx(exact)
+    light = np.where(first == second, 1.0, 1e-6)  # points apart count for nothing
+    low, high = paired_shares(first, second, light)
+    assert -0.03 < low < 0 < high < 0.03
+
+    half = 3.182446 * math.sqrt(5 / 3 / 4)
+    assert paired_mean(np.arange(1.0, 5)) == pytest.approx((2.5 - half, 2.5 + half), rel=1e-6)
+    assert paired_mean(np.arange(1.0, 5), np.full(4, 7.0)) == pytest.approx(
+        (2.5 - half, 2.5 + half), rel=1e-6)
+    assert all(map(math.isnan, paired_mean(np.ones(1))))
+
+
+def test_intervals_of_paired_shares_cover_as_often_as_they_say():
+    """Two classifiers, of 95 and 92 of 100 points right, that share most errors."""
+    rng = np.random.default_rng(11)
+    covered = 0
+    for _ in range(1000):
+        u = rng.random(150)
+        low, high = paired_shares(u < 0.95, (u < 0.9) | (u > 0.98))
+        covered += low <= 0.03 <= high
+    assert 930 <= covered <= 985
