@@ -1,4 +1,4 @@
-// From a table to scores, for several configurations, with Nextflow:
+// From a table to pages with scores, for several configurations, with Nextflow:
 //
 //   nextflow run sample_data/main.nf --outdir results
 //
@@ -82,14 +82,33 @@ process SCORE {
     val label
 
     output:
-    path 'scores.txt', emit: text
-    path 'scores.json', emit: json
+    path 'scores.json', emit: scores
     path 'score.log'
 
     script:
     """
-    eval_uc --truth '${label}' --data ${test} ${answers} > scores.txt 2> score.log
-    eval_uc --json --truth '${label}' --data ${test} ${answers} > scores.json 2>> score.log
+    eval_uc --json --truth '${label}' --data ${test} ${answers} > scores.json 2> score.log
+    """
+}
+
+// A page, and a section of a MultiQC report.
+process REPORT {
+    tag "${scheme}"
+    publishDir "${params.outdir}/${scheme}", mode: 'copy'
+
+    input:
+    tuple val(scheme), path(model), path(answers)
+    path test
+    val label
+
+    output:
+    path 'report.html', emit: page
+    path '*_mqc.json', emit: multiqc
+    path 'report.log'
+
+    script:
+    """
+    report_m --answers ${answers} --truth '${label}' --data ${test} --title ${scheme} --multiqc ${scheme}_mqc.json -o report.html ${model} 2> report.log
     """
 }
 
@@ -100,4 +119,5 @@ workflow {
     trained = TRAIN(schemes, split.train.first(), params.columns)
     classified = CLASSIFY(trained.model, test)
     SCORE(classified.answers, test, params.label)
+    REPORT(classified.answers, test, params.label)
 }
