@@ -49,8 +49,8 @@
     for (const {element, node, classes} of parts) {
       const own = [...classes], common = own.filter(one => wanted.classes.has(one)).length;
       const same = wanted.node !== undefined && node === wanted.node;
-      // a node lights what is below it, a class all that it is part of
-      if (same || common && (wanted.node === undefined || common === own.length)) lit.push(element);
+      // several classes, as those of a node, light what is within them, one all that it is part of
+      if (same || common && (wanted.classes.size === 1 || common === own.length)) lit.push(element);
     }
     for (const head of lit.filter(element => element.matches(".matrix thead th")))
       for (const row of head.closest("table").tBodies[0].rows) lit.push(row.cells[head.cellIndex]);
@@ -86,7 +86,8 @@
   // Boxes that need no scrolling are no stops of the keyboard.
   const boxes = all(".scroll");
   const stops = () => boxes.forEach(box => {
-    box.tabIndex = box.scrollWidth > box.clientWidth + 1 ? 0 : -1;
+    box.tabIndex = box.scrollWidth > box.clientWidth + 1 ||
+      box.scrollHeight > box.clientHeight + 1 ? 0 : -1;
   });
   stops();
   addEventListener("resize", stops);

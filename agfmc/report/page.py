@@ -76,10 +76,10 @@ def _environment(option):
     return environment
 
 
-def _anchors() -> Callable[[str], str]:
-    """A function that makes of a word names that no other element of the page has."""
+def _anchors() -> Callable[[], str]:
+    """A function that gives names that no other element of the page has."""
     numbers = itertools.count(1)
-    return lambda word: f"{word}-{next(numbers)}"
+    return lambda: f"table-{next(numbers)}"
 
 
 def _slug(classes: tuple[int, ...]) -> str:

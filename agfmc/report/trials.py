@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ..score.scores import ALL_SCORES
 from . import charts
@@ -12,6 +13,7 @@ from .words import count, cut, number, plural
 
 __all__ = ["best_point", "best_row", "trial_sections"]
 
+_ASKED = ("accuracy", "log_loss", "cost")  # scores in a table that is not folded
 _TRIED, _BEST = 60, 8  # options in a table, and in one that is not folded
 
 
@@ -56,7 +58,7 @@ def _comparison(result):
             f"Differences in {ALL_SCORES[by].title} are from {against['configuration']} "
             f"({against['decoder']}); p is that of {test}: below 0.05 a difference is more than "
             "chance would often give. It is not corrected for the number of rows."))
-    blocks.append(table(_comparison_table(result)))
+    blocks += map(table, _comparison_tables(result))
     blocks += pictures(charts.comparison(result), charts.comparison_cost(result))
     blocks += [note(f"{row['configuration']} ({row['decoder']}) could not be computed: "
                     f"{row['error']}") for row in result["rows"] if "error" in row]
@@ -65,18 +67,25 @@ def _comparison(result):
     return blocks
 
 
-def _comparison_table(result):
-    by, best = result["by"], best_row(result)
+def _comparison_tables(result):
+    """The table of the configurations with the scores that most readers ask for, and one of all."""
+    by = result["by"]
     first = next((row for row in result["rows"] if "error" not in row), {})
-    shown = [name for name, score in ALL_SCORES.items()
-             if name in first and (name == by or score.pools != "square")]
-    columns = [Column("configuration"), Column("decoder"), Column("binary classifiers",
-                                                                          "number")]
-    for name in shown:
-        columns.append(Column(ALL_SCORES[name].short, "number", "" if
-                              ALL_SCORES[name].larger_is_better else "smaller is better"))
-    columns += [Column("difference", "number", f"in {ALL_SCORES[by].title}"),
-                Column("p", "number")]
+    every = [name for name in ALL_SCORES if name in first]
+    few = [name for name in every if name in (by, *_ASKED)]
+    found = [_comparison_table(result, few, f"Configurations, the best by {ALL_SCORES[by].title} "
+                                            "in bold.")]
+    if few != every:
+        found.append(replace(_comparison_table(result, every, "All scores"), folded=True))
+    return found
+
+
+def _comparison_table(result, shown, caption):
+    by, best = result["by"], best_row(result)
+    columns = [Column("configuration"), Column("decoder"), Column("binary classifiers", "number"),
+               *(Column(ALL_SCORES[name].short, "number", "" if ALL_SCORES[name].larger_is_better
+                        else "smaller is better") for name in shown),
+               Column("difference", "number", f"in {ALL_SCORES[by].title}"), Column("p", "number")]
     rows = []
     for row in result["rows"]:
         cells = [row["configuration"], row["decoder"], row.get("classifiers")]
@@ -86,8 +95,7 @@ def _comparison_table(result):
             spread = f" \u00b1\u00a0{number(sd)}" if sd is not None else ""
             cells.append(f"{number(summary['pooled'])}{spread}" if summary else None)
         rows.append(TableRow((*cells, *_difference(row, result)), strong=row is best))
-    return DataTable(f"Configurations, the best by {ALL_SCORES[by].title} in bold.", tuple(columns),
-                     tuple(rows))
+    return DataTable(caption, tuple(columns), tuple(rows))
 
 
 def _difference(row, result):
