@@ -262,13 +262,13 @@ def _matrix(scores, classes):
     rows = []
     for label, counts in zip(scores["labels"], scores["contingency"]):
         total = math.fsum(counts)
-        rows.append(MatrixRow(classes.name(label), *classes.at(label), tuple(
+        rows.append(MatrixRow(classes.name(label), classes.at(label), tuple(
             Cell(_whole(value), value / total if total else None, _shade(value, total))
             for value in counts[:len(scores["labels"]) + bool(scores["rejected"])]),
             _whole(total)))
-    heads = tuple((classes.name(label), *classes.at(label)) for label in scores["labels"])
+    heads = tuple((classes.name(label), classes.at(label)) for label in scores["labels"])
     if scores["rejected"]:
-        heads += ("rejected", None),
+        heads += ("rejected", ()),
     weighted = ", sums of weights" * ("priors" in scores)
     return Matrix(f"Rows are true classes, columns the answers{weighted}.", heads, tuple(rows),
                   any(len(name) > _SHORT for name, *_ in heads))

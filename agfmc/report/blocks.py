@@ -32,10 +32,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """A row of a `Matrix`: its name, the position of its class, its cells, and their sum."""
+    """A row of a `Matrix`: its name, the position of its class, which is () where it is not one
+    of the page, its cells, and their sum."""
 
     name: str
-    position: int
+    position: tuple[int, ...]
     cells: tuple[Cell, ...]
     total: float
 
@@ -45,13 +46,13 @@ class Matrix:
     """A table of counts, rows of the truth and columns of the answers, that can be shown as
     shares of the rows.
 
-    caption: what it shows;  heads: names of the columns with the positions of their classes, None
+    caption: what it shows;  heads: names of the columns with the positions of their classes, ()
     for that of rejected points;  rows: one for each class;  upright: the heads are too long to
     stand beside each other.
     """
 
     caption: str
-    heads: tuple[tuple[str, int | None], ...]
+    heads: tuple[tuple[str, tuple[int, ...]], ...]
     rows: tuple[MatrixRow, ...]
     upright: bool = False
 

@@ -91,11 +91,16 @@ def _comparison_table(result, shown, caption):
         cells = [row["configuration"], row["decoder"], row.get("classifiers")]
         for name in shown:
             summary = row.get(name) or {}
-            sd = summary.get("sd")
-            spread = f" \u00b1\u00a0{number(sd)}" if sd is not None else ""
-            cells.append(f"{number(summary['pooled'])}{spread}" if summary else None)
+            cells.append(_spread(summary) if summary else None)
         rows.append(TableRow((*cells, *_difference(row, result)), strong=row is best))
     return DataTable(caption, tuple(columns), tuple(rows))
+
+
+def _spread(summary):
+    """A score of all held-out points with its deviation over the splits, where there is one."""
+    deviation = summary.get("sd")
+    return number(summary["pooled"]) + ("" if deviation is None else
+                                        f" \u00b1\u00a0{number(deviation)}")
 
 
 def _difference(row, result):

@@ -1,59 +1,212 @@
-"""The page of a model: what stands in it, what is escaped, and that nothing is missing."""
+"""The page of a model: what stands in it, what is escaped, and what is left out of large ones."""
 
+import base64
+import hashlib
+import re
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
+from agfmc.errors import UsageError
 from agfmc.prediction.evaluation import evaluate, Results
-from agfmc.report.content import (AnswersPart, DataPart, HardPoint, ModelPart, ReportContent, Step)
-from agfmc.report.page import render
+from agfmc.report.content import (AnswersPart, DataPart, HardPoint, ModelPart, NodeCost,
+                                  ReportContent, Step)
+from agfmc.report.page import check_page, render, write_page
 
 pytest.importorskip("jinja2")
+pytest.importorskip("markdown_it")
 
-HOSTILE = '</script><img src=x onerror="alert(1)">\'"&\u202egnp.\x00'
-CONTROL = '"" 0 / 1 2;\n"" 1 / 2;\n{0 1 2}\n'
+TREE = '"" {0 "" {1 2}}\n'
+HOSTILE = ("<script>window.hacked=1</script>", '"><img src=x onerror="window.hacked=1">',
+           "' onmouseover='window.hacked=1", "</title></style></script><svg onload=window.hacked=1>",
+           "x" * 10_000, "\u202eevil\u202c \u0627\u0644", "{{ 7*7 }}{% raw %}", "&lt;b&gt;&amp;",
+           "a\x00b\x1b[31m\r\n\t", "\ud800lone", "-->]]>")
 
 
-def results(k=3, n=60, seed=1):
-    draw = np.random.default_rng(seed)
+def results(k=3, n=60):
+    """Results of n points whose true class is mostly, but not always, the most probable one."""
+    draw = np.random.default_rng(1)
     truth = np.arange(n) % k
     p = draw.dirichlet(np.full(k, 0.5), n)
-    p[np.arange(n), truth] += 0.7
+    p[np.arange(n), truth] += 4 / (k + 7)
     p /= p.sum(axis=1, keepdims=True)
     return Results(truth, p.argmax(axis=1), np.arange(k), k, p.max(axis=1), p)
 
 
-def content(names=None, k=3, **parts):
-    scores = evaluate(results(k, n=max(60, 2 * k)))
+def content(k=3, names=None, **parts):
+    scores = evaluate(results(k, max(60, 10 * k)))
     hard = (HardPoint("row-7", 0, 1, 0.01, ((1, 0.9), (0, 0.01))),)
     whole = {"data": DataPart("some.csv", 60, 4, tuple(range(k)), (20.0,) * k),
-             "model": ModelPart(parse(CONTROL)) if k == 3 else None,
+             "model": ModelPart(parse(TREE)) if k == 3 else None,
              "answers": AnswersPart("held out", scores, None, hard),
              "provenance": (("seed", "1"),), "steps": (Step("multi_borders a b", "trains"),)}
     return ReportContent("A page", names or {}, **{**whole, **parts})
 
 
 class Elements(HTMLParser):
-    """Tags with their attributes, and the text of the page."""
+    """Tags with their attributes, the rows of tables, and the text below each heading."""
 
     def __init__(self, page):
         super().__init__(convert_charrefs=True)
-        self.found, self.words = [], []
+        self.found, self.rows, self.words, self._open = [], [], [], []
         self.feed(page)
 
     def handle_starttag(self, tag, attributes):
         self.found.append((tag, dict(attributes)))
+        self._open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop() != tag:
+            pass
 
     def handle_data(self, data):
-        self.words.append(data)
+        if "td" in self._open or "th" in self._open:
+            self.rows[-1][-1] += data
+        if not {"style", "script"} & set(self._open):
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(self.words)
+
+    def all(self, tag, attribute):
+        return [attributes[attribute] for name, attributes in self.found
+                if name == tag and attribute in attributes]
 
 
-def test_sections_in_their_order():
-    page = Elements(render(content()))
-    anchors = [attributes["id"] for tag, attributes in page.found if tag == "section"]
-    assert anchors == ["data", "configuration", "scores", "confusions", "probabilities", "hardest",
-                       "provenance", "commands"]
-    links = [attributes["href"] for tag, attributes in page.found if tag == "a"]
-    assert links == ["#content", *(f"#{anchor}" for anchor in anchors)]
+def test_sections_in_their_order_and_the_table_of_contents():
+    page = Elements(render(content(card="# Use\nDigits.")))
+    anchors = page.all("section", "id")
+    assert anchors == ["card", "data", "configuration", "scores", "confusions", "probabilities",
+                       "hardest", "provenance", "commands"]
+    assert page.all("a", "href") == ["#content", *(f"#{anchor}" for anchor in anchors)]
+
+
+def test_parts_that_are_not_there_are_left_out():
+    page = Elements(render(ReportContent("Nothing yet")))
+    assert page.all("section", "id") == []
+    assert "Nothing yet" in page.text
+
+
+def test_headings_in_order_and_names_once():
+    tags = Elements(render(content(card="#### Deep\n# Top\n### Skipped\n"))).found
+    levels = [int(tag[1]) for tag, _ in tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:]))
+    ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
+    assert len(ids) == len(set(ids)) > 10
+    labelled = {attributes["aria-labelledby"] for _, attributes in tags
+                if "aria-labelledby" in attributes}
+    assert labelled <= set(ids)
+
+
+def test_scores_in_the_words_of_the_field_with_intervals():
+    whole = content()
+    page = Elements(render(whole))
+    scores = whole.answers.scores
+    row = next(row for row in page.rows if row and row[0] == "accuracy")
+    low, high = scores["intervals"]["accuracy"]
+    assert row[1:4] == [f"{scores['accuracy']:.4f}", f"{low:.4f} to {high:.4f}", "0.3333"]
+    row = next(row for row in page.rows if row and row[0] == "log loss")
+    assert row[1] == f"{scores['log_loss']:.4f}"
+    assert f"{np.log(3):.4f}" in row  # of answers that know the shares of the classes alone
+
+
+def test_confusions_have_counts_and_shares():
+    whole = content()
+    table = whole.answers.scores["contingency"]
+    page = Elements(render(whole))
+    matrix = [row for row in page.rows if row[:1] == ["1"] and len(row) == 5]
+    cells = [f"{count}{100 * count / sum(table[1]):.1f}" if count else "··"
+             for count in table[1][:3]]
+    assert matrix == [["1", *cells, str(sum(table[1]))]]
+
+
+def test_policy_names_the_style_and_the_script():
+    page = render(content())
+    policy = next(attributes["content"] for tag, attributes in Elements(page).found
+                  if attributes.get("http-equiv") == "Content-Security-Policy")
+    for tag in ("style", "script"):
+        inline = re.search(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+
+
+def test_nothing_of_a_file_is_markup():
+    """All names, options and texts are hostile: only elements of the template are there."""
+    names = dict(enumerate(HOSTILE))
+    k, text = len(HOSTILE), HOSTILE[3]
+    recipe = {"label": text, "classes": HOSTILE, "ids": list(HOSTILE), "weight": text,
+              "missing": text, "source": text, "blanks": [], "features": HOSTILE,
+              "columns": [{"name": name, "categories": HOSTILE, "fill": name, "indicator": True}
+                          for name in HOSTILE]}
+    scores = evaluate(results(k, 200)) | {"names": list(HOSTILE)}
+    hard = tuple(HardPoint(name, 0, 1, 0.1, ((1, 0.5),)) for name in HOSTILE)
+    page = render(ReportContent(
+        text, names, DataPart(text, 1, 1, tuple(range(k)), (1.0,) * k, recipe, ((text, text),)),
+        ModelPart(parse('"" {0 1}')._replace(names={0: text, 1: HOSTILE[0]}), text),
+        AnswersPart(text, scores, None, hard, (NodeCost(0, 1.0, 0.1, 0.1),), HOSTILE),
+        card="\n\n".join(HOSTILE) + "\n[x](javascript:alert(1)) ![i](http://x/y.png)",
+        provenance=[(name, name) for name in HOSTILE], steps=[Step(name, name)
+                                                              for name in HOSTILE]))
+    found = Elements(page).found
+    assert [tag for tag, _ in found].count("script") == 1
+    assert not {"img", "iframe", "object", "embed", "form", "base", "link"} & {tag for tag, _
+                                                                               in found}
+    assert not [name for _, attributes in found for name in attributes
+                if name.startswith("on") or name == "style"]
+    links = [value for _, attributes in found for name, value in attributes.items()
+             if name in ("href", "src", "xlink:href", "action")]
+    assert all(re.match(r"#|https?://|data:image/png;base64,", link) for link in links)
+    assert not set("\0\x1b\u202e\u202c\ud800") & set(page)
+    assert "{{ 7*7 }}" in page and len(page) < 1_000_000
+
+
+def test_card_links_and_headings():
+    from agfmc.report.card import card_html
+    html = card_html("# A\n[good](https://example.org/?a=1&b) [mail](mailto:a@b.c)\r\n"
+                     "[bad](data:text/html,x) <javascript:x>\n\n<b>bold</b>\n\n|a|\n|--:|\n|1|\n")
+    page = Elements(html)
+    assert page.all("a", "href") == ["https://example.org/?a=1&b", "mailto:a@b.c"]
+    assert page.all("a", "rel") == ["noopener noreferrer"] * 2
+    assert "<b>bold</b>" in page.text and "<h3>" in html and "style" not in html
+
+
+def test_many_classes_stay_small():
+    """The cells of confusions are a picture and a list, and what is left out is told."""
+    page = render(content(200))
+    assert len(page) < 700_000
+    assert "eval_uc --json has all of them" in page and 'class="matrix' not in page
+
+
+def test_long_names_keep_their_ends_and_are_whole_on_request():
+    names = {0: "first " * 12 + "one", 1: "first " * 12 + "two", 2: "third"}
+    page = Elements(render(content(names=names)))
+    titles = [attributes["title"] for tag, attributes in page.found
+              if tag == "td" and "title" in attributes]
+    assert names[0] in titles
+    first, second = (next(row[0] for row in page.rows if row and row[0].endswith(end))
+                     for end in ("one", "two"))
+    assert len(first) <= 40 and first != second
+
+
+def test_the_same_content_gives_the_same_bytes(tmp_path):
+    write_page(str(tmp_path / "a.html"), content())
+    write_page(str(tmp_path / "b.html"), content())
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_name_of_the_page_and_missing_packages(tmp_path, monkeypatch):
+    with pytest.raises(UsageError, match=r"--report page.txt: expected a name"):
+        check_page("page.txt")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(UsageError, match=r"needs jinja2: pip install 'agfmc\[report\]'"):
+        check_page(str(tmp_path / "page.html"))
