@@ -56,7 +56,8 @@ def get_parser():
                        help="everything as JSON, with the values of each split")
     group.add_argument("--markdown", action="store_true", help="the table in Markdown")
     group.add_argument("--plot", metavar="FILE",
-                       help="a picture too, score against time: .png, .svg or .pdf")
+                       help="a picture too, differences with intervals, and scores against kernel "
+                            "values or classifiers asked: .png, .svg or .pdf")
     add_report(parser, "the data, and the configurations with their differences")
     group = parser.add_argument_group("schemes, as for print_control")
     group.add_argument("-G", "--strict", action="store_true", help="random codes without 0")

@@ -90,6 +90,15 @@ def _list(kind):
     return _Kind(take)
 
 
+def _interval(value, place):
+    if type(value) is not list or len(value) != 2:
+        raise _wrong("a list of two bounds", value, place)
+    return [_NUMBER(bound, f"{place}[{number}]") for number, bound in enumerate(value)]
+
+
+_INTERVAL = _Kind(_interval)
+
+
 def _record(**kinds):
     def take(value, place):
         if type(value) is not dict:
@@ -128,7 +137,8 @@ def _comparison(scores, maybe):
     scores = (*scores, *maybe)
     one = {"configuration": _TEXT, "decoder": _TEXT}
     difference = _record(pooled=_NUMBER.or_null, mean=_NUMBER.or_null, sd=_NUMBER.or_null,
-                         p_value=_NUMBER.or_null)
+                         p_value=_NUMBER.or_null, interval=_INTERVAL.or_null.if_there)
+    columns |= dict.fromkeys(("queried", "kernel_values"), _SUMMARY.or_null.if_there)
     row = _rows_of(_record(**one, error=_TEXT), _record(
         **one, **columns, classifiers=_COUNT, calibrated=_FLAG, zero_probability=_COUNT.or_null,
         best=_list(_TEXT),

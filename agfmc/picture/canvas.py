@@ -17,8 +17,9 @@ from contextlib import contextmanager
 from ..control.dot import visible
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.atomic import check_output, replacing
+from .style import FALLBACKS, LIGHT, MATPLOTLIB
 
-__all__ = ["GREY", "LEFT", "RIGHT", "check_picture", "class_name", "load_matplotlib", "nearest",
+__all__ = ["GREY", "GRID", "INK", "LEFT", "MUTED", "RIGHT", "check_picture", "class_name", "load_matplotlib", "nearest",
            "new_figure", "overlap", "page", "place_labels", "save", "styled", "text_width",
            "thinned"]
 
@@ -72,18 +73,11 @@ def _no_backend():
             os.environ["MPLBACKEND"] = name
 
 
-# Blue and orange: they differ for the colour-blind and in print.
-LEFT, RIGHT, GREY = "#2171b5", "#e6730c", "#8c8c8c"
+LEFT, RIGHT, GREY, GRID, INK, MUTED = (
+    LIGHT[name] for name in ("left", "right", "grey", "grid", "ink", "muted"))
 
 _KINDS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 _UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-_STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False,
-          "axes.titlesize": 10, "savefig.dpi": 160, "svg.hashsalt": "agfmc", "backend": "agg"}
-# Tried in this order, where they are installed, for signs that DejaVu Sans lacks.
-_FALLBACKS = ("Noto Sans CJK JP", "Noto Sans CJK SC", "Source Han Sans", "Droid Sans Fallback",
-              "WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Arial Unicode MS",
-              "Hiragino Sans", "Yu Gothic", "Microsoft YaHei", "Noto Sans Devanagari",
-              "Noto Sans Thai", "Noto Sans Symbols2")
 _MOST_PIXELS = 20_000  # along a side
 
 
@@ -115,12 +109,12 @@ def styled(math=False):
     import matplotlib
     from matplotlib.font_manager import fontManager
     there = {font.name for font in fontManager.ttflist}
-    fonts = ["DejaVu Sans", *(font for font in _FALLBACKS if font in there)]
+    fonts = ["DejaVu Sans", *(font for font in FALLBACKS if font in there)]
     log = logging.getLogger("matplotlib.font_manager")  # it reports each font without bold type
     level = log.level
     log.setLevel(logging.ERROR)
     try:
-        with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE,
+        with matplotlib.rc_context({**matplotlib.rcParamsDefault, **MATPLOTLIB,
                                     "text.parse_math": math, "font.family": fonts}):
             yield
     finally:
@@ -141,7 +135,7 @@ def save(path: str, make: Callable, math: bool = False) -> None:
         warnings.simplefilter("always")
         with styled(math):
             figure = make()
-            dpi = min(_STYLE["savefig.dpi"], _MOST_PIXELS / max(figure.get_size_inches()))
+            dpi = min(MATPLOTLIB["savefig.dpi"], _MOST_PIXELS / max(figure.get_size_inches()))
             figure.savefig(image, format=kind, metadata=_UNDATED[kind], dpi=dpi)
     _pass_on(path, caught)
     with replacing(path, binary=True) as file:

@@ -1,4 +1,4 @@
-"""Configurations side by side: how good against how fast."""
+"""Configurations side by side: differences with intervals, and how good against what they ask."""
 
 import math
 import textwrap
@@ -6,22 +6,30 @@ import textwrap
 from ..control.dot import visible
 from ..errors import UsageError
 from ..score.scores import ALL_SCORES
-from .canvas import GREY, LEFT, nearest, new_figure, place_labels, RIGHT, save, text_width
+from .canvas import (GREY, GRID, INK, LEFT, MUTED, nearest, new_figure, place_labels, RIGHT, save,
+                     text_width)
 
 __all__ = ["draw_comparison"]
 
-_LEAST_TIME = 1e-4  # seconds; no clock of CPU time is finer
-_WIDTH, _MARGIN = 7.2, (0.75, 0.2, 0.65, 0.4)  # inches; left, right, below, above
+# What is asked of a point, the first that all rows know: {key of a row: words}.
+_COSTS = {"kernel_values": "kernel values computed per point",
+          "queried": "binary classifiers asked per point", "classifiers": "binary classifiers"}
+_MARGIN, _ROW = 0.2, 0.2  # inches; around all, from row to row
+_FOREST, _SCATTER, _GAP = 3.0, 3.4, 0.85
+_LONGEST = 72  # characters of a name
 
 
 def draw_comparison(path: str, result: dict, by: str = "log_loss") -> None:
-    """Draw a score against the time of classification, a point for each row of `result`.
+    """Draw the rows of `result`: differences from the reference, and scores over what they cost.
 
-    result: {"classes": k, "points": n, "trials": T, "rows": [...]}, each row with
-    "configuration", "decoder", and {"pooled": .., "sd": .. or None} or None in
-    "classify_s" and in each of `ALL_SCORES`.  Bars are standard deviations.  Joined are
-    the points that no other one beats in both; the best has its label in bold.  Rows
-    without the score are named below the figure.
+    result: {"classes": k, "points": n, "trials": T, "against": configuration and decoder or None,
+    "rows": [...]}, each row with "configuration", "decoder", {"pooled": .., "sd": ..} or None in
+    each of `ALL_SCORES`, in "queried" and "kernel_values", "classifiers", and "difference" {score:
+    {"mean", "interval"}} or None.  Left a line for each row, the best score first, with the mean
+    paired difference from the reference and its 95 % interval (without a reference the score and
+    its standard deviation); right the score of all held-out points over kernel values or
+    classifiers, where the rows have the numbers of their lines and those that no other one beats
+    in both are joined.  Rows without the score are named below the figure.
 
     Raises UsageError for an unknown `by`, and as `canvas.save`.
     """
@@ -30,63 +38,44 @@ def draw_comparison(path: str, result: dict, by: str = "log_loss") -> None:
     save(path, lambda: _figure(result, by))
 
 
-class _Point:
-    """A row that can be drawn."""
-
-    def __init__(self, row, by):
-        score, time = row[by], row["classify_s"]
-        self.row = row
-        self.y, self.dy = score["pooled"], score["sd"] or 0.0
-        self.x, self.dx = max(time["pooled"], _LEAST_TIME), time["sd"] or 0.0
-        self.rank = ALL_SCORES[by].sign * self.y
-
-    @property
-    def ends(self):
-        """The ends of both bars: (lower x, upper x), (lower y, upper y)."""
-        return ((max(self.x - self.dx, self.x / 3), self.x + self.dx),
-                (self.y - self.dy, self.y + self.dy))
-
-
 def _known(value):
     return value is not None and value["pooled"] is not None and math.isfinite(value["pooled"])
 
 
 def _figure(result, by):
-    rows = result["rows"]
-    points = [_Point(row, by) for row in rows if _known(row[by]) and _known(row["classify_s"])]
+    score, rows = ALL_SCORES[by], result["rows"]
     names = _names(rows)
-    missing = [name for row, name in zip(rows, names)
-               if not (_known(row[by]) and _known(row["classify_s"]))]
-    called = {id(row): name for row, name in zip(rows, names)}
-    note = ["Joined: no other is both better and faster. Diamond: the best."]
-    if missing:
-        note += textwrap.wrap(f"Without {ALL_SCORES[by].title}, so left out: "
-                              + "; ".join(missing), 98)
-    left, right, below, above = _MARGIN
-    below += 0.16 * len(note)
-    room = (_WIDTH - left - right, 4.0 + 0.1 * max(0, len(points) - 10))
-    size = (_WIDTH, room[1] + below + above)
-    figure = new_figure(figsize=size)
-    axes = figure.add_axes((left / size[0], below / size[1], room[0] / size[0],
-                            room[1] / size[1]))
-    axes.set_xscale("log")
-    axes.set(xlabel="classification time, CPU seconds", ylabel=ALL_SCORES[by].axis)
-    axes.set_title(_about(result), loc="left")
-    axes.grid(color="#e4e4e4", linewidth=0.6)
-    axes.set_axisbelow(True)
+    lines = sorted(((row, name) for row, name in zip(rows, names) if _known(row.get(by))),
+                   key=lambda line: -score.sign * line[0][by]["pooled"])
+    missing = [name for row, name in zip(rows, names) if not _known(row.get(by))]
+    heads = [f"{name}  {number}" for number, (_, name) in enumerate(lines, 1)]
+    side = text_width(heads or [""], 9) + 0.1
+    tall = max(_ROW * len(lines) + 0.1, 2.4)
+    cost = _cost([row for row, _ in lines])
+    width = 2 * _MARGIN + side + _FOREST + 0.65 + (_GAP + _SCATTER) * bool(cost)
+    note = _notes(result, score, lines, missing, int(13.5 * (width - 2 * _MARGIN)), bool(cost))
+    above, below = 0.75, 0.72 + 0.16 * len(note)
+    height = above + tall + below
+    figure = new_figure(figsize=(width, height))
+
+    def place(x, wide):
+        return figure.add_axes((x / width, below / height, wide / width, tall / height))
+
+    figure.text(_MARGIN / width, 1 - 0.2 / height, _about(result), va="center", fontsize=10)
     for i, line in enumerate(note):
-        figure.text(left / size[0], (0.12 + 0.16 * (len(note) - i)) / size[1], line, fontsize=8,
-                    color="#505050", va="top")
-    if points:
-        limits = _limits(points)
-        axes.set(xlim=limits[0], ylim=limits[1])
-        _ticks(axes, limits[0])
-        _draw(axes, points, limits, room, called)
-    else:
-        axes.text(0.5, 0.5, "no configuration has this score", transform=axes.transAxes,
-                  ha="center")
-        axes.set(xticks=[], yticks=[])
-        axes.minorticks_off()
+        figure.text(_MARGIN / width, (0.02 + 0.16 * (len(note) - i)) / height, line, fontsize=8,
+                    color=MUTED, va="top")
+    forest = place(_MARGIN + side, _FOREST)
+    if not lines:
+        forest.text(0.5, 0.5, "no configuration has this score", transform=forest.transAxes,
+                    ha="center")
+        forest.set(xticks=[], yticks=[])
+        return figure
+    _forest(forest, result, lines, heads, score)
+    if cost:
+        _scatter(place(_MARGIN + side + _FOREST + 0.65 + _GAP, _SCATTER), [
+            (row[cost]["pooled"] if isinstance(row[cost], dict) else row[cost], row[by]["pooled"])
+            for row, _ in lines], score, _COSTS[cost], tall)
     return figure
 
 
@@ -94,28 +83,169 @@ def _names(rows):
     """The name of each row: the decoder is left out where there is only one."""
     alone = len({row["decoder"] for row in rows}) <= 1
     return [visible(row["configuration"] if alone else
-                    f"{row['configuration']}, {row['decoder']}", 40).replace("\n", " ")
+                    f"{row['configuration']}, {row['decoder']}", _LONGEST).replace("\n", " ")
             for row in rows]
 
 
 def _about(result):
     trials = result["trials"]
-    return (f"{result['points']} points, {result['classes']} classes, {trials} trial"
-            + ("s, with standard deviations" if trials > 1 else ""))
+    data = visible(str(result.get("data", "")), 60).replace("\n", " ")
+    return (f"{data}: " if data else "") + (
+        f"{result['points']} points, {result['classes']} classes, {trials} "
+        f"split{'s' * (trials != 1)}")
 
 
-def _limits(points):
-    ends = [point.ends for point in points]
-    low, high = min(x[0] for x, _ in ends), max(x[1] for x, _ in ends)
-    bottom, top = min(y[0] for _, y in ends), max(y[1] for _, y in ends)
-    span = math.log10(high / low)
-    margin = max(0.12 * span, (0.9 - span) / 2, 0.15)  # enough for two times on the axis
-    rise = 0.08 * (top - bottom) or 0.05 * abs(top) or 0.05
-    return ((low / 10**margin, high * 10**margin), (bottom - rise, top + rise))
+def _test(row, by):
+    """The paired difference of a row from the reference, None where it has none."""
+    test = (row.get("difference") or {}).get(by)
+    return test if test is not None and math.isfinite(test["mean"]) else None
+
+
+def _notes(result, score, lines, missing, columns, scattered):
+    """Lines of text below the picture."""
+    texts = []
+    if any((_test(row, score.name) or {}).get("interval") for row, _ in lines):
+        how = "corrected resampled t test" if result["trials"] > 1 else "paired over the points"
+        texts.append(f"Lines: 95 % intervals of the mean paired difference ({how}); filled where "
+                     "they leave 0 out. Numbers at the right: of all held-out points.")
+    elif result.get("against") is None and any(row[score.name].get("sd") for row, _ in lines):
+        texts.append("Lines: standard deviations over the splits.")
+    if scattered:
+        texts.append("Joined and filled: no other is as good and asks less.")
+    if missing:
+        texts.append(f"Without {score.title}, so left out: " + "; ".join(missing))
+    return [line for text in texts for line in textwrap.wrap(text, max(columns, 40))]
+
+
+def _forest(axes, result, lines, heads, score):
+    """A line for each row with its difference from the reference, or with its score."""
+    against = result.get("against")
+    better = "right" if score.larger_is_better else "left"
+    title = score.axis if against is None else \
+        f"difference in {score.title}\n(better to the {better})"
+    if against is not None:
+        axes.axvline(0, color=INK, linewidth=0.9, zorder=1)
+    for y, (row, _) in enumerate(lines):
+        test = _test(row, score.name)
+        if against is not None and test is None:
+            axes.plot([0], [y], marker="D", color=INK, markersize=6, zorder=3, linestyle="none",
+                      gid="reference")
+            continue
+        if test is None:
+            value, spread = row[score.name]["pooled"], row[score.name].get("sd")
+            ends = None if spread is None else (value - spread, value + spread)
+            colour, filled = LEFT, True
+        else:
+            value, ends = test["mean"], test.get("interval")
+            filled = ends is not None and not ends[0] <= 0 <= ends[1]
+            colour = GREY if not filled else LEFT if score.sign * value > 0 else RIGHT
+        if ends is not None:
+            axes.plot(ends, (y, y), color=colour, linewidth=1.6, zorder=2, gid="interval",
+                      solid_capstyle="butt")
+        axes.plot([value], [y], marker="o", color=colour, markersize=6, zorder=3, gid="point",
+                  markerfacecolor=colour if filled else "white", linestyle="none")
+    axes.set_ylim(max(len(lines), 3) - 0.4, -0.6)
+    axes.set_yticks(range(len(lines)), heads)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(title)
+    axes.margins(x=0.08)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x", color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    _few_ticks(axes.xaxis)
+    if against is not None:
+        name, = _names([against]) if len({row["decoder"] for row in result["rows"]}) > 1 else [
+            visible(against["configuration"], _LONGEST)]
+        axes.set_title(f"Against {name}" if len(name) <= 34 else "Against the reference (diamond)",
+                       loc="left")
+    values = axes.secondary_yaxis("right")
+    values.set_yticks(range(len(lines)), [f"{row[score.name]['pooled']:.4f}" for row, _ in lines])
+    values.tick_params(length=0, labelcolor=MUTED)
+    values.spines["right"].set_visible(False)
+
+
+def _few_ticks(axis):
+    from matplotlib.ticker import MaxNLocator, ScalarFormatter
+    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    plain = ScalarFormatter(useOffset=False)
+    plain.set_scientific(False)
+    axis.set_major_formatter(plain)
+
+
+def _cost(rows):
+    """The first of `_COSTS` that all rows know; "" where there is none."""
+    for key in _COSTS:
+        values = [row.get(key) for row in rows]
+        values = [value["pooled"] if isinstance(value, dict) else value for value in values]
+        if values and all(value is not None and value > 0 for value in values):
+            return key
+    return ""
+
+
+def _scatter(axes, places, score, title, tall):
+    """The scores over what they cost, with the numbers of their lines."""
+    front = _front(places, score.sign)
+    (low, high), (bottom, top) = _limits(places)
+    axes.set_xscale("log")
+    axes.set(xlim=(low, high), ylim=(bottom, top), xlabel=title, ylabel=score.axis)
+    axes.set_title("Score and cost", loc="left")
+    axes.grid(color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    _ticks(axes, (low, high))
+    _few_ticks(axes.yaxis)
+    steps = []
+    for i in front:
+        if steps:
+            steps.append((places[i][0], steps[-1][1]))
+        steps.append(places[i])
+    axes.plot(*zip(*steps), color=LEFT, linewidth=1, alpha=0.55, zorder=1, gid="front")
+    order = sorted(range(len(places)), key=lambda i: (i not in front, i))
+    room = _SCATTER, tall
+
+    def inches(x, y):
+        return (room[0] * math.log(x / low) / math.log(high / low),
+                room[1] * (y - bottom) / (top - bottom))
+
+    for i in order:
+        axes.plot(*([value] for value in places[i]), marker="o", markersize=6, linestyle="none",
+                  color=LEFT if i in front else GREY, zorder=3, gid="point",
+                  markerfacecolor=LEFT if i in front else "white")
+    bars = [(*inches(*a), *inches(*b)) for a, b in zip(steps, steps[1:])]
+    texts = [str(i + 1) for i in order]
+    spots = place_labels([inches(*places[i]) for i in order],
+                         [text_width([text], 8) + 0.05 for text in texts], bars, room)
+    for i, text, spot in zip(order, texts, spots):
+        axes.text((spot[0] + spot[2]) / 2 / room[0], (spot[1] + spot[3]) / 2 / room[1], text,
+                  transform=axes.transAxes, fontsize=8, ha="center", va="center", zorder=4,
+                  color=INK if i in front else MUTED, gid="label")
+        x, y = inches(*places[i])
+        end = nearest(spot, x, y)
+        if math.dist((x, y), end) > 0.2:
+            axes.plot([x / room[0], end[0] / room[0]], [y / room[1], end[1] / room[1]],
+                      transform=axes.transAxes, color=MUTED, linewidth=0.5, zorder=2.5)
+
+
+def _front(places, sign):
+    """The numbers of the points that no other beats in score without asking more, cheapest first.
+    """
+    front = []
+    for i in sorted(range(len(places)), key=lambda i: (places[i][0], -sign * places[i][1])):
+        if not front or sign * (places[i][1] - places[front[-1]][1]) > 0:
+            front.append(i)
+    return front
+
+
+def _limits(places):
+    costs, values = zip(*places)
+    span = math.log10(max(costs) / min(costs))
+    margin = max(0.12 * span, (0.9 - span) / 2, 0.15)  # enough for two numbers on the axis
+    rise = 0.12 * (max(values) - min(values)) or 0.05 * abs(values[0]) or 0.05
+    return ((min(costs) / 10**margin, max(costs) * 10**margin),
+            (min(values) - rise, max(values) + rise))
 
 
 def _ticks(axes, limits):
-    """Times as people write them."""
+    """Counts as people write them."""
     from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
     low, high = limits
     few = math.log10(high / low) < 2.5
@@ -126,70 +256,3 @@ def _ticks(axes, limits):
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.ticklabel_format(axis="y", useOffset=False)
-
-
-def _front(points):
-    """The points that no other beats in score without losing time, fastest first."""
-    front = []
-    for point in sorted(points, key=lambda point: (point.x, -point.rank)):
-        if not front or point.rank > front[-1].rank:
-            front.append(point)
-    return front
-
-
-def _draw(axes, points, limits, room, called):
-    front = _front(points)
-    best = front[-1]
-    steps = []
-    for point in front:
-        if steps:
-            steps.append((point.x, steps[-1][1]))
-        steps.append((point.x, point.y))
-    axes.plot(*zip(*steps), color=LEFT, linewidth=1, alpha=0.55, zorder=1)
-    points = sorted(points, key=lambda point: (point is not best, point not in front, point.x,
-                                               point.y))
-    inches = _Inches(limits, room)
-    bars = []
-    for point in points:
-        colour = RIGHT if point is best else LEFT if point in front else GREY
-        fade = 1.0 if point in front else 0.5
-        x, y = point.ends
-        if point.dx:
-            axes.plot(x, (point.y, point.y), color=colour, linewidth=0.9, alpha=fade, zorder=2)
-            bars.append((*inches(x[0], point.y), *inches(x[1], point.y)))
-        if point.dy:
-            axes.plot((point.x, point.x), y, color=colour, linewidth=0.9, alpha=fade, zorder=2)
-            bars.append((*inches(point.x, y[0]), *inches(point.x, y[1])))
-        axes.plot([point.x], [point.y], marker="D" if point is best else "o", color=colour,
-                  markerfacecolor=colour if point in front else "white", markersize=6, zorder=3,
-                  linestyle="none", gid="point")
-    bars += [(*inches(*a), *inches(*b)) for a, b in zip(steps, steps[1:])]
-    texts = [called[id(point.row)] for point in points]
-    widths = [text_width([text], 8) * (1.12 if point is best else 1) + 0.05
-              for text, point in zip(texts, points)]
-    spots = place_labels([inches(point.x, point.y) for point in points], widths, bars, room)
-    for point, text, spot in zip(points, texts, spots):
-        middle = ((spot[0] + spot[2]) / 2 / room[0], (spot[1] + spot[3]) / 2 / room[1])
-        axes.text(*middle, text, transform=axes.transAxes, fontsize=8, ha="center",
-                  va="center", fontweight="bold" if point is best else "normal",
-                  color="#202020" if point in front else "#505050", zorder=4, gid="label",
-                  bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7,
-                        "boxstyle": "square,pad=0.05"})
-        x, y = inches(point.x, point.y)
-        end = nearest(spot, x, y)
-        if math.dist((x, y), end) > 0.2:
-            axes.plot([x / room[0], end[0] / room[0]], [y / room[1], end[1] / room[1]],
-                      transform=axes.transAxes, color="#606060", linewidth=0.5, zorder=2.5)
-
-
-class _Inches:
-    """The map of (time, score) to inches from the lower left corner of the axes."""
-
-    def __init__(self, limits, room):
-        (self.low, self.high), (self.bottom, self.top) = limits
-        self.room = room
-
-    def __call__(self, x, y):
-        return (self.room[0] * math.log(x / self.low) / math.log(self.high / self.low),
-                self.room[1] * (y - self.bottom) / (self.top - self.bottom))

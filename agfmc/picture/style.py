@@ -1,10 +1,10 @@
-"""The colours of all pictures, of matplotlib and of pages, in one place.
+"""The looks of all pictures in one place: colours, of matplotlib and of pages, type and lines.
 
 Blue and orange differ for the colour-blind and in print; the others are Okabe and Ito's ("Color
 universal design", 2008).  Every colour of text has a contrast of 4.5 at least on its paper.
 """
 
-__all__ = ["DARK", "LIGHT"]
+__all__ = ["BLUES", "DARK", "FALLBACKS", "LIGHT", "MATPLOTLIB", "ORANGES"]
 
 # Right answers and the side -1 are left (blue), errors and the side +1 right (orange); shades are
 # mixed with the paper below numbers, which have to stay readable on them.
@@ -18,3 +18,16 @@ DARK = {"paper": "#15181d", "ink": "#e9eaec", "muted": "#a9afb8", "grid": "#3338
         "right-pale": "#8a4b14", "left-text": "#8cc3e8", "right-text": "#fdae6b",
         "shade-left": "#3f7fa8", "shade-right": "#b5651d", "third": "#4cc39b",
         "fourth": "#dfa3c4"}
+
+# From paper to the darkest, for shares of right answers and for errors.
+BLUES = (LIGHT["paper"], LIGHT["left-pale"], LIGHT["left"])
+ORANGES = ("#fff3e6", "#fee0bf", "#fdae6b", LIGHT["right"], "#8a3a06")
+
+# What matplotlib is told of all figures.
+MATPLOTLIB = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False,
+              "axes.titlesize": 10, "savefig.dpi": 160, "svg.hashsalt": "agfmc", "backend": "agg"}
+# Fonts tried in this order, where they are installed, for signs that DejaVu Sans lacks.
+FALLBACKS = ("Noto Sans CJK JP", "Noto Sans CJK SC", "Source Han Sans", "Droid Sans Fallback",
+             "WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Arial Unicode MS",
+             "Hiragino Sans", "Yu Gothic", "Microsoft YaHei", "Noto Sans Devanagari",
+             "Noto Sans Thai", "Noto Sans Symbols2")
