@@ -19,9 +19,9 @@ from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.atomic import check_output, replacing
 from .style import FALLBACKS, LIGHT, MATPLOTLIB
 
-__all__ = ["GREY", "GRID", "INK", "LEFT", "MUTED", "RIGHT", "check_picture", "class_name", "load_matplotlib", "nearest",
-           "new_figure", "overlap", "page", "place_labels", "save", "styled", "text_width",
-           "thinned"]
+__all__ = ["GREY", "GRID", "INK", "LEFT", "MUTED", "RIGHT", "check_picture", "class_name",
+           "load_matplotlib", "nearest", "new_figure", "overlap", "page", "place_labels", "save",
+           "styled", "text_width", "thinned"]
 
 
 def load_matplotlib():
