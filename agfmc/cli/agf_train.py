@@ -3,14 +3,17 @@
 import os
 import shlex
 import time
+from dataclasses import replace
 
 from ..errors import one_line, UsageError
 from ..score.scores import BY_OPTION, SCORES
-from . import mbh2mbm, multi_borders, print_control, tune_m
+from . import mbh2mbm, multi_borders, nfold, print_control, tune_m
 from .messages import report, show, time_words
 from .options import (add_seed, add_train, add_training_kind, data_files, input_format, Parser,
                       refuse_inputs, table_words, time_span, TRAINING_DATA, weight_files,
                       weight_words, whole_number)
+from .reports import (add_report, names_in, Page, page_name, plain, REPORT, training_inputs,
+                      training_part)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -19,6 +22,8 @@ _CHOICE, _TUNING = 0.4, 0.8  # shares of the time that are over at their ends, a
 _LEAST = 0.1  # the share that tuning has in any case
 _OF_PARTS = 0.8  # the training part with -d5
 _LOO = "--platt=loo"  # as tune_m does: folds would take several times as long
+_PARTS, _OTHER_SPLITS = 5, 1000  # of the answers for the page; added to the seed of their splits
+_CHOSEN = "the options were chosen on these points, so that these scores are slightly too good"
 
 
 def get_parser():
@@ -30,7 +35,7 @@ def get_parser():
         "what was chosen, with which scores, and has the commands that do the same, as a shell "
         "script.",
         usage="%(prog)s [--time-limit TIME] [--by SCORE] [-j N] [--seed N] "
-              f"{TRAINING_DATA} train model")
+              f"{REPORT} {TRAINING_DATA} train model")
     add_train(parser)
     parser.add_argument("model", help="the model file to be written (.mbm)")
     group = parser.add_argument_group("work")
@@ -46,6 +51,9 @@ def get_parser():
                        help="threads; 0 means all cores of this process (default). The model does "
                             "not depend on it unless the time limit comes")
     add_seed(group)
+    add_report(parser, "data, choice, search, model, and the answers to points that are held out, "
+                       "one fifth after the other; these take about five times as long as the last "
+                       "training, and are left out where the time limit would not be kept")
     add_training_kind(parser)
     return parser.finish()
 
@@ -67,10 +75,17 @@ def execute(args):
     form = input_format(args, args.train)
     refuse_inputs([args.model], [*data_files(args.train, form.kind), *weight_files(args)])
     check_output(args.model)
+    args.norm_file = None  # as for commands that have -a
+    page = Page(args, PROG, get_parser(), training_inputs(args))
+    if page.wanted:
+        refuse_inputs([args.model, args.report, args.multiqc], [])
     beginning = begin(*training_labels(args.train, form), args.train, args.min_class)
     with private_folder() as folder:
         run = _Run(args, beginning, folder, start)
-        _train(run, *_tune(run, _choose(run)))
+        control, options = _tune(run, _choose(run))
+        seconds = _train(run, control, options)
+        if page.wanted:
+            _write_page(run, page, _answers(run, control, options, seconds))
     show([*run.said, f"mkdir -p {shlex.quote(run.steps)}\n", *run.script])
 
 
@@ -78,7 +93,8 @@ class _Run:
     """A run, and the lines for standard output, a shell script that repeats it.
 
     beginning: a `Beginning`;  folder: of the files between the steps, and steps: the one in the
-    script;  said: comments, script: the commands of the steps that are behind.
+    script;  said: comments, script: the commands of the steps that are behind;  comparison, search:
+    what they found, as JSON has it, or None.
     """
 
     def __init__(self, args, beginning, folder, start):
@@ -88,6 +104,7 @@ class _Run:
         self.model, self.train = _operand(args.model), _operand(args.train)
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
         self.said, self.script = [], []
+        self.comparison = self.search = None
         self.data = [*["-M"] * args.svm, *["-A"] * args.lvq, *table_words(args),
                      *weight_words(args)]
         if args.min_class is not None:
@@ -171,6 +188,7 @@ def _choose(run):
         run.say("configuration: one-vs-one, as there was no time to compare it with others")
         return None
     row, result = choice.row, choice.result
+    run.comparison = plain({"data": run.args.train, "options": args.options, **result})
     among = len({one["configuration"] for one in result["rows"]})
     splits = result["plan"] if choice.complete else \
         f"{choice.splits} of {result['splits']} splits, then the time limit"
@@ -204,6 +222,8 @@ def _tune(run, seconds):
     with tune_m.searched(args) as (result, tree, _, _):
         if result["complete"]:
             run.write(words, "tuned.mbt", tree)
+        if result["tried"]:
+            run.search = plain({**result, "control": os.path.join(run.steps, "chosen.mbt")})
     if tree is None:
         run.say("options: the default ones, as there was no time to try others")
         return "chosen.mbt", run.options
@@ -221,7 +241,8 @@ def _tune(run, seconds):
 
 
 def _train(run, control, options):
-    """Train with the options in words, and merge."""
+    """Train with the options in words, and merge; -> the seconds that it took."""
+    start = time.monotonic()
     std, out = run.path("m.std"), run.path("m.mbc")
     loo = [] if run.options else [_LOO]  # landmarks have leave-one-out values of their own
     words = ["multi_borders", *run.common, *loo, *options, "-a", std, "-y", run.folder,
@@ -232,3 +253,74 @@ def _train(run, control, options):
     words = ["mbh2mbm", "-a", std, "-y", run.folder, out, run.model]
     run.add(words)
     mbh2mbm.execute(run.parsed(mbh2mbm, words))
+    return time.monotonic() - start
+
+
+def _answers(run, control, options, seconds):
+    """(`AnswersPart` or None, `Experiment` or None) of points that are held out, one more step.
+
+    seconds: those of the last training.
+    """
+    from ..report.gather import TrainingRows
+
+    args = run.args
+    needed = _PARTS * seconds
+    if needed > max(run.left(1.0), 1.0):
+        report(args, PROG, "the page has no held-out answers: they would take about "
+                           f"{time_words(needed)}, more than the time limit leaves")
+        return None, None
+    loo = [] if run.options else [_LOO]
+    splits = f"--seed={args.seed + _OTHER_SPLITS}"
+    words = ["nfold", f"-d{_PARTS}", *(splits if word.startswith("--seed=") else word
+                                       for word in run.common),
+             *loo, *options, run.path(control), run.train]
+    with nfold.cross_validated(run.parsed(nfold, words), True) as (
+            experiment, candidate, results, _):
+        rows = TrainingRows(args.train, input_format(args, args.train), experiment.data)
+        found = nfold.answers_of(experiment, replace(candidate, name="the chosen configuration"),
+                                 results, rows)
+    run.add([*words, run.path("held")])
+    run.say(f"held-out answers on the page: decoder {results[0].decoder}\n"
+            f"  {_scores(results[0].columns)} ({experiment.plan.description}; {_CHOSEN})\n")
+    estimate = () if run.search is None or run.search["estimate"] is None else _expected(run)
+    return replace(found, warnings=(_CHOSEN, *estimate)), (experiment, rows)
+
+
+def _expected(run):
+    from ..experiments.tables import estimate_line
+
+    return (estimate_line(run.search["estimate"], run.search["by"]).strip(),)
+
+
+def _write_page(run, page, answers):
+    from ..prediction.configuration import load
+    from ..prediction.description import describe
+    from ..report.content import ModelPart, ReportContent, Step
+    from ..report.gather import data_of_model, file_digests
+
+    found, source = answers
+    configuration = load(run.args.model)
+    info = describe(configuration)
+    data, names = data_of_model(info), configuration.tree.names
+    if source is not None:
+        experiment, rows = source
+        data, names = training_part(run.args, experiment, rows), names_in(experiment.data)
+    title = page.title(page_name(run.args.model))
+    steps = [page.step("does all of this"), Step(f"mkdir -p {shlex.quote(run.steps)}",
+                                                 "the same in steps"),
+             *(Step(line.rstrip("\n")) for line in run.script)]
+    model = ModelPart(configuration.tree, os.path.basename(run.args.model), info)
+    content = ReportContent(title, names, data, model, found, run.comparison, run.search, page.card,
+                            page.provenance(file_digests([run.args.model]), info), steps)
+    page.write(content, lambda: _section(run, title, page, found))
+
+
+def _section(run, title, page, answers):
+    from ..report.multiqc import comparison_section, empty_section, scores_section, search_section
+
+    if answers is not None:
+        return scores_section(title, answers.scores)
+    if run.search is not None:
+        return search_section(run.search, page.given_title)
+    return empty_section() if run.comparison is None else \
+        comparison_section(run.comparison, page.given_title)

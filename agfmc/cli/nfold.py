@@ -76,7 +76,8 @@ def execute(args):
     page = Page(args, PROG, get_parser(), training_inputs(args, args.control))
     if page.wanted:
         refuse_inputs([args.report, args.multiqc, args.plot], outputs)
-    with cross_validated(args) as (experiment, candidate, results, tuning):
+    with cross_validated(args, args.outbase is not None or page.wanted) as (
+            experiment, candidate, results, tuning):
         if args.outbase is not None:
             write_held_out(args.outbase, *results, names=experiment.data.names)
         if page.wanted:
@@ -104,9 +105,12 @@ def _outputs(args):
 
 
 @contextmanager
-def cross_validated(args):
+def cross_validated(args, both):
     """(`Experiment`, `Candidate`, list of `CrossValidation`, `NestedTuning` or None), for `with`:
-    what is finished is kept until that block ends well."""
+    what is finished is kept until that block ends well.
+
+    both: with the probabilities before the calibration, where there is one.
+    """
     from ..experiments.comparison import cross_validate
 
     if args.by is not None and not args.tune:
@@ -117,7 +121,7 @@ def cross_validated(args):
     candidate = read_one_candidate(args, PROG)
     experiment = read_experiment(args, args.train, plan, args.platt == "loo")
     candidate = for_data(candidate, experiment, args)
-    if (args.outbase, args.report, args.multiqc) != (None, None, None) and not args.uncalibrated:
+    if both and not args.uncalibrated:
         experiment = replace(experiment, calibrated=(True, False))
     with result_cache(args, PROG, experiment) as experiment:
         with Progress(args, "cross-validating") as progress:

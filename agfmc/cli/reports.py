@@ -138,8 +138,8 @@ def _options(parser, args):
     """(name, value) of the operands and options that are given, or have a default."""
     for action in parser._actions:
         value = getattr(args, action.dest, None)
-        if action.dest in _NOT_TOLD or value in (None, False, (), []) or value == "":
-            continue
+        if action.dest in _NOT_TOLD or value is None or value is False or value in ("", (), []):
+            continue  # but 0 is a value
         name = max(action.option_strings, key=len, default=action.metavar or action.dest)
         if isinstance(value, (list, tuple)):
             value = ",".join(map(str, value))

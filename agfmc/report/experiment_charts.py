@@ -309,7 +309,7 @@ def _range(values, larger):
         return 0.0, 1.0
     seen = int(0.25 * (len(values) - 1))
     low, high = (values[seen], values[-1]) if larger else (values[0], values[-1 - seen])
-    return (low, high) if high > low else (low, low + 1e-9)
+    return (low, high) if high > low else (low, low + 1e-9 * max(1.0, abs(low)))
 
 
 def _depth(value, low, high, larger):

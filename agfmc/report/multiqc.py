@@ -15,7 +15,8 @@ from typing import NamedTuple
 from ..errors import UsageError
 from ..score.scores import ALL_SCORES, FURTHER
 
-__all__ = ["ENDING", "check_multiqc", "comparison_section", "scores_section", "search_section"]
+__all__ = ["ENDING", "check_multiqc", "comparison_section", "empty_section", "scores_section",
+           "search_section"]
 
 ENDING = "_mqc.json"
 _SHARES = ("accuracy", "balanced_accuracy", "macro_auc", "coverage")  # from 0 to 1
@@ -102,6 +103,11 @@ def search_section(search: Mapping, title: str = "") -> str:
     return _section("agfmc_search", "Search for training options",
                     f"Options for {search['control']} on {search['data']}: {search['plan']} "
                     "(agfmc).", rows)
+
+
+def empty_section() -> str:
+    """The text of a section without lines, where a time limit left nothing to be told."""
+    return _section("agfmc_scores", "Classification scores", "Nothing was scored (agfmc).", {})
 
 
 def _told(search):

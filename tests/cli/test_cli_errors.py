@@ -453,7 +453,7 @@ ERRORS = [
     ("report_m", "--comparison bad.svm -o x.html", 1, r"bad\.svm:1: expected JSON, as compare_"),
     ("report_m", "--search plan -o x.html", 1, r"plan:1: expected JSON, as tune_m --json"),
     ("report_m", "--card trn.vec all.mbm -o x.html", 1, r"trn\.vec:\d+: expected a card in Mark"),
-    ("report_m", "--multiqc x.json all.mbm -o x.html", 2, r"x\.json: .* ends in _mqc\.json"),
+    ("report_m", "--multiqc x.json --search plan -o x.html", 2, r"x\.json: .* ends in _mqc\.json"),
     ("report_m", "--multiqc x_mqc.json all.mbm -o x.html", 2, r"--multiqc shows scores: expected"),
     ("report_m", "all.mbm -o all.mbm", 2, r"the output all\.mbm would overwrite an input"),
     ("nfold", "--report x.txt one-vs-one trn", 2, r"x\.txt: expected a name that ends in \.html"),

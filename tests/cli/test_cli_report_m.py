@@ -1,0 +1,215 @@
+"""Pages: what stands on them, that they are whole or not there, and errors before the work."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jinja2")
+
+TABLE = ("--label", "species", "--id", "id", "--ignore", "comments,year", "--missing", "median")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, root, run):
+    """A folder with a model of penguins, answers of nfold and classify_m, and both JSON files."""
+    folder = tmp_path_factory.mktemp("report")
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        for name in ("penguins.csv", "penguins-2009.csv"):
+            Path(name).write_bytes((root / "sample_data" / name).read_bytes())
+        done = run("nfold", "-n", "-d2", "--report", "nfold.html", "--multiqc", "nfold_mqc.json",
+                   *TABLE, "balanced", "penguins.csv", "held")
+        Path("nfold.txt").write_text(done.out)
+        Path("p.mbt").write_text(run("print_control", "-Q", "balanced", *TABLE,
+                                     "penguins.csv").out)
+        run("multi_borders", "--quiet", "-n", "--platt=loo", *TABLE, "p.mbt", "penguins.csv", "m",
+            "m.mbc")
+        run("mbh2mbm", "--quiet", "-a", "m.std", "m.mbc", "p.mbm")
+        run("classify_m", "--quiet", "--tree", "full", "p.mbm", "penguins-2009.csv", "answer.csv")
+        done = run("compare_control", "-n", "-d2", "--json", "--report", "compare.html",
+                   "--multiqc", "compare_mqc.json", *TABLE, "penguins.csv", "one-vs-one",
+                   "balanced")
+        Path("compare.json").write_text(done.out)
+        run("tune_m", "--quiet", "-n", "-d2", "--log2c=0:4:4", "--log2g=-6:-4:2", "--refine=0",
+            "--json", "tune.json", "--report", "tune.html", "--multiqc", "tune_mqc.json", *TABLE,
+            "balanced", "penguins.csv")
+        yield folder
+    finally:
+        os.chdir(before)
+
+
+@pytest.fixture
+def here(made, monkeypatch):
+    monkeypatch.chdir(made)
+    return made
+
+
+def page(path):
+    text = Path(path).read_text(encoding="utf-8")
+    assert text.lstrip().startswith("<!DOCTYPE html>") and text.rstrip().endswith("</html>")
+    assert len(text) < 500_000
+    return text
+
+
+def pairs(path):
+    """{name: value} of the provenance of a page, as text."""
+    found = page(path).split(">Provenance</h2>")[1].split("<h2")[0]
+    rows = re.findall(r"<dt[^>]*>(.*?)</dt>\s*<dd[^>]*>(.*?)</dd>", found, re.DOTALL)
+    assert len(rows) > 8
+    return {re.sub(r"<[^>]*>", "", name).strip(): re.sub(r"<[^>]*>", "", value).strip()
+            for name, value in rows}
+
+
+def test_page_of_a_cross_validation(here):
+    text = page("nfold.html")
+    accuracy = re.search(r"accuracy\s+(0\.\d+)", Path("nfold.txt").read_text())[1]
+    assert f"{100 * float(accuracy):.1f}" in text
+    for part in ("224", "Adelie", "sex 8", "Hardest points", "Nodes of the tree", "seed"):
+        assert part in text, part
+    found = pairs("nfold.html")
+    assert found["--missing"] == "median" and found["seed of the splits"] == "1001"
+    assert len(found["sha256 of penguins.csv"]) == 64
+    assert "nfold -n -d2 --report nfold.html" in text
+
+
+def hardest(path):
+    text = page(path).split("Hardest points</h2>")[1].split("<h2")[0]
+    return re.findall(r"PAL\d+-[A-Z]\d+", re.sub(r"<[^>]*>", "", text))
+
+
+def test_hardest_points_are_those_of_the_table(here):
+    p = np.loadtxt("held.txt", skiprows=1)[:, :3]
+    truth = np.fromfile("held.truth", "<i4")
+    rows = np.argsort(p[np.arange(len(p)), truth], kind="stable")[:20]
+    ids = [line.split(",")[0] for line in Path("penguins.csv").read_text().splitlines()[1:]]
+    assert hardest("nfold.html")[:20] == [ids[row] for row in rows]
+
+
+def test_page_of_files_is_that_of_the_run(here, run):
+    assert run("report_m", "--answers", "held", "-o", "files.html", "--title", "balanced") == \
+        (0, "", "")
+    scores = [re.sub(r"<[^>]*>|\s+", " ", page(name).split(">Confusions</h2>")[1]
+                     .split(">Hardest points")[0]) for name in ("nfold.html", "files.html")]
+    assert scores[0] == scores[1]
+
+
+def test_same_bytes_again_and_on_standard_output(here, run):
+    words = ("p.mbm", "--answers", "answer.csv", "--truth", "species", "--data",
+             "penguins-2009.csv", "--intervals", "10", "--comparison", "compare.json", "--search",
+             "tune.json")
+    out = run("report_m", *words).out
+    assert run("report_m", *words).out == out and out.count("</html>") == 1
+    for part in ("Comparison", "Search of options", "Configuration", "Nodes of the tree"):
+        assert f">{part}</h2>" in out, part
+    assert re.search(r"PAL0910-[A-Z]\d", out)  # ids of the answers
+
+
+def test_answers_have_the_classes_of_the_model_by_name(here, run):
+    lines = [line.split(",") for line in Path("answer.csv").read_text().splitlines()]
+    order = [0, 1, 2, 5, 3, 4]  # the columns of probabilities in another order
+    Path("turned.csv").write_text("".join(
+        ",".join(line[at] for at in order) + "\n" for line in lines))
+    words = ("--truth", "species", "--data", "penguins-2009.csv", "--intervals", "10")
+    texts = []
+    for name in ("answer.csv", "turned.csv"):
+        run("report_m", "p.mbm", "--answers", name, *words, "-o", "by-name.html")
+        texts.append(page("by-name.html").split(">Confusions</h2>")[1].split(">Provenance<")[0])
+    assert texts[0] == texts[1]
+
+
+def test_page_of_a_training_control_and_of_a_control_with_models(here, run):
+    for name in ("p.mbt", "m.mbc"):
+        run("report_m", name, "-o", "control.html")
+        assert ">Configuration</h2>" in page("control.html")
+    assert run("report_m", "p.mbt", "-y", "x", "-o", "control.html", status=2).refused(
+        "-y is for a trained model")
+
+
+def test_card_is_on_the_page_and_runs_nothing(here, run):
+    Path("card.md").write_text("# Intended use\n\nCounting *penguins*. <script>alert(1)</script>\n"
+                               "[x](javascript:alert)\n\n## Limits\n\nThree islands.\n")
+    run("report_m", "p.mbm", "--card", "card.md", "--title", "<b>P & Q</b>", "-o", "card.html")
+    text = page("card.html")
+    assert "<em>penguins</em>" in text and "Three islands." in text
+    assert "<script>alert" not in text and 'href="javascript' not in text
+    assert "&lt;b&gt;P &amp; Q&lt;/b&gt;" in text and "<b>P" not in text
+
+
+@pytest.mark.parametrize("name, section, samples", [
+    ("nfold", "agfmc_scores", ["tree: penguins"]),
+    ("compare", "agfmc_comparison", ["penguins one-vs-one:inverse", "penguins tree:full"]),
+    ("tune", "agfmc_search", ["penguins tree estimate for new data"])])
+def test_sections_for_multiqc(here, name, section, samples):
+    found = json.loads(Path(f"{name}_mqc.json").read_text())
+    assert found["id"] == section and found["plot_type"] == "table"
+    assert set(samples) <= set(found["data"])
+    for row in found["data"].values():
+        assert row and set(row) <= set(found["headers"])
+        assert all(type(value) in (int, float) for value in row.values())
+
+
+def test_pages_of_comparison_and_search_are_those_of_their_json(here, run):
+    for option, name, words in (("--comparison", "compare", ">Comparison</h2>"),
+                                ("--search", "tune", ">Search of options</h2>")):
+        run("report_m", option, f"{name}.json", "-o", "json.html")
+        parts = [re.sub(r"table-\d+", "", page(path).split(words)[1].split(">Provenance")[0])
+                 for path in (f"{name}.html", "json.html")]
+        assert parts[0] == parts[1]
+
+
+@pytest.mark.parametrize("change", [
+    lambda found: found["rows"][0]["accuracy"].update(pooled=None, sd=None),
+    lambda found: found["rows"][0].update(log_loss=None),
+    lambda found: found["rows"][1]["log_loss"].update(pooled=1e149, mean=-1e149, sd=1e149),
+    lambda found: found["rows"][1].update(difference={}),
+    lambda found: [row.update(classify_s=None, difference=None) for row in found["rows"]],
+    lambda found: found.update(rows=[]), lambda found: found.update(against=None),
+    lambda found: found.update(splits=0, trials=0, points=0, classes=0),
+    lambda found: found["rows"].append({"configuration": "<b>", "decoder": "", "error": "no"})])
+def test_any_comparison_that_is_read_can_be_shown(here, run, change):
+    found = json.loads(Path("compare.json").read_text())
+    change(found)
+    Path("odd.json").write_text(json.dumps(found))
+    run("report_m", "--comparison", "odd.json", "--multiqc", "odd_mqc.json", "-o", "odd.html")
+    page("odd.html")
+
+
+@pytest.mark.parametrize("change", [
+    lambda found: found.update(points=[], best=None, given=None, scores=None, estimate=None),
+    lambda found: found["points"][0].update(score=None, log2g=None, kernel=None),
+    lambda found: [point.update(log2c=1000, log2g=-1000) for point in found["points"]],
+    lambda found: [point.update(score=1e149, sd=1e149) for point in found["points"]],
+    lambda found: [point.update(log2c=None, log2g=None) for point in found["points"]],
+    lambda found: found["estimate"].update(score=None, error=None)])
+def test_any_search_that_is_read_can_be_shown(here, run, change):
+    found = json.loads(Path("tune.json").read_text())
+    found["best"] = 1
+    change(found)
+    Path("odd.json").write_text(json.dumps(found))
+    run("report_m", "--search", "odd.json", "--multiqc", "odd_mqc.json", "-o", "odd.html")
+    page("odd.html")
+
+
+def test_nothing_is_left_of_a_page_that_fails(here, run):
+    before = set(os.listdir())
+    run("report_m", "--search", "tune.json", "--comparison", "tune.json", "-o", "none.html",
+        "--multiqc", "none_mqc.json", status=1)
+    run("nfold", "-n", *TABLE, "--report", "none.html", "--card", "none.md", "balanced",
+        "penguins.csv", "none", status=1).refused("none.md: cannot read")
+    assert set(os.listdir()) == before
+
+
+def test_newcomer_trains_and_opens_the_page(here, run):
+    done = run("agf_train", "--quiet", "--time-limit", "6", *TABLE, "--report", "train.html",
+               "--multiqc", "train_mqc.json", "penguins.csv", "all.mbm", status=None)
+    assert done.status == 0
+    text = page("train.html")
+    for part in ("Data", "Configuration", "Comparison", "Provenance", "Commands that repeat it"):
+        assert f">{part}</h2>" in text, part
+    assert "multi_borders -n" in text and str(Path("/tmp")) not in done.out
+    assert ("Hardest points" in text) == ("\nnfold -d5 " in done.out)
