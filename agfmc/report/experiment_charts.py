@@ -57,8 +57,10 @@ def comparison(result: Mapping) -> Picture | None:
     note = ""
     if any(row[2] for row in rows):
         summary += f"; of {len(rows)}, {better} better and {worse} worse by intervals of 95 %"
-        note = "Mean differences on the same splits with intervals of 95 % (corrected resampled " \
-               "t test). Filled: the interval does not reach 0."
+        note = "Differences on the same points, with intervals of 95 %" if result.get("mcnemar") \
+            else "Mean differences on the same splits, with intervals of 95 % (corrected " \
+            "resampled t test)"
+        note += ". Filled: the interval does not reach 0."
     table = DataTable(f"Differences in {score.title} from {_name(against)}", (
         Column("configuration"), Column("mean difference", "number"), Column("low", "number"),
         Column("high", "number"), Column("p", "number", "of McNemar's test" if
@@ -125,9 +127,9 @@ def _difference(drawing, panel, mean, interval, y, name):
     drawing.close()
 
 
-_COSTS = (("queried", "binary classifiers asked per point"),
-          ("kernel_values", "kernel values per point"),
-          ("classifiers", "binary classifiers"))
+_COSTS = (("kernel_values", "kernel values computed per point"),
+          ("queried", "binary classifiers asked per point"),
+          ("classifiers", "binary classifiers"))  # older results have these alone
 
 
 def _mean(value):
@@ -143,34 +145,38 @@ def comparison_cost(result: Mapping) -> Picture | None:
     score = ALL_SCORES[result["by"]]
     sound = [row for row in result["rows"] if "error" not in row and row.get(score.name)
              and _known(row[score.name]["pooled"])]
-    title, costs = _costs(sound)
-    if not title:
+    known = _costs(sound)
+    if not known:
         return None
-    points = sorted(((cost, row[score.name]["pooled"], _name(row))
-                     for cost, row in zip(costs, sound)), key=lambda one: -score.sign * one[1])
+    title, costs = known[0]
+    order = sorted(range(len(sound)), key=lambda at: (
+        -score.sign * sound[at][score.name]["pooled"], costs[at]))
+    points = [(costs[at], sound[at][score.name]["pooled"], _name(sound[at])) for at in order]
     front = _front(points, score.sign)
     drawing = _scatter(points, front, score, title)
     best = points[0]
     summary = f"Best {score.title} {short(best[1])} of {best[2]}, with {short(best[0])} {title}"
     note = "Joined and filled: no other is better without asking more. The numbers are those of " \
            "the list."
-    table = DataTable(f"{score.title} and {title}", (
-        Column("", "number", digits=0), Column("configuration"), Column(title, "number", digits=1),
-        Column(score.title, "number")), tuple(
-            TableRow((at + 1, name, cost, value), strong=at in front)
-            for at, (cost, value, name) in enumerate(points)), folded=True)
+    table = DataTable(f"Configurations by {score.title}, with what they ask of a point", (
+        Column("", "number", digits=0), Column("configuration"), Column(score.title, "number"),
+        *(Column(words, "number", digits=1) for words, _ in known)), tuple(
+            TableRow((place + 1, points[place][2], points[place][1], *(
+                values[at] for _, values in known)), strong=place in front)
+            for place, at in enumerate(order)), folded=True)
     return Picture(drawing.markup(f"Score and cost. {summary}."), f"{score.title} and cost"
                    .capitalize() if score.title[0].islower() else f"{score.title} and cost",
                    f"{summary}.", note, table)
 
 
 def _costs(rows):
-    """The title of what was asked of a point, and its mean for each row; "" where none is known."""
+    """[(title, its mean for each row)] of what was asked of a point; [] where nothing is known."""
+    found = []
     for key, title in _COSTS:
         costs = [_mean(row.get(key)) for row in rows]
         if costs and all(cost is not None and cost > 0 for cost in costs):
-            return title, costs
-    return "", []
+            found.append((title, costs))
+    return found
 
 
 def _front(points, sign):
@@ -224,7 +230,7 @@ def _numbers(drawing, box, places, front):
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in places]
     for at, (x, y) in enumerate(places):
         wide = text_width(str(at + 1))
-        spots = [(x + dx, y + dy) for far in (8, 18, 30) for dx, dy in (
+        spots = [(x + dx, y + dy) for far in (8, 18, 30, 44) for dx, dy in (
             (far, 4), (-far - wide, 4), (-wide / 2, -far), (-wide / 2, far + 9),
             (far * 0.7, -far * 0.7), (-far * 0.7 - wide, -far * 0.7),
             (far * 0.7, far * 0.7 + 9), (-far * 0.7 - wide, far * 0.7 + 9))]

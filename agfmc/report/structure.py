@@ -508,7 +508,7 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
         drawing.add("rect", "band", x=0, y=y - 2, width=WIDTH, height=pitch)
         drawing.text(0, y + 12, _short_sides(names, labels[cost.node]))
         share = cost.log_loss / total if total else 0
-        wide = 150 * cost.log_loss / top
+        wide = 120 * cost.log_loss / top
         drawing.add("rect", "fill-left mark", x=0, y=y + 18, width=max(wide, 1), height=13)
         drawing.text(wide + 6, y + 29, percent(share))
         drawing.text(WIDTH, y + 29, f"{percent(cost.error)} of {percent(cost.share)}", "end")

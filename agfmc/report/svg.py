@@ -20,13 +20,13 @@ __all__ = ["Box", "Drawing", "LINE", "Linear", "Logarithmic", "Panel", "SIZE", "
            "WIDTH"]
 
 SIZE, LINE = 12, 16  # pixels of text, and from one line of it to the next
-WIDTH = 340  # of small pictures, which stand beside each other on a laptop and fit a phone
+WIDTH = 328  # of small pictures, which stand beside each other on a laptop and fit a phone
 
 # Hundredths of the size that letters are wide in the wider ones of the usual sans-serif types.
 _WIDTHS = {letter: width for width, letters in (
-    (25, "'"), (32, " ,.Iijl"), (37, "-/:;\\f|"), (40, "!()[]rt"), (45, '"'), (52, "*J`sz"),
+    (22, "'\u202f"), (32, " ,.Iijl"), (37, "-/:;\\f|"), (40, "!()[]rt"), (45, '"'), (52, "*J`sz"),
     (56, "?L_c"), (62, "FTaekovxy"), (64, "$0123456789EKPSYbdghnpqu{}"), (69, "ABCRVXZ"),
-    (77, "DHNU"), (80, "&GOQw"), (84, "#+<=>M^~"), (97, "%m"), (100, "@W")) for letter in letters}
+    (77, "DHNU"), (80, "&GOQw"), (84, "#+<=>M^~\u2212"), (97, "%m"), (100, "@W")) for letter in letters}
 
 
 def text_width(text: str, size: float = SIZE) -> float:

@@ -10,6 +10,7 @@ from agfmc.prediction.evaluation import Asked, evaluate, Results, Sets
 from agfmc.report import charts
 from agfmc.report.content import DataPart
 from agfmc.report.raster import png
+from agfmc.report.svg import WIDTH
 
 HOSTILE = '"><script>alert(1)</script>'
 
@@ -174,7 +175,7 @@ def test_pictures_of_scores_have_room_for_all_names(read, k):
                     charts.score_intervals(scores)):
         found = read(picture)
         assert not found.clashes(), picture.title
-        assert found.size[0] == 340 or picture.wide
+        assert found.size[0] == WIDTH or picture.wide
         assert picture.summary.endswith(".") and (picture.table is None or picture.table.rows)
         assert len(picture.svg) < 40_000
 
@@ -243,6 +244,11 @@ def test_differences_without_intervals_are_points(read, result):
     assert "interval" not in found.picture.summary + found.picture.note
 
 
+def test_intervals_of_one_split_are_not_those_of_the_t_test(result):
+    assert "t test" in charts.comparison(result).note
+    assert "t test" not in charts.comparison({**result, "mcnemar": True}).note
+
+
 def test_no_reference_is_no_comparison(result):
     assert charts.comparison({**result, "against": None}) is None
     assert charts.comparison({**result, "rows": result["rows"][:1]}) is None
@@ -250,9 +256,9 @@ def test_no_reference_is_no_comparison(result):
 
 def test_scores_over_costs(read, result):
     found = read(charts.comparison_cost(result))
-    assert [row.cells[:3] for row in found.picture.table.rows] == [
-        (1, "better, full", 7.0), (2, "base, full", 6.0), (3, "same, full", 8.0),
-        (4, "worse, full", 3.0)]
+    assert [row.cells for row in found.picture.table.rows] == [
+        (1, "better, full", 0.3, 7.0, 3), (2, "base, full", 0.5, 6.0, 3),
+        (3, "same, full", 0.5, 8.0, 3), (4, "worse, full", 0.9, 3.0, 3)]
     assert [row.strong for row in found.picture.table.rows] == [True, True, False, True]
     assert "binary classifiers asked per point" in found.texts and not found.clashes()
     dots = found.all("circle")
@@ -262,6 +268,9 @@ def test_scores_over_costs(read, result):
 def test_costs_fall_back_to_the_number_of_classifiers(read, result):
     del result["rows"][0]["queried"]
     assert "binary classifiers" in read(charts.comparison_cost(result)).texts
+    for one in result["rows"][:-1]:
+        one["kernel_values"] = {"mean": 90.0}
+    assert "kernel values computed per point" in read(charts.comparison_cost(result)).texts
     assert charts.comparison_cost({**result, "rows": result["rows"][-1:]}) is None
 
 

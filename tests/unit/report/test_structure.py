@@ -174,7 +174,7 @@ def test_costs_of_nodes_begin_with_the_largest(read):
     picture = structure.node_costs(costs, tree, {1: "one"})
     found = read(picture)
     wide = [float(bar.get("width")) for bar in found.all("rect", "mark")]
-    assert wide == [150, 50, 1] and "0 / one" in found.texts and not found.clashes()
+    assert wide == [120, 40, 1] and "0 / one" in found.texts and not found.clashes()
     assert [group.get("data-node") for group in found.all("g")] == ["1", "0", "2"]
     assert "0 from one" in picture.summary and "75.0\u202f%" in picture.summary
     assert [row.cells[0] for row in picture.table.rows] == [1, 0, 2]
