@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from ..score.scores import ABSTAINING, COST, FURTHER, HIERARCHICAL, ORDERED, SCORES
 from . import charts
 from .blocks import Block, Cell, Matrix, MatrixRow, Section, Tile, heading, matrix, note, pictures
-from .blocks import table, text
+from .blocks import beside, table, text, without_empty
 from .classes import Classes, classes_of
 from .content import AnswersPart, Column, DataTable, ReportContent, TableRow
 from .words import count, interval, number, percent, plural
@@ -20,7 +19,8 @@ _WHOLE_TABLE = 30  # classes whose confusions are a table of all cells
 _FREQUENT, _FEW = 30, 10  # confusions in a list: where it is all there is, and beside the table
 _WIDEST = 400  # classes with a row of their own
 _SHADES = 8
-_SHORT = 4  # characters of a name that stands above a column of numbers
+_ACROSS = 60  # characters of the names above the columns of a table of confusions
+_NARROW = 10  # classes of such a table that has room for another one beside it
 _ALL_OF_THEM = "eval_uc --json has all of them."
 
 # Sentences that say what a score is.
@@ -55,6 +55,8 @@ _RARER = frozenset(("uncertainty_coefficient_adjusted", "uncertainty_coefficient
                     "uncertainty_coefficient_symmetric", "brier_all", "brier_winning",
                     "weighted_f1", "classwise_calibration_error", "aurc", "e_aurc"))
 _COUNTS = frozenset(("support", "rejected"))
+_LOSSES = frozenset(("log_loss", "brier", "mean_class_error", "ranked_probability_score"))
+_SIGNED = frozenset(("cohen_kappa", "matthews", "uncertainty_coefficient_adjusted"))
 _SHARES = frozenset(("accuracy", "top_accuracy", "balanced_accuracy", "within_one_class"))
 
 
@@ -93,7 +95,7 @@ def score_tiles(answers: AnswersPart) -> list[Tile]:
 def _sureness(answers, name):
     """The interval of a score, its deviation, or what it is in other words."""
     show = percent if name in _SHARES else number
-    bounds = answers.scores["intervals"].get(name)
+    bounds = _bounds(answers.scores, name)
     if bounds:
         return f"95 %: {interval(bounds, show)}"
     summary = (answers.splits or {}).get(name)
@@ -103,13 +105,23 @@ def _sureness(answers, name):
     return "" if base is None else f"the shares of the classes alone: {show(base)}"
 
 
+def _bounds(scores, name):
+    """The interval of a score within what the score can be, which a bootstrap does not know, or
+    None."""
+    found = scores["intervals"].get(name)
+    if found is None or name == COST.name:
+        return found
+    low, high = -1.0 if name in _SIGNED else 0.0, math.inf if name in _LOSSES else 1.0
+    return [min(max(bound, low), high) for bound in found]
+
+
 # -- scores ----------------------------------------------------------------------------------------
 
 def _scores(answers, classes):
     """Scores of all points, of the probabilities before calibration, and of each class."""
     scores = answers.scores
-    blocks = [text(f"Answers to {plural(scores['points'], 'point')}: {answers.origin}."
-                   if answers.origin else f"Answers to {plural(scores['points'], 'point')}.")]
+    origin = answers.origin or f"answers to {plural(scores['points'], 'point')}"
+    blocks = [text(f"{origin[0].upper()}{origin[1:]}.")]
     blocks += [note(words) for words in answers.warnings]
     blocks += map(table, _overall_tables(answers))
     blocks += pictures(charts.score_intervals(scores))
@@ -167,11 +179,11 @@ def _overall_tables(answers):
         value, summary = scores.get(name), (answers.splits or {}).get(name) or {}
         if value is not None:
             rows[name in _RARER].append(TableRow(
-                (title, value, interval(scores["intervals"].get(name)), summary.get("sd"),
+                (title, value, interval(_bounds(scores, name)), summary.get("sd"),
                  base.get(name), _MEANINGS.get(name, "")), strong=name in ("accuracy", "log_loss")))
     zero = scores["zero_probability"]
     more = f" The true class of {plural(zero, 'point')} had the probability 0." if zero else ""
-    return [_without_empty(DataTable(caption, (
+    return [without_empty(DataTable(caption, (
         Column("score"), Column("value", "number"), Column("95 % interval", "number"),
         Column("\u00b1 over splits", "number", "standard deviation"),
         Column("shares alone", "number"), Column("what it is", "prose")), tuple(found),
@@ -179,14 +191,6 @@ def _overall_tables(answers):
         (f"Scores of all points{', weighted' * ('priors' in scores)}; \u201cshares alone\u201d: "
          f"of answers that know the shares of the classes and nothing of a point.{more}",
          rows[0], False), ("Further scores", rows[1], True)) if found]
-
-
-def _without_empty(found):
-    """A table without the columns that are empty in all rows."""
-    keep = [at for at in range(len(found.columns))
-            if any(row.cells[at] not in (None, "") for row in found.rows)]
-    return replace(found, columns=tuple(found.columns[at] for at in keep), rows=tuple(
-        replace(row, cells=tuple(row.cells[at] for at in keep)) for row in found.rows))
 
 
 def _before_table(scores):
@@ -255,7 +259,8 @@ def _confusions(answers, classes):
         blocks = [matrix(_matrix(scores, classes))]
     else:
         blocks = pictures(charts.confusion_map(scores, classes.names))
-    return [*blocks, *_frequent(scores, classes)]
+    return beside(blocks, _frequent(scores, classes)) if len(scores["labels"]) <= _NARROW else [
+        *blocks, *_frequent(scores, classes)]
 
 
 def _matrix(scores, classes):
@@ -271,7 +276,7 @@ def _matrix(scores, classes):
         heads += ("rejected", ()),
     weighted = ", sums of weights" * ("priors" in scores)
     return Matrix(f"Rows are true classes, columns the answers{weighted}.", heads, tuple(rows),
-                  any(len(name) > _SHORT for name, *_ in heads))
+                  len(heads) * max(min(len(name), 16) for name, *_ in heads) > _ACROSS)
 
 
 def _shade(value, total):
@@ -298,7 +303,7 @@ def _frequent(scores, classes):
     return [heading("Most frequent confusions"), table(DataTable(
         f"{left}{_ALL_OF_THEM if shown else ''}".strip() or "All wrong answers.",
         (Column("true class"), Column("answer"), Column("points", "number"),
-         Column("share of the class", "share")), rows))]
+         Column("share", "share", "of the points of the class")), rows))]
 
 
 # -- probabilities ---------------------------------------------------------------------------------

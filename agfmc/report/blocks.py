@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .content import DataTable, Picture
 
-__all__ = ["Block", "Cell", "Matrix", "MatrixRow", "Section", "Tile", "code", "facts", "heading",
-           "markup", "matrix", "note", "pictures", "table", "text", "tiles"]
+__all__ = ["Block", "Cell", "Matrix", "MatrixRow", "Section", "Tile", "beside", "code", "facts",
+           "heading", "markup", "matrix", "note", "pictures", "table", "text", "without_empty"]
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,10 @@ class Matrix:
 class Block:
     """A part of a section.
 
-    kind: "text", "note" (what a reader must know), "heading", "facts", "tiles", "table",
-    "pictures", "matrix", "code" or "markup" (HTML of the Markdown of a card);  value: what it
-    shows;  title: of code, and of facts, where it is folded or said before them.
+    kind: "text", "note" (what a reader must know), "heading", "facts", "table",
+    "pictures", "matrix", "code", "markup" (HTML of the Markdown of a card) or "beside"
+    (two sequences of blocks);  value: what it
+    shows;  title: of code that is folded.
     """
 
     kind: str
@@ -100,11 +101,6 @@ def facts(pairs: Sequence[tuple[str, str]]) -> Block:
     return Block("facts", tuple(pairs))
 
 
-def tiles(found: Sequence[Tile]) -> Block:
-    """Numbers beside each other."""
-    return Block("tiles", tuple(found))
-
-
 def table(found: DataTable) -> Block:
     """A table."""
     return Block("table", found)
@@ -119,6 +115,19 @@ def pictures(*found: Picture | None) -> list[Block]:
 def matrix(found: Matrix) -> Block:
     """A table of counts with its shares."""
     return Block("matrix", found)
+
+
+def beside(left: Sequence[Block], right: Sequence[Block]) -> list[Block]:
+    """Blocks with others to the right of them, where there is room for both."""
+    return [Block("beside", (tuple(left), tuple(right)))] if left and right else [*left, *right]
+
+
+def without_empty(found: DataTable) -> DataTable:
+    """A table without the columns that are empty in all rows."""
+    keep = [at for at in range(len(found.columns))
+            if any(row.cells[at] not in (None, "") for row in found.rows)]
+    return replace(found, columns=tuple(found.columns[at] for at in keep), rows=tuple(
+        replace(row, cells=tuple(row.cells[at] for at in keep)) for row in found.rows))
 
 
 def code(words: str, title: str = "") -> Block:

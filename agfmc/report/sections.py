@@ -9,7 +9,7 @@ from ..provenance import Provenance
 from ..score.scores import ALL_SCORES
 from . import charts, structure
 from .answers import answer_sections, score_tiles
-from .blocks import code, facts, heading, markup, pictures, Section, table, text, Tile
+from .blocks import beside, code, facts, heading, markup, pictures, Section, table, text, Tile
 from .card import card_html
 from .classes import Classes, classes_of
 from .content import Column, DataTable, ReportContent, TableRow
@@ -102,10 +102,9 @@ def _data(content, classes):
     pairs += [(name, count(value)) for name, value in (("points", data.points),
                                                        ("features", data.features))
               if value is not None]
-    blocks = [facts([*pairs, ("classes", count(len(data.labels))), *data.facts])]
-    if data.counts is not None:
-        blocks += pictures(charts.class_counts(data, classes.names)) or [
-            table(_count_table(data, classes))]
+    told = facts([*pairs, ("classes", count(len(data.labels))), *data.facts])
+    blocks = [told] if data.counts is None else beside([told], pictures(
+        charts.class_counts(data, classes.names)) or [table(_count_table(data, classes))])
     if data.recipe is not None:
         blocks += _recipe(data.recipe)
     return Section("data", "Data", tuple(blocks))
@@ -151,8 +150,10 @@ def _configuration(content, classes):
     if model is None:
         return Section("configuration", "Configuration", ())
     nodes = () if content.answers is None else content.answers.nodes
-    blocks = [facts(_model_facts(model))]
-    blocks += pictures(*structure.configuration(model.tree, classes.names, nodes))
+    drawn = structure.configuration(model.tree, classes.names, nodes)
+    told, shown = [facts(_model_facts(model))], pictures(*drawn)
+    small = len(drawn) == 1 and not drawn[0].wide
+    blocks = beside(told, shown) if small else [*told, *shown]
     if model.info is not None:
         if model.info["binary_models"]:
             blocks.append(table(_classifier_table(model.info["binary_models"], classes)))

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from ..score.scores import ALL_SCORES
 from . import charts
-from .blocks import Section, heading, note, pictures, table, text
+from .blocks import Section, heading, note, pictures, table, text, without_empty
 from .content import Column, DataTable, ReportContent, TableRow
-from .words import count, cut, number, plural
+from .words import count, cut, interval, number, plural
 
 __all__ = ["best_point", "best_row", "trial_sections"]
 
 _ASKED = ("accuracy", "log_loss", "cost")  # scores in a table that is not folded
+_PER_POINT = {"queried": "classifiers asked", "kernel_values": "kernel values"}
 _TRIED, _BEST = 60, 8  # options in a table, and in one that is not folded
 
 
@@ -73,27 +74,30 @@ def _comparison_tables(result):
     first = next((row for row in result["rows"] if "error" not in row), {})
     every = [name for name in ALL_SCORES if name in first]
     few = [name for name in every if name in (by, *_ASKED)]
-    found = [_comparison_table(result, few, f"Configurations, the best by {ALL_SCORES[by].title} "
-                                            "in bold.")]
-    if few != every:
-        found.append(replace(_comparison_table(result, every, "All scores"), folded=True))
-    return found
+    best = f"Configurations, the best by {ALL_SCORES[by].title} in bold."
+    return [_comparison_table(result, few, (), best),
+            replace(_comparison_table(result, every, _PER_POINT, "All scores, and what a point "
+                                      "asks for on average"), folded=True)]
 
 
-def _comparison_table(result, shown, caption):
+def _comparison_table(result, scores, costs, caption):
+    """The table of these scores, and of these of `_PER_POINT`."""
     by, best = result["by"], best_row(result)
-    columns = [Column("configuration"), Column("decoder"), Column("binary classifiers", "number"),
+    columns = [Column("configuration"), Column("decoder"), Column("classifiers", "number",
+                                                                  "binary ones"),
+               *(Column(_PER_POINT[name], "number", digits=1) for name in costs),
                *(Column(ALL_SCORES[name].short, "number", "" if ALL_SCORES[name].larger_is_better
-                        else "smaller is better") for name in shown),
-               Column("difference", "number", f"in {ALL_SCORES[by].title}"), Column("p", "number")]
+                        else "smaller is better") for name in scores),
+               Column("difference", "number", f"in {ALL_SCORES[by].title}"),
+               Column("95 % interval", "number"), Column("p", "number")]
     rows = []
     for row in result["rows"]:
-        cells = [row["configuration"], row["decoder"], row.get("classifiers")]
-        for name in shown:
-            summary = row.get(name) or {}
-            cells.append(_spread(summary) if summary else None)
-        rows.append(TableRow((*cells, *_difference(row, result)), strong=row is best))
-    return DataTable(caption, tuple(columns), tuple(rows))
+        cells = [row["configuration"], row["decoder"], row.get("classifiers"),
+                 *((row.get(name) or {}).get("pooled") for name in costs),
+                 *(_spread(row[name]) if row.get(name) else None for name in scores),
+                 *_difference(row, result)]
+        rows.append(TableRow(tuple(cells), strong=row is best))
+    return without_empty(DataTable(caption, tuple(columns), tuple(rows)))
 
 
 def _spread(summary):
@@ -104,12 +108,12 @@ def _spread(summary):
 
 
 def _difference(row, result):
-    """(difference from the reference in the score that decides, its p value)."""
+    """(difference from the reference in the score that decides, its interval, its p value)."""
     if not row.get("difference"):
-        return "reference" if "error" not in row else None, None
+        return "failed" if "error" in row else "reference", None, None
     test = row["difference"].get(result["by"]) or {}
     tested = row["difference"].get("accuracy", {}) if result["mcnemar"] else test
-    return test.get("pooled"), tested.get("p_value")
+    return test.get("pooled"), interval(test.get("interval")), tested.get("p_value")
 
 
 def _tuned(tuned, splits):
