@@ -24,9 +24,10 @@ WIDTH = 328  # of small pictures, which stand beside each other on a laptop and 
 
 # Hundredths of the size that letters are wide in the wider ones of the usual sans-serif types.
 _WIDTHS = {letter: width for width, letters in (
-    (22, "'\u202f"), (32, " ,.Iijl"), (37, "-/:;\\f|"), (40, "!()[]rt"), (45, '"'), (52, "*J`sz"),
-    (56, "?L_c"), (62, "FTaekovxy"), (64, "$0123456789EKPSYbdghnpqu{}"), (69, "ABCRVXZ"),
-    (77, "DHNU"), (80, "&GOQw"), (84, "#+<=>M^~\u2212"), (97, "%m"), (100, "@W")) for letter in letters}
+    (22, "'\u202f"), (32, " ,.Iijl"), (37, "-/:;\\f|"), (40, "!()[]rt"), (45, '"'),
+    (52, "*J`sz"), (56, "?L_c"), (62, "FTaekovxy"), (64, "$0123456789EKPSYbdghnpqu{}"),
+    (69, "ABCRVXZ"), (77, "DHNU"), (80, "&GOQw"), (84, "#+<=>M^~\u2212"), (97, "%m"),
+    (100, "@W")) for letter in letters}
 
 
 def text_width(text: str, size: float = SIZE) -> float:
