@@ -20,6 +20,7 @@ __all__ = ["class_counts", "class_recall", "class_sets", "comparison", "comparis
            "search_surface"]
 
 _NAMED = 40  # classes at most that have a row with their names
+_LIT = 300  # classes at most that have parts of their own, which can be highlighted
 _LEFT = 46  # pixels for the numbers of an axis
 
 
@@ -75,11 +76,15 @@ def _upright_bars(names, counts):
     panel = Panel(drawing, Box(_LEFT, 26, WIDTH - _LEFT - 4, 140), Linear(0, len(counts)),
                   Linear(0, max(counts) or 1))
     panel.axis_up("points")
-    for place, at in enumerate(order):
-        x, y = panel.x(place), panel.y(counts[at])
-        drawing.add("rect", "fill-left mark", f"{names[at]}: {short(counts[at])} points",
-                    x=x, y=y, width=max((panel.box.width / len(counts)) * 0.85, 0.3),
-                    height=panel.box.bottom - y, data_classes=(at,))
+    wide = max(panel.box.width / len(counts) * 0.85, 0.3)
+    bars = [(panel.x(place), panel.y(counts[at]), wide, panel.box.bottom - panel.y(counts[at]))
+            for place, at in enumerate(order)]
+    if len(counts) > _LIT:
+        drawing.bars(bars, "fill-left")
+    else:
+        for at, (x, y, width, height) in zip(order, bars):
+            drawing.add("rect", "fill-left mark", f"{names[at]}: {short(counts[at])} points", x=x,
+                        y=y, width=width, height=height, data_classes=(at,))
     panel.axis_across("classes, the largest first", grid=False)
     return drawing
 
@@ -431,8 +436,6 @@ _STEPS = 100  # of either colour
 def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     """The contingency table as an image: right answers blue, errors orange on a logarithmic scale.
     """
-    import math
-
     from .raster import png_address
 
     table, labels = scores.get("contingency"), scores["labels"]
@@ -442,14 +445,8 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     cell = max(1, min(16, 620 // k)) if k > 38 else 16
     palette = [(0, 0, 0, 0)] + [(*colour, round(255 * step / _STEPS))
                                 for colour in (_BLUES, _ORANGES) for step in range(1, _STEPS + 1)]
-    rows = []
-    for i, row in enumerate(table):
-        total = sum(row[:k]) + sum(row[k:]) or 1
-        shares = [count / total for count in row[:k]]
-        rows.append(bytes(
-            0 if share <= 0 else max(1, round(_STEPS * share)) if i == j else
-            _STEPS + max(25, round(_STEPS * (1 + math.log10(max(share, 1e-3)) / 3)))
-            for j, share in enumerate(shares)))
+    shares = _shares_of(table)
+    rows = _map_rows(shares[:, :k])
     titles = [class_name(names, label) for label in labels]
     named = cell >= 14
     side = min(max(map(text_width, titles)), 150 if named else 90) + (8 if named else 16)
@@ -461,8 +458,7 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     drawing.add("rect", "frame", x=box.left, y=box.top, width=box.width, height=box.height)
     _map_names(drawing, box, titles, cell, named)
     _map_legend(drawing, box)
-    worst = sorted(((row[j] / (sum(row) or 1), i, j) for i, row in enumerate(table)
-                    for j in range(k) if i != j and row[j]), reverse=True)
+    worst = _worst(shares[:, :k])
     summary = f"Accuracy {short(scores['accuracy'])}"
     if worst:
         share, i, j = worst[0]
@@ -471,17 +467,46 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
         Column("true class"), Column("answer"), Column("points", "number", digits=0),
         Column("share of the true class", "share")), tuple(
             TableRow((titles[i], titles[j], table[i][j], share), (i, j))
-            for share, i, j in worst[:50]), folded=True)
+            for share, i, j in worst), folded=True)
     return Picture(drawing.markup(f"Map of the contingency table. {summary}."),
                    "Map of the contingency table", f"{summary}.",
                    "A row for each true class, a column for each answer; the deeper the colour, "
                    "the larger the share of the true class.", pairs if worst else None, wide=True)
 
 
+def _shares_of(table):
+    """The contingency table (k, k or k + 1) as shares of the true classes."""
+    import numpy as np
+
+    counts = np.asarray(table, dtype=float)
+    totals = counts.sum(axis=1, keepdims=True)
+    return np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+
+
+def _map_rows(shares):
+    """Rows of numbers in the palette: 0, then the steps of blue, then those of orange."""
+    import numpy as np
+
+    right = np.maximum(1, np.rint(_STEPS * shares))
+    wrong = _STEPS + np.maximum(25, np.rint(
+        _STEPS * (1 + np.log10(np.maximum(shares, 1e-3)) / 3)))
+    steps = np.where(np.eye(len(shares), dtype=bool), right, wrong)
+    return [row.tobytes() for row in np.where(shares > 0, steps, 0).astype(np.uint8)]
+
+
+def _worst(shares, most=50):
+    """[(share, true place, place of the answer)] of the most frequent errors."""
+    import numpy as np
+
+    wrong = np.where(np.eye(len(shares), dtype=bool), 0.0, shares).ravel()
+    order = np.argsort(-wrong, kind="stable")[:most]
+    return [(wrong[at].item(), *divmod(at.item(), len(shares))) for at in order if wrong[at] > 0]
+
+
 def _map_names(drawing, box, names, cell, named):
     """Names of the classes, or numbers of their places, on bands that are highlighted."""
     k = len(names)
-    for at, name in enumerate(names):
+    for at, name in enumerate(names if k <= _LIT else ()):
         drawing.open(data_classes=(at,))
         drawing.add("rect", "band", x=box.left - (box.left if named else 8), y=box.top + at * cell,
                     width=box.width + (box.left if named else 8), height=cell)

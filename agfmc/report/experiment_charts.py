@@ -217,7 +217,7 @@ def _scatter(points, front, score, title):
     _numbers(drawing, panel.box, places, front)
     for at, (_, value, name) in enumerate(points):
         y = 326 + LINE * at
-        text = short(value)
+        text = f"{value:.4f}"
         look = "strong" if at in front else ""
         drawing.text(18, y, str(at + 1), f"end {look}".strip())
         drawing.text(26, y, name, look, width=WIDTH - 34 - text_width(text))

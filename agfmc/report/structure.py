@@ -216,10 +216,11 @@ def _round_step(least):
 def _rows_table(tree, names):
     """The classes on both sides of each classifier, of the first ones."""
     place = {label: at for at, label in enumerate(tree.classes)}
-    sides = tree.sides()
-    m, k = len(sides), len(place)
+    node, labels = tree.nodes[0], tree.labels
+    m, k = len(node.rows), len(place)
     rows = []
-    for at, (row, (left, right)) in enumerate(zip(tree.nodes[0].rows[:_TOLD_ROWS], sides)):
+    for at, row in enumerate(node.rows[:_TOLD_ROWS]):
+        left, right = ([labels[j] for j in side] for side in (row.left, row.right))
         taking = len(left) + len(right) < k
         rows.append(TableRow((at + 1, row.text.strip(), listed(names, left), listed(names, right)),
                              tuple(sorted(place[label] for label in (*left, *right)))
@@ -299,7 +300,7 @@ class _Tree:
         self.end = self.x0 + depth * self.step
         texts = [self._end_text(end) for end in self.ends]
         name = min(max(map(text_width, texts)), _MOST_NAME)
-        self.drawing = Drawing(max(self.end + name + 14, 300),
+        self.drawing = Drawing(max(self.end + 1.1 * name + 14, 300),
                                self.top + len(self.ends) * self.pitch + 6)
         self._places()
         self._legend()
