@@ -226,21 +226,28 @@ def _scatter(points, front, score, title):
 
 
 def _numbers(drawing, box, places, front):
-    """Numbers of points beside them, where they cover no other."""
+    """Numbers of points beside them, where they cover no other; of points in one place together."""
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in places]
-    for at, (x, y) in enumerate(places):
-        wide = text_width(str(at + 1))
+    groups: list[list[int]] = []
+    for at, place in enumerate(places):
+        near = next((group for group in groups if math.dist(places[group[0]], place) < 4), None)
+        if near is None:
+            groups.append([at])
+        else:
+            near.append(at)
+    for group in groups:
+        x, y = places[group[0]]
+        text = ", ".join(str(at + 1) for at in group)
+        wide = text_width(text)
         spots = [(x + dx, y + dy) for far in (8, 18, 30, 44) for dx, dy in (
             (far, 4), (-far - wide, 4), (-wide / 2, -far), (-wide / 2, far + 9),
             (far * 0.7, -far * 0.7), (-far * 0.7 - wide, -far * 0.7),
             (far * 0.7, far * 0.7 + 9), (-far * 0.7 - wide, far * 0.7 + 9))]
         spot = min(spots, key=lambda spot: (_covered(spot, wide, taken, box), spots.index(spot)))
-        rectangle = (spot[0], spot[1] - 9, spot[0] + wide, spot[1])
-        taken.append(rectangle)
-        middle = (spot[0] + wide / 2, spot[1] - 4.5)
-        if math.dist(middle, (x, y)) > 22:
-            drawing.line([(x, y), middle], "grey hair")
-        drawing.text(*spot, str(at + 1), "halo strong" if at in front else "halo")
+        taken.append((spot[0], spot[1] - 9, spot[0] + wide, spot[1]))
+        if spots.index(spot) >= 8:  # not beside it
+            drawing.line([(x, y), (spot[0] + wide / 2, spot[1] - 4.5)], "grey hair")
+        drawing.text(*spot, text, "halo strong" if any(at in front for at in group) else "halo")
 
 
 def _covered(spot, wide, taken, box):

@@ -17,7 +17,7 @@ from .words import class_name, percent
 __all__ = ["coding_matrix", "configuration", "decision_tree", "node_costs"]
 
 _MEMBERS = 3  # of an ensemble that are drawn
-_MOST_ROWS = 600  # of a matrix that are drawn
+_MOST_ROWS, _FIRST_ROWS = 600, 120  # of a matrix that are drawn, and of one with more
 _TOLD_ROWS = 400  # of a table
 _MOST_VECTORS = 20_000  # cells; more of them are an image
 _NAMED_COLUMNS = 60
@@ -45,6 +45,7 @@ def _picture(tree, names, nodes, title):
 
 def listed(names: Mapping[int, str], labels: Sequence[int], most: int = 12) -> str:
     """Names of classes with commas between them, of many the first."""
+    most = len(labels) if len(labels) == most + 1 else most  # one more is as short as to say so
     text = ", ".join(class_name(names, label) for label in labels[:most])
     return text if len(labels) <= most else f"{text} and {len(labels) - most} others"
 
@@ -58,7 +59,7 @@ def coding_matrix(tree: Tree, names: Mapping[int, str], title: str = "Coding mat
     """
     node, labels = tree.nodes[0], tree.labels
     m, k = len(node.rows), len(labels)
-    shown = list(node.rows[:_MOST_ROWS])
+    shown = list(node.rows if m <= _MOST_ROWS else node.rows[:_FIRST_ROWS])
     drawing = _Matrix(tree, names, shown).drawing
     zeros = any(len(row.left) + len(row.right) < k for row in shown)
     summary = f"{m} binary classifier{'s' * (m != 1)} of {k} classes" + (
