@@ -198,7 +198,7 @@ def _scatter(points, front, score, title):
     span = math.log10(high / low)
     margin = max(0.1 * span, (0.6 - span) / 2, 0.08)
     panel = Panel(drawing, Box(_LEFT, 30, WIDTH - _LEFT - 12, 240),
-                  Logarithmic(low / 10**margin, high * 10**margin),
+                  Logarithmic(low / 10**margin or low, high * 10**margin),
                   Linear.around([value for _, value, _ in points], 0.1))
     panel.axis_up(score.axis)
     ticks = panel.across.ticks(6)

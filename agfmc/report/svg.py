@@ -115,7 +115,8 @@ class Logarithmic(NamedTuple):
 
     def share(self, value: float) -> float:
         """The place of a value, 0 at low and 1 at high."""
-        return math.log(value / self.low) / math.log(self.high / self.low)
+        return (math.log(max(value, self.low)) - math.log(self.low)) / \
+            (math.log(self.high) - math.log(self.low))
 
     def ticks(self, most: int) -> list[float]:
         """Powers of ten within the scale, with 2 and 5 of each where there is room."""

@@ -30,7 +30,8 @@ def trial_sections(content: ReportContent) -> list[Section]:
 
 def best_row(result: Mapping) -> Mapping | None:
     """The row of a comparison that is best by its score, or None."""
-    rows = [row for row in result["rows"] if row.get(result["by"])]
+    rows = [row for row in result["rows"]
+            if (row.get(result["by"]) or {}).get("pooled") is not None]
     sign = ALL_SCORES[result["by"]].sign
     return max(rows, key=lambda row: sign * row[result["by"]]["pooled"], default=None)
 

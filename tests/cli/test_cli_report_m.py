@@ -165,6 +165,8 @@ def test_pages_of_comparison_and_search_are_those_of_their_json(here, run):
 @pytest.mark.parametrize("change", [
     lambda found: found["rows"][0]["accuracy"].update(pooled=None, sd=None),
     lambda found: found["rows"][0].update(log_loss=None),
+    lambda found: found["rows"][0]["log_loss"].update(pooled=None),
+    lambda found: found["rows"][1]["kernel_values"].update(pooled=1e-300, mean=1e-300),
     lambda found: found["rows"][1]["log_loss"].update(pooled=1e149, mean=-1e149, sd=1e149),
     lambda found: found["rows"][1].update(difference={}),
     lambda found: [row.update(classify_s=None, difference=None) for row in found["rows"]],
