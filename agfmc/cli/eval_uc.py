@@ -71,7 +71,8 @@ def get_parser():
 
 def execute(args):
     """Read, score, print."""
-    from ..prediction.evaluation import Asked, compared_scores, evaluate, warn_of_other_numbers
+    from ..prediction.evaluation import (Asked, classwise_calibration, compared_scores, evaluate,
+                                         warn_of_other_numbers)
 
     _check_operands(args)
     if args.json and args.csv:
@@ -94,7 +95,8 @@ def execute(args):
     text = _text(args, scores)
     if args.plot is not None:
         from ..picture.scores import draw_scores
-        draw_scores(args.plot, scores, names)
+        draw_scores(args.plot, {**classwise_calibration(results, args.bins), **scores}, names,
+                    args.truth)
     sys.stdout.write(text)
 
 

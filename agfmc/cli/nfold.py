@@ -169,7 +169,7 @@ def _write_page(args, page, experiment, candidate, results):
 def _print(args, experiment, candidate, results, tuned):
     from ..experiments.tables import (data_words, data_lines, nested_table, score_lines,
                                       zero_line)
-    from ..prediction.evaluation import evaluate
+    from ..prediction.evaluation import classwise_calibration, evaluate
     from ..prediction.score_page import format_scores
 
     plan, names = experiment.plan, experiment.data.name_of
@@ -180,7 +180,8 @@ def _print(args, experiment, candidate, results, tuned):
         scores["names"] = [names.get(label, "") for label in result.results.labels]
     if args.plot is not None:
         from ..picture.scores import draw_scores
-        draw_scores(args.plot, scores, names)
+        draw_scores(args.plot, {**classwise_calibration(result.results, args.bins), **scores},
+                    names, args.train)
     head = {"configuration": candidate.name, "decoder": result.decoder,
             "classifiers": result.classifiers, "plan": plan.description,
             **cost_words(args), **data_words(experiment),

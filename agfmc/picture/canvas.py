@@ -20,6 +20,7 @@ from ..formats.atomic import check_output, replacing
 from .style import FALLBACKS, LIGHT, MATPLOTLIB
 
 __all__ = ["GREY", "GRID", "INK", "LEFT", "MUTED", "RIGHT", "check_picture", "class_name",
+           "class_names",
            "load_matplotlib", "nearest", "new_figure", "overlap", "page", "place_labels", "save",
            "styled", "text_width", "thinned"]
 
@@ -177,8 +178,23 @@ def text_width(texts: Iterable[str], size: float) -> float:
 
 
 def class_name(names: dict | None, label: int, longest: int = 40) -> str:
-    """The name of a class in a picture, or its label where it has none."""
-    return visible(str((names or {}).get(label, label)), longest).replace("\n", " ")
+    """The name of a class in a picture, or its label where it has none.
+
+    A longer one is cut in the middle: names often differ at their ends.
+    """
+    name = visible(str((names or {}).get(label, label)), 10**6).replace("\n", " ")
+    tail = (longest - 3) // 2
+    return name if len(name) <= longest else f"{name[:longest - 3 - tail]}...{name[-tail:]}"
+
+
+def class_names(names: dict | None, labels: Iterable[int], longest: int = 40) -> list[str]:
+    """The names of classes as `class_name` has them, behind their labels where two are cut alike.
+    """
+    labels = list(labels)
+    called = [class_name(names, label, longest) for label in labels]
+    if len(set(called)) == len(called):
+        return called
+    return [f"{label}: {name}" for label, name in zip(labels, called)]
 
 
 def thinned(count: int, room: int) -> range:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ..control.dot import visible
 from ..control.tree import Leaf, Tree
 from ..errors import UsageError
-from .canvas import class_name, GREY, LEFT, new_figure, page, RIGHT, save, text_width, thinned
+from .canvas import class_names, GREY, LEFT, new_figure, page, RIGHT, save, text_width, thinned
 
 __all__ = ["dendrogram_figure", "draw_control", "legend", "matrix_figure"]
 
@@ -124,7 +124,7 @@ def _box(node):
 def _tree_figure(tree):
     layout = _Layout(tree)
     labels = tree.labels
-    texts = [class_name(tree.names, label) for label in labels]
+    texts = class_names(tree.names, labels)
     width = max(layout.width + 0.1 + text_width(texts, 9), 2.6) + 2 * _MARGIN
     figure, axes = page(width, layout.height + _HEAD + 2 * _MARGIN)
     if len(tree.directs) < len(tree.nodes):
@@ -142,7 +142,7 @@ def _ensemble_figure(tree):
     """The first members in a grid, each below its number and weight."""
     shown = list(zip(tree.members, tree.weights))[:_MOST_MEMBERS]
     layouts = [_Layout(member) for member, _ in shown]
-    classes = text_width([class_name(tree.names, label) for label in tree.labels], 9)
+    classes = text_width(class_names(tree.names, tree.labels), 9)
     wide = max(2.2, 0.1 + classes + max(layout.width for layout in layouts)) + _APART
     tall = layouts[0].height + _HEAD + _APART
     across = max(1, min(_ACROSS, len(shown), int(_WIDEST / wide)))
@@ -164,7 +164,7 @@ def _ensemble_figure(tree):
 def _draw_tree(axes, tree, layout, aside, down):
     """One tree with its classes, from (aside, down) to the right and downwards, in inches."""
     labels = tree.labels
-    texts = [class_name(tree.names, label) for label in labels]
+    texts = class_names(tree.names, labels)
     _edges(axes, tree, layout, aside, down)
     for number, node in enumerate(tree.nodes):
         x, y, box = aside + layout.left[number], down + layout.y[number], layout.boxes[number]
@@ -260,7 +260,7 @@ def matrix_figure(tree):
         code[i, list(row.left)] = -1
         code[i, list(row.right)] = 1
 
-    names = [class_name(tree.names, label) for label in tree.labels]
+    names = class_names(tree.names, tree.labels)
     texts = [visible(row.text.strip(), 32).replace("\n", " ") for row in node.rows]
     if not any(texts):
         texts = None
@@ -329,7 +329,7 @@ def dendrogram_figure(tree, heights):
     if not all(height >= 0 for height in heights):
         raise UsageError("the distances of a dendrogram are not negative")
     labels = tree.labels
-    names = [class_name(tree.names, label) for label in labels]
+    names = class_names(tree.names, labels)
     finite = [height for height in heights if math.isfinite(height)]
     largest = max(finite, default=0.0) or 1.0
     far = 1.15 * largest

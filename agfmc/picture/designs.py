@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..control.tree import Leaf
-from .canvas import (class_name, LEFT, nearest, new_figure, page, place_labels, RIGHT, save,
+from .canvas import (class_names, LEFT, nearest, new_figure, page, place_labels, RIGHT, save,
                      text_width, thinned)
 
 __all__ = ["draw_losses", "draw_space", "KINDS"]
@@ -59,7 +59,7 @@ class _Places:
 def _losses_figure(scored, shares, what):
     tree = scored.tree
     places, labels = _Places(tree), tree.labels
-    texts = [class_name(tree.names, label) for label in labels]
+    texts = class_names(tree.names, labels)
     percents = [f"{100 * shares[label]:.1f} %" for label in labels]
     title = (f"{what} {scored.loss:.4f} \u00b1 {scored.error:.4f} a point; "
              f"{scored.asked:.2f} of {len(tree.nodes)} classifiers asked for a point")

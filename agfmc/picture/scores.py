@@ -1,6 +1,9 @@
 """The quality of probabilities and classes: a reliability diagram and the contingency table."""
 
-from .canvas import class_name, GREY, LEFT, new_figure, RIGHT, save, text_width, thinned
+from ..control.dot import visible
+from .canvas import (class_names, GREY, GRID, INK, LEFT, MUTED, new_figure, RIGHT, save, text_width,
+                     thinned)
+from .style import BLUES, LIGHT, ORANGES
 
 __all__ = ["draw_scores"]
 
@@ -10,25 +13,28 @@ _CURVE = 1.7
 _FLOOR = 1e-3  # share of a class at which the colours of errors begin
 
 
-def draw_scores(path: str, scores: dict, names: dict | None = None) -> None:
-    """Draw `scores`, the dictionary of `prediction.evaluation.evaluate`; names: {label: name}.
+def draw_scores(path: str, scores: dict, names: dict | None = None,
+                data: str = "") -> None:
+    """Draw `scores`, the dictionary of `prediction.evaluation.evaluate`; names: {label: name};
+    data: the name of the points, for the title.
 
-    Left, unless calibration is None, the share of right answers against the
-    probability it had, with the number of points below, and orange what it was before
-    calibration, if that is known; right the contingency table, rows truth, as shares of
-    each true class: right answers in blue, errors in orange on a logarithmic scale of their
-    own, so that rare ones show as well.  Where there is more room, the error of the answered
+    Left, unless calibration is None, the share of right answers against the probability it had,
+    with the number of points below, and orange what it was before calibration, if that is known;
+    where calibration_by_class is known, also the probabilities of all classes, right or wrong,
+    those of all points and classes together; right the contingency table, rows truth, as shares
+    of each true class: right answers in blue, errors in orange on a logarithmic scale of their
+    own, so that rare ones show as well. Where there is more room, the error of the answered
     against their share, unless there are no errors.
 
     Raises UsageError and DataError as `canvas.save`.
     """
-    save(path, lambda: _figure(scores, names))
+    save(path, lambda: _figure(scores, names, data))
 
 
-def _figure(scores, names):
+def _figure(scores, names=None, data=""):
     labels = scores["labels"]
     k = len(labels)
-    called = [class_name(names, label, 24) for label in labels]
+    called = class_names(names, labels, 32)
     cell = min(0.42 if k <= _MOST_COUNTS else 0.24, 14.0 / k)
     columns = k + (1 if _rejected(scores) else 0)
     side = text_width(called, 9)
@@ -38,29 +44,43 @@ def _figure(scores, names):
     broad = max(cell * columns, 2.8)
     left = 0.75 + _DIAGRAM + 0.45 if scores["calibration"] is not None else 0.15
     begin = left + side + 0.45
-    bar = 1.05
+    bar = 2.1
     total = begin + broad + bar
     columns_end = [_DIAGRAM + 1.5 if scores["calibration"] is not None else 0, height + foot]
     curve = bool(scores.get("aurc"))
     column = 0 if columns_end[0] <= columns_end[1] else 1  # the shorter one
     columns_end[column] += (_CURVE + 1.05) * curve
-    tall = 0.55 + max(columns_end)
+    top = 0.78
+    tall = top + 0.1 + max(columns_end)
     figure = new_figure(figsize=(total, tall))
 
     def place(x, down, w, h):
         return figure.add_axes((x / total, 1 - (down + h) / tall, w / total, h / tall))
 
+    figure.text(0.15 / total, 1 - 0.2 / tall, _head(scores, data), va="center", fontsize=10)
     if scores["calibration"] is not None:
-        upper = place(0.75, 0.45, _DIAGRAM, _DIAGRAM)
-        lower = place(0.75, 0.45 + _DIAGRAM + 0.12, _DIAGRAM, 0.75)
+        upper = place(0.75, top, _DIAGRAM, _DIAGRAM)
+        lower = place(0.75, top + _DIAGRAM + 0.12, _DIAGRAM, 0.75)
         _reliability(upper, lower, scores)
     if curve:
-        _error_of_answered(place((0.75, begin)[column], columns_end[column] - _CURVE - 0.1,
-                                 (_DIAGRAM, broad)[column], _CURVE), scores)
-    panel = place(begin, 0.45, broad, height)
-    scale = place(begin + broad + 0.15, 0.55, 0.12, min(height, 3.2))
-    _table(panel, scale, scores, called, cell, upright)
+        down = top - 0.55 + columns_end[column] - _CURVE
+        _error_of_answered(place((0.75, begin)[column], down, (_DIAGRAM, broad)[column], _CURVE),
+                           scores)
+    panel = place(begin, top, broad, height)
+    scales = [place(begin + broad + 0.2 + 0.95 * i, top + 0.05, 0.12, min(height - 0.1, 3.2))
+              for i in range(2)]
+    _table(panel, scales, scores, called, cell, upright)
     return figure
+
+
+def _head(scores, data):
+    """The name of the points, and their numbers."""
+    parts = [f"{scores['points']} points"] if "points" in scores else []
+    parts.append(f"{len(scores['labels'])} classes")
+    if scores.get("rejected"):
+        parts.append(f"{scores['rejected']} without an answer")
+    name = visible(data, 60).replace("\n", " ")
+    return f"{name}: " * bool(name) + ", ".join(parts)
 
 
 def _rejected(scores):
@@ -79,7 +99,7 @@ def _error_of_answered(panel, scores):
     panel.set(xlim=(0, 1), xlabel="share of the points that is answered", ylabel="share of errors")
     panel.set_ylim(0, 1.08 * max(row["error"] for row in rows))
     panel.set_title(f"Error of the surest points, AURC {scores['aurc']:.4f}", loc="left")
-    panel.grid(color="#e4e4e4", linewidth=0.6)
+    panel.grid(color=GRID, linewidth=0.6)
     panel.set_axisbelow(True)
 
 
@@ -90,31 +110,45 @@ def _reliability(upper, lower, scores):
     if before is not None:
         earlier = [row for row in before["calibration"] if row["count"]]
         upper.plot([row["forecast"] for row in earlier], [row["observed"] for row in earlier],
-                   color=RIGHT, marker="o", markersize=4, linewidth=1.2, zorder=2)
+                   color=RIGHT, marker="o", markersize=4, linewidth=1.2, zorder=2, clip_on=False)
+    every = _of_all_classes(scores)
+    if every:
+        upper.plot([row["forecast"] for row in every], [row["observed"] for row in every],
+                   color=LIGHT["third"], marker="s", markersize=4, linewidth=1.2, zorder=2.5,
+                   clip_on=False, gid="classes")
     if rows:
-        upper.errorbar([row["forecast"] for row in rows], [row["observed"] for row in rows],
-                       yerr=[row["error"] for row in rows], color=LEFT, ecolor=LEFT, marker="o",
-                       markersize=5, linewidth=1.4, elinewidth=1, capsize=2.5, zorder=3)
+        # bars end where shares do; points at 1 are whole
+        ends = [[min(row["error"], row["observed"]) for row in rows],
+                [min(row["error"], 1 - row["observed"]) for row in rows]]
+        drawn = upper.errorbar([row["forecast"] for row in rows], [row["observed"] for row in rows],
+                               yerr=ends, color=LEFT, ecolor=LEFT, marker="o", markersize=5,
+                               linewidth=1.4, elinewidth=1, capsize=2.5, zorder=3)
+        for artist in drawn.get_children():
+            artist.set_clip_on(False)
     upper.set(xlim=(0, 1), ylim=(0, 1), ylabel="share of right answers")
-    upper.set_title("Reliability of the winning class", loc="left")
+    upper.set_title("Reliability", loc="left")
     upper.tick_params(labelbottom=False)
     error = scores["expected_calibration_error"]
     text = "diagonal: forecasts are right\nbars: standard error"
+    if every:
+        text = "each class, mean (green) " \
+               f"{scores['classwise_calibration_error']:.4f}\n{text}"
     if error is not None and error == error:
         if before is not None:
             text = f"before (orange) {before['expected_calibration_error']:.4f}\n{text}"
-        text = f"expected calibration error {error:.4f}\n{text}"
+        text = f"expected calibration error:\nwinning class (blue) {error:.4f}\n{text}"
     # the corner that the points, with their bars, leave free
-    both = rows + earlier
+    both = rows + earlier + every
     above = sum(row["observed"] > row["forecast"] for row in both) * 2 > len(both)
     corner = {"x": 0.97, "y": 0.03, "va": "bottom", "ha": "right"} if above else \
         {"x": 0.03, "y": 0.97, "va": "top", "ha": "left"}
     upper.text(s=text, transform=upper.transAxes, fontsize=8, linespacing=1.4, **corner)
     edges = scores["calibration"]
     lower.bar([row["lower"] for row in edges], [row["count"] for row in edges],
-              [row["upper"] - row["lower"] for row in edges], align="edge", color="#9ecae1",
-              edgecolor="white", linewidth=0.8)
-    lower.set(xlim=(0, 1), xlabel="probability of the winning class", ylabel="points")
+              [row["upper"] - row["lower"] for row in edges], align="edge",
+              color=LIGHT["left-pale"], edgecolor="white", linewidth=0.8)
+    lower.set(xlim=(0, 1), ylabel="points",
+              xlabel="probability of the winning class" + ", or of each class" * bool(every))
     largest = max((row["count"] for row in edges), default=0)
     lower.set_ylim(0, max(largest, 1) * 1.35)  # room for the counts above the bars
     lower.set_yticks([])
@@ -127,20 +161,32 @@ def _reliability(upper, lower, scores):
         lower.set_yticks([0, largest], ["0", _count(largest)])
     for panel in (upper, lower):
         panel.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
-        panel.grid(color="#e4e4e4", linewidth=0.6)
+        panel.grid(color=GRID, linewidth=0.6)
         panel.set_axisbelow(True)
         for spine in panel.spines.values():
             spine.set_clip_on(False)
     lower.grid(axis="y", visible=False)
 
 
-def _table(panel, scale, scores, called, cell, upright):
+def _of_all_classes(scores):
+    """Bins of the probabilities of all classes together, of `calibration_by_class`; [] without."""
+    tables = [table["bins"] for table in scores.get("calibration_by_class", ())]
+    pooled = []
+    for rows in zip(*tables):
+        count = sum(row["count"] for row in rows)
+        if count:
+            pooled.append({name: sum(row["count"] * row[name] for row in rows if row["count"])
+                           / count for name in ("forecast", "observed")})
+    return pooled
+
+
+def _table(panel, scales, scores, called, cell, upright):
     import numpy as np
     k = len(called)
     counts = np.asarray(scores["contingency"], dtype=float).reshape(k, -1)
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    dark = _colours(panel, scale, shares)
+    dark = _colours(panel, scales, shares)
     columns = [*called, "none"][:counts.shape[1]]
     across = thinned(k, int(cell * k / 0.16))
     panel.set_yticks(list(across), [called[i] for i in across])
@@ -148,42 +194,47 @@ def _table(panel, scale, scores, called, cell, upright):
                  thinned(k, int(cell * k / (text_width(called, 9) + 0.06))))
     if counts.shape[1] > k:
         ticks = [i for i in ticks if i < k - 1 or len(ticks) == k] + [k]
-        panel.axvline(k - 0.5, color="#404040", linewidth=1)
+        panel.axvline(k - 0.5, color=MUTED, linewidth=1)
     panel.set_xticks(ticks, [columns[i] for i in ticks], rotation=90 if upright else 0)
     panel.tick_params(length=0, pad=4)
     panel.set(xlabel="answer", ylabel="true class")
     panel.set_title(_text(scores), loc="left")
     for spine in panel.spines.values():
-        spine.set(visible=True, color="#b0b0b0", linewidth=0.6)
+        spine.set(visible=True, color=GREY, linewidth=0.6)
     if k <= _MOST_COUNTS:
         for i, j in zip(*np.nonzero(counts)):
             panel.text(j, i, _count(counts[i, j]), ha="center", va="center",
                        fontsize=8 if counts.max() < 1000 else 7,
-                       color="white" if dark[i, j] else "#202020")
+                       color="white" if dark[i, j] else INK)
 
 
-def _colours(panel, scale, shares):
+def _colours(panel, scales, shares):
     """Right answers in blue, errors in orange on their own scale; -> where text must be white."""
     import numpy as np
     from matplotlib.colors import LinearSegmentedColormap, LogNorm
     right = np.eye(*shares.shape, dtype=bool)
     errors = np.where(right, 0.0, shares)
     top = next((top for top in (0.01, 0.03, 0.1, 0.3) if errors.max() <= top), 1.0)
-    blues = LinearSegmentedColormap.from_list("right", ["#ffffff", "#9ecae1", LEFT])
-    oranges = LinearSegmentedColormap.from_list("errors", ["#fff3e6", "#fee0bf", "#fdae6b",
-                                                            RIGHT, "#8a3a06"])
+    blues = LinearSegmentedColormap.from_list("right", BLUES)
+    oranges = LinearSegmentedColormap.from_list("errors", ORANGES)
     norm = LogNorm(_FLOOR, top, clip=True)
     settings = {"aspect": "auto", "interpolation": "nearest"}
     image = panel.imshow(np.ma.masked_less_equal(errors, 0.0), norm=norm,
                          cmap=oranges.with_extremes(bad="white"), **settings)
-    panel.imshow(np.ma.masked_where(~right, shares), cmap=blues, vmin=0, vmax=1, **settings)
-    bar = panel.figure.colorbar(image, cax=scale)
+    true = panel.imshow(np.ma.masked_where(~right, shares), cmap=blues, vmin=0, vmax=1,
+                        **settings)
+    bar = panel.figure.colorbar(true, cax=scales[0])
+    bar.outline.set_visible(False)
+    bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "25 %", "50 %", "75 %", "100 %"])
+    bar.ax.tick_params(labelsize=8, length=2)
+    bar.set_label("right, share of the true class", fontsize=8)
+    bar = panel.figure.colorbar(image, cax=scales[1])
     bar.outline.set_visible(False)
     bar.set_ticks(sorted({tick for tick in (1e-3, 0.01, 0.1, top) if tick <= top}))
     bar.set_ticklabels([f"{100 * tick:g} %" for tick in bar.get_ticks()])
     bar.ax.minorticks_off()
     bar.ax.tick_params(labelsize=8, length=2)
-    bar.set_label("errors, as a share of the true class (blue: right)", fontsize=8)
+    bar.set_label("errors, share of the true class (log scale)", fontsize=8)
     return np.where(right, shares > 0.75, norm(np.maximum(errors, _FLOOR)) > 0.7)
 
 
@@ -191,9 +242,7 @@ def _text(scores):
     accuracy, coefficient = scores["accuracy"], scores["uncertainty_coefficient"]
     text = f"Accuracy {accuracy:.4f}"
     if coefficient is not None and coefficient == coefficient:
-        text += f", U.C. {coefficient:.4f}"
-    if scores.get("rejected"):
-        text += f", {scores['rejected']} without an answer"
+        text += f", uncertainty coefficient {coefficient:.4f}"
     return text
 
 

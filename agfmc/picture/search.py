@@ -7,10 +7,12 @@ from ..control.dot import visible
 from ..control.learners import PARAMETERS
 from ..errors import UsageError
 from ..score.scores import ALL_SCORES
-from .canvas import new_figure, RIGHT, save
+from .canvas import GREY, GRID, INK, LEFT, MUTED, new_figure, RIGHT, save
+from .style import LIGHT
 
 __all__ = ["draw_search"]
 
+_RIGHT_TEXT = LIGHT["right-text"]
 _SIDE = 3.3  # inches of a panel
 _SEEN = 0.25  # share of the points, the worst, that have one colour
 
@@ -21,8 +23,11 @@ def draw_search(path: str, result: dict) -> None:
     result: {"points": [{"options", "log2c" or None, "log2g" or None, "kernel" or None, "score" or
     None}, ...], "best": index of the best point, "by": one of
     `ALL_SCORES`}.  Kernels without gamma are curves over log2 C, and those of a learner without C
-    over log2 gamma, or over another of `PARAMETERS` that its points have; points without a score
-    are crosses; the best is ringed and named.
+    over log2 gamma, or over another of `PARAMETERS` that its points have, with bars of one standard
+    deviation where points have "sd"; points without a score are crosses; those that were scored on
+    fewer points or parts ("rows", "parts") are diamonds; a dark rim has what is within the
+    deviation of the best; the best is ringed and named.  A search that was stopped, "complete" of
+    the result, has that in its title, with "data".
 
     Raises UsageError for an empty search and as `canvas.save`.
     """
@@ -46,24 +51,26 @@ def _figure(result):
     kernels = list(dict.fromkeys(point["kernel"] for point in points))
     across = min(3, len(kernels))
     down = -(-len(kernels) // across)
-    size = (across * (_SIDE + 0.7) + 1.0, down * (_SIDE + 0.75) + 0.5)
+    note = _notes(points, best, larger)
+    size = (max(across * (_SIDE + 0.7) + 1.0, 5.6),
+            down * (_SIDE + 0.75) + 0.75 + 0.17 * len(note))
     figure = new_figure(figsize=size)
     image, margin = None, 0.75
     for place, kernel in enumerate(kernels):
         left = margin + (place % across) * (_SIDE + 0.7)
-        top = 0.6 + (place // across) * (_SIDE + 0.75)
+        top = 0.85 + (place // across) * (_SIDE + 0.75)
         axes = figure.add_axes((left / size[0], 1 - (top + _SIDE) / size[1], _SIDE / size[0],
                                 _SIDE / size[1]))
         shown = [point for point in points if point["kernel"] == kernel]
         axes.set_title(visible(kernel or "", 40), loc="left")
-        axes.grid(color="#e4e4e4", linewidth=0.6)
+        axes.grid(color=GRID, linewidth=0.6)
         axes.set_axisbelow(True)
         draw = _curve if any(None in (point["log2g"], point["log2c"]) for point in shown) \
             else _surface
         image = draw(axes, shown, best, norm, larger, title) or image
     if image is not None:
         left = margin + across * (_SIDE + 0.7) - 0.5
-        scale = figure.add_axes((left / size[0], 1 - (0.6 + _SIDE) / size[1], 0.12 / size[0],
+        scale = figure.add_axes((left / size[0], 1 - (0.85 + _SIDE) / size[1], 0.12 / size[0],
                                  _SIDE / size[1]))
         bar = figure.colorbar(image, cax=scale,
                               extend="neither" if low == high else "min" if larger else "max")
@@ -71,9 +78,57 @@ def _figure(result):
         bar.set_label(title, fontsize=8)
         bar.ax.tick_params(labelsize=8)
     score = f", {ALL_SCORES[by].title} {best['score']:.4f}" if _known(best) else ""
-    figure.text(margin / size[0], 1 - 0.2 / size[1], visible(f"best: {best['options']}{score}", 90),
-                va="center", fontweight="bold")
+    if score and best.get("sd") is not None:
+        score += f" ± {best['sd']:.4f}"
+    stopped = result.get("complete") is False
+    longest = int(12 * (size[0] - margin))
+    figure.text(margin / size[0], 1 - 0.2 / size[1], visible(
+        f"best{' so far' * stopped}: {best['options']}{score}", longest), va="center",
+        fontweight="bold")
+    about = visible(str(result.get("data", "")), 50)
+    if stopped:
+        about = "stopped at the time limit" + f", {about}" * bool(about)
+    figure.text(margin / size[0], 1 - 0.42 / size[1], visible(
+        f"{about}{': ' * bool(about)}{len(points)} points tried", longest), va="center",
+        color=_RIGHT_TEXT if stopped else MUTED)
+    for i, line in enumerate(note):
+        figure.text(margin / size[0], (0.02 + 0.17 * (len(note) - i)) / size[1], line, fontsize=8,
+                    color=MUTED, va="top")
     return figure
+
+
+def _notes(points, best, larger):
+    """Lines that explain the marks."""
+    scored = [point for point in points if _known(point)]
+    notes = []
+    if any(None not in (point["log2g"], point["log2c"]) for point in scored):
+        notes.append("size: the farther the next point tried, the larger")
+        if any(_close(point, best, larger) for point in scored if point is not best):
+            notes.append("dark rim: within the deviation of the best")
+    elif any(point.get("sd") is not None for point in scored):
+        notes.append("bars: standard deviation over the parts")
+    if any(_fewer(point, scored) for point in scored):
+        notes.append("diamond: scored on fewer points or parts")
+    if len(scored) < len(points):
+        notes.append("cross: could not be trained")
+    return [*notes, "ring: the best"]
+
+
+def _close(point, best, larger):
+    """True where a score is no worse than the best by more than the deviation of that."""
+    if not (_known(point) and _known(best)) or best.get("sd") is None:
+        return False
+    lost = best["score"] - point["score"]
+    return (lost if larger else -lost) <= best["sd"]
+
+
+def _fewer(point, scored):
+    """True where another point was scored by classifiers of more points, or on more parts."""
+    def extent(one):
+        rows = one.get("rows")
+        return len(one.get("parts") or ()), math.inf if rows is None else rows
+    return any(extent(other)[0] > extent(point)[0] or extent(other)[1] > extent(point)[1]
+               for other in scored)
 
 
 def _known(point):
@@ -87,18 +142,26 @@ def _surface(axes, points, best, norm, larger, title):
     areas = _areas(points)
     failed = [point for point in points if not _known(point)]
     axes.scatter([point["log2c"] for point in failed], [point["log2g"] for point in failed],
-                 marker="x", s=18, color="#a0a0a0", linewidths=1)
+                 marker="x", s=18, color=GREY, linewidths=1)
     # the close points of a refinement are drawn over the wide ones, good over bad
     order = sorted((i for i, point in enumerate(points) if _known(point)), key=lambda i: (
         -areas[i], points[i]["score"] if larger else -points[i]["score"]))
     image = None
     if order:
-        image = axes.scatter([points[i]["log2c"] for i in order],
-                             [points[i]["log2g"] for i in order],
-                             s=[areas[i] for i in order],
-                             c=[points[i]["score"] for i in order], norm=norm,
-                             cmap="cividis" if larger else "cividis_r", edgecolors="white",
-                             linewidths=0.4)
+        scored = [points[i] for i in order]
+        fewer = {i: _fewer(points[i], scored) for i in order}
+        for marker, part in (("D", [i for i in order if fewer[i]]),
+                             ("o", [i for i in order if not fewer[i]])):
+            if not part:
+                continue
+            rims = [_close(points[i], best, larger) for i in part]
+            image = axes.scatter([points[i]["log2c"] for i in part],
+                                 [points[i]["log2g"] for i in part], marker=marker,
+                                 s=[areas[i] * (0.5 if marker == "D" else 1) for i in part],
+                                 c=[points[i]["score"] for i in part], norm=norm,
+                                 cmap="cividis" if larger else "cividis_r",
+                                 edgecolors=[INK if rim else "white" for rim in rims],
+                                 linewidths=[1.2 if rim else 0.4 for rim in rims])
     _ring(axes, points, best, "log2c", "log2g")
     axes.margins(0.09)
     _whole(axes.xaxis, axes.yaxis)
@@ -112,13 +175,17 @@ def _curve(axes, points, best, norm, larger, title):
     scored = [point for point in points if _known(point)]
     if across is None:
         for point in scored:
-            axes.axhline(point["score"], color="#2171b5", linewidth=1.2)
+            axes.axhline(point["score"], color=LEFT, linewidth=1.2)
         axes.set_xticks([])
         return
     axes.set_xlabel(f"log2 {PARAMETERS[across].name}")
     scored.sort(key=lambda point: point[across])
     axes.plot([point[across] for point in scored], [point["score"] for point in scored],
-              marker="o", markersize=4, color="#2171b5", linewidth=1.2)
+              marker="o", markersize=4, color=LEFT, linewidth=1.2)
+    barred = [point for point in scored if point.get("sd") is not None]
+    axes.vlines([point[across] for point in barred],
+                [point["score"] - point["sd"] for point in barred],
+                [point["score"] + point["sd"] for point in barred], color=LEFT, linewidth=0.9)
     _ring(axes, points, best, across, "score")
     axes.margins(0.09)
     _whole(axes.xaxis)

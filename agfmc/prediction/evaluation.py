@@ -26,8 +26,8 @@ from ..score.sets import hierarchical_scores, Paths, set_scores
 from ..weights import check_range, class_factors, of_points, total_weights
 from .proportions import proportions
 
-__all__ = ["Asked", "Results", "Sets", "compared_scores", "evaluate", "warn_of_other_numbers",
-           "warn_of_no_probabilities", "weighted", "with_weights"]
+__all__ = ["Asked", "Results", "Sets", "classwise_calibration", "compared_scores", "evaluate",
+           "warn_of_other_numbers", "warn_of_no_probabilities", "weighted", "with_weights"]
 
 MOST_PLACES = 2 * 10**9  # resamples by points by classes of which areas are computed
 _SHARES = ("accuracy", "within_one_class", "top_accuracy")  # whose intervals are Wilson's
@@ -432,6 +432,12 @@ def _before(results, y, bins):
     return {**scores, "expected_calibration_error": expected_calibration_error(rows),
             "zero_probability": _zeros(before, y), "calibration": _rows(rows),
             "difference": change}
+
+
+def classwise_calibration(results: Results, bins: int = 10) -> dict:
+    """The calibration of each class: what `evaluate` adds where by_class is asked for; {} without
+    probabilities of all classes."""
+    return {} if results.p is None else _classwise(results, _columns(results, results.truth), bins)
 
 
 def _classwise(results, y, bins):

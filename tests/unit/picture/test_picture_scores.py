@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agfmc.prediction.evaluation import evaluate, Results
+from agfmc.prediction.evaluation import Asked, evaluate, Results
 from agfmc.picture import scores as module
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -47,16 +47,60 @@ def test_reliability(shown):
     filled = [row for row in scores["calibration"] if row["count"]]
     assert 3 < len(filled) < len(scores["calibration"])
     diagonal, line = panels["share of right answers"].get_lines()[:2]
+    assert not line.get_clip_on()  # a point at 1 is whole
     assert list(diagonal.get_xdata()) == list(diagonal.get_ydata()) == [0, 1]
     assert line.get_xdata().tolist() == [row["forecast"] for row in filled]
     assert line.get_ydata().tolist() == [row["observed"] for row in filled]
     bars = panels["share of right answers"].containers[0].lines[2][0].get_segments()
     assert [bar[1][1] - bar[0][1] for bar in bars] == pytest.approx(
-        [2 * row["error"] for row in filled])
+        [min(row["observed"] + row["error"], 1) - max(row["observed"] - row["error"], 0)
+         for row in filled])
     counts = [bar.get_height() for bar in panels["points"].patches]
     assert counts == [row["count"] for row in scores["calibration"]]
-    error = f"expected calibration error {scores['expected_calibration_error']:.4f}"
+    error = f"winning class (blue) {scores['expected_calibration_error']:.4f}"
     assert any(error in text for text in figure.texts)
+
+
+def test_calibration_of_all_classes_together(shown):
+    """Bins of all probabilities: shares of those whose class is the true one."""
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(4), 300)
+    y = rng.integers(0, 4, 300)
+    scores = evaluate(Results(y, p.argmax(axis=1), np.arange(4), 4, p.max(axis=1), p),
+                      asked=Asked(by_class=True))
+    line, = [line for line in axes_of(shown(module._figure, scores))[
+        "share of right answers"].get_lines() if line.get_gid() == "classes"]
+    bins = np.minimum((10 * p).astype(int), 9)
+    true = np.eye(4)[y]
+    for i, (x, share) in enumerate(zip(*line.get_data())):
+        assert x == pytest.approx(p[bins == i].mean())
+        assert share == pytest.approx(true[bins == i].mean())
+    assert not any(line.get_gid() == "classes" for line in axes_of(shown(
+        module._figure, scores_of(4)))["share of right answers"].get_lines())
+
+
+def test_the_name_of_the_data_and_scales_of_both_colours(shown):
+    figure = shown(module._figure, scores_of(3), None, "my_$data$")
+    assert "my_$data$: 2000 points, 3 classes" in figure.texts and not figure.clashes()
+    assert {"right, share of the true class", "errors, share of the true class (log scale)"} < \
+        set(figure.texts)
+
+
+def test_long_names_that_would_be_cut_alike_have_their_labels(shown):
+    names = {i: f"a handwritten capital letter {i} of the old kind" for i in range(26)}
+    figure = shown(module._figure, scores_of(26), names)
+    assert figure.texts.count("7: a handwritten ca...f the old kind") <= 2
+    assert sum(text.startswith("7: a hand") for text in figure.texts) == 2
+    assert not figure.clashes()
+
+
+def test_a_table_of_1000_classes_is_an_image_in_a_small_file(tmp_path):
+    k = 1000
+    scores = {**scores_of(3), "labels": list(range(k)), "classes": k, "contingency":
+              np.random.default_rng(0).poisson(0.02, (k, k)).tolist()}
+    module.draw_scores(str(tmp_path / "a.svg"), scores)
+    assert b"<image" in (tmp_path / "a.svg").read_bytes()
+    assert (tmp_path / "a.svg").stat().st_size < 1_000_000
 
 
 def test_before_calibration(shown):
