@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ..control.learners import PARAMETERS
 from ..errors import one_line
+from ..numerals import runs_text
 from ..score.intervals import clopper_pearson
 from ..score.scores import ALL_SCORES
 from ..models import Dataset
@@ -20,7 +21,7 @@ from .trial import COLUMNS, columns_of, PER_POINT, UNCALIBRATED
 
 __all__ = ["SearchWords", "comparison_csv", "data_lines", "data_words", "estimate_line",
            "feature_words", "judging_splits", "markdown_table", "nested_table", "partition_table",
-           "partition_text", "plain_table", "row_notes", "runs_text", "score_lines", "search_csv",
+           "partition_text", "plain_table", "row_notes", "score_lines", "search_csv",
            "search_result", "search_table", "searched_line", "spread", "weight_words",
            "whole_lines", "zero_line"]
 
@@ -357,17 +358,6 @@ def search_table(search: dict, by: str, sign: int, words: SearchWords = SearchWo
     zeros = "".join(zero_line(points[i].get("zero_probability"), points[i]["options"])
                     for i in shown)
     return _lines(rows) + zeros + note
-
-
-def runs_text(numbers: list) -> str:
-    """Ascending whole numbers as text, runs of them as 2-5."""
-    runs: list[list] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1] = [runs[-1][0], number]
-        else:
-            runs.append([number])
-    return ",".join("-".join(map(str, run)) for run in runs)
 
 
 def partition_table(searches: list, by: str, words: SearchWords = SearchWords()) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..score.scores import ABSTAINING, COST, FURTHER, HIERARCHICAL, ORDERED, SCORES
 from . import charts
 from .blocks import Block, Cell, Matrix, MatrixRow, Section, Tile, heading, matrix, note, pictures
-from .blocks import beside, table, text, without_empty
+from .blocks import beside, facts, table, text, without_empty
 from .classes import Classes, classes_of
 from .content import AnswersPart, Column, DataTable, ReportContent, TableRow
 from .words import count, interval, number, percent, plural
@@ -33,6 +33,8 @@ _MEANINGS = {
     "brier_all": "Root of the mean squared error of all probabilities.",
     "brier_winning": "Root of the mean squared error of the probability of the answer.",
     "cost": "Mean cost of the answers.",
+    "top_accuracy": "Share of the points whose true class is among the most probable ones.",
+    "coverage": "Share of the points that are answered.",
     "expected_calibration_error": "Mean distance of the probability of the answer from the share "
                                   "that is right.",
     "classwise_calibration_error": "The same of the probabilities of each class.",
@@ -120,8 +122,11 @@ def _bounds(scores, name):
 def _scores(answers, classes):
     """Scores of all points, of the probabilities before calibration, and of each class."""
     scores = answers.scores
-    origin = answers.origin or f"answers to {plural(scores['points'], 'point')}"
-    blocks = [text(f"{origin[0].upper()}{origin[1:]}.")]
+    told = [("answers", answers.origin)] if answers.origin else []
+    told.append(("points", count(scores["points"])))
+    if scores["rejected"]:
+        told.append(("rejected", count(scores["rejected"])))
+    blocks = [facts(told)]
     blocks += [note(words) for words in answers.warnings]
     blocks += map(table, _overall_tables(answers))
     blocks += pictures(charts.score_intervals(scores))

@@ -88,7 +88,7 @@ def text(words: str) -> Block:
 
 def note(words: str) -> Block:
     """A paragraph that a reader must not miss."""
-    return Block("note", words)
+    return Block("note", words if words.endswith(".") else f"{words}.")
 
 
 def heading(words: str) -> Block:

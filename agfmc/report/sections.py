@@ -44,9 +44,7 @@ def summary(content: ReportContent) -> tuple[str, list[Tile]]:
                      if classifiers else _KINDS[kind].capitalize())
         words.append(f"for {plural(len(model.tree.classes), 'class', 'es')}")
     if data is not None:
-        size = "" if data.points is None else f" ({plural(data.points, 'point')}" + (
-            "" if data.features is None else f", {plural(data.features, 'feature')}") + ")"
-        words.append(f"{'and' if words else 'About'} the data {cut(data.source, 80)}{size}")
+        words.append(f"{'and' if words else 'About'} {_data_words(data)}")
     if content.answers is not None:
         found += score_tiles(content.answers)
     if content.comparison is not None:
@@ -54,6 +52,15 @@ def summary(content: ReportContent) -> tuple[str, list[Tile]]:
     if content.search is not None:
         found += _search_tile(content.search)
     return f"{' '.join(words)}." if words else "", found
+
+
+def _data_words(data):
+    """The data with their size, as far as they are known."""
+    sizes = ", ".join(plural(how_many, word) for how_many, word in (
+        (data.points, "point"), (data.features, "feature")) if how_many is not None)
+    if not data.source:
+        return f"data of {sizes}" if sizes else plural(len(data.labels), "class", "es")
+    return f"the data {cut(data.source, 80)}" + f" ({sizes})" * bool(sizes)
 
 
 def _kind(model):
@@ -98,11 +105,12 @@ def _data(content, classes):
     data = content.data
     if data is None:
         return Section("data", "Data", ())
-    pairs = [("source", data.source)]
+    pairs = [("source", data.source)] if data.source else []
     pairs += [(name, count(value)) for name, value in (("points", data.points),
                                                        ("features", data.features))
               if value is not None]
-    told = facts([*pairs, ("classes", count(len(data.labels))), *data.facts])
+    told = facts([*pairs, ("classes", count(len(data.labels))),
+                  *([] if data.recipe is None else _recipe_facts(data)), *data.facts])
     blocks = [told] if data.counts is None else beside([told], pictures(
         charts.class_counts(data, classes.names)) or [table(_count_table(data, classes))])
     if data.recipe is not None:
@@ -118,14 +126,18 @@ def _count_table(data, classes):
         Column("class"), Column("points", "number", digits=0), Column("share", "share")), rows)
 
 
+def _recipe_facts(data):
+    """Pairs of what is told of a table besides its columns."""
+    recipe = data.recipe
+    found = (("table", None if recipe["source"] == data.source else recipe["source"]),
+             ("label", recipe["label"]), ("missing values", recipe["missing"]),
+             ("identifiers", ", ".join(recipe["ids"])), ("weights", recipe["weight"]))
+    return [(name, value) for name, value in found if value]
+
+
 def _recipe(recipe):
     """Blocks of the columns of a table, and what becomes of them."""
     columns = recipe["columns"]
-    pairs = [("table", recipe["source"] or "not told"), ("label", recipe["label"]),
-             ("missing values", recipe["missing"])]
-    pairs += [(title, ", ".join(recipe[key])) for key, title in (("ids", "identifiers"),)
-              if recipe[key]]
-    pairs += [("weights", recipe["weight"])] if recipe["weight"] is not None else []
     rows = []
     for one in columns[:_WIDEST]:
         words, fill = one["categories"], one["fill"]
@@ -137,7 +149,7 @@ def _recipe(recipe):
                               "" if words is None else joined(words))))
     left = "" if len(rows) == len(columns) else \
         f"{len(rows)} of {count(len(columns))} columns: the recipe has all of them."
-    return [heading("Columns of the table"), facts(pairs), table(DataTable(
+    return [heading("Columns of the table"), table(DataTable(
         left or "What the columns are, and what becomes of a missing value.",
         (Column("column"), Column("kind"), Column("features", "number"),
          Column("where missing"), Column("categories", "prose")), tuple(rows)))]
@@ -209,10 +221,13 @@ def _kernels(kernels):
 def _calibration(calibration):
     if calibration is None:
         return "none: the probabilities are those of the decoder"
-    return f"from {calibration['source']} values of {count(sum(calibration['samples']))} points: " \
-        + "; ".join(f"{one['decoder']} by {one['map']}" + (
-            f" {one['temperature']:.4g}" if "temperature" in one else "")
-            for one in calibration["decoders"][:12])
+    maps: dict[str, list[str]] = {}
+    for one in calibration["decoders"]:
+        value = f" {one['temperature']:.4g}" if "temperature" in one else ""
+        maps.setdefault(one["map"] + value, []).append(one["decoder"])
+    found = [f"{name} ({', '.join(decoders)})" for name, decoders in maps.items()]
+    return f"{calibration['source']}, {count(sum(calibration['samples']))} points; maps: " \
+        + ", ".join(found[:12]) + ", \u2026" * (len(found) > 12)
 
 
 def _trained_by(info):

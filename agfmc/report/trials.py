@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ..numerals import runs_text
 from ..score.scores import ALL_SCORES
 from . import charts
 from .blocks import Section, heading, note, pictures, table, text, without_empty
@@ -189,7 +190,7 @@ def _tried(search, by):
                  if i == search.get(key)]
         rows.append(TableRow((point["options"], point["score"], point["sd"],
                               "all" if point.get("rows") is None else count(point["rows"]),
-                              ", ".join(map(str, point.get("parts") or ())),
+                              runs_text(point.get("parts") or []),
                               point.get("error") or ", ".join(marks)),
                              strong=i == search["best"]))
     columns = (Column("options", "code"), Column(ALL_SCORES[by].title, "number"),
