@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from .content import Column, DataPart, DataTable, Picture, TableRow
 from .experiment_charts import comparison, comparison_cost, search_surface
 from .structure import node_costs
-from .svg import (Box, cut, Drawing, level_bar, Linear, LINE, number, Panel, short,
+from .svg import (Box, cut, Drawing, level_bar, Linear, number, Panel, short,
                   text_width, WIDTH)
 from .words import class_name, percent
 
@@ -99,9 +99,9 @@ def reliability(scores: Mapping) -> Picture | None:
     before = scores.get("before")
     earlier = [row for row in before["calibration"] if row["count"]] if before else []
     low = _floor(bins + earlier)
-    drawing = Drawing(WIDTH, 440)
-    side = WIDTH - _LEFT - 14
-    panel = Panel(drawing, Box(_LEFT, 26, side, side), Linear(low, 1), Linear(low, 1))
+    side, top = WIDTH - _LEFT - 14, 46 if before else 26
+    drawing = Drawing(WIDTH, top + side + 118)
+    panel = Panel(drawing, Box(_LEFT, top, side, side), Linear(low, 1), Linear(low, 1))
     panel.axis_up("share of right answers")
     panel.axis_across()
     drawing.line(panel.places([(low, low), (1, 1)]), "rule")
@@ -120,8 +120,8 @@ def reliability(scores: Mapping) -> Picture | None:
         drawing.add("circle", "fill-left edge", _bin_words(row, ends), cx=panel.x(row["forecast"]),
                     cy=panel.y(row["observed"]), r=5)
     error = scores.get("expected_calibration_error")
-    _reliability_words(drawing, panel, bins + earlier, error, before)
-    _histogram(drawing, scores["calibration"], low, side)
+    _reliability_words(drawing, top, error, before)
+    _histogram(drawing, scores["calibration"], low, top + side)
     table = _bins_table(bins, intervals, earlier)
     summary = f"Expected calibration error {_small(error)}" if error is not None else \
         "Share of right answers in bins of their probability"
@@ -170,30 +170,24 @@ def _bin_words(row, ends):
             f"({percent(ends[0])} to {percent(ends[1])})")
 
 
-def _reliability_words(drawing, panel, bins, error, before):
-    """The calibration error in the corner that the points leave free, with a key of both curves."""
-    above = sum(row["observed"] > row["forecast"] for row in bins) * 2 > len(bins)
-    lines = []
-    if error is not None and error == error:
-        lines.append(("fill-left", f"ECE {_small(error)}" + " calibrated" * bool(before)))
-    if before:
-        lines.append(("fill-right", f"ECE {_small(before['expected_calibration_error'])} before"))
-    box, wide = panel.box, 20 * bool(before)
-    for at, (look, text) in enumerate(lines):
-        y = box.bottom - 10 - LINE * (len(lines) - 1 - at) if above else box.top + 18 + LINE * at
-        x = box.right - 8 - text_width(text) - wide if above else box.left + 8
-        if before and look == "fill-left":
-            drawing.add("circle", look, cx=x + 6, cy=y - 4, r=5)
-        elif before:
-            drawing.add("rect", look, x=x + 2, y=y - 8, width=8, height=8)
-        drawing.text(x + wide, y, text)
+def _reliability_words(drawing, top, error, before):
+    """The calibration error above the panel, with a key of both curves where there are two."""
+    text = "" if error is None or error != error else f"ECE {_small(error)}"
+    if not before:
+        drawing.text(WIDTH - 14, top - 10, text, "end")
+        return
+    drawing.add("circle", "fill-left", cx=5, cy=11, r=5)
+    drawing.text(14, 15, f"calibrated, {text}" if text else "calibrated")
+    drawing.add("rect", "fill-right", x=WIDTH / 2 + 6, y=7, width=8, height=8)
+    drawing.text(WIDTH / 2 + 20, 15, f"before, ECE {_small(before['expected_calibration_error'])}")
 
 
-def _histogram(drawing, rows, low, side):
+def _histogram(drawing, rows, low, down):
     """The number of points in each bin."""
     rows = [row for row in rows if row["upper"] > low + 1e-9]
     most = max(row["count"] for row in rows)
-    panel = Panel(drawing, Box(_LEFT, 26 + side + 50, side, 44), Linear(low, 1), Linear(0, most))
+    panel = Panel(drawing, Box(_LEFT, down + 50, WIDTH - _LEFT - 14, 44), Linear(low, 1),
+                  Linear(0, most))
     drawing.bars([(panel.x(max(row["lower"], low)) + 0.5, panel.y(row["count"]),
                    panel.x(row["upper"]) - panel.x(max(row["lower"], low)) - 1,
                    panel.box.bottom - panel.y(row["count"])) for row in rows if row["count"]],
@@ -208,7 +202,8 @@ def _histogram(drawing, rows, low, side):
     if not fits:
         drawing.text(_LEFT - 6, panel.y(most) + 8, short(most, 3), "end small")
     drawing.text(_LEFT - 6, panel.box.bottom, "points", "end")
-    drawing.text(_LEFT + side / 2, panel.box.bottom + 18, "probability of the answer", "mid")
+    drawing.text(_LEFT + panel.box.width / 2, panel.box.bottom + 18, "probability of the answer",
+                 "mid")
 
 
 def _bins_table(bins, intervals, earlier):

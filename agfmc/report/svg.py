@@ -119,9 +119,9 @@ class Logarithmic(NamedTuple):
             (math.log(self.high) - math.log(self.low))
 
     def ticks(self, most: int) -> list[float]:
-        """Powers of ten within the scale, with 2 and 5 of each where there is room."""
+        """Powers of ten within the scale, with 2, 5 and others of each where there is room."""
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        for digits in ((1, 2, 5), (1, 3), (1,)):
+        for digits in ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
             found = [digit * 10.0**power for power in powers for digit in digits
                      if self.low <= digit * 10.0**power <= self.high]
             if len(found) <= most:

@@ -101,7 +101,7 @@ def test_weighted_bins_count_as_many_points_as_tell_as_much(read):
 def test_before_calibration_has_its_own_marks(read, scores):
     found = read(charts.reliability(scores))
     assert len(found.all("rect", "fill-right")) == 2  # its bin, and the one of the key
-    assert any(text.endswith("before") for text in found.texts)
+    assert any(text.startswith("before, ECE") for text in found.texts)
     assert len(found.picture.table.columns) == 9
 
 
@@ -268,9 +268,12 @@ def test_scores_over_costs(read, result):
 def test_costs_fall_back_to_the_number_of_classifiers(read, result):
     del result["rows"][0]["queried"]
     assert "binary classifiers" in read(charts.comparison_cost(result)).texts
-    for one in result["rows"][:-1]:
-        one["kernel_values"] = {"mean": 90.0}
+    for one, cost in zip(result["rows"], (90.0, 10.0, 20.0, 30.0)):
+        one["kernel_values"] = {"mean": cost}
     assert "kernel values computed per point" in read(charts.comparison_cost(result)).texts
+    for one in result["rows"][:-1]:  # of two costs, that which differs
+        one["kernel_values"], one["queried"] = {"mean": 90.0}, {"mean": one["log_loss"]["mean"]}
+    assert "binary classifiers asked per point" in read(charts.comparison_cost(result)).texts
     assert charts.comparison_cost({**result, "rows": result["rows"][-1:]}) is None
 
 
