@@ -33,8 +33,9 @@ def get_parser():
     group.add_argument("--control", action="store_true", help="print the control file alone")
     group.add_argument("--json", action="store_true", help="print one JSON object")
     group.add_argument("--plot", metavar="FILE",
-                       help="draw the weights of the features of a learned metric (.png, .svg or "
-                            ".pdf; needs matplotlib)")
+                       help="a picture: of a model its coding matrix, or its tree with the share "
+                            "of the training points at each node, of a learned metric the weights "
+                            "of the features (.png, .svg or .pdf; needs matplotlib)")
     return parser.finish()
 
 
@@ -57,9 +58,19 @@ def execute(args):
     from ..prediction.configuration import load
     from ..prediction.description import describe, format_description
 
-    _refuse_for_normalisations(args)
+    _refuse_for_normalisations(args, [("--feature-names", args.feature_names)])
+    if args.plot is not None:
+        from ..picture.canvas import check_picture
+
+        refuse_inputs([args.plot], [args.model, args.path, args.calibration])
+        check_picture(args.plot)
     configuration = load(args.model, models_in=args.path, calibration=args.calibration,
                          uncalibrated=args.uncalibrated)
+    if args.plot is not None:
+        from ..picture.control import draw_control
+        from ..prediction.description import node_shares
+
+        draw_control(args.plot, configuration.tree, shares=node_shares(configuration))
     if args.control:
         show([format_tree(configuration.tree)])
     elif args.json:
@@ -68,8 +79,8 @@ def execute(args):
         sys.stdout.write(format_description(describe(configuration)))
 
 
-def _refuse_for_normalisations(args):
-    for given, option in ((args.feature_names, "--feature-names"), (args.plot, "--plot")):
+def _refuse_for_normalisations(args, options):
+    for option, given in options:
         if given is not None:
             raise UsageError(f"{option} is for a normalisation, as X.std, and {args.model} is "
                              "none")
@@ -87,7 +98,8 @@ def _show_recipe(args):
     from ..formats.recipe_file import read_recipe
     from ..prediction.description import describe_recipe, format_recipe_lines
 
-    _refuse_for_normalisations(args)
+    _refuse_for_normalisations(args, [("--feature-names", args.feature_names),
+                                      ("--plot", args.plot)])
     _refuse_for_models(args, "recipe of tables")
     info = describe_recipe(read_recipe(args.model))
     if args.json:

@@ -1,7 +1,7 @@
 """The tree of a control file, its coding matrix as a grid of colours, or its dendrogram."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..control.dot import visible
 from ..control.tree import Leaf, Tree
@@ -15,20 +15,23 @@ _SPACING, _TALLEST, _WIDEST = 0.24, 40.0, 30.0  # from class to class; of the wh
 _CELL = 0.13
 _MOST_CELLS = 16  # across a matrix that is drawn inside a tree, and down as far as fits
 _PAD = 0.04
+_SHORT, _TOLD = 16, 2  # characters of a class in a box; classes of a side
 _MOST_MEMBERS, _ACROSS = 6, 3  # of an ensemble that are drawn, and beside each other
 _APART = 0.3
 _BOX = {"boxstyle": f"round,pad={_PAD * 72 / 8},rounding_size=0.25", "facecolor": "white",
         "edgecolor": GREY, "linewidth": 0.8}
 
 
-def draw_control(path: str, tree: Tree, heights: Sequence[float] | None = None) -> None:
+def draw_control(path: str, tree: Tree, heights: Sequence[float] | None = None,
+                 shares: Mapping[int, float] | None = None) -> None:
     """Draw a control tree (`agfmc.control.tree.Tree`), with class names where it has them.
 
-    One coding matrix: a grid with a column for each class and a row for each
-    classifier, by name where it has one.  Any other tree: the classes on the right,
-    the branch of -1 above that of +1, a box with options or the name at each model
-    that has any, small matrices (a row for each branch, a column for each classifier)
-    at nodes that are coding matrices.
+    One coding matrix: a grid with a column for each class and a row for each classifier, by name
+    where it has one. Any other tree: the classes on the right, the branch of -1 above that of +1,
+    a box with the options at each node, or, where it is trained, the classes of both sides, and
+    the share of the training points that reached it, of shares {number of the node: share}; small
+    matrices (a row for each branch, a column for each classifier) at nodes that are coding
+    matrices.
     heights: the joining distance of each node of a tree of single classifiers, in the
     order of `tree.nodes`, which may be infinite; then a dendrogram is drawn, with its
     axis of distances.
@@ -41,7 +44,7 @@ def draw_control(path: str, tree: Tree, heights: Sequence[float] | None = None) 
     elif tree.is_ensemble:
         save(path, lambda: _ensemble_figure(tree))
     elif tree.hierarchical or tree.nodes[0].direct is not None:
-        save(path, lambda: _tree_figure(tree))
+        save(path, lambda: _tree_figure(tree, shares))
     else:
         save(path, lambda: matrix_figure(tree))
 
@@ -53,12 +56,16 @@ class _Layout:
     boxes: per node its texts, the shape of its matrix, or None for a plain joint.
     """
 
-    def __init__(self, tree):
+    def __init__(self, tree, shares=None):
         self.spans = tree.spans()
         n = len(tree.labels)
-        self.spacing = min(_SPACING, _TALLEST / n)
+        wanted = _SPACING + 0.08 * bool(shares)  # two lines in a box
+        self.spacing = min(wanted, _TALLEST / n)
         self.height = n * self.spacing
-        self.boxes = [_box(node) for node in tree.nodes]
+        called = class_names(tree.names, tree.labels, _SHORT)
+        self.boxes = [_box(node, [called[start:stop] for start, stop in spans],
+                           (shares or {}).get(number))
+                      for number, (node, spans) in enumerate(zip(tree.nodes, self.spans))]
         self.cell = min(_CELL, self.spacing)
         self.y = [0.0] * len(tree.nodes)
         for number in range(len(tree.nodes) - 1, -1, -1):
@@ -99,7 +106,7 @@ class _Layout:
         self.width = at
         self.left = [starts[node.depth] for node in tree.nodes]
         self.right = [start + width for start, width in zip(self.left, widths)]
-        self.named = squeeze == 1.0 and self.spacing == _SPACING
+        self.named = squeeze == 1.0 and self.spacing >= _SPACING
 
     def _width(self, box):
         if box is None:
@@ -109,11 +116,16 @@ class _Layout:
         return box[1] * self.cell
 
 
-def _box(node):
+def _box(node, sides, share):
+    """What stands at a node; sides: names of the classes of each branch."""
     if node.direct is not None:
         texts = (f"{node.direct.code}: {node.direct.learner.title}", node.direct.name,
                  node.direct.options.strip())
         return "\n".join(visible(text, 36) for text in texts if text)
+    if node.bare and node.rows[0].text.strip() and node.rows[0].is_name:
+        row = node.rows[0]  # a file name tells a reader nothing
+        text = " / ".join(_listed(sides[branch]) for branch, in (row.left, row.right))
+        return text if share is None else f"{text}\n{100 * share:.3g} % of points"
     if node.bare:
         return visible(node.rows[0].text.strip(), 32).replace("\n", " ") or None
     if len(node.rows) <= _MOST_CELLS:
@@ -121,8 +133,15 @@ def _box(node):
     return f"{len(node.rows)} rows x\n{len(node.children)} branches"
 
 
-def _tree_figure(tree):
-    layout = _Layout(tree)
+def _listed(names):
+    """The classes of a side, of many the first and their number."""
+    text = ", ".join(names)
+    return text if len(names) == 1 or len(names) <= _TOLD and len(text) <= _SHORT else \
+        f"{names[0]} + {len(names) - 1}"
+
+
+def _tree_figure(tree, shares=None):
+    layout = _Layout(tree, shares)
     labels = tree.labels
     texts = class_names(tree.names, labels)
     width = max(layout.width + 0.1 + text_width(texts, 9), 2.6) + 2 * _MARGIN
@@ -250,6 +269,14 @@ def legend(axes, x, y, left_out, width=0.16):
     return x
 
 
+def _model_name(row):
+    """Options of a row, or the end of the name of its model, where names differ."""
+    text = visible(row.text.strip(), 10**6).replace("\n", " ")
+    if len(text) <= 32:
+        return text
+    return "..." + text[-29:] if row.is_name else text[:29] + "..."
+
+
 def matrix_figure(tree):
     """The figure of a tree that is one coding matrix (m rows, k classes)."""
     import numpy as np
@@ -261,7 +288,7 @@ def matrix_figure(tree):
         code[i, list(row.right)] = 1
 
     names = class_names(tree.names, tree.labels)
-    texts = [visible(row.text.strip(), 32).replace("\n", " ") for row in node.rows]
+    texts = [_model_name(row) for row in node.rows]
     if not any(texts):
         texts = None
     wide = max(min(0.26, _GRID_WIDEST / k), min(0.42, 3.0 / k))

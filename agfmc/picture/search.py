@@ -87,9 +87,10 @@ def _figure(result):
         fontweight="bold")
     about = visible(str(result.get("data", "")), 50)
     if stopped:
-        about = "stopped at the time limit" + f", {about}" * bool(about)
+        about = "stopped at the time limit" + f"; {about}" * bool(about)
+    tried = f"{len(points)} set{'s' * (len(points) != 1)} of options tried"
     figure.text(margin / size[0], 1 - 0.42 / size[1], visible(
-        f"{about}{': ' * bool(about)}{len(points)} points tried", longest), va="center",
+        f"{about}{': ' * bool(about)}{tried}", longest), va="center",
         color=_RIGHT_TEXT if stopped else MUTED)
     for i, line in enumerate(note):
         figure.text(margin / size[0], (0.02 + 0.17 * (len(note) - i)) / size[1], line, fontsize=8,
@@ -164,6 +165,9 @@ def _surface(axes, points, best, norm, larger, title):
                                  linewidths=[1.2 if rim else 0.4 for rim in rims])
     _ring(axes, points, best, "log2c", "log2g")
     axes.margins(0.09)
+    for low, high, limit in ((*axes.get_xlim(), axes.set_xlim), (*axes.get_ylim(), axes.set_ylim)):
+        if high - low < 2:  # a single value, or two
+            limit((low + high) / 2 - 1.5, (low + high) / 2 + 1.5)
     _whole(axes.xaxis, axes.yaxis)
     return image
 

@@ -18,7 +18,7 @@ from ..tables import TableRecipe
 from .proportions import class_samples, class_sums
 
 __all__ = ["describe", "describe_normalisation", "describe_recipe", "format_description",
-           "format_normalisation", "format_recipe_lines"]
+           "format_normalisation", "format_recipe_lines", "node_shares"]
 
 _LONGEST_NAME = 30  # of a column or a word, in a table
 _SHOWN = 12  # of them, and of labels
@@ -62,6 +62,23 @@ def describe(configuration: Configuration) -> dict:
         "calibration": _calibration(configuration.calibration),
         "recipe": None if configuration.recipe is None else describe_recipe(configuration.recipe),
     }
+
+
+def node_shares(configuration: Configuration) -> dict[int, float]:
+    """{number of a node: the share of the training samples that its binary classifier had}.
+
+    Of nodes of one classifier in trees whose models know their samples; {} where that at the top
+    does not.
+    """
+    found, at = {}, 0
+    for number, node in enumerate(configuration.tree.nodes):
+        if node.bare:
+            samples = configuration.machines.provenances[at].samples
+            if samples:
+                found[number] = sum(samples)
+        at += len(node.rows)
+    whole = found.get(0)
+    return {number: count / whole for number, count in found.items()} if whole else {}
 
 
 def describe_normalisation(normalisation: Normalisation, names: Sequence[str] = ()) -> dict:

@@ -229,13 +229,21 @@ def test_a_normalisation_of_any_name_is_described(data, run):
         run("mbm_info", other, status=1).refused(f"mbm_info: {other}", message)
 
 
+def test_picture_of_a_model(data, run):
+    pytest.importorskip("matplotlib")
+    Path("tree").write_text('"" {0 "" {1 2}}')
+    run("multi_borders", "tree", "train", "m", "m.mbc")
+    run("mbm_info", "--plot", "tree.svg", "m.mbc")
+    assert "100 % of points" in Path("tree.svg").read_text()
+    run("mbm_info", "--plot", "m.gif", "m.mbc", status=2).refused("--plot m.gif: expected")
+
+
 def test_options_that_do_not_go_together(data, run):
     run("agf_preprocess", *LEARN, "train", "out")
     for words, message in (
             (("--control", "out.std"), "--control is for models: out.std is a normalisation"),
             (("-y", ".", "out.std"), "-y is for models"),
             (("--uncalibrated", "out.std"), "--uncalibrated is for models"),
-            (("--plot", "w.svg", "m.mbm"), "--plot is for a normalisation, as X.std, and m.mbm is"),
             (("out.metric",), "out.metric is the record beside a normalisation: give out.std"),
             (("--feature-names", "names", "m.mbm"), "--feature-names is for a normalisation")):
         run("mbm_info", *words, status=2).refused(message)

@@ -38,7 +38,8 @@ def test_tree(shown):
     tree = rename(from_pairs(balanced(0, 7), range(7), LETTERS), [f"m.{i:02d}" for i in range(6)])
     figure = shown(control._tree_figure, tree)
     assert sorted(figure.texts) == sorted(
-        [*"ABCDEFG", *(f"m.{i:02d}" for i in range(6)), "-1 (left)", "+1 (right)"])
+        [*"ABCDEFG", "A + 2 / D + 3", "A / B, C", "B / C", "D, E / F, G", "D / E", "F / G",
+         "-1 (left)", "+1 (right)"])
     assert not figure.clashes()
     places = {text: box for text, box in figure.boxes}
     assert all(places[a].y0 > places[b].y1 for a, b in zip("ABCDEF", "BCDEFG"))
@@ -51,6 +52,23 @@ def test_tree(shown):
     # to the left branch means up on the page, where y is smaller
     assert all((line[1][1] < line[0][1]) == (i % 2 == 0)
                for i, line in enumerate(edges.get_segments()))
+
+
+def test_trained_nodes_have_classes_and_shares_of_the_points(shown):
+    """In the place of names of files, which are cut to the same text."""
+    tree = rename(from_pairs(((0, 1), 2), range(3), {0: "a long name of the first class", 1: "b$"}),
+                  [f"/a/folder/with/a/long/name/of/the/models/m.{i}" for i in range(2)])
+    figure = shown(control._tree_figure, tree, {0: 1.0, 1: 0.625})
+    assert {"a long ... class + 1 / 2\n100 % of points",
+            "a long ... class / b$\n62.5 % of points"} < set(figure.texts)
+    assert not any("folder" in text for text in figure.texts) and not figure.clashes()
+
+
+def test_26_long_names_in_a_trained_tree(shown):
+    names = {i: f"handwritten capital letter {chr(65 + i)}, of printed type" for i in range(26)}
+    tree = rename(from_pairs(balanced(0, 26), range(26), names), [f"m{i}" for i in range(25)])
+    figure = shown(control._tree_figure, tree, dict.fromkeys(range(25), 0.5))
+    assert not figure.clashes() and sum("% of points" in text for text in figure.texts) == 25
 
 
 def test_lines_reach_the_boxes(shown):
