@@ -423,6 +423,8 @@ class _Tree:
             else:
                 radius = 3.5 if cost is None else 2.5 + \
                     (self.pitch / 2 - 3.5) * math.sqrt(max(cost.log_loss, 0) / top)
+                if radius < 6:  # small ones are hard to point at
+                    self.drawing.add("circle", "hit", cx=x, cy=y, r=7)
                 self.drawing.add("circle", "fill-ink edge mark", cx=x, cy=y, r=radius)
                 share = 0 if cost is None else cost.log_loss / total
                 if share >= 0.03 and self.step >= 36:
