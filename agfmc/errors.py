@@ -120,9 +120,13 @@ class CommandFailed(AgfmcError):
 
 
 class UsageError(AgfmcError):
-    """A command line, or arguments of a call, that make no sense."""
+    """A command line, or arguments of a call, that make no sense.
+
+    usage: that of the command, where a command line has no operands.
+    """
 
     status = 2
+    usage: str | None = None
 
 
 @contextmanager

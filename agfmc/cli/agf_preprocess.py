@@ -79,6 +79,7 @@ def get_parser():
     group.add_argument(
         "-P", "--covariance", action="store_true",
         help="print the covariance matrix of the features, and write no file")
+    parser.needs_words = True
     return parser.finish()
 
 

@@ -119,7 +119,7 @@ def execute(args):
             draw_comparison(args.plot, result, by)
     failed = [row for row in result["rows"] if "error" in row]
     for row in failed:
-        say(PROG, f"{row['configuration']}:{row['decoder']}: {row['error']}")
+        say(PROG, f"{row['configuration']}:{row['decoder']}: {row['error']}", "error")
     if failed:
         raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be computed")
 

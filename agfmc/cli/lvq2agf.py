@@ -30,6 +30,7 @@ def get_parser():
     group.add_argument("-o", "--omit-labels", action="store_true",
                        help="the lines hold labels, but only base.vec is written")
     add_label_options(group)
+    parser.needs_words = True
     return parser.finish()
 
 

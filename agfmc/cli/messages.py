@@ -1,4 +1,7 @@
-"""Standard error: messages, progress, and the warnings of LIBSVM; scores as JSON."""
+"""Standard error: messages, progress, and the warnings of LIBSVM; scores as JSON.
+
+With `--log json` messages and progress are events of an `EventLog`.
+"""
 
 import itertools
 import os
@@ -10,8 +13,17 @@ from contextlib import contextmanager
 from ..errors import AgfmcWarning, DataError, one_line
 from ..formats.atomic import temporary_file
 
-__all__ = ["Progress", "discard", "json_text", "library_words", "report", "say", "show", "tell",
-           "tell_landmarks", "tell_metric", "tell_settled", "time_words"]
+__all__ = ["Progress", "discard", "json_text", "library_words", "report", "say", "send_to",
+           "show", "tell", "tell_landmarks", "tell_metric", "tell_settled", "time_words"]
+
+
+_events = None  # where messages go in the place of standard error
+
+
+def send_to(events):
+    """Messages and progress go to this `EventLog` from now on, or, for None, to standard error."""
+    global _events
+    _events = events
 
 
 def report(args, prog, message):
@@ -20,13 +32,24 @@ def report(args, prog, message):
         say(prog, message)
 
 
-def say(prog, message):
-    """One line on standard error, whatever it holds; lost where nobody can read it."""
-    tell(one_line(f"{prog}: {message}") + "\n")
+def say(prog, message, kind="message", **fields):
+    """One line on standard error, whatever it holds; lost where nobody can read it.
+
+    kind: of the event, or "warning" or "error";  fields: of the event, and of the line the
+    `usage` before it.
+    """
+    if _events is not None:
+        _events.emit(kind, text=one_line(str(message)), **fields)
+        return
+    before = "warning: " * (kind == "warning")
+    tell(fields.get("usage", "") + one_line(f"{prog}: {before}{message}") + "\n")
 
 
 def tell(text):
     """Write text to standard error; -> False if nobody can read it any more."""
+    if _events is not None:
+        _events.emit("message", text=text.removesuffix("\n"))
+        return True
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -124,8 +147,8 @@ def discard(stream):
 
 
 class Progress:
-    """The progress of the work: a line that stays in place on a terminal, else a line a minute;
-    none with `--quiet`.
+    """The progress of the work: a line that stays in place on a terminal, else a line a minute, or
+    an event in ten seconds; none with `--quiet`.
 
     what: the word for the work;  prog: the command;  clock: tells seconds;  deadline: of the
     work, on that clock, or None.
@@ -140,20 +163,27 @@ class Progress:
         self._before = self._recent = (self._start, 0)  # earlier states (time, units done)
         self._active = not args.quiet
         self._on_terminal = sys.stderr.isatty()
-        self._pause = 0.1 if self._on_terminal else 60.0
+        self._pause = 0.1 if self._on_terminal else 60.0 if _events is None else 10.0
         self._told = self._start - self._pause if self._on_terminal else self._start
-        self._drawn = False
+        self._drawn = self._ended = False
 
     def __call__(self, done, total, words="", earlier=0):
         """`done` of `total` are done; words: what is being done, and the best so far;
         earlier: so many were done before this run began."""
         now = self._clock()
-        last = self._on_terminal and done >= total
+        at_end = done >= total and not self._ended
+        last = at_end and (self._on_terminal or _events is not None)
         if not self._active or (now - self._told < self._pause and not last):
             return
-        self._told = now
+        self._told, self._ended = now, done >= total and not self._on_terminal
+        seconds = self._left(now, done - earlier, max(total - done, 0))
+        if _events is not None:
+            _events.emit("progress", what=self._what, done=done, total=total,
+                         share=round(float(min(done / max(total, 1), 1.0)), 4),
+                         remaining=None if seconds is None else round(seconds, 1), words=words)
+            return
         share = f"{100 * done // max(total, 1)}"
-        left = self._left(now, done - earlier, max(total - done, 0))
+        left = "" if seconds is None else time_words(seconds)
         if self._on_terminal:
             self._drawn = True
             filled = 20 * done // max(total, 1)
@@ -166,7 +196,7 @@ class Progress:
             say(self._prog, f"{self._what} {share} %{words}{left and f', {left} left'}")
 
     def _left(self, now, done, missing):
-        """The remaining time as text, "" where nothing tells it; done: by this run.
+        """The remaining seconds, None where nothing tells them; done: by this run.
 
         From the speed since an earlier moment, a quarter to a half of the work's time ago, and a
         minute at least: what a search tries first and last takes times of its own.
@@ -178,7 +208,7 @@ class Progress:
             times.append(max(self._deadline - now, 0.0))
         if now - self._recent[0] >= max(60.0, (now - self._start) / 4):
             self._before, self._recent = self._recent, (now, done)
-        return time_words(min(times)) if times else ""
+        return min(times, default=None)
 
     def _draw(self, text):
         if not tell(text):  # the terminal has gone away

@@ -463,7 +463,7 @@ def _train(args, work, pool, deadline, tally):
                      workers=executor)
     tell_settled(args, PROG, work, made.settled)
     for failure in made.errors:
-        say(PROG, str(failure))
+        say(PROG, str(failure), "error")
     if made.stopped:
         raise JobsFailed(f"time limit reached: {made.done} of {len(work.jobs)} classifiers are "
                          f"trained; the same command {'without --retrain ' * args.retrain}"

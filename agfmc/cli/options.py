@@ -59,6 +59,7 @@ __all__ = ["add_calibration", "add_executor", "add_input_kind", "add_label_optio
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
 _OPERAND = "\0"
+_GENERAL = ("--quiet", "--log", "--debug")  # options that say nothing of the work
 _NEGATIVE = re.compile(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 
 
@@ -68,10 +69,13 @@ class Parser(argparse.ArgumentParser):
     `-Q -1` and `-Q-1`, `-0` and `-+ "-c 50"` mean what libAGF's users expect:
     an option with a value takes the next word, even if it begins with a minus sign.
     Operands and options may be mixed.  dashes: the option that `--` stands for,
-    where it does not mean that no options follow.
+    where it does not mean that no options follow.  needs_words: operands may be left out, but
+    only where there are options.
     """
 
     dashes = None
+    needs_words = False
+    _bare = False  # is there no operand?
 
     def __init__(self, prog, description, usage=None):
         super().__init__(prog=prog, description=description, usage=usage, allow_abbrev=False,
@@ -82,6 +86,9 @@ class Parser(argparse.ArgumentParser):
         group = self.add_argument_group("general options")
         group.add_argument("--quiet", action="store_true", help="errors only: no warnings, "
                            "no progress, no reports")
+        group.add_argument("--log", choices=("text", "json"), default="text", metavar="FORM",
+                           help="what standard error has: text (default), or json, for programs: "
+                           "an event in each line, a JSON object (man agfmc)")
         group.add_argument("--debug", action="store_true",
                            help="show where in the program an error arose")
         group.add_argument("--version", action="version",
@@ -94,7 +101,11 @@ class Parser(argparse.ArgumentParser):
         """Options that run on are joined with their values first, as libAGF takes them."""
         if args is None:
             args = sys.argv[1:]
-        found = self.parse_intermixed_args(self._joined(args), namespace)
+        joined = self._joined(args)
+        self._bare = not any(word == "-" or not word.startswith("-") for word in joined)
+        if self.needs_words and not any(word.partition("=")[0] not in _GENERAL for word in joined):
+            self.error("the following arguments are required: ")
+        found = self.parse_intermixed_args(joined, namespace)
         found.given_words = tuple(args)  # as they were given
         return found
 
@@ -147,11 +158,16 @@ class Parser(argparse.ArgumentParser):
         return super()._get_value(action, arg_string.removeprefix(_OPERAND))
 
     def error(self, message):
-        """End with `UsageError`, in words that name the way out."""
+        """End with `UsageError`, in words that name the way out; with the usage, if there is no
+        operand but should be."""
+        missing = self._bare and message.startswith("the following arguments are required: ")
         message = message.replace(_OPERAND, "")
         message = reword(message, self._option_string_actions, self._get_positional_actions(),
                            self.prog)
-        raise UsageError(f"{message} (try {self.prog} --help)")
+        wrong = UsageError(f"{message} (try {self.prog} --help)")
+        if missing:
+            wrong.usage = self.format_usage()
+        raise wrong
 
     def _print_message(self, message, file=None):
         # argparse would hide that the help cannot be written

@@ -207,7 +207,7 @@ def _print_matrix(tree):
     from ..training.design import matrix_of
 
     rows, labels = matrix_of(to_code(tree) if tree.directs else tree)
-    sys.stderr.write("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
+    tell("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
     if len(rows) > 1:
         say(PROG, "smallest distance between rows {}, between columns {}".format(
             *smallest_distances(rows, len(labels))))
@@ -441,7 +441,7 @@ def best(args):
         report_reused(args, PROG, experiment)
         for failed in choice.result["rows"]:
             if "error" in failed:
-                say(PROG, f"warning: {failed['configuration']}: {failed['error']}")
+                say(PROG, f"{failed['configuration']}: {failed['error']}", "warning")
         if not args.quiet:
             result = choice.result
             tell(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"

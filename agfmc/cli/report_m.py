@@ -70,6 +70,7 @@ def get_parser():
     group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
                        help="bins of the calibration table (default 10)")
     add_page_words(group)
+    parser.needs_words = True
     return parser.finish()
 
 

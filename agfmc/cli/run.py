@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from ..errors import AgfmcError, AgfmcWarning
 from ..formats.atomic import remove_temporaries
+from .event_log import EventLog, logged, wants_events
 from .messages import discard, say
 from .signals import raised_signals, Terminated
 
@@ -20,20 +21,31 @@ def run_command(parser, execute, argv=None) -> int:
     """Parse `argv` (default: the process's own), call `execute(args)`; -> exit status.
 
     Errors become one line on standard error, `program: file:line:column:
-    what was expected`; `--debug` shows the traceback instead.
+    what was expected`; `--debug` shows the traceback instead.  With `--log json` standard error
+    has nothing but events.
     """
+    log = None
     try:
         with raised_signals(_leave) as came, _one_thread_each(), warnings.catch_warnings():
-            status = _run(parser, execute, argv, came)
+            _open_streams()
+            words = sys.argv[1:] if argv is None else argv
+            if wants_events(words, parser.dashes):
+                log = EventLog(parser.prog, words)
+            with logged(log):
+                status = _run(parser, execute, argv, came, log)
             remove_temporaries(left=True)
+        if log is not None:
+            log.done(status)
         return status
     except KeyboardInterrupt as stop:
-        _leave(128 + (stop.args[0] if isinstance(stop, Terminated) else signal.SIGINT))
+        number = stop.args[0] if isinstance(stop, Terminated) else signal.SIGINT
+        if log is not None:
+            log.ended(number)
+        _leave(128 + number)
         raise  # where the end was prevented, in a test
 
 
-def _run(parser, execute, argv, came):
-    _open_streams()
+def _run(parser, execute, argv, came, log):
     args = None
     try:
         args = parser.parse_args(argv)
@@ -49,9 +61,10 @@ def _run(parser, execute, argv, came):
     except Exception as error:
         if came:  # a library made another error of the signal
             raise Terminated(came[0]) from error
-        if getattr(args, "debug", False):
+        debug = getattr(args, "debug", False)
+        if debug and log is None:
             raise
-        return _flushed(parser.prog, *_status_and_message(error))
+        return _flushed(parser.prog, *_status_and_message(error), error, debug)
 
 
 def _status_and_message(error):
@@ -123,10 +136,10 @@ def _prepare(prog, args):
     said = set()
 
     def show(message, category, filename, lineno, file=None, line=None):
-        text = f"warning: {message}"
+        text = str(message)
         if not quiet and text not in said:  # a second time tells nothing new
             said.add(text)
-            say(prog, text)
+            say(prog, text, "warning")
 
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):
@@ -140,8 +153,11 @@ def _prepare(prog, args):
     warnings.simplefilter("always", AgfmcWarning)
 
 
-def _flushed(prog, status, message=None):
-    """Empty standard output, report what went wrong; -> exit status."""
+def _flushed(prog, status, message=None, cause=None, debug=False):
+    """Empty standard output, report what went wrong; -> exit status.
+
+    cause: the error, which says more of it;  debug: events have its traceback.
+    """
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -152,7 +168,13 @@ def _flushed(prog, status, message=None):
         if message is None:
             status, message = 1, f"standard output: {error.strerror or error}"
     if message is not None:
-        say(prog, message)
+        fields = {name: getattr(cause, name, None) for name in ("usage", "file", "line", "column")}
+        fields["file"] = getattr(cause, "filename", fields["file"])  # of an error of the system
+        if debug:
+            import traceback
+            fields["traceback"] = "".join(traceback.format_exception(cause))
+        say(prog, message, "error", status=status,
+            **{name: value for name, value in fields.items() if value is not None})
     return status
 
 
