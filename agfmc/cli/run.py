@@ -29,7 +29,7 @@ def run_command(parser, execute, argv=None) -> int:
         with raised_signals(_leave) as came, _one_thread_each(), warnings.catch_warnings():
             _open_streams()
             words = sys.argv[1:] if argv is None else argv
-            if wants_events(words, parser.dashes):
+            if wants_events(words, getattr(parser, "dashes", None)):
                 log = EventLog(parser.prog, words)
             with logged(log):
                 status = _run(parser, execute, argv, came, log)
