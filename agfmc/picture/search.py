@@ -90,7 +90,7 @@ def _figure(result):
         about = "stopped at the time limit" + f"; {about}" * bool(about)
     tried = f"{len(points)} set{'s' * (len(points) != 1)} of options tried"
     figure.text(margin / size[0], 1 - 0.42 / size[1], visible(
-        f"{about}{': ' * bool(about)}{tried}", longest), va="center",
+        f"{about}{': ' * bool(about)}{tried}", longest + longest // 8), va="center",
         color=_RIGHT_TEXT if stopped else MUTED)
     for i, line in enumerate(note):
         figure.text(margin / size[0], (0.02 + 0.17 * (len(note) - i)) / size[1], line, fontsize=8,

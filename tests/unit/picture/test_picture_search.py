@@ -92,3 +92,23 @@ def test_curve_over_the_parameter_of_a_learner_without_kernels(shown):
     curve, ring = axes.get_lines()
     assert list(curve.get_xdata()) == [1, 2, 3] and ring.get_xdata()[0] == 1
     assert axes.get_xlabel() == "log2 k" and axes.get_title(loc="left") == ""
+
+
+def test_a_stopped_search_and_its_deviations(shown):
+    """Rims for what is within the deviation of the best, diamonds for fewer points or parts."""
+    points = [{**point(c, -3.0, score=score), "sd": 0.02, "rows": None, "parts": [1, 2]}
+              for c, score in ((1, 0.9), (3, 0.89), (5, 0.7))]
+    points.append({**points[2], "log2c": 7, "rows": 50, "parts": [1]})
+    figure = shown(module._figure, {"points": points, "best": 0, "by": "accuracy",
+                                    "complete": False, "data": "letters"})
+    assert not figure.clashes()
+    assert "stopped at the time limit; letters: 4 sets of options tried" in figure.texts
+    assert "best so far: -c 2 $g$, accuracy 0.9000 ± 0.0200" in figure.texts
+    _, diamonds, discs = figure.figure.axes[0].collections
+    assert diamonds.get_offsets().tolist() == [[7, -3]]
+    rims = {tuple(place): width for place, width in zip(discs.get_offsets().tolist(),
+                                                       discs.get_linewidths())}
+    assert rims[3, -3] > 1 > rims[5, -3]
+    curve = [{**point(c, None, "linear", 0.9), "sd": 0.1} for c in (1, 3)]
+    figure = shown(module._figure, {"points": curve, "best": 0, "by": "accuracy"})
+    assert "bars: standard deviation over the parts" in figure.texts and not figure.clashes()
