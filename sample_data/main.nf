@@ -26,7 +26,7 @@ process SPLIT {
 
     script:
     """
-    agf_preprocess --stratified -f 0.3 --seed 1 --label '${label}' ${table} train.csv test.csv 2> split.log
+    agf_preprocess --log json --stratified -f 0.3 --seed 1 --label '${label}' ${table} train.csv test.csv 2> split.log
     """
 }
 
@@ -47,9 +47,9 @@ process TRAIN {
 
     script:
     """
-    print_control -Q ${scheme} ${columns} ${train} > control.mbt 2> train.log
-    multi_borders -n -j ${task.cpus} ${columns} control.mbt ${train} model model.mbc 2>> train.log
-    mbh2mbm -a model.std model.mbc model.mbm 2>> train.log
+    print_control --log json -Q ${scheme} ${columns} ${train} > control.mbt 2> train.log
+    multi_borders --log json -n -j ${task.cpus} ${columns} control.mbt ${train} model model.mbc 2>> train.log
+    mbh2mbm --log json -a model.std model.mbc model.mbm 2>> train.log
     """
 }
 
@@ -68,7 +68,7 @@ process CLASSIFY {
 
     script:
     """
-    classify_m -j ${task.cpus} ${model} ${test} answers.csv 2> classify.log
+    classify_m --log json -j ${task.cpus} ${model} ${test} answers.csv 2> classify.log
     """
 }
 
@@ -87,7 +87,7 @@ process SCORE {
 
     script:
     """
-    eval_uc --json --truth '${label}' --data ${test} ${answers} > scores.json 2> score.log
+    eval_uc --log json --json --truth '${label}' --data ${test} ${answers} > scores.json 2> score.log
     """
 }
 
@@ -108,7 +108,7 @@ process REPORT {
 
     script:
     """
-    report_m --answers ${answers} --truth '${label}' --data ${test} --title ${scheme} --multiqc ${scheme}_mqc.json -o report.html ${model} 2> report.log
+    report_m --log json --answers ${answers} --truth '${label}' --data ${test} --title ${scheme} --multiqc ${scheme}_mqc.json -o report.html ${model} 2> report.log
     """
 }
 

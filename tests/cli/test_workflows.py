@@ -95,6 +95,8 @@ def test_the_scripts_of_nextflow_run_in_their_order(run, folder):
     for line in nextflow_lines(**names):
         words, output = taken_apart(line)
         done = run(*words)
+        events = [json.loads(line)["event"] for line in done.err.splitlines()]
+        assert events[0] == "start" and events[-1] == "done"
         if output is not None:
             (folder / output).write_text(done.out)
     outputs = set(re.findall(r"path\(?\s*'([\w.]+)'", text_of("main.nf")))
