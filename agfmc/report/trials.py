@@ -49,7 +49,9 @@ def best_point(result: Mapping) -> Mapping | None:
 def _comparison(result):
     by, against = result["by"], result["against"]
     told = f"{plural(result['points'], 'point')}, {plural(result['classes'], 'class', 'es')}; " \
-           f"{result['plan']}" + f"; options {result['options']}" * bool(result.get("options"))
+           f"{result['plan']}"
+    if result.get("options"):
+        told += f"; options {result['options']}"
     blocks = [text(f"{told}. Scores are those of all held-out points together"
                    + (", with the deviation over the splits." if result["splits"] > 1 else "."))]
     blocks += [text(f"{name.capitalize()}: {result[name]}.") for name in ("features", "weights")
@@ -150,9 +152,10 @@ def _search(result):
         blocks.append(note("The search ended at its time limit: it is not finished, and what it "
                            "chose is the best so far."))
     best, search = best_point(result), result.get("common", result)
-    if best is not None and best.get("score") is not None:
-        among = f"It was chosen among {tried} by these points, and so is not what new data will " \
-            "give." if tried > 1 else "Nothing else was tried."
+    if best is not None and best.get("score") is not None and not result.get("own"):
+        among = search.get("tried", tried)
+        among = f"It was chosen among {among} by these points, and so is not what new data will " \
+            "give." if among > 1 else "Nothing else was tried."
         blocks.append(text(f"Chosen: {best['options']}, with the {title} {number(best['score'])}. "
                            f"{among}"))
     blocks += _estimate(result, title)
@@ -199,7 +202,7 @@ def _tried(search, by):
                Column("scored on splits"), Column("remark"))
     mixed = len({tuple(points[i].get("parts") or ()) for i in chosen}) > 1
     note_of_splits = " Those scored on different splits cannot be compared." if mixed else ""
-    left = f"All {len(points)} options that were tried." if len(chosen) == len(points) else \
+    left = f"All options that were tried, {len(points)}." if len(chosen) == len(points) else \
         f"{len(chosen)} of {count(len(points))} options that were tried: tune_m --csv has all."
     if len(rows) <= 2 * _BEST:
         return [table(DataTable(left + note_of_splits, columns, tuple(rows)))]
@@ -219,7 +222,11 @@ def _partitions(result, by):
         rows.append(TableRow((sides, best.get("options"), best.get("score"))))
     left = "" if len(rows) == len(found) else f"{len(rows)} of {count(len(found))} partitions: " \
         "tune_m --csv has all of them."
-    return [heading("Options of each partition"), table(DataTable(
+    chosen = "" if result.get("own") is None else \
+        "These options were chosen" if result["own"] else "Common options were chosen"
+    shown = DataTable(
         left or "The best options of each partition of the classes.",
         (Column("partition", "code"), Column("options", "code"),
-         Column(ALL_SCORES[by].title, "number")), tuple(rows)))]
+         Column(ALL_SCORES[by].title, "number")), tuple(rows))
+    return [heading("Options of each partition"), *[text(f"{chosen}.")] * bool(chosen),
+            table(shown)]

@@ -1,0 +1,99 @@
+"""The sections of a comparison and of a search: their tables, and what a reader must know."""
+
+from agfmc.report.content import ReportContent
+from agfmc.report.trials import best_point, best_row, trial_sections
+
+
+def summary(value, sd=None):
+    return {"pooled": value, "mean": value, "sd": sd, "values": [value]}
+
+
+def comparison(**more):
+    rows = [{"configuration": "first", "decoder": "vote", "classifiers": 3, "difference": None,
+             "accuracy": summary(0.9, 0.01), "log_loss": summary(0.3, 0.02),
+             "queried": summary(3.0)},
+            {"configuration": "second", "decoder": "full", "classifiers": 2,
+             "accuracy": summary(0.8, 0.01), "log_loss": summary(0.2, 0.02),
+             "queried": summary(1.5), "difference": {"log_loss": {
+                 "pooled": -0.1, "mean": -0.1, "sd": 0.02, "p_value": 0.04,
+                 "interval": [-0.19, -0.01]}}},
+            {"configuration": "third", "decoder": "full", "error": "too few points",
+             "difference": None}]
+    return {"points": 100, "classes": 3, "splits": 4, "trials": 4, "plan": "4 trials",
+            "by": "log_loss", "mcnemar": False, "left_out": None, "calibrated": [True],
+            "against": {"configuration": "first", "decoder": "vote"}, "rows": rows, **more}
+
+
+def search(count=3, **more):
+    points = [{"options": f"-c {i}", "kernel": "rbf", "degree": None, "coef0": None,
+               "log2g": float(i), "log2c": float(i), "score": 0.1 + abs(i - 1) / 100, "sd": 0.01,
+               "mean": 0.1, "values": [0.1], "zero_probability": 0, "rows": None, "parts": [1, 2]}
+              for i in range(count)]
+    return {"control": "one-vs-one", "data": "x", "by": "log_loss", "plan": "2 parts",
+            "search": "fast", "decoder": "vote", "complete": True, "left_out": None,
+            "points": points, "best": 1, "given": 0, "border": [], "tried": count,
+            "estimate": None, **more}
+
+
+def section(**parts):
+    found, = trial_sections(ReportContent("x", **parts))
+    return found
+
+
+def told(found, *kinds):
+    return " ".join(block.value for block in found.blocks if block.kind in kinds)
+
+
+def tables(found):
+    return [block.value for block in found.blocks if block.kind == "table"]
+
+
+def test_comparison_says_difference_interval_and_failure():
+    found = section(comparison=comparison())
+    table, every = tables(found)
+    assert [column.title for column in table.columns] == [
+        "configuration", "decoder", "classifiers", "accuracy", "log loss", "difference",
+        "95 % interval", "p"]
+    first, second, third = table.rows
+    assert first.cells[5:] == ("reference", None, None) and not first.strong
+    assert second.cells[2:] == (2, "0.8000 \u00b1\u00a00.0100", "0.2000 \u00b1\u00a00.0200", -0.1,
+                                "\u22120.1900 to \u22120.0100", 0.04)
+    assert second.strong and third.cells[5] == "failed"
+    assert every.folded and 1.5 in every.rows[1].cells
+    assert "third (full) could not be computed: too few points." in told(found, "note")
+
+
+def test_best_row_follows_the_direction_of_the_score():
+    assert best_row(comparison())["configuration"] == "second"
+    assert best_row(comparison(by="accuracy"))["configuration"] == "first"
+    assert best_row(comparison(rows=[])) is None
+
+
+def test_search_that_ended_early_or_on_a_limit_says_so():
+    assert not told(section(search=search()), "note")
+    found = told(section(search=search(complete=False, border=["C high"])), "note")
+    assert "ended at its time limit" in found and "(C high)" in found
+
+
+def test_estimate_of_a_search():
+    estimate = {"score": 0.25, "error": 0.03, "points": 40, "how": "part 3"}
+    assert "Estimate for new data: log loss 0.2500, standard error 0.0300 (40 points, part 3)." \
+        in told(section(search=search(estimate=estimate)), "text")
+    assert "no estimate" in told(section(search=search()), "text")
+
+
+def test_options_of_a_search_the_best_first_and_what_is_left_out():
+    few, = tables(section(search=search()))
+    assert [row.cells[0] for row in few.rows][0] == "-c 1" and few.rows[0].strong
+    assert few.rows[0].cells[3:] == ("all", "1-2", "chosen")
+    best, more = tables(section(search=search(100)))
+    assert len(best.rows) == 8 and more.folded and len(more.rows) == 60
+    assert more.caption.startswith("60 of 100 options that were tried: tune_m --csv has all.")
+
+
+def test_partitions_with_options_of_their_own():
+    own = search() | {"left": [0], "right": [1, 2]}
+    result = search(partitions=[own], own=True, common=search())
+    found = section(search=result)
+    assert tables(found)[-1].rows[0].cells == ("0 / 1 2", "-c 1", 0.1)
+    assert "Chosen: " not in told(found, "text") and best_point(result)["options"] == "-c 1"
