@@ -216,7 +216,7 @@ def file_digests(paths: Iterable[str | None]) -> list[tuple[str, str]]:
         if path is None or path == "-" or not os.path.isfile(path):
             continue
         digest = hashlib.sha256()
-        with open_input(path) as file:
+        with open_input(path, raw=True) as file:  # the bytes of the file, compressed or not
             while piece := file.read(_PIECE):
                 digest.update(piece)
         found.append((f"sha256 of {os.path.basename(path)}", digest.hexdigest()))

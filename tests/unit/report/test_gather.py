@@ -1,5 +1,6 @@
 """Parts of a page: hardest points, ids of rows, labels by name, what files and options tell."""
 
+import gzip
 import hashlib
 import json
 
@@ -129,6 +130,14 @@ def test_digests_are_those_of_the_files(tmp_path):
     (tmp_path / "a").write_bytes(b"x" * 3_000_000)
     assert file_digests([str(tmp_path / "a"), None, "-", str(tmp_path), str(tmp_path / "a")]) == [
         ("sha256 of a", hashlib.sha256(b"x" * 3_000_000).hexdigest())]
+
+
+def test_digests_are_those_of_the_bytes_of_the_file(tmp_path):
+    compressed, label = gzip.compress(b"1 1:2\n", mtime=0), np.int32(35615).tobytes()
+    for name, data in (("t.svm.gz", compressed), ("t.cls", label)):  # both begin like gzip
+        (tmp_path / name).write_bytes(data)
+        [(_, digits)] = file_digests([str(tmp_path / name)])
+        assert digits == hashlib.sha256(data).hexdigest()
 
 
 def test_cards_are_text(tmp_path):
