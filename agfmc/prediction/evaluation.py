@@ -369,8 +369,10 @@ def _resampled(results, values, asked, overall):
     number = asked.resamples or min(max(_MOST_DRAWN // max(len(y), 1), _LEAST_RESAMPLES),
                                     _RESAMPLES)
     intervals = spread(wanted, scores, resampled(y, asked.seed), number)
+    # resamples of the same value, as without any error, cannot tell how far off it may be, and an
+    # interval of no width would look like certainty
     return {name: list(interval) for name, interval in intervals.items()
-            if interval.low == interval.low}
+            if interval.low < interval.high}
 
 
 def _zeros(p, y):

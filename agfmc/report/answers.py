@@ -60,6 +60,10 @@ _COUNTS = frozenset(("support", "rejected"))
 _LOSSES = frozenset(("log_loss", "brier", "mean_class_error", "ranked_probability_score"))
 _SIGNED = frozenset(("cohen_kappa", "matthews", "uncertainty_coefficient_adjusted"))
 _SHARES = frozenset(("accuracy", "top_accuracy", "balanced_accuracy", "within_one_class"))
+# Those whose intervals are of a bootstrap, and that may be the same in all resamples.
+_RESAMPLED = frozenset(("balanced_accuracy", "macro_f1", "weighted_f1", "cohen_kappa", "matthews",
+                        "uncertainty_coefficient", "macro_auc", "hand_till_auc",
+                        "mean_class_error", COST.name))
 
 
 def answer_sections(content: ReportContent) -> list[Section]:
@@ -95,11 +99,13 @@ def score_tiles(answers: AnswersPart) -> list[Tile]:
 
 
 def _sureness(answers, name):
-    """The interval of a score, its deviation, or what it is in other words."""
+    """The interval of a score, why it has none, its deviation, or what it is in other words."""
     show = percent if name in _SHARES else number
     bounds = _bounds(answers.scores, name)
     if bounds:
         return f"95 %: {interval(bounds, show)}"
+    if _unsure(answers.scores, name):
+        return _no_interval(answers.scores)
     summary = (answers.splits or {}).get(name)
     if summary and summary.get("sd") is not None:
         return f"\u00b1 {show(summary['sd'])} over the splits"
@@ -115,6 +121,18 @@ def _bounds(scores, name):
         return found
     low, high = -1.0 if name in _SIGNED else 0.0, math.inf if name in _LOSSES else 1.0
     return [min(max(bound, low), high) for bound in found]
+
+
+def _unsure(scores, name):
+    """Whether a score has no interval as it is the best or the worst in all resamples."""
+    return bool(scores["intervals"]) and name not in scores["intervals"] and \
+        scores.get(name) in (0.0, 1.0) and name in _RESAMPLED
+
+
+def _no_interval(scores):
+    """Why, in a few words."""
+    return f"no interval: no error in {plural(scores['points'], 'point')}" \
+        if scores["accuracy"] == 1 else "no interval: the same in all resamples"
 
 
 # -- scores ----------------------------------------------------------------------------------------
@@ -188,6 +206,9 @@ def _overall_tables(answers):
                  base.get(name), _MEANINGS.get(name, "")), strong=name in ("accuracy", "log_loss")))
     zero = scores["zero_probability"]
     more = f" The true class of {plural(zero, 'point')} had the probability 0." if zero else ""
+    if any(_unsure(scores, name) for name in _RESAMPLED):
+        more += " A score that is the same in all resamples of the points has no interval: they " \
+            "cannot tell how far off it may be. That of the accuracy needs no resamples."
     return [without_empty(DataTable(caption, (
         Column("score"), Column("value", "number"), Column("95 % interval", "number"),
         Column("\u00b1 over splits", "number", "standard deviation"),

@@ -19,8 +19,9 @@ def check_card(option: str = "--card") -> None:
 
 
 def card_html(text: str) -> str:
-    """HTML of a text in Markdown: its tags are text, pictures are left out, links lead to http,
-    https and mail alone, and its headings are below those of a section, without gaps."""
+    """HTML of a text in Markdown: its tags are text, pictures are the words that stand for them,
+    links lead to http, https and mail alone, and its headings are below those of a section,
+    without gaps."""
     parser = _parser("--card")
     tokens = parser.parse(clean(text.replace("\r\n", "\n")))
     levels: list[int] = []
@@ -35,10 +36,13 @@ def card_html(text: str) -> str:
         for child in token.children or ():
             if child.type == "link_open":
                 child.attrSet("rel", "noopener noreferrer")
+            if child.type == "image":
+                child.type = "text"
     # columns would be aligned by attributes that the page does not allow
     for token in tokens:
         token.attrs.pop("style", None)
-    return parser.renderer.render(tokens, parser.options, {})
+    # again: Markdown has entities for the characters that turn the order of a text
+    return clean(parser.renderer.render(tokens, parser.options, {}))
 
 
 def _parser(option):
@@ -53,4 +57,4 @@ def _parser(option):
         def validateLink(self, url: str) -> bool:
             return _SAFE.match(url) is not None
 
-    return Parser("commonmark", {"html": False}).enable("table").disable("image")
+    return Parser("commonmark", {"html": False}).enable("table")

@@ -321,7 +321,7 @@ def score_intervals(scores: Mapping) -> Picture | None:
     rows = []
     for name in _SHARES:
         if scores.get(name) is None or name not in known:
-            continue
+            continue  # not a point alone, which would look like certainty
         title = {"top_accuracy": f"top-{scores.get('top')} accuracy",
                  "within_one_class": "within one class"}.get(name)
         title = title or (ALL_SCORES.get(name) or FURTHER[name]).title

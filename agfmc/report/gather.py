@@ -33,7 +33,7 @@ _DRAWN = 5 * 10**6  # probabilities in all resamples for intervals: seconds
 _RESAMPLES, _FEWEST = 400, 100
 _TOP, _FEW_CLASSES = 3, 6  # the K of the top-K accuracy, and from how many classes it tells much
 _PIECE = 1 << 20
-_MOST_CARD = 1 << 20  # bytes
+_MOST_CARD = 1 << 16  # bytes, some ten thousand words: Markdown takes time with their square
 _SETTINGS = 8  # different ones of the classifiers of a model that are listed
 
 
@@ -230,7 +230,7 @@ def read_card(path: str) -> str:
         while len(raw) <= _MOST_CARD and (piece := file.read(_PIECE)):
             raw += piece
     if len(raw) > _MOST_CARD:
-        raise DataError(f"larger than {_MOST_CARD >> 20} MiB: expected a card in Markdown",
+        raise DataError(f"larger than {_MOST_CARD >> 10} KiB: expected a card in Markdown",
                         file=name)
     try:
         return raw.decode("utf-8-sig")

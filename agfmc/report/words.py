@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from .content import Column
 
 __all__ = ["LONGEST", "class_name", "clean", "count", "cut", "interval", "joined", "number",
-           "percent", "plural", "shown", "sort_key", "whole_name"]
+           "percent", "plural", "shown", "signed", "sort_key", "whole_name"]
 
 LONGEST = 40  # characters of a name that are shown
+_SMALL = 5e-5  # what four digits behind the point do not show
 _WHOLE = 400  # of it on request: a page may name it a thousand times
 # What no page can show, and what would turn the order of the text around it.
 _UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e"
@@ -77,8 +78,17 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def interval(bounds: Sequence[float] | None, show=number) -> str:
-    """An interval as text, "" for none."""
-    return "" if not bounds else f"{show(bounds[0])} to {show(bounds[1])}"
+    """An interval as text, "" for none; a small bound beside a larger one is 0.0000."""
+    if not bounds:
+        return ""
+    if show is number and max(map(abs, bounds)) >= _SMALL:
+        bounds = [0.0 if abs(bound) < _SMALL else bound for bound in bounds]
+    return " to ".join(map(show, bounds))
+
+
+def signed(value: float | None, digits: int = 4) -> str | None:
+    """A difference with its sign, None for none."""
+    return None if value is None else "+" * (value > 0) + number(value, digits)
 
 
 def plural(how_many: int, word: str, more: str = "s") -> str:

@@ -147,8 +147,8 @@ def test_cards_are_text(tmp_path):
     path.write_bytes(b"a\nb\xff")
     with pytest.raises(DataError, match=r"card\.md:2: expected a card in Markdown"):
         read_card(str(path))
-    path.write_bytes(b"a" * (1 << 20) + b"b")
-    with pytest.raises(DataError, match="larger than 1 MiB"):
+    path.write_bytes(b"a" * (1 << 16) + b"b")
+    with pytest.raises(DataError, match="larger than 64 KiB"):
         read_card(str(path))
 
 

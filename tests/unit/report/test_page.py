@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.errors import UsageError
-from agfmc.prediction.evaluation import evaluate, Results
+from agfmc.prediction.evaluation import Asked, evaluate, Results
 from agfmc.report.content import (AnswersPart, DataPart, HardPoint, ModelPart, NodeCost,
                                   ReportContent, Step)
 from agfmc.report.page import check_page, render, write_page
@@ -178,6 +179,36 @@ def test_card_links_and_headings():
     assert page.all("a", "href") == ["https://example.org/?a=1&b", "mailto:a@b.c"]
     assert page.all("a", "rel") == ["noopener noreferrer"] * 2
     assert "<b>bold</b>" in page.text and "<h3>" in html and "style" not in html
+
+
+@pytest.mark.parametrize("card, expected", [
+    ("![a *small* map](https://example.org/p.png)", "a *small* map"),
+    ("[![badge](https://example.org/b.svg)](https://example.org)", "badge")])
+def test_pictures_of_a_card_are_their_words(card, expected):
+    from agfmc.report.card import card_html
+    html = card_html(card)
+    assert expected in html and "!" not in html and "<img" not in html and "p.png" not in html
+
+
+def test_entities_of_a_card_cannot_turn_the_text_around():
+    from agfmc.report.card import card_html
+    html = card_html('# Use &#x202E;evil&#x2066;\n[a](https://b.c "&#x202e;")\n`&lrm;`')
+    assert not set("\u202e\u2066") & set(html) and html.count("\ufffd") == 3
+
+
+def test_scores_without_errors_have_no_interval_of_certainty():
+    """A bootstrap of points without an error sees no other scores: it says nothing of new ones."""
+    found = results()
+    found = replace(found, p=np.eye(3)[found.truth] * 0.7 + 0.1, result=found.truth,
+                    winner=np.full(60, 0.8))
+    scores = evaluate(found, 10, Asked(resamples=20))
+    assert "accuracy" in scores["intervals"] and not {
+        "balanced_accuracy", "macro_f1", "cohen_kappa", "macro_auc"} & set(scores["intervals"])
+    page = Elements(render(content(answers=AnswersPart("held out", scores))))
+    row = next(row for row in page.rows if row and row[0] == "balanced accuracy")
+    assert row[1:3] == ["1.0000", ""]
+    assert "no interval: no error in 60 points" in page.text
+    assert "the same in all resamples" in page.text and "1.0000 to 1.0000" not in page.text
 
 
 def test_many_classes_stay_small():
