@@ -181,6 +181,7 @@ def _inputs(args, found):
                   args.sets, args.control, *weight_files(args)]
         if found.result is not None:
             files += [f"{found.result}.cls", f"{found.result}.con"]
+            files += [os.path.splitext(found.truth)[0] + end for end in (".names", ".wgt")]
         if args.names is not None:
             files.append(args.names)
     return files

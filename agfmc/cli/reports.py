@@ -75,7 +75,7 @@ class Page:
         outputs = [path for path in (self._path, args.multiqc) if path is not None]
         if self._path == "-" and self._option == "--report":
             raise UsageError("--report is a file: standard output has the results")
-        refuse_inputs(outputs, [*self._inputs, args.card])
+        refuse_inputs(outputs, [*self._inputs, args.card, getattr(args, "state", None)])
         if args.multiqc is not None:
             from ..report.multiqc import check_multiqc
             check_multiqc(args.multiqc)

@@ -216,8 +216,11 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
     hold the error.  Raises the errors of the layout.
     """
     cache = experiment.cache
-    laid_out = [_lay_out(number, candidate, split, experiment)
-                for number, candidate in enumerate(candidates)]
+    laid_out = []
+    for number, candidate in enumerate(candidates):
+        laid_out.append(_lay_out(number, candidate, split, experiment))
+        if progress is not None:  # some are searched for, which takes as long as training
+            progress(0, 1)
     if first:
         laid_out = [candidate.with_first_decoder() for candidate in laid_out]
     outcomes, labels = {}, np.unique(split.y)

@@ -130,6 +130,18 @@ def test_page_of_a_training_control_and_of_a_control_with_models(here, run):
         "-y is for a trained model")
 
 
+def test_pages_take_the_place_of_no_file_that_is_read(here, run):
+    Path("names.html").unlink(missing_ok=True)
+    Path("names.html").symlink_to("held.names")
+    Path("state.html").write_text("kept")
+    before = Path("held.names").read_bytes()
+    assert run("report_m", "--answers", "held", "-o", "names.html", status=2).refused(
+        "the output names.html would overwrite an input")
+    assert run("nfold", "-n", *TABLE, "--state", "state.html", "--report", "state.html", "balanced",
+               "penguins.csv", status=2).refused("the output state.html would overwrite an input")
+    assert Path("held.names").read_bytes() == before and Path("state.html").read_text() == "kept"
+
+
 def test_card_is_on_the_page_and_runs_nothing(here, run):
     Path("card.md").write_text("# Intended use\n\nCounting *penguins*. <script>alert(1)</script>\n"
                                "[x](javascript:alert)\n\n## Limits\n\nThree islands.\n")
