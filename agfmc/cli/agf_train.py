@@ -5,7 +5,7 @@ import shlex
 import time
 from dataclasses import replace
 
-from ..errors import one_line, UsageError
+from ..errors import AgfmcError, one_line, UsageError
 from ..score.scores import BY_OPTION, SCORES
 from . import mbh2mbm, multi_borders, nfold, print_control, tune_m
 from .messages import report, show, time_words
@@ -84,8 +84,17 @@ def execute(args):
         run = _Run(args, beginning, folder, start)
         control, options = _tune(run, _choose(run))
         seconds = _train(run, control, options)
-        if page.wanted:
-            _write_page(run, page, _answers(run, control, options, seconds))
+        try:
+            if page.wanted:
+                _write_page(run, page, _answers(run, control, options, seconds))
+        except AgfmcError:  # the model is there, and its script tells how it was made
+            _show(run)
+            raise
+    _show(run)
+
+
+def _show(run):
+    """Print what was done, and the script."""
     show([*run.said, f"mkdir -p {shlex.quote(run.steps)}\n", *run.script])
 
 

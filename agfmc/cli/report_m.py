@@ -238,6 +238,11 @@ def _answers(args, found, table, model):
         if len(strange) == len(results.labels):
             raise DataError("has none of the classes of the answers: it is another model than "
                             "theirs", file=args.model)
+        given = sorted(set(strange) & set(results.result.tolist()))
+        if given:
+            raise DataError(f"does not have the class {names_of().get(given[0], given[0])}, which "
+                            "is among the answers: it is another model than theirs",
+                            file=args.model)
     asked = asked_of(results, Asked(args.top, args.ordered, True, 0, args.seed),
                      args.intervals or None)
     part = answers_part(results, _origin(args, results), asked=asked, bins=args.bins, tree=tree,

@@ -1,6 +1,5 @@
 """The page of a model, and the file for MultiQC, of the commands that write them beside results."""
 
-import os
 import shlex
 import sys
 
@@ -148,7 +147,9 @@ def _options(parser, args):
 
 def page_name(path):
     """The name of a file without folder and ending, for a title."""
-    return os.path.basename(path).partition(".")[0] or os.path.basename(path)
+    from ..report.multiqc import name_of_file
+
+    return name_of_file(path)
 
 
 def names_in(data):

@@ -119,6 +119,8 @@ def execute(args):
     with searched(args) as (result, tree, words, task):
         if page.wanted and result["tried"]:
             _write_page(args, page, task, plain(result), tree)
+        elif page.wanted:
+            report(args, PROG, "nothing was tried, so no page, and no file for MultiQC")
         _write(args, result, tree, words)
         if not result["complete"]:
             # raised in here, so that what is finished is kept

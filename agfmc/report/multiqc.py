@@ -9,16 +9,19 @@ import html
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..errors import UsageError
 from ..score.scores import ALL_SCORES, FURTHER
 
-__all__ = ["ENDING", "check_multiqc", "comparison_section", "empty_section", "scores_section",
-           "search_section"]
+__all__ = ["ENDING", "check_multiqc", "comparison_section", "empty_section", "name_of_file",
+           "scores_section", "search_section"]
 
 ENDING = "_mqc.json"
+_ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".feather", ".svm", ".lvq", ".vec",
+            ".cls", ".con", ".truth", ".mbm", ".mbc", ".mbt", ".json"}
 _SHARES = ("accuracy", "balanced_accuracy", "macro_auc", "coverage")  # from 0 to 1
 _ERROR = ("expected_calibration_error", "calibration error",
           "mean distance of the probability of the answer from the share that is right", False)
@@ -71,15 +74,18 @@ def comparison_section(result: Mapping, title: str = "") -> str:
 
     title: of the lines, else the name of the data.
     """
-    rows, of = {}, title or _base(result["data"])
-    for row in result["rows"]:
-        if "error" in row:
-            continue
+    rows, of = {}, title or name_of_file(result["data"])
+    sound = [row for row in result["rows"] if "error" not in row]
+    paths = {row["configuration"] for row in sound}
+    short = Counter(map(os.path.basename, paths))
+    for row in sound:
+        path = row["configuration"]
+        name = os.path.basename(path) if short[os.path.basename(path)] == 1 else path
         told = {name: row[name]["pooled"] for name in (*_OF_ROWS, "train_s")
                 if row.get(name) is not None}
         tested = (row["difference"] or {}).get(
             "accuracy" if result["mcnemar"] else result["by"]) or {}
-        rows[f"{of} {os.path.basename(row['configuration'])}:{row['decoder']}"] = {
+        rows[f"{of} {name}:{row['decoder']}"] = {
             "classifiers": row["classifiers"], **told, "p_value": tested.get("p_value")}
     return _section("agfmc_comparison", "Comparison of configurations",
                     f"Held-out scores of configurations on {result['data']}: {result['plan']} "
@@ -92,7 +98,7 @@ def search_section(search: Mapping, title: str = "") -> str:
     title: as above.
     """
     by, rows = search["by"], {}
-    of = title or f"{_base(search['data'])} {os.path.basename(search['control'])}"
+    of = title or f"{name_of_file(search['data'])} {os.path.basename(search['control'])}"
     for key, number, point in _told(search):
         rows[f"{of} {key}: {number}{point['options'] or 'default options'}"] = {
             by: point["score"], "sd": point["sd"]}
@@ -122,8 +128,13 @@ def _told(search):
                 yield key, words, one["points"][one[key]]
 
 
-def _base(path):
-    return os.path.basename(path).partition(".")[0] or path
+def name_of_file(path: str) -> str:
+    """The name of a file of data, answers or a model, without its folder and the ending that tells
+    its format; the path where nothing else is left."""
+    name = os.path.basename(path)
+    stem = name.removesuffix(".gz")
+    base, ending = os.path.splitext(stem)
+    return (base if ending in _ENDINGS else stem) or path
 
 
 def _section(name, title, about, rows):

@@ -142,6 +142,17 @@ def test_pages_take_the_place_of_no_file_that_is_read(here, run):
     assert Path("held.names").read_bytes() == before and Path("state.html").read_text() == "kept"
 
 
+def test_answers_of_another_model_are_refused(here, run):
+    truth = np.array([0, 1, 2, 3, 4] * 8, "<i4")
+    for name in ("other.truth", "other.cls"):
+        Path(name).write_bytes(truth.tobytes())
+    Path("other.con").write_bytes(np.full(40, 0.5, "<f4").tobytes())
+    Path("other.html").unlink(missing_ok=True)
+    assert run("report_m", "p.mbm", "--answers", "other", "-o", "other.html", status=1).refused(
+        "p.mbm: does not have the class 3, which is among the answers")
+    assert not Path("other.html").exists()
+
+
 def test_card_is_on_the_page_and_runs_nothing(here, run):
     Path("card.md").write_text("# Intended use\n\nCounting *penguins*. <script>alert(1)</script>\n"
                                "[x](javascript:alert)\n\n## Limits\n\nThree islands.\n")

@@ -16,7 +16,7 @@ from agfmc.models import InputFormat
 from agfmc.prediction.evaluation import Results, with_weights
 from agfmc.report.gather import (answers_part, asked_of, data_part, file_digests, hardest_points,
                                  read_card, relabelled, TrainingRows)
-from agfmc.report.multiqc import comparison_section, scores_section
+from agfmc.report.multiqc import comparison_section, name_of_file, scores_section
 from agfmc.tables import ColumnRoles, TableFormat
 
 LABELS = np.array([2, 5, 9])
@@ -152,6 +152,13 @@ def test_cards_are_text(tmp_path):
         read_card(str(path))
 
 
+@pytest.mark.parametrize("path, name", [
+    ("d/s.rep1.csv", "s.rep1"), ("d/s.rep2.csv.gz", "s.rep2"), ("held", "held"), ("a.b", "a.b"),
+    ("m.mbm", "m"), ("x/.csv", ".csv")])
+def test_names_of_files_lose_the_ending_of_their_format_alone(path, name):
+    assert name_of_file(path) == name
+
+
 def test_words_for_multiqc_are_no_html():
     found = results()
     text = scores_section("<b>/x", answers_part(found, "x").scores)
@@ -162,3 +169,11 @@ def test_words_for_multiqc_are_no_html():
                                "plan": "<p>"})
     assert json.loads(text)["data"] == {"b &lt;i&gt;:d": {"classifiers": 1, "log_loss": 0.5}}
     assert "<" not in text
+
+
+def test_configurations_of_one_base_name_are_two_lines_for_multiqc():
+    rows = [{"configuration": name, "decoder": "d", "classifiers": 1, "difference": None,
+             "accuracy": {"pooled": 0.5}} for name in ("one/x.mbc", "two/x.mbc", "y.mbc")]
+    text = comparison_section({"rows": rows, "by": "log_loss", "mcnemar": False, "data": "t.csv",
+                               "plan": ""})
+    assert list(json.loads(text)["data"]) == ["t one|x.mbc:d", "t two|x.mbc:d", "t y.mbc:d"]
