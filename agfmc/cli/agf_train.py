@@ -197,7 +197,8 @@ def _choose(run):
         run.say("configuration: one-vs-one, as there was no time to compare it with others")
         return None
     row, result = choice.row, choice.result
-    run.comparison = plain({"data": run.args.train, "options": args.options, **result})
+    run.comparison = plain({"data": run.args.train, "options": args.options, **result,
+                            "choice": _reason(choice)})
     among = len({one["configuration"] for one in result["rows"]})
     splits = result["plan"] if choice.complete else \
         f"{choice.splits} of {result['splits']} splits, then the time limit"
@@ -205,6 +206,18 @@ def _choose(run):
             f"  {_scores(row)} ({result['points']} points, {splits}; chosen among {among})")
     return None if beginning.options else beginning.training_seconds(
         row["train_s"]["mean"], [_OF_PARTS * result["points"]]) / run.cores
+
+
+def _reason(choice):
+    """What a page tells of a `Choice`: the row, the best one, and the margin that decided."""
+    margin = choice.margin
+    return {**_called(choice.row), "top": _called(choice.top),
+            "gain": None if margin is None else margin.gain,
+            "error": None if margin is None else margin.error}
+
+
+def _called(row):
+    return {name: row[name] for name in ("configuration", "decoder")}
 
 
 def _scores(columns):

@@ -155,6 +155,9 @@ def _operands(args, table):
         if given:
             raise UsageError(f"{option} is for a table of answers")
     base = args.answers
+    if (args.truth or "").endswith(".vec"):
+        raise UsageError(f"--truth {args.truth}: expected the true classes, a file of labels "
+                         "(.cls)")
     if base.endswith((".cls", ".con", ".txt", ".truth")) and not os.path.exists(f"{base}.cls"):
         raise UsageError(f"expected the base name of the answers, found '{base}': give "
                          f"'{os.path.splitext(base)[0]}'")
@@ -162,8 +165,9 @@ def _operands(args, table):
     if args.truth is None:
         found.truth = f"{base}.truth"
         if not os.path.exists(found.truth):
+            there = "" if os.path.exists(f"{base}.cls") else f"; nor is {base}.cls, the answers"
             raise UsageError(f"--truth is missing: the file of the true classes; nfold writes "
-                             f"{found.truth}, which is not there")
+                             f"{found.truth}, which is not there{there}")
         found.probabilities = args.probabilities or _if_there(f"{base}.txt")
         found.before = args.before or found.probabilities and _if_there(f"{base}.raw.txt")
     return found
@@ -245,16 +249,16 @@ def _answers(args, found, table, model):
                             file=args.model)
     asked = asked_of(results, Asked(args.top, args.ordered, True, 0, args.seed),
                      args.intervals or None)
-    part = answers_part(results, _origin(args, results), asked=asked, bins=args.bins, tree=tree,
+    part = answers_part(results, _origin(args), asked=asked, bins=args.bins, tree=tree,
                         ids=_ids(args) if table else None)
     warn_of_other_numbers(part.scores)
     return part, names_of()
 
 
-def _origin(args, results):
+def _origin(args):
     truth = "" if args.truth is None else f", true classes in {args.truth}" if args.data is None \
         else f", true classes in column {args.truth} of {args.data}"
-    return f"{args.answers}: answers to {len(results.truth)} points{truth}"
+    return f"{args.answers}{truth}"
 
 
 def _ids(args):

@@ -206,7 +206,7 @@ def _scatter(axes, places, score, title, tall):
         return (room[0] * math.log(x / low) / math.log(high / low),
                 room[1] * (y - bottom) / (top - bottom))
 
-    for i in order:
+    for i in reversed(order):  # the front on top
         axes.plot(*([value] for value in places[i]), marker="o", markersize=6, linestyle="none",
                   color=LEFT if i in front else GREY, zorder=3, gid="point",
                   markerfacecolor=LEFT if i in front else "white")

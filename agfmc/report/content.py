@@ -76,7 +76,8 @@ class DataPart:
     source: file or table;  points, features: numbers, None where not known;  labels (k,): of the
     classes, ascending;  counts (k,): of points of each class, or None;  recipe: the dictionary
     of `describe_recipe` for a table, or None;  facts: further (name, value) pairs, as the
-    weights of the points.
+    weights of the points;  missing: {column: missing cells} of those that have some, None where
+    that is not known.
     """
 
     source: str
@@ -86,6 +87,7 @@ class DataPart:
     counts: tuple[float, ...] | None = None
     recipe: Mapping | None = None
     facts: tuple[tuple[str, str], ...] = ()
+    missing: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -164,9 +166,11 @@ class ReportContent:
     """All that a page shows; parts that are not there are None or empty.
 
     names: {label: name} of the classes;  comparison: what `experiments.comparison.compare`
-    returns, with data and options, as compare_control --json writes it;  search: the dictionary
-    that tune_m --json writes;  card: Markdown;  provenance: (name, value) pairs: options, seeds,
-    versions, digests of files;  steps: the commands that repeat it.
+    returns, with data and options, as compare_control --json writes it; `choice` is added where
+    it was made to choose: {"configuration", "decoder", "top": the same of the best row, "gain",
+    "error": of the best over the first row, None where that is the best or has no score};
+    search: the dictionary that tune_m --json writes;  card: Markdown;  provenance: (name, value)
+    pairs: options, seeds, versions, digests of files;  steps: the commands that repeat it.
     """
 
     title: str

@@ -11,15 +11,17 @@ from ..score.scores import ALL_SCORES
 from .content import Column, DataTable, Picture, TableRow
 from .svg import (Box, cut, Drawing, level_bar, Linear, LINE, Logarithmic, number, Panel, short,
                   text_width, WIDTH)
+from .words import cut as whole, WHOLE
 
 __all__ = ["comparison", "comparison_cost", "search_surface"]
 
 _LEFT = 50
 _MOST_KERNELS, _MOST_OPTIONS = 6, 200  # panels of a search, and rows of its table
+_MOST_DRAWN = 1000  # options of a search
 
 
 def _name(row):
-    return f"{row['configuration']}, {row['decoder']}"
+    return whole(f"{row['configuration']}, {row['decoder']}", WHOLE)
 
 
 def _known(value):
@@ -184,11 +186,11 @@ def _costs(rows):
 def _front(points, sign):
     """Positions of the points that no other beats in score at no larger cost; points: the best
     first."""
-    found, least = [], math.inf
-    for at, (cost, _, _) in enumerate(points):
-        if cost < least:
+    found: list[int] = []
+    for at, (cost, value, _) in enumerate(points):
+        least, best = points[found[-1]][:2] if found else (math.inf, None)
+        if cost < least or (cost, value) == (least, best):  # trees give equal answers as codes
             found.append(at)
-            least = cost
     return set(found)
 
 
@@ -213,7 +215,8 @@ def _scatter(points, front, score, title):
         steps.append((x, y))
     drawing.line(steps, "left curve thin front")
     places = [(panel.x(cost), panel.y(value)) for cost, value, _ in points]
-    for at, ((x, y), (cost, value, name)) in enumerate(zip(places, points)):
+    for at in sorted(range(len(points)), key=lambda at: (at in front, -at)):  # the front on top
+        (x, y), (cost, value, name) = places[at], points[at]
         drawing.add("circle", "fill-left edge" if at in front else "fill-paper grey thin",
                     f"{at + 1}: {name}, {short(value)}, {short(cost)} {title}", cx=x, cy=y, r=5)
     _numbers(drawing, panel.box, places, front)
@@ -273,9 +276,12 @@ def search_surface(search: Mapping) -> list[Picture]:
     if not points:
         return []
     score = ALL_SCORES[search.get("by", "log_loss")]
+    order = sorted(range(len(points)), key=lambda at: (
+        at != search.get("best"), not _known(points[at]["score"]),
+        -score.sign * (points[at]["score"] or 0)))[:_MOST_DRAWN]
     groups: dict[str, list] = {}
-    for at, point in enumerate(points):
-        groups.setdefault(_group(point), []).append((at, point))
+    for at in sorted(order):
+        groups.setdefault(_group(points[at]), []).append((at, points[at]))
     colours = _range([point["score"] for point in points if _known(point["score"])],
                      score.larger_is_better)
     found = [_Kernel(search, score, title, members, colours)
@@ -286,6 +292,9 @@ def search_surface(search: Mapping) -> list[Picture]:
         left = "; ".join(one.title for one in found[len(pictures):])
         pictures[-1] = replace(pictures[-1], note=f"{pictures[-1].note} Worse, and not drawn: "
                                                   f"{left}.")
+    if len(order) < len(points) and pictures:
+        pictures[-1] = replace(pictures[-1], note=f"{pictures[-1].note} Of {len(points)} options "
+                                                  f"the best {len(order)} are drawn.")
     return pictures
 
 
@@ -345,8 +354,8 @@ def _scale(drawing, box, low, high, score):
                     fill_opacity=f"{0.12 + 0.88 * (step + 0.5) / steps:.2f}")
     ends = (low, high) if score.larger_is_better else (high, low)
     mark = "\u2264 " if score.larger_is_better else "\u2265 "
-    drawing.text(box.left, box.bottom + 16, f"{mark}{float(ends[0]):.4g}", "small")
-    drawing.text(box.right, box.bottom + 16, f"{float(ends[1]):.4g}", "end small")
+    drawing.text(box.left, box.bottom + 16, f"{mark}{float(ends[0]):.3g}", "small")
+    drawing.text(box.right, box.bottom + 16, f"{float(ends[1]):.3g}", "end small")
     drawing.text(box.right + 10, box.top + 10, score.title)
 
 
@@ -416,8 +425,8 @@ class _Kernel:
         panel = Panel(drawing, Box(_LEFT - 10, 30, WIDTH - _LEFT - 4, 256),
                       Linear.around((point[left] for point in self.points), 0.09),
                       Linear.around((point[up] for point in self.points), 0.09))
-        panel.axis_up(_parameter(up))
-        panel.axis_across(_parameter(left))
+        panel.axis_up(_parameter(up), _exponents(panel.up, 7))
+        panel.axis_across(_parameter(left), _exponents(panel.across, 7))
         for point in self.failed:
             drawing.add("path", "grey curve thin", _point_words(point, self.score),
                         d=_cross(panel.x(point[left]), panel.y(point[up])))
@@ -430,7 +439,7 @@ class _Kernel:
                         r=self.sizes[_amount(point)], fill_opacity=f"{depth:.2f}")
         if self.best is not None:
             self._ring(drawing, panel.x(self.best[left]), panel.y(self.best[up]))
-        _scale(drawing, Box(panel.box.left, 338, 120, 12), *self.colours, self.score)
+        _scale(drawing, Box(panel.box.left, 338, 150, 12), *self.colours, self.score)
         return drawing, panel.box.left, 390
 
     def _curve(self):
@@ -444,7 +453,7 @@ class _Kernel:
                       Linear.around((point[key] for point in self.points), 0.06),
                       Linear.around(spread, 0.08))
         panel.axis_up(self.score.axis)
-        panel.axis_across(_parameter(key))
+        panel.axis_across(_parameter(key), _exponents(panel.across, 7))
         drawing.line(panel.places((point[key], point["score"]) for point in scored),
                      "left curve thin")
         for point in scored:
@@ -460,6 +469,13 @@ class _Kernel:
         if self.best is not None:
             self._ring(drawing, panel.x(self.best[key]), panel.y(self.best["score"]))
         return drawing, panel.box.left, 306
+
+
+def _exponents(scale, most):
+    """Whole numbers as ticks of a scale, or others where there would be fewer than two."""
+    found = sorted({round(tick) for tick in scale.ticks(most) if scale.low <= round(tick) <=
+                    scale.high})
+    return found if len(found) > 1 else scale.ticks(most)
 
 
 def _parameter(key):

@@ -43,14 +43,15 @@ def data_part(source: str, data: Dataset, facts: Iterable[tuple[str, str]] = (),
     counts = data.counts
     rows = [*facts]
     if missing is not None:
-        rows.append(("missing cells", ", ".join(
-            f"{name} {count}" for name, count in missing.items()) or "none"))
+        rows.append(("missing cells", f"{sum(missing.values())} in {len(missing)} columns"
+                     if missing else "none"))
     if data.rows is not None:
         rows.append(("points of the file", f"{len(data.y)} of them are used: the others are of "
                      "classes that are left out, have weight 0, or are not in the sample"))
     return DataPart(source, len(data.y), int(data.x.shape[1]), tuple(counts),
                     tuple(map(float, counts.values())),
-                    None if data.recipe is None else describe_recipe(data.recipe), tuple(rows))
+                    None if data.recipe is None else describe_recipe(data.recipe), tuple(rows),
+                    missing)
 
 
 class TrainingRows:

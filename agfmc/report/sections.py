@@ -10,10 +10,11 @@ from ..score.scores import ALL_SCORES
 from . import charts, structure
 from .answers import answer_sections, score_tiles
 from .blocks import beside, code, facts, heading, markup, pictures, Section, table, text, Tile
+from .blocks import without_empty
 from .card import card_html
 from .classes import Classes, classes_of
 from .content import Column, DataTable, ReportContent, TableRow
-from .trials import best_point, best_row, trial_sections
+from .trials import best_point, chosen_row, trial_sections
 from .words import count, cut, joined, number, plural
 
 __all__ = ["page_sections", "summary"]
@@ -75,11 +76,13 @@ def _kind(model):
 
 
 def _comparison_tile(result):
-    best = best_row(result)
+    best = chosen_row(result)
     if best is None:
         return []
     score = ALL_SCORES[result["by"]]
-    return [Tile(f"Best of {len(result['rows'])} by {score.title}", cut(best["configuration"], 28),
+    among = f"Best of {len(result['rows'])} by {score.title}" \
+        if result.get("choice") is None else f"Chosen among {len(result['rows'])}"
+    return [Tile(among, cut(best["configuration"], 28), f"decoder {cut(best['decoder'], 28)}, "
                  f"{score.title} {number(best[score.name]['pooled'])}")]
 
 
@@ -114,7 +117,7 @@ def _data(content, classes):
     blocks = [told] if data.counts is None else beside([told], pictures(
         charts.class_counts(data, classes.names)) or [table(_count_table(data, classes))])
     if data.recipe is not None:
-        blocks += _recipe(data.recipe)
+        blocks += _recipe(data.recipe, data.missing)
     return Section("data", "Data", tuple(blocks))
 
 
@@ -135,7 +138,7 @@ def _recipe_facts(data):
     return [(name, value) for name, value in found if value]
 
 
-def _recipe(recipe):
+def _recipe(recipe, cells):
     """Blocks of the columns of a table, and what becomes of them."""
     columns = recipe["columns"]
     rows = []
@@ -145,14 +148,16 @@ def _recipe(recipe):
             "0" if one["indicator"] else "an error"
         rows.append(TableRow((one["name"], "number" if words is None else "words",
                               (1 if words is None else len(words)) + one["indicator"],
-                              missing + ", and a feature that tells" * one["indicator"],
+                              None if cells is None else cells.get(one["name"], 0),
+                              missing + ", and an indicator" * one["indicator"],
                               "" if words is None else joined(words))))
     left = "" if len(rows) == len(columns) else \
         f"{len(rows)} of {count(len(columns))} columns: the recipe has all of them."
-    return [heading("Columns of the table"), table(DataTable(
-        left or "What the columns are, and what becomes of a missing value.",
+    return [heading("Columns of the table"), table(without_empty(DataTable(
+        left or "What the columns are, and what becomes of a missing cell.",
         (Column("column"), Column("kind"), Column("features", "number"),
-         Column("where missing"), Column("categories", "prose")), tuple(rows)))]
+         Column("missing", "number", "missing cells"), Column("in their place"),
+         Column("categories", "prose")), tuple(rows))))]
 
 
 # -- configuration ---------------------------------------------------------------------------------
@@ -204,7 +209,8 @@ def _model_facts(model):
     for direct in info["direct_classifiers"][:20]:
         pairs.append((f"classifier {direct['name'] or ''}".rstrip(),
                       f"{direct['kind']} {direct['options']}".rstrip()))
-    return [*pairs, ("calibration", _calibration(info["calibration"])), *_trained_by(info)]
+    return [*pairs, ("calibration", _calibration(info["calibration"], info["decoder"])),
+            *_trained_by(info)]
 
 
 def _kernels(kernels):
@@ -218,16 +224,17 @@ def _kernels(kernels):
     return joined(words)
 
 
-def _calibration(calibration):
+def _calibration(calibration, decoder):
     if calibration is None:
         return "none: the probabilities are those of the decoder"
-    maps: dict[str, list[str]] = {}
-    for one in calibration["decoders"]:
-        value = f" {one['temperature']:.4g}" if "temperature" in one else ""
-        maps.setdefault(one["map"] + value, []).append(one["decoder"])
-    found = [f"{name} ({', '.join(decoders)})" for name, decoders in maps.items()]
-    return f"{calibration['source']}, {count(sum(calibration['samples']))} points; maps: " \
-        + ", ".join(found[:12]) + ", \u2026" * (len(found) > 12)
+    maps = {one["decoder"]: one["map"] + (f" {one['temperature']:.4g}" if "temperature" in one
+                                          else "") for one in calibration["decoders"]}
+    own = maps.pop(decoder, None)
+    words = [] if own is None else [f"{own} for the decoder {decoder}"]
+    if maps:
+        words.append(f"maps for {plural(len(maps), 'other decoder' if words else 'decoder')}")
+    return f"{calibration['source']}, {count(sum(calibration['samples']))} points; " \
+        + ", ".join(words)
 
 
 def _trained_by(info):

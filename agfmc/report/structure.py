@@ -47,7 +47,8 @@ def listed(names: Mapping[int, str], labels: Sequence[int], most: int = 12) -> s
     """Names of classes with commas between them, of many the first."""
     most = len(labels) if len(labels) == most + 1 else most  # one more is as short as to say so
     text = ", ".join(class_name(names, label) for label in labels[:most])
-    return text if len(labels) <= most else f"{text} and {len(labels) - most} others"
+    left = len(labels) - most
+    return text if left <= 0 else f"{text} and {left} other{'s' * (left != 1)}"
 
 
 # Coding matrices
@@ -87,7 +88,9 @@ class _Matrix:
             max(1, min(8, 840 // self.k))
         self.tall = min(20, self.wide) if self.m <= 40 and self.named else \
             max(2, min(14, self.wide + 2, 560 // self.m))
-        texts = [row.text.strip() or str(at + 1) for at, row in enumerate(rows)]
+        texts = [row.text.strip() for row in rows]
+        if len(set(texts)) < len(texts):  # options, which tell no rows apart
+            texts = [str(at + 1) for at in range(len(rows))]
         self.texts = texts if self.tall >= 14 else None
         side = min(max(map(text_width, texts)), 150) + 8 if self.texts else \
             text_width(str(self.m)) + 10

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from ..control.dot import visible
+from .words import clean, cut as whole, WHOLE
 
 __all__ = ["Box", "Drawing", "LINE", "Linear", "Logarithmic", "Panel", "SIZE", "cut", "level_bar",
            "number", "round_ticks", "short", "text_width", "tick_texts",
@@ -45,7 +45,7 @@ def _letter_width(letter):
 
 def cut(text: str, width: float, size: float = SIZE) -> str:
     """`text` on one line, cut with `…` where it is wider than so many pixels."""
-    text = visible(text, len(text)).replace("\n", " ").replace("\t", " ")
+    text = whole(text, WHOLE)
     if text_width(text[:1000], size) <= width and len(text) <= 1000:
         return text
     room, end = width - text_width("…", size), 0
@@ -223,17 +223,19 @@ class Drawing:
         """The whole picture; label: what one would see in it, for those who cannot."""
         size = f"{number(self.width)} {number(self.height)}"
         width, height = size.split()
-        return (f'<svg class="chart" role="img" aria-label={_quoted(label)} viewBox="0 0 {size}" '
+        label = _quoted(whole(label, 1000))
+        return (f'<svg class="chart" role="img" aria-label={label} viewBox="0 0 {size}" '
                 f'width="{width}" height="{height}">{"".join(self._parts)}'
                 f'{"</g>" * self._open}</svg>')
 
 
 def _text(text):
-    return escape(visible(str(text), max(len(str(text)), 4)))
+    """Text of an element, escaped; the middle of very long ones is left out, as in tables."""
+    return escape(whole(str(text), WHOLE))
 
 
 def _quoted(text):
-    return quoteattr(visible(str(text), max(len(str(text)), 4)).replace("\n", " "))
+    return quoteattr(clean(str(text)))
 
 
 def _attributes(look, attributes):

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..numerals import runs_text
+from ..provenance import Provenance
 from ..score.scores import ALL_SCORES
 from . import charts
 from .blocks import Section, heading, note, pictures, table, text, without_empty
 from .content import Column, DataTable, ReportContent, TableRow
-from .words import count, cut, interval, number, plural
+from .words import count, cut, interval, number, plural, signed
 
-__all__ = ["best_point", "best_row", "trial_sections"]
+__all__ = ["best_point", "best_row", "chosen_row", "trial_sections"]
 
 _ASKED = ("accuracy", "log_loss", "cost")  # scores in a table that is not folded
 _PER_POINT = {"queried": "classifiers asked", "kernel_values": "kernel values"}
 _TRIED, _BEST = 60, 8  # options in a table, and in one that is not folded
+_MOST = 100  # configurations that are shown
 
 
 def trial_sections(content: ReportContent) -> list[Section]:
@@ -25,7 +27,8 @@ def trial_sections(content: ReportContent) -> list[Section]:
     if content.comparison is not None:
         found.append(Section("comparison", "Comparison", tuple(_comparison(content.comparison))))
     if content.search is not None:
-        found.append(Section("search", "Search of options", tuple(_search(content.search))))
+        found.append(Section("search", "Search of options", tuple(
+            [*_other_model(content), *_search(content.search)])))
     return found
 
 
@@ -47,6 +50,7 @@ def best_point(result: Mapping) -> Mapping | None:
 # -- comparisons -----------------------------------------------------------------------------------
 
 def _comparison(result):
+    every, result = len(result["rows"]), _fewer(result)
     by, against = result["by"], result["against"]
     told = f"{plural(result['points'], 'point')}, {plural(result['classes'], 'class', 'es')}; " \
            f"{result['plan']}"
@@ -60,16 +64,66 @@ def _comparison(result):
         test = "McNemar's exact test of the accuracies" if result["mcnemar"] else \
             "the corrected resampled t test"
         blocks.append(text(
-            f"Differences in {ALL_SCORES[by].title} are from {against['configuration']} "
-            f"({against['decoder']}); p is that of {test}: below 0.05 a difference is more than "
-            "chance would often give. It is not corrected for the number of rows."))
+            f"Differences in {ALL_SCORES[by].title} are from {_called(against)}"
+            + ", means over the splits" * (result["splits"] > 1)
+            + f"; p is that of {test}: below 0.05 a difference is more than chance would often "
+            "give. It is not corrected for the number of rows."))
+    blocks += [text(words) for words in _choice(result)]
+    if every > len(result["rows"]):
+        blocks.append(note(f"These are the best {len(result['rows'])} of {count(every)} rows"))
     blocks += map(table, _comparison_tables(result))
     blocks += pictures(charts.comparison(result), charts.comparison_cost(result))
-    blocks += [note(f"{row['configuration']} ({row['decoder']}) could not be computed: "
-                    f"{row['error']}") for row in result["rows"] if "error" in row]
+    blocks += [note(f"{_called(row)} could not be computed: {cut(row['error'], 200)}")
+               for row in result["rows"] if "error" in row]
     if result.get("tuned"):
         blocks += _tuned(result["tuned"], result["splits"])
     return blocks
+
+
+def _called(row):
+    """The words for a row of a comparison."""
+    return f"{cut(row['configuration'], 80)} ({cut(row['decoder'])})"
+
+
+def _fewer(result):
+    """The result with so many rows that a page can hold them: the best, and the reference."""
+    by, against, rows = result["by"], result["against"], result["rows"]
+    if len(rows) <= _MOST:
+        return result
+    order = sorted(range(len(rows)), key=lambda at: (
+        against is None or rows[at]["configuration"] != against["configuration"]
+        or rows[at]["decoder"] != against["decoder"],
+        (rows[at].get(by) or {}).get("pooled") is None,
+        -ALL_SCORES[by].sign * ((rows[at].get(by) or {}).get("pooled") or 0.0)))
+    return {**result, "rows": [rows[at] for at in sorted(order[:_MOST])]}
+
+
+def chosen_row(result: Mapping) -> Mapping | None:
+    """The row that was chosen, where the comparison was made for that, or else the best one."""
+    choice = result.get("choice")
+    return best_row(result) if choice is None else next(
+        row for row in result["rows"] if row["configuration"] == choice["configuration"]
+        and row["decoder"] == choice["decoder"])
+
+
+def _choice(result):
+    """Sentences on what was chosen, and by which rule, where the comparison was made for that."""
+    choice = result.get("choice")
+    if choice is None:
+        return []
+    title, top, first = ALL_SCORES[result["by"]].title, choice["top"], result["rows"][0]
+    chosen = f"Chosen: {_called(choice)}"
+    if choice["gain"] is None:
+        return [f"{chosen}, the best by {title}."]
+    rule = "The first row is left only for one that is better by more than one standard error of " \
+        "their difference: a rule for a choice, which asks less than proof, as p below 0.05 would."
+    better = f"by {number(choice['gain'])}, {{}} one standard error of the difference, " \
+             f"{number(choice['error'])}"
+    if (top["configuration"], top["decoder"]) == (choice["configuration"], choice["decoder"]):
+        return [f"{chosen}. It has the best {title}, and is better than {_called(first)} "
+                f"{better.format('more than')}. {rule}"]
+    return [f"{chosen}. {_called(top)} has the best {title}, but is better only "
+            f"{better.format('not more than')}. {rule}"]
 
 
 def _comparison_tables(result):
@@ -78,7 +132,8 @@ def _comparison_tables(result):
     first = next((row for row in result["rows"] if "error" not in row), {})
     every = [name for name in ALL_SCORES if name in first]
     few = [name for name in every if name in (by, *_ASKED)]
-    best = f"Configurations, the best by {ALL_SCORES[by].title} in bold."
+    best = f"Configurations, the best by {ALL_SCORES[by].title} in bold." \
+        if result.get("choice") is None else "Configurations, the chosen one in bold."
     return [_comparison_table(result, few, (), best),
             replace(_comparison_table(result, every, _PER_POINT, "All scores, and what a point "
                                       "asks for on average"), folded=True)]
@@ -86,7 +141,7 @@ def _comparison_tables(result):
 
 def _comparison_table(result, scores, costs, caption):
     """The table of these scores, and of these of `_PER_POINT`."""
-    by, best = result["by"], best_row(result)
+    by, best = result["by"], chosen_row(result)
     columns = [Column("configuration"), Column("decoder"), Column("classifiers", "number",
                                                                   "binary ones"),
                *(Column(_PER_POINT[name], "number", digits=1) for name in costs),
@@ -117,14 +172,14 @@ def _difference(row, result):
         return "failed" if "error" in row else "reference", None, None
     test = row["difference"].get(result["by"]) or {}
     tested = row["difference"].get("accuracy", {}) if result["mcnemar"] else test
-    return test.get("pooled"), interval(test.get("interval")), tested.get("p_value")
+    return signed(test.get("mean")), interval(test.get("interval")), tested.get("p_value")
 
 
 def _tuned(tuned, splits):
     """Blocks of the options that were found inside the training parts."""
     rows = tuple(TableRow((search["configuration"], search["split"], search["options"],
                            search["searched"], "" if search["complete"] else "time limit"))
-                 for search in tuned["searches"])
+                 for search in tuned["searches"][:2 * _MOST])
     ended = sum(not search["complete"] for search in tuned["searches"])
     blocks = [heading("Options tuned inside each training part"),
               text(f"{tuned['search'].capitalize()} search, {tuned['plan']}, by "
@@ -139,6 +194,35 @@ def _tuned(tuned, splits):
 
 
 # -- searches --------------------------------------------------------------------------------------
+
+def _other_model(content):
+    """A note where the model was trained with other options than those that the search chose."""
+    best, info = best_point(content.search), content.model and content.model.info
+    if best is None or not info or content.search.get("own"):
+        return []
+    wanted = _numbers(best["options"])
+    for one in info["binary_models"]:
+        options = Provenance.from_line(one["made_by"]).options or ""
+        trained = _numbers(options.replace("1/d", f"{1 / info['features']!r}"))  # the default
+        if any(abs(trained[name] - value) > 1e-4 * abs(value) for name, value in wanted.items()
+               if name in trained):
+            return [note("The model of this page was trained with other options than those that "
+                         "this search chose")]
+    return []
+
+
+def _numbers(options):
+    """{letter: number} of training options."""
+    words = options.split()
+    found = {}
+    for name, value in zip(words, words[1:]):
+        try:
+            found[name] = float(value)
+        except ValueError:
+            continue
+    return {name: value for name, value in found.items() if name in ("-c", "-g")}
+
+
 
 def _search(result):
     by = result["by"]

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 
 from .content import Column
 
-__all__ = ["LONGEST", "class_name", "clean", "count", "cut", "interval", "joined", "number",
-           "percent", "plural", "shown", "signed", "sort_key", "whole_name"]
+__all__ = ["LONGEST", "WHOLE", "class_name", "clean", "count", "cut", "interval", "joined",
+           "number", "percent", "plural", "shown", "signed", "sort_key", "whole_name"]
 
 LONGEST = 40  # characters of a name that are shown
 _SMALL = 5e-5  # what four digits behind the point do not show
-_WHOLE = 400  # of it on request: a page may name it a thousand times
+WHOLE = 400  # of it on request: a page may name it a thousand times
+_BLANKS = re.compile("[ \t\n]+")  # those that keep words together stay
 # What no page can show, and what would turn the order of the text around it.
 _UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e"
                      "\u2060\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
@@ -29,7 +30,7 @@ def cut(words: str, longest: int = LONGEST) -> str:
     often differ at the end."""
     if len(words) > 8 * longest:
         words = f"{words[:4 * longest]}\u2026{words[-4 * longest:]}"
-    words = " ".join(clean(words).split())
+    words = _BLANKS.sub(" ", clean(words)).strip(" ")
     if len(words) <= longest:
         return words
     end = longest // 3
@@ -38,7 +39,7 @@ def cut(words: str, longest: int = LONGEST) -> str:
 
 def whole_name(words: str, longest: int = LONGEST) -> str:
     """What stands behind a name that is cut: the longer text, or "" where nothing is left out."""
-    return "" if cut(words, longest) == words else cut(words, _WHOLE)
+    return "" if cut(words, longest) == words else cut(words, WHOLE)
 
 
 def class_name(names: Mapping[int, str], label: int) -> str:

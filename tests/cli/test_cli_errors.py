@@ -449,6 +449,8 @@ ERRORS = [
     ("report_m", "all.mbm --truth trn.cls -o x.html", 2, r"--truth is for --answers"),
     ("report_m", "--answers trn.cls -o x.html", 2, r"base name .*: give 'trn'"),
     ("report_m", "--answers trn -o x.html", 2, r"--truth is missing: .* nfold writes trn\.truth"),
+    ("report_m", "--answers nope -o x.html", 2, r"which is not there; nor is nope\.cls, the answ"),
+    ("report_m", "--answers trn --truth trn.vec -o x.html", 2, r"trn\.vec: expected the true cl"),
     ("report_m", "--answers table.csv -o x.html", 2, r"--truth is missing: the column"),
     ("report_m", "--comparison bad.svm -o x.html", 1, r"bad\.svm:1: expected JSON, as compare_"),
     ("report_m", "--search plan -o x.html", 1, r"plan:1: expected JSON, as tune_m --json"),

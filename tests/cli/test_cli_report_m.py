@@ -69,7 +69,7 @@ def test_page_of_a_cross_validation(here):
     text = page("nfold.html")
     accuracy = re.search(r"accuracy\s+(0\.\d+)", Path("nfold.txt").read_text())[1]
     assert f"{100 * float(accuracy):.1f}" in text
-    for part in ("224", "Adelie", "sex 8", "Hardest points", "Nodes of the tree", "seed"):
+    for part in ("224", "Adelie", "12 in 5 columns", "Hardest points", "Nodes of the tree", "seed"):
         assert part in text, part
     found = pairs("nfold.html")
     assert found["--missing"] == "median" and found["seed of the splits"] == "1001"
@@ -218,6 +218,17 @@ def test_any_search_that_is_read_can_be_shown(here, run, change):
     Path("odd.json").write_text(json.dumps(found))
     run("report_m", "--search", "odd.json", "--multiqc", "odd_mqc.json", "-o", "odd.html")
     page("odd.html")
+
+
+def test_a_search_of_other_options_than_those_of_the_model_is_told(here, run):
+    words = "trained with other options than those that this search chose"
+    found = json.loads(Path("tune.json").read_text())
+    run("report_m", "p.mbm", "--search", "tune.json", "-o", "other.html")
+    assert words in page("other.html")
+    found["points"][found["best"]]["options"] = "-c 1"  # as the model was
+    Path("same.json").write_text(json.dumps(found))
+    run("report_m", "p.mbm", "--search", "same.json", "-o", "same.html")
+    assert words not in page("same.html")
 
 
 def test_nothing_is_left_of_a_page_that_fails(here, run):

@@ -261,8 +261,17 @@ def test_scores_over_costs(read, result):
         (3, "same, full", 0.5, 8.0, 3), (4, "worse, full", 0.9, 3.0, 3)]
     assert [row.strong for row in found.picture.table.rows] == [True, True, False, True]
     assert "binary classifiers asked per point" in found.texts and not found.clashes()
-    dots = found.all("circle")
-    assert float(dots[3].get("cx")) < float(dots[1].get("cx")) < float(dots[0].get("cx"))
+    at = {dot.find("title").text[0]: float(dot.get("cx")) for dot in found.all("circle")}
+    assert at["4"] < at["2"] < at["1"] < at["3"]
+
+
+def test_twins_on_the_front_are_filled_and_nothing_lies_above_them(read, result):
+    """A tree gives the same answers with several decoders: neither is better than the other."""
+    result["rows"].insert(4, {**result["rows"][3], "decoder": "least-squares"})
+    found = read(charts.comparison_cost(result))
+    dots = [(dot.find("title").text[0], "fill-left" in dot.get("class"))
+            for dot in found.all("circle")]
+    assert dots == [("4", False), ("5", True), ("3", True), ("2", True), ("1", True)]
 
 
 def test_costs_fall_back_to_the_number_of_classifiers(read, result):
@@ -316,6 +325,19 @@ def test_the_surface_of_a_search(read, search):
         set(found.texts)
     assert not found.clashes() and "time limit" not in picture.note
     assert picture.table.rows[0].strong and picture.table.rows[-1].cells[1] is None
+
+
+def test_axes_of_exponents_have_whole_numbers(read):
+    points = [point(c, g, 0.5 - c / 100) for c in (0, 1, 2, 3) for g in (-4.5, -4, -3.5, -3)]
+    texts = read(charts.search_surface({"by": "log_loss", "points": points, "best": 0})[0]).texts
+    assert {"\u22124", "\u22123"} <= set(texts) and "\u22123.5" not in texts
+
+
+def test_of_very_many_options_the_best_are_drawn(read):
+    points = [point(c, g, 1 + c + g) for c in range(40) for g in range(40)]
+    found = read(charts.search_surface({"by": "log_loss", "points": points, "best": 0})[0])
+    assert len(found.all("circle", "mark")) == 1000 and "the best 1000" in found.picture.note
+    assert len(found.picture.svg) < 250_000
 
 
 def test_a_search_that_was_ended_says_so(search):

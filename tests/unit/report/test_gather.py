@@ -110,7 +110,8 @@ def test_rows_and_missing_cells_of_a_table(tmp_path):
     rows = TrainingRows(str(path), form, data)
     assert rows.ids([0, 1, 10]) == {0: "r0", 1: "r2", 10: "r11"}  # r1 is left out
     part = data_part("t.csv", data, missing=rows.missing)
-    assert dict(part.facts)["missing cells"] == "size 3, kind 1"
+    assert dict(part.facts)["missing cells"] == "4 in 2 columns"
+    assert part.missing == {"size": 3, "kind": 1}
     assert part.points == 11 and part.counts == (4.0, 7.0)
 
 

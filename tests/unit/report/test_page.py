@@ -211,6 +211,19 @@ def test_scores_without_errors_have_no_interval_of_certainty():
     assert "the same in all resamples" in page.text and "1.0000 to 1.0000" not in page.text
 
 
+def test_names_that_would_be_cut_alike_have_their_labels():
+    names = {0: "a class of the very long kind sp.", 1: "a class of the longest kind sp.", 2: "c"}
+    page = Elements(render(content(3, names)))
+    heads = [text for row in page.rows for text in row if text.endswith("sp.")]
+    assert any(text.startswith("0: a") for text in heads)
+    assert any(text.startswith("1: a") for text in heads) and "2: c" not in page.text
+
+
+def test_names_of_10_kB_in_a_small_page():
+    names = {label: "x" * 10_000 + str(label) for label in range(200)}
+    assert len(render(content(200, names))) < 2_000_000
+
+
 def test_many_classes_stay_small():
     """The cells of confusions are a picture and a list, and what is left out is told."""
     page = render(content(200))

@@ -50,6 +50,19 @@ def test_cells_are_the_entries_of_the_matrix(read):
         (1, "0, 5", "three"), (2, "three", "0"), (3, "0, three, 8", "5")]
 
 
+def test_rows_of_the_same_options_are_numbered(read):
+    same = control_of(["-c 16"] * 3)
+    assert {"1", "2", "3"} <= set(read(structure.coding_matrix(same, {})).texts)
+    own = control_of(["-c 1", "-c 2", "-c 3"])
+    assert {"-c 1", "-c 2", "-c 3"} <= set(read(structure.coding_matrix(own, {})).texts)
+
+
+def control_of(options):
+    sides = ("0 / 1 2", "1 / 0 2", "2 / 0 1")
+    return parse("".join(f'"{text}" {side};\n' for text, side in zip(options, sides))
+                 + "{0 1 2}\n")
+
+
 def test_classes_are_told_by_their_place_among_the_labels(read):
     found = read(structure.coding_matrix(parse("a 0 / 1; b 0 / 1; {9 4}"), {}))
     bands = [group.get("data-classes") for group in found.all("g") if group.find("text")

@@ -56,11 +56,48 @@ def test_comparison_says_difference_interval_and_failure():
         "95 % interval", "p"]
     first, second, third = table.rows
     assert first.cells[5:] == ("reference", None, None) and not first.strong
-    assert second.cells[2:] == (2, "0.8000 \u00b1\u00a00.0100", "0.2000 \u00b1\u00a00.0200", -0.1,
-                                "\u22120.1900 to \u22120.0100", 0.04)
+    assert second.cells[2:] == (2, "0.8000 \u00b1\u00a00.0100", "0.2000 \u00b1\u00a00.0200",
+                                "\u22120.1000", "\u22120.1900 to \u22120.0100", 0.04)
     assert second.strong and third.cells[5] == "failed"
     assert every.folded and 1.5 in every.rows[1].cells
     assert "third (full) could not be computed: too few points." in told(found, "note")
+
+
+def choice(gain, error, **top):
+    return {"configuration": "second", "decoder": "full", "gain": gain, "error": error,
+            "top": {"configuration": "second", "decoder": "full", **top}}
+
+
+def test_the_rule_of_a_choice_is_told():
+    words = told(section(comparison=comparison(choice=choice(0.1, 0.05))), "text")
+    assert "Chosen: second (full). It has the best log loss" in words
+    assert "by 0.1000, more than one standard error of the difference, 0.0500" in words
+    words = told(section(comparison=comparison(choice=choice(0.1, 0.2, configuration="third"))),
+                 "text")
+    assert "third (full) has the best log loss, but is better only by 0.1000" in words
+    words = told(section(comparison=comparison(choice=choice(None, None))), "text")
+    assert "Chosen: second (full), the best by log loss." in words and "rule" not in words
+    assert "Chosen" not in told(section(comparison=comparison()), "text")
+
+
+def test_the_chosen_row_stands_out_in_the_place_of_the_best():
+    found = comparison(choice=choice(0.1, 0.2) | {"configuration": "first", "decoder": "vote"})
+    table = tables(section(comparison=found))[0]
+    assert [row.strong for row in table.rows] == [True, False, False]
+    assert "the chosen one" in table.caption
+
+
+def test_of_very_many_configurations_the_best_are_shown():
+    first, second, _ = comparison()["rows"]
+    rows = [first, *({**second, "configuration": f"c{i}" + "x" * 100_000,
+                      "log_loss": summary(0.5 - i / 5000)} for i in range(300))]
+    found = section(comparison=comparison(rows=rows))
+    table = tables(found)[0]
+    assert len(table.rows) == 100 and table.rows[0].cells[0] == "first"
+    assert table.rows[-1].cells[0].startswith("c299") and table.rows[1].cells[0][:4] == "c201"
+    assert "the best 100 of 301 rows" in told(found, "note")
+    drawn = next(block.value for block in found.blocks if block.kind == "pictures")
+    assert sum(len(picture.svg) for picture in drawn) < 300_000
 
 
 def test_best_row_follows_the_direction_of_the_score():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agfmc.report.words import interval, percent, signed
+from agfmc.report.words import cut, interval, percent, signed
 
 
 @pytest.mark.parametrize("bounds, text", [
@@ -15,6 +15,11 @@ def test_small_bounds_beside_larger_ones_have_their_digits(bounds, text):
 
 def test_intervals_in_percent():
     assert interval((0.00001, 0.5), percent) == "0.0\u202f% to 50.0\u202f%"
+
+
+def test_names_are_cut_in_one_line_and_keep_their_narrow_spaces():
+    assert cut(" a\n\t b\u202f% ") == "a b\u202f%"
+    assert cut("x" * 50 + "end") == "x" * 26 + "\u2026" + "x" * 10 + "end"
 
 
 @pytest.mark.parametrize("value, text", [
