@@ -4,11 +4,13 @@ matplotlib is loaded when something is drawn, by its own settings alone, and nev
 screen.
 """
 
+import base64
 import importlib.util
 import io
 import logging
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -80,6 +82,8 @@ LEFT, RIGHT, GREY, GRID, INK, MUTED = (
 _KINDS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 _UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 _MOST_PIXELS = 20_000  # along a side
+_MOST_COLOURS = 256  # of an image with a palette
+_IMAGE = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]{65536,})")  # a large one
 
 
 def check_picture(path: str, option: str = "--plot") -> None:
@@ -139,8 +143,26 @@ def save(path: str, make: Callable, math: bool = False) -> None:
             dpi = min(MATPLOTLIB["savefig.dpi"], _MOST_PIXELS / max(figure.get_size_inches()))
             figure.savefig(image, format=kind, metadata=_UNDATED[kind], dpi=dpi)
     _pass_on(path, caught)
+    content = image.getvalue()
+    if kind == "svg":
+        content = _IMAGE.sub(_with_palette, content)
     with replacing(path, binary=True) as file:
-        file.write(image.getvalue())
+        file.write(content)
+
+
+def _with_palette(match):
+    """An image within SVG again, with a byte for each element where it has few colours."""
+    import numpy as np
+    from PIL import Image
+    pixels = np.array(Image.open(io.BytesIO(base64.b64decode(match[1]))).convert("RGBA"))
+    colours, places = np.unique(pixels.view(np.uint32), return_inverse=True)
+    if len(colours) > _MOST_COLOURS:
+        return match[0]
+    small = Image.fromarray(places.reshape(pixels.shape[:2]).astype(np.uint8), "P")
+    small.putpalette(colours.tobytes(), "RGBA")
+    file = io.BytesIO()
+    small.save(file, "png", optimize=True)
+    return b"data:image/png;base64," + base64.b64encode(file.getvalue())
 
 
 def _pass_on(path, caught):
@@ -188,13 +210,43 @@ def class_name(names: dict | None, label: int, longest: int = 40) -> str:
 
 
 def class_names(names: dict | None, labels: Iterable[int], longest: int = 40) -> list[str]:
-    """The names of classes as `class_name` has them, behind their labels where two are cut alike.
+    """The names of classes as `class_name` has them, or, where two are cut alike, what differs.
+
+    Then of long names the part is kept around what they do not share at their beginnings and
+    ends; names that are alike still stand behind their labels.
     """
     labels = list(labels)
     called = [class_name(names, label, longest) for label in labels]
     if len(set(called)) == len(called):
         return called
+    whole = [class_name(names, label, 10**6) for label in labels]
+    called = _differing(whole, longest)
+    if len(set(called)) == len(called):
+        return called
     return [f"{label}: {name}" for label, name in zip(labels, called)]
+
+
+def _differing(texts, longest):
+    """Each text, of a longer one the part around what differs between the longer ones."""
+    long = [text for text in texts if len(text) > longest]
+    head = len(os.path.commonprefix(long))
+    tail = min(len(os.path.commonprefix([text[::-1] for text in long])),
+               min(map(len, long)) - head)
+    room = max(longest - 6, 1)  # two gaps
+    result = []
+    for text in texts:
+        if len(text) > longest:
+            first = max((head + len(text) - tail - room) // 2, 0)
+            first = min(first, head, len(text) - room)
+            last = first + room
+            if first and (word := text.rfind(" ", first, head)) >= 0:
+                first = text.index(" ", first, word + 1) + 1  # whole words
+            if last < len(text) and (word := text.rfind(" ", len(text) - tail, last)) >= 0:
+                last = word
+            part = text[first:last].strip(" ,;:") if first or last < len(text) else text
+            text = f"{'...' * (first > 0)}{part}{'...' * (last < len(text))}"
+        result.append(text)
+    return result
 
 
 def thinned(count: int, room: int) -> range:

@@ -1,6 +1,6 @@
 """The loss of a code against its number of rows, as a search for the best code has seen it."""
 
-from .canvas import GREY, LEFT, new_figure, RIGHT, save
+from .canvas import GREY, GRID, LEFT, new_figure, RIGHT, save
 
 __all__ = ["draw_code_curve"]
 
@@ -22,7 +22,7 @@ def _figure(curve, chosen):
 
     figure = new_figure(figsize=(5.2, 3.9))
     axes = figure.add_axes((0.14, 0.26, 0.82, 0.65))
-    axes.grid(color="#e4e4e4", linewidth=0.6)
+    axes.grid(color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     rows = [point.rows for point in curve]
     judged = [point.judged for point in curve]

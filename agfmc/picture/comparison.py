@@ -105,7 +105,7 @@ def _notes(result, score, lines, missing, columns, scattered):
     """Lines of text below the picture."""
     texts = []
     if any((_test(row, score.name) or {}).get("interval") for row, _ in lines):
-        how = "corrected resampled t test" if result["trials"] > 1 else "paired over the points"
+        how = "corrected resampled t test" if result["trials"] > 1 else "over the held-out points"
         texts.append(f"Lines: 95 % intervals of the mean paired difference ({how}); filled where "
                      "they leave 0 out. Numbers at the right: of all held-out points.")
     elif result.get("against") is None and any(row[score.name].get("sd") for row, _ in lines):

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from ..control.dot import visible
 from ..control.tree import Leaf, Tree
 from ..errors import UsageError
-from .canvas import class_names, GREY, LEFT, new_figure, page, RIGHT, save, text_width, thinned
+from .canvas import (class_names, GREY, GRID, INK, LEFT, MUTED, new_figure, page, RIGHT, save,
+                     text_width, thinned)
+from .style import LIGHT, PATHS, RULE
 
 __all__ = ["dendrogram_figure", "draw_control", "legend", "matrix_figure"]
 
@@ -18,7 +20,7 @@ _PAD = 0.04
 _SHORT, _TOLD = 16, 2  # characters of a class in a box; classes of a side
 _MOST_MEMBERS, _ACROSS = 6, 3  # of an ensemble that are drawn, and beside each other
 _APART = 0.3
-_BOX = {"boxstyle": f"round,pad={_PAD * 72 / 8},rounding_size=0.25", "facecolor": "white",
+_BOX = {"boxstyle": f"round,pad={_PAD * 72 / 8},rounding_size=0.25", "facecolor": LIGHT["paper"],
         "edgecolor": GREY, "linewidth": 0.8}
 
 
@@ -165,6 +167,7 @@ def _ensemble_figure(tree):
     wide = max(2.2, 0.1 + classes + max(layout.width for layout in layouts)) + _APART
     tall = layouts[0].height + _HEAD + _APART
     across = max(1, min(_ACROSS, len(shown), int(_WIDEST / wide)))
+    across = -(-len(shown) // -(-len(shown) // across))  # rows of equal length
     figure, axes = page(max(2 * _MARGIN + across * wide, 4.0),
                         2 * _MARGIN + 2 * _HEAD + -(-len(shown) // across) * tall)
     count = len(tree.roots)
@@ -175,7 +178,7 @@ def _ensemble_figure(tree):
         left = _MARGIN + number % across * wide
         down = _MARGIN + 2 * _HEAD + number // across * tall
         axes.text(left, down + 0.1, f"{number + 1}: weight {weight:.3g}", va="center",
-                  color="#606060")
+                  color=MUTED)
         _draw_tree(axes, member, layout, left, down + _HEAD)
     return figure
 
@@ -224,7 +227,7 @@ def _edges(axes, tree, layout, aside, down):
     axes.add_collection(LineCollection(lines, colors=colours, linewidths=1.2, zorder=1,
                                        capstyle="round"))
     if len(points) <= 500:
-        axes.scatter(*zip(*points) if points else ((), ()), s=12, color="#404040", zorder=2)
+        axes.scatter(*zip(*points) if points else ((), ()), s=12, color=INK, zorder=2)
 
 
 def _fan_end(layout, tree, number):
@@ -245,8 +248,8 @@ def _small_matrix(axes, node, x, y, cell):
         sides = {**dict.fromkeys(row.left, LEFT), **dict.fromkeys(row.right, RIGHT)}
         for branch in range(len(node.children)):
             cells.append(Rectangle((x + column * cell, top + branch * cell), cell, cell))
-            colours.append(sides.get(branch, "white"))
-    axes.add_collection(PatchCollection(cells, facecolors=colours, edgecolors="#c8c8c8",
+            colours.append(sides.get(branch, LIGHT["paper"]))
+    axes.add_collection(PatchCollection(cells, facecolors=colours, edgecolors=RULE,
                                         linewidths=0.5, zorder=3))
 
 
@@ -260,9 +263,9 @@ def legend(axes, x, y, left_out, width=0.16):
     from matplotlib.patches import Rectangle
     entries = [(LEFT, "-1 (left)"), (RIGHT, "+1 (right)")]
     if left_out:
-        entries.append(("white", "left out"))
+        entries.append((LIGHT["paper"], "left out"))
     for colour, text in entries:
-        axes.add_patch(Rectangle((x, y), width, width, facecolor=colour, edgecolor="#c8c8c8",
+        axes.add_patch(Rectangle((x, y), width, width, facecolor=colour, edgecolor=RULE,
                                  linewidth=0.5))
         axes.text(x + width + 0.06, y + width / 2, text, va="center", fontsize=8)
         x += width + 0.25 + text_width([text], 8)
@@ -315,7 +318,7 @@ def matrix_figure(tree):
         axes.text(x - 0.06, y + (i + 0.5) * tall, texts[i] if texts else str(i), ha="right",
                   va="center", fontsize=8)
     axes.text(_MARGIN + 0.02, y + m * tall / 2, f"{m} binary classifiers" if m > 6 else "",
-              rotation=90, va="center", ha="center", color="#606060")
+              rotation=90, va="center", ha="center", color=MUTED)
     return figure
 
 
@@ -325,20 +328,19 @@ def _cells(axes, code, x, y, wide, tall):
     m, k = code.shape
     lined = min(wide, tall) > 0.06
     axes.pcolormesh(x + wide * np.arange(k + 1), y + tall * np.arange(m + 1), code,
-                    cmap=ListedColormap([LEFT, "white", RIGHT]), vmin=-1, vmax=1,
-                    edgecolors="#d8d8d8" if lined else "none", linewidth=0.5,
+                    cmap=ListedColormap([LEFT, LIGHT["paper"], RIGHT]), vmin=-1, vmax=1,
+                    edgecolors=RULE if lined else "none", linewidth=0.5,
                     rasterized=m * k > _MOST_VECTORS)
     axes.set(xlim=(0, axes.figure.get_figwidth()), ylim=(axes.figure.get_figheight(), 0))
     axes.plot([x, x + k * wide, x + k * wide, x, x], [y, y, y + m * tall, y + m * tall, y],
-              color="#b0b0b0", linewidth=0.6)
+              color=GREY, linewidth=0.6)
     if m * k <= 600 and min(wide, tall) >= 0.16:  # signs too, where there is room for them
         for i, j in zip(*np.nonzero(code)):
             axes.text(x + (j + 0.5) * wide, y + (i + 0.5) * tall, "+" if code[i, j] > 0 else "-",
-                      ha="center", va="center_baseline", fontsize=8, color="white")
+                      ha="center", va="center_baseline", fontsize=8, color=LIGHT["paper"])
 
 
 _JOINED_SPACING, _WIDTH = 0.22, 5.0  # inches, of a dendrogram
-_LINE = "#2b4a6f"
 
 
 def dendrogram_figure(tree, heights):
@@ -375,12 +377,12 @@ def dendrogram_figure(tree, heights):
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("distance at which classes join")
-    axes.grid(axis="x", color="#e4e4e4", linewidth=0.6)
+    axes.grid(axis="x", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     if broken:
         ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= largest * 1.02]
         axes.set_xticks([*ticks, far], [*(f"{tick:g}" for tick in ticks), "infinite"])
-        axes.axvline((largest + far) / 2, color="#a0a0a0", linestyle=(0, (2, 2)), linewidth=0.8)
+        axes.axvline((largest + far) / 2, color=GREY, linestyle=(0, (2, 2)), linewidth=0.8)
     return figure
 
 
@@ -400,5 +402,5 @@ def _lines(axes, tree, heights, far):
         lines.append([(first, upper), (join, upper), (join, lower), (second, lower)])
     dashed = [join == far for join in reversed(heights)]
     axes.add_collection(LineCollection(
-        lines, colors=_LINE, linewidths=1.3, zorder=2,
+        lines, colors=PATHS["join"], linewidths=1.3, zorder=2,
         linestyles=[(0, (3, 2)) if broken else "solid" for broken in dashed]))

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..control.tree import Leaf
-from .canvas import (class_names, LEFT, nearest, new_figure, page, place_labels, RIGHT, save,
-                     text_width, thinned)
+from .canvas import (class_names, GREY, GRID, INK, LEFT, MUTED, nearest, new_figure, page,
+                     place_labels, RIGHT, save, text_width, thinned)
+from .style import LIGHT, LOSSES, PATHS
 
 __all__ = ["draw_losses", "draw_space", "KINDS"]
 
@@ -14,8 +15,7 @@ _MARGIN, _HEAD = 0.2, 0.75  # inches
 _SPACING, _TALLEST, _WIDEST = 0.3, 40.0, 30.0  # from class to class; of the whole tree
 _BOX, _GAP = 0.56, 0.26  # width of a box, and from one to the next
 _WIDEST_LINE = 9.0  # points of type, for all points of the data
-_LINE = "#7f9db9"
-_LIGHT = 0.62  # of the scale of colours, up to which black text can be read
+_BOLD = 1.12  # width of bold type, as a part of that of plain type
 
 
 def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) -> None:
@@ -61,8 +61,8 @@ def _losses_figure(scored, shares, what):
     places, labels = _Places(tree), tree.labels
     texts = class_names(tree.names, labels)
     percents = [f"{100 * shares[label]:.1f} %" for label in labels]
-    title = (f"{what} {scored.loss:.4f} \u00b1 {scored.error:.4f} a point; "
-             f"{scored.asked:.2f} of {len(tree.nodes)} classifiers asked for a point")
+    title = (f"{what} {scored.loss:.4f} \u00b1 {scored.error:.4f} per point; "
+             f"{scored.asked:.2f} of {len(tree.nodes)} classifiers asked per point, mean")
     names = text_width(texts, 9)
     width = max(places.width + 0.2 + names + text_width(percents, 8),
                 text_width([title], 10), 4.6) + 2 * _MARGIN
@@ -77,15 +77,15 @@ def _losses_figure(scored, shares, what):
             axes.text(x, y, f"{node.loss:.4f}\n\u00b1{node.error:.4f}", fontsize=7, va="center",
                       ha="center", linespacing=1.0, zorder=4, gid="node",
                       bbox={"boxstyle": "round,pad=0.25", "facecolor": colour(node.loss),
-                            "edgecolor": "#707070", "linewidth": 0.6})
+                            "edgecolor": MUTED, "linewidth": 0.6})
         else:
-            axes.scatter([x], [y], s=16, color=[colour(node.loss)], edgecolors="#707070",
+            axes.scatter([x], [y], s=16, color=[colour(node.loss)], edgecolors=MUTED,
                          linewidths=0.4, zorder=4)
     for place in thinned(len(labels), int(places.height / 0.16)):
         y = down + (place + 0.5) * places.spacing
         axes.text(_MARGIN + places.width + 0.06, y, texts[place], va="center")
         axes.text(_MARGIN + places.width + 0.16 + names, y, percents[place], va="center",
-                  fontsize=8, color="#707070")
+                  fontsize=8, color=MUTED)
     return figure
 
 
@@ -94,7 +94,8 @@ def _scale(figure, axes, nodes):
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap, Normalize
     width, height = figure.get_size_inches()
-    colours = ListedColormap([colormaps["YlOrRd"](_LIGHT * i / 255) for i in range(256)])
+    name, last = LOSSES
+    colours = ListedColormap([colormaps[name](last * i / 255) for i in range(256)])
     norm = Normalize(0.0, max(node.loss for node in nodes) or 1.0)
     y, right = _MARGIN + 0.42, _MARGIN + 1.3
     bar = figure.add_axes((_MARGIN / width, 1 - (y + 0.06) / height, 1.3 / width, 0.12 / height))
@@ -105,7 +106,7 @@ def _scale(figure, axes, nodes):
     axes.text(right + 0.1, y, "loss of the node", va="center", fontsize=8)
     x = right + 0.3 + text_width(["loss of the node"], 8)
     for share in (0.1, 0.5):
-        axes.plot([x, x + 0.25], [y, y], color=_LINE, linewidth=_WIDEST_LINE * share,
+        axes.plot([x, x + 0.25], [y, y], color=PATHS["share"], linewidth=_WIDEST_LINE * share,
                   solid_capstyle="butt")
         text = f"{100 * share:.0f} %" + (" of the points" if share == 0.5 else "")
         axes.text(x + 0.31, y, text, va="center", fontsize=8)
@@ -128,15 +129,15 @@ def _lines(axes, tree, places, shares, down):
             lines.append([(start, y), (start, there), (end, there)])
             widths.append(max(0.6, _WIDEST_LINE * sum(shares[label]
                                                       for label in labels[first:last])))
-    axes.add_collection(LineCollection(lines, colors=_LINE, linewidths=widths, zorder=1,
+    axes.add_collection(LineCollection(lines, colors=PATHS["share"], linewidths=widths, zorder=1,
                                        capstyle="butt", joinstyle="miter"))
 
 
 # kind of tree: (marker, colour, size, words of the legend)
-KINDS = {"random": (".", "#9a9a9a", 6, "random trees"),
+KINDS = {"random": (".", GREY, 6, "random trees"),
          "alternative": ("o", LEFT, 4, "the next best"),
          "frontier": ("o", RIGHT, 5, "the best, with --balance"),
-         "standard": ("s", "#303030", 5, "standard"),
+         "standard": ("s", INK, 5, "standard"),
          "best": ("D", RIGHT, 8, "chosen")}
 _WIDTH, _SIDES = 7.2, (0.85, 0.2, 1.05, 0.4)  # inches; left, right, below, above
 
@@ -160,9 +161,10 @@ def _space_figure(trees, what, about):
     figure = new_figure(figsize=size)
     axes = figure.add_axes((left / size[0], below / size[1], room[0] / size[0],
                             room[1] / size[1]))
-    axes.set(xlabel="classifiers asked for a point, mean", ylabel=f"{what} a point, leave-one-out")
+    axes.set(xlabel="binary classifiers asked per point, mean",
+             ylabel=f"{what} per point, leave-one-out")
     axes.set_title(about, loc="left")
-    axes.grid(color="#e4e4e4", linewidth=0.6)
+    axes.grid(color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     limits = _limits(trees)
     axes.set(xlim=limits[0], ylim=limits[1])
@@ -172,7 +174,7 @@ def _space_figure(trees, what, about):
     axes.legend(loc="upper left", bbox_to_anchor=(-0.1 / room[0], -0.44 / room[1]), ncols=5,
                 fontsize=8, frameon=False, handletextpad=0.3, columnspacing=1.2)
     figure.text(left / size[0], 0.12 / size[1], "Bars: the standard error of the difference to the "
-                "chosen tree, of the same points.", fontsize=8, color="#505050")
+                "chosen tree, of the same points.", fontsize=8, color=MUTED)
     return figure
 
 
@@ -216,7 +218,7 @@ def _marks(axes, trees, inches):
             bars += [(*inches(*a), *inches(*b)) for a, b in zip(line, line[1:])]
         axes.plot(x, y, marker=marker, color=colour, markersize=size, linestyle="none",
                   alpha=0.7 if kind == "random" else 1.0, zorder=3 + order / 10, gid=kind,
-                  markeredgewidth=0 if kind == "random" else 0.5, markeredgecolor="white",
+                  markeredgewidth=0 if kind == "random" else 0.5, markeredgecolor=LIGHT["paper"],
                   label=words)
     return bars
 
@@ -226,17 +228,18 @@ def _names(axes, trees, inches, bars):
     named = sorted((tree for tree in trees if tree.name),
                    key=lambda tree: (tree.kind != "best", tree.asked))
     texts = [tree.name for tree in named]
-    widths = [text_width([text], 8) + 0.05 for text in texts]
+    widths = [text_width([tree.name], 8) * (_BOLD if tree.kind == "best" else 1) + 0.06
+              for tree in named]
     points = [inches(tree.asked, tree.loss) for tree in named]
     spots = place_labels(points, widths, bars, room)
     for tree, text, point, spot in zip(named, texts, points, spots):
         middle = ((spot[0] + spot[2]) / 2 / room[0], (spot[1] + spot[3]) / 2 / room[1])
         axes.text(*middle, text, transform=axes.transAxes, fontsize=8, ha="center", va="center",
                   fontweight="bold" if tree.kind == "best" else "normal", zorder=5, gid="label",
-                  bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7,
+                  bbox={"facecolor": LIGHT["paper"], "edgecolor": "none", "alpha": 0.7,
                         "boxstyle": "square,pad=0.05"})
         end = nearest(spot, *point)
         if math.dist(point, end) > 0.2:
             axes.plot([point[0] / room[0], end[0] / room[0]],
                       [point[1] / room[1], end[1] / room[1]], transform=axes.transAxes,
-                      color="#606060", linewidth=0.5, zorder=2.5)
+                      color=MUTED, linewidth=0.5, zorder=2.5)

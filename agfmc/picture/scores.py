@@ -8,8 +8,11 @@ from .style import BLUES, LIGHT, ORANGES
 __all__ = ["draw_scores"]
 
 _MOST_COUNTS = 15  # classes of a table whose counts are printed
+_MOST_SMOOTH, _STEPS = 200, 16  # classes of a table with all shades; shades of a larger one
 _DIAGRAM = 3.6  # inches
+_POINTS = 0.75  # height of the numbers of points
 _CURVE = 1.7
+_LINE = 0.17  # of the legend
 _FLOOR = 1e-3  # share of a class at which the colours of errors begin
 
 
@@ -38,7 +41,8 @@ def _figure(scores, names=None, data=""):
     cell = min(0.42 if k <= _MOST_COUNTS else 0.24, 14.0 / k)
     columns = k + (1 if _rejected(scores) else 0)
     side = text_width(called, 9)
-    upright = side + 0.06 > cell and k <= 40 or side > 1.0
+    across = max(cell, 2.8 / columns)
+    upright = side + 0.06 > across and k <= 40 or side > 1.0
     foot = (side if upright else 0.15) + 0.42
     height = max(cell * k, 2.8)
     broad = max(cell * columns, 2.8)
@@ -46,7 +50,8 @@ def _figure(scores, names=None, data=""):
     begin = left + side + 0.45
     bar = 2.1
     total = begin + broad + bar
-    columns_end = [_DIAGRAM + 1.5 if scores["calibration"] is not None else 0, height + foot]
+    columns_end = [_DIAGRAM + 1.53 + _LINE * _marks(scores) if scores["calibration"] is not None
+                   else 0, height + foot]
     curve = bool(scores.get("aurc"))
     column = 0 if columns_end[0] <= columns_end[1] else 1  # the shorter one
     columns_end[column] += (_CURVE + 1.05) * curve
@@ -60,7 +65,7 @@ def _figure(scores, names=None, data=""):
     figure.text(0.15 / total, 1 - 0.2 / tall, _head(scores, data), va="center", fontsize=10)
     if scores["calibration"] is not None:
         upper = place(0.75, top, _DIAGRAM, _DIAGRAM)
-        lower = place(0.75, top + _DIAGRAM + 0.12, _DIAGRAM, 0.75)
+        lower = place(0.75, top + _DIAGRAM + 0.12, _DIAGRAM, _POINTS)
         _reliability(upper, lower, scores)
     if curve:
         down = top - 0.55 + columns_end[column] - _CURVE
@@ -69,7 +74,7 @@ def _figure(scores, names=None, data=""):
     panel = place(begin, top, broad, height)
     scales = [place(begin + broad + 0.2 + 0.95 * i, top + 0.05, 0.12, min(height - 0.1, 3.2))
               for i in range(2)]
-    _table(panel, scales, scores, called, cell, upright)
+    _table(panel, scales, scores, called, across, upright)
     return figure
 
 
@@ -128,21 +133,7 @@ def _reliability(upper, lower, scores):
     upper.set(xlim=(0, 1), ylim=(0, 1), ylabel="share of right answers")
     upper.set_title("Reliability", loc="left")
     upper.tick_params(labelbottom=False)
-    error = scores["expected_calibration_error"]
-    text = "diagonal: forecasts are right\nbars: standard error"
-    if every:
-        text = "each class, mean (green) " \
-               f"{scores['classwise_calibration_error']:.4f}\n{text}"
-    if error is not None and error == error:
-        if before is not None:
-            text = f"before (orange) {before['expected_calibration_error']:.4f}\n{text}"
-        text = f"expected calibration error:\nwinning class (blue) {error:.4f}\n{text}"
-    # the corner that the points, with their bars, leave free
-    both = rows + earlier + every
-    above = sum(row["observed"] > row["forecast"] for row in both) * 2 > len(both)
-    corner = {"x": 0.97, "y": 0.03, "va": "bottom", "ha": "right"} if above else \
-        {"x": 0.03, "y": 0.97, "va": "top", "ha": "left"}
-    upper.text(s=text, transform=upper.transAxes, fontsize=8, linespacing=1.4, **corner)
+    _legend(lower, scores, every)
     edges = scores["calibration"]
     lower.bar([row["lower"] for row in edges], [row["count"] for row in edges],
               [row["upper"] - row["lower"] for row in edges], align="edge",
@@ -166,6 +157,36 @@ def _reliability(upper, lower, scores):
         for spine in panel.spines.values():
             spine.set_clip_on(False)
     lower.grid(axis="y", visible=False)
+
+
+def _marks(scores):
+    """The number of entries of the legend of the reliability diagram."""
+    return 3 + (scores.get("before") is not None) + bool(_of_all_classes(scores))
+
+
+def _legend(lower, scores, every):
+    """What is drawn, with the calibration errors, below both panels, where no curve goes."""
+    from matplotlib.lines import Line2D
+
+    def mark(text, colour, marker="o", error=None, **style):
+        if error is not None and error == error:
+            text += f", calibration error {error:.4f}"
+        return Line2D([], [], color=colour, marker=marker, markersize=4, linewidth=1.2,
+                      label=text, **style)
+
+    lines = [mark("winning class", LEFT, error=scores["expected_calibration_error"])]
+    if scores.get("before") is not None:
+        lines.append(mark("winning class before calibration", RIGHT,
+                          error=scores["before"]["expected_calibration_error"]))
+    if every:
+        lines.append(mark("all classes", LIGHT["third"], "s",
+                          error=scores["classwise_calibration_error"]))
+    lines += [mark("forecasts that are right", GREY, "", linestyle=(0, (4, 3))),
+              Line2D([], [], color=LEFT, linewidth=0, marker="|", markersize=8,
+                     label="standard error of the share")]
+    lower.legend(handles=lines, loc="upper left", bbox_to_anchor=(0, -0.5 / _POINTS),
+                 borderaxespad=0, borderpad=0, fontsize=8, frameon=False, handlelength=2.4,
+                 labelspacing=0.4)
 
 
 def _of_all_classes(scores):
@@ -215,10 +236,13 @@ def _colours(panel, scales, shares):
     right = np.eye(*shares.shape, dtype=bool)
     errors = np.where(right, 0.0, shares)
     top = next((top for top in (0.01, 0.03, 0.1, 0.3) if errors.max() <= top), 1.0)
-    blues = LinearSegmentedColormap.from_list("right", BLUES)
-    oranges = LinearSegmentedColormap.from_list("errors", ORANGES)
+    many = len(shares) > _MOST_SMOOTH
+    steps = _STEPS if many else 256
+    blues = LinearSegmentedColormap.from_list("right", BLUES, steps)
+    oranges = LinearSegmentedColormap.from_list("errors", ORANGES, steps)
     norm = LogNorm(_FLOOR, top, clip=True)
-    settings = {"aspect": "auto", "interpolation": "nearest"}
+    # a picture element for each cell, where a vector file would have several
+    settings = {"aspect": "auto", "interpolation": "none" if many else "nearest"}
     image = panel.imshow(np.ma.masked_less_equal(errors, 0.0), norm=norm,
                          cmap=oranges.with_extremes(bad="white"), **settings)
     true = panel.imshow(np.ma.masked_where(~right, shares), cmap=blues, vmin=0, vmax=1,

@@ -1,12 +1,15 @@
 """A figure of simulated success probabilities against the number of classes."""
 
+import math
+
 from ..score.intervals import wilson
 from .canvas import GRID, INK, new_figure, save
+from .style import DECODERS, LIGHT, POLLS
 
 __all__ = ["draw"]
 
-_BLUES = ["#08306b", "#2171b5", "#6baed6", "#9ecae1"]  # POLL, most opponents first
-_MAX_WIN, _ADAG, _DDAG = INK, "#d95f02", "#7b3294"
+_ASIDE = 0.3  # of the way to the next number of classes, over which intervals are spread
+_NARROW = 0.03  # intervals up to this width stand above each other
 
 
 def draw(path, rows, top, similarity=None):
@@ -54,37 +57,54 @@ def _panel(panel, rows, top):
     classes = [row["classes"] for row in rows]
 
     rounds = [_rounds(row) for row in rows]
+    # the last step from one number of classes to the next is far above the first
+    powers = len(classes) > 2 and classes[-1] - classes[-2] > 1.5 * (classes[1] - classes[0])
+    beside = _beside(classes, rounds, powers, 3 + 2 * len(rows[0]["polls"]))
 
     def line(parts, **style):
-        panel.plot(classes, [part["success"] for part in parts], linewidth=1.4, markersize=4,
+        places = next(beside)
+        panel.plot(places, [part["success"] for part in parts], linewidth=1.4, markersize=4,
                    clip_on=False, **style)
-        for k, n, part in zip(classes, rounds, parts):
+        for k, n, part in zip(places, rounds, parts):
             if n:
                 panel.plot((k, k), wilson(part["success"], n), color=style["color"], linewidth=1,
                            marker="_", markersize=4, clip_on=False, gid="interval")
 
-    line([row["max_win"] for row in rows], label="MAX-WIN", color=_MAX_WIN, marker="o")
+    line([row["max_win"] for row in rows], label="MAX-WIN", color=DECODERS["max_win"], marker="o")
     polls = sorted(range(len(rows[0]["polls"])), key=lambda i: -rows[-1]["polls"][i]["draws"])
-    colours = {i: _BLUES[min(place, len(_BLUES) - 1)] for place, i in enumerate(polls)}
+    colours = {i: POLLS[min(place, len(POLLS) - 1)] for place, i in enumerate(polls)}
     for i in polls:
         line([row["polls"][i]["top"] for row in rows], color=colours[i], linestyle=(0, (4, 2)),
-             marker="s", markerfacecolor="white", label=f"POLL {_formula(rows, i)} + TOP-{top}")
+             marker="s", markerfacecolor=LIGHT["paper"],
+             label=f"POLL {_formula(rows, i)} + TOP-{top}")
     for i in polls:
         line([row["polls"][i] for row in rows], color=colours[i], marker="s",
              label=f"POLL {_formula(rows, i)}")
-    line([row["adag"] for row in rows], label="ADAG", color=_ADAG, marker="^")
-    line([row["ddag"] for row in rows], label="DDAG", color=_DDAG, marker="v")
+    line([row["adag"] for row in rows], label="ADAG", color=DECODERS["adag"], marker="^")
+    line([row["ddag"] for row in rows], label="DDAG", color=DECODERS["ddag"], marker="v")
     panel.set_ylim(0, 1)
     panel.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
     panel.set_xlabel("number of classes $k$")
     panel.grid(color=GRID, linewidth=0.6)
     panel.set_axisbelow(True)
-    # the last step from one number of classes to the next is far above the first
-    if len(classes) > 2 and classes[-1] - classes[-2] > 1.5 * (classes[1] - classes[0]):
+    if powers:
         panel.set_xscale("log", base=2)
     if len(classes) <= 8:
         panel.set_xticks(classes, [str(k) for k in classes])
         panel.minorticks_off()
+
+
+def _beside(classes, rounds, powers, count):
+    """For each of `count` lines its places across: side by side where wide intervals would hide
+    each other.
+    """
+    scale = [math.log2(k) if powers else float(k) for k in classes]
+    # the widest is that of one half
+    wide = max((high - low for low, high in (wilson(0.5, n) for n in rounds if n)), default=0.0)
+    step = min((b - a for a, b in zip(scale, scale[1:])), default=0.0) * (wide > _NARROW)
+    for i in range(count):
+        shift = (i / max(count - 1, 1) - 0.5) * _ASIDE * step
+        yield [2.0**(k + shift) if powers else k + shift for k in scale] if shift else classes
 
 
 def _rounds(row):

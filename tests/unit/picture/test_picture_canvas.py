@@ -8,7 +8,7 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError, UsageError
 from agfmc.picture import canvas
-from agfmc.picture.canvas import check_picture, class_name, text_width, thinned
+from agfmc.picture.canvas import check_picture, class_name, class_names, text_width, thinned
 from agfmc.picture.comparison import draw_comparison
 from agfmc.picture.control import draw_control
 from agfmc.picture.scores import draw_scores
@@ -98,6 +98,21 @@ def test_names():
     assert class_name({3: "x\ny"}, 3) == "x y"
     assert class_name({3: "x"}, 4) == class_name(None, 4) == "4"
     assert class_name({0: "a" * 50}, 0) == "a" * 19 + "..." + "a" * 18
+
+
+def test_names_that_would_be_cut_alike_keep_what_differs():
+    long = {i: f"handwritten capital letter {letter}, printed type of the old kind"
+            for i, letter in enumerate("AB")}
+    assert class_names(long, range(3), 32) == ["...letter A, printed...",
+                                               "...letter B, printed...", "2"]
+    assert class_names(long, range(2), 14) == ["...A...", "...B..."]
+    # without blanks, and names of which one begins as the other
+    runs = {0: "x" * 60 + "b" + "y" * 60, 1: "x" * 60 + "c" + "y" * 60}
+    cut = class_names(runs, range(2), 32)
+    assert all(len(name) <= 32 for name in cut) and "xby" in cut[0] and "xcy" in cut[1]
+    # names that differ in what is cut anyway stand behind their labels
+    assert [name[:3] for name in class_names({0: "x" * 50, 1: "x" * 50}, range(2), 32)] == [
+        "0: ", "1: "]
 
 
 def test_thinned():

@@ -72,7 +72,8 @@ def test_space_of_trees(shown):
     figure = shown(designs._space_figure, trees, "log loss", "100 points, 7 classes")
     assert not figure.clashes()
     assert {"chosen", "balanced", "empirical", "100 points, 7 classes", "random trees",
-            "classifiers asked for a point, mean", "log loss a point, leave-one-out"} <= \
+            "binary classifiers asked per point, mean",
+            "log loss per point, leave-one-out"} <= \
         set(figure.texts)
     axes = figure.figure.axes[0]
     drawn = {line.get_gid(): sorted(zip(*line.get_data())) for line in axes.lines
