@@ -187,7 +187,8 @@ def _operands(args, kind):
     names = ["-" if given else words.pop(0) if words else None
              for given in (args.from_stdin, args.to_stdout)]
     if names[0] is None or names[1] is None and not args.covariance:
-        raise UsageError("expected the operands input and output (or -0 and -1)")
+        raise UsageError("expected the operands input and output (or -0 and -1) "
+                         "(try agf_preprocess --help)")
     if split and not words:
         raise UsageError("with -f, expected the base name of the test part after output")
     if split and words[0] == names[1]:

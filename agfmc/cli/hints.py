@@ -5,8 +5,8 @@ import re
 
 from ..errors import UsageError
 
-__all__ = ["has_unknown_letter", "hint_for", "refuse_scheme", "refuse_unquoted",
-           "refuse_unquoted_command", "reword"]
+__all__ = ["has_unknown_letter", "hint_for", "refuse_name", "refuse_scheme",
+           "refuse_unquoted", "refuse_unquoted_command", "reword"]
 
 _LETTER = re.compile(r"-(?:[a-zA-Z]|w[01])\Z")
 # Options of libAGF's commands, and of earlier versions, that are not here.
@@ -59,6 +59,19 @@ def refuse_unquoted_command(command, following, options):
     if len(words) > 1:
         raise UsageError("the command after -- and its options are one word, in quotes: "
                          f'-- "{" ".join(words)}"')
+
+
+def refuse_name(option, value, options):
+    """`UsageError` where the name of a new file follows a flag that prints, as in `--json x.json`.
+
+    value: the word after the flag;  options: the flags of the command.  Other commands take a
+    file there; here the word would be an operand, and the error about another one.
+    """
+    ending = {"--json": ".json", "--csv": ".csv", "--markdown": ".md"}.get(option)
+    if ending and option in options and value.lower().endswith(ending) and \
+            not os.path.exists(value):
+        raise UsageError(f"{option} takes no file here, and there is no {value!r} to be read: "
+                         f"redirect standard output, {option} ... > {value}")
 
 
 def hint_for(word, options, training=None, prog=None):

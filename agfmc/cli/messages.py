@@ -151,10 +151,11 @@ class Progress:
     an event in ten seconds; none with `--quiet`.
 
     what: the word for the work;  prog: the command;  clock: tells seconds;  deadline: of the
-    work, on that clock, or None.
+    work, on that clock, or None;  first: seconds until the first line, where it comes earlier
+    than the others.
     """
 
-    def __init__(self, args, what, prog=None, clock=time.monotonic, deadline=None):
+    def __init__(self, args, what, prog=None, clock=time.monotonic, deadline=None, first=None):
         self._what = what
         self._prog = prog or os.path.basename(sys.argv[0])
         self._clock = clock
@@ -164,7 +165,9 @@ class Progress:
         self._active = not args.quiet
         self._on_terminal = sys.stderr.isatty()
         self._pause = 0.1 if self._on_terminal else 60.0 if _events is None else 10.0
-        self._told = self._start - self._pause if self._on_terminal else self._start
+        wait = 0.0 if self._on_terminal else self._pause if first is None else \
+            min(first, self._pause)
+        self._told = self._start - self._pause + wait
         self._drawn = self._ended = False
 
     def __call__(self, done, total, words="", earlier=0):

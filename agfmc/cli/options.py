@@ -28,6 +28,7 @@ A letter has one meaning wherever it can; most are libAGF's.  The letters in use
 """
 
 import argparse
+import itertools
 import contextlib
 import functools
 import os
@@ -41,8 +42,8 @@ from ..tables import is_table
 from .data_options import (add_table, add_weights, table_format, table_layout, table_options,
                            table_words, weight_files, weight_options, weight_source,
                            weight_words)
-from .hints import (has_unknown_letter, hint_for, refuse_unquoted, refuse_unquoted_command,
-                    reword)
+from .hints import (has_unknown_letter, hint_for, refuse_name, refuse_unquoted,
+                    refuse_unquoted_command, reword)
 from .option_types import (finite_number, list_of, names, probability, PROPORTIONS, proportions,
                            time_span, whole_number)
 
@@ -102,6 +103,10 @@ class Parser(argparse.ArgumentParser):
         if args is None:
             args = sys.argv[1:]
         joined = self._joined(args)
+        bare = {name for action in self._actions if action.nargs == 0
+                for name in action.option_strings}
+        for word, value in itertools.pairwise(joined):
+            refuse_name(word, value, bare)
         self._bare = not any(word == "-" or not word.startswith("-") for word in joined)
         if self.needs_words and not any(word.partition("=")[0] not in _GENERAL for word in joined):
             self.error("the following arguments are required: ")
@@ -371,7 +376,8 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
     for option, given in table_options(args):
         if given not in (None, False):
             raise UsageError(f"{option} is for tables: a file that ends in .csv, .tsv, .parquet "
-                             "or .feather, or --table")
+                             "or .feather, or --table"
+                             + (f"; found {source!r}" if source is not None else ""))
     weights, missing = weight_source(args, source), None
     if args.missing is not None:
         if not args.svm:

@@ -12,6 +12,7 @@ __all__ = ["execute", "get_parser"]
 CLASSES = [16, 32, 64, 128, 256, 512]
 ERRORS = [0.1, 0.3]
 OPPONENTS = ["1log", "3log", "5log"]
+_FIRST = 3.0  # seconds until the first line of the progress
 _OPPONENTS = re.compile(r"[1-9][0-9]{0,5}|(?:[0-9]{1,4}\.?[0-9]{0,9}|\.[0-9]{1,9})log")
 
 
@@ -72,7 +73,8 @@ def execute(args):
         from ..picture.simulation import draw
         check_picture(args.plot)  # before the work, not after it
     plan = _plan(args)
-    with Progress(args, "simulating") as progress:
+    # who forgot an operand of another command should not wait for a minute to learn what runs
+    with Progress(args, "simulating", first=_FIRST) as progress:
         rows = simulations(plan, progress)
     if args.plot:
         draw(args.plot, rows, args.finalists, args.similarity)
