@@ -13,7 +13,7 @@ __all__ = ["Page", "REPORT", "add_page_words", "add_report", "names_in", "page_n
 REPORT = "[--report FILE] [--multiqc FILE] [--card FILE] [--title TEXT]"  # of a usage
 _CARD = "a model card in Markdown, which is shown on the page: what the model is for, for whom, " \
         "on what data it was trained and tested, and its limits"
-_NOT_TOLD = ("quiet", "debug", "report", "multiqc", "output")  # no part of how a result was made
+_NOT_TOLD = ("quiet", "debug", "log", "report", "multiqc", "output")  # not how a result was made
 
 
 def add_report(parser, what):
@@ -139,6 +139,8 @@ def _options(parser, args):
         value = getattr(args, action.dest, None)
         if action.dest in _NOT_TOLD or value is None or value is False or value in ("", (), []):
             continue  # but 0 is a value
+        if action.dest == "intervals" and not value:
+            continue  # a page has some in any case
         name = max(action.option_strings, key=len, default=action.metavar or action.dest)
         if isinstance(value, (list, tuple)):
             value = ",".join(map(str, value))

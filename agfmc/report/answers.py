@@ -257,13 +257,14 @@ def _class_table(scores, classes):
     columns = (Column("class"), *[Column("label", "number")] * named,
                *(Column(title, "number") for _, title in keys),
                Column("most often taken for"), Column("times", "number"))
-    return [*blocks, table(DataTable("Each class against all others.", columns, rows))]
+    return [*blocks, table(without_empty(DataTable("Each class against all others.", columns,
+                                                   rows)))]
 
 
 def _whole(value):
-    """A number of points, which is a float where points have weights, as a whole number if it is
-    one."""
-    return int(value) if value is not None and value == int(value) else value
+    """A number of points, which is a sum where points have weights, as a whole number if it is
+    one but for its rounding."""
+    return value if value is None or abs(value - round(value)) > 1e-9 * abs(value) else round(value)
 
 
 def _most_taken_for(scores, classes):

@@ -401,13 +401,13 @@ def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
         drawing.open(data_classes=(at,))
         drawing.add("rect", "band", x=0, y=y, width=WIDTH, height=pitch)
         drawing.text(side - 10, y + pitch / 2 + 4, title_of[at], "end", width=side - 10)
+        if row["precision"] is not None:  # below the disc of the recall, whose place it often has
+            drawing.add("path", "fill-right", f"precision {row['precision']:.4f}",
+                        d=f"M{number(panel.x(row['precision']))} {number(y + pitch / 2 - 7)}"
+                        "l7 7l-7 7l-7 -7z")
         _interval(drawing, [panel.x(end) for end in ends[at]], panel.x(row["recall"]),
                   y + pitch / 2, f"{title_of[at]}: recall {row['recall']:.4f} "
                   f"({ends[at][0]:.4f} to {ends[at][1]:.4f})")
-        if row["precision"] is not None:
-            drawing.add("path", "fill-right edge", f"precision {row['precision']:.4f}",
-                        d=f"M{number(panel.x(row['precision']))} {number(y + pitch / 2 - 5)}"
-                        "l5 5l-5 5l-5 -5z")
         drawing.close()
     worst = chosen[0]
     summary = f"Least recall {percent(worst[1]['recall'])} of {title_of[worst[0]]}"

@@ -18,10 +18,11 @@ from ..formats.atomic import check_output, replacing
 from ..picture.style import DARK, LIGHT
 from . import words
 from .classes import classes_of
-from .content import Column, ReportContent
+from .content import Column, DataTable, ReportContent
 
 __all__ = ["check_page", "render", "write_page"]
 
+_LONG_WORD = 16  # letters
 _MOST_CHOSEN = 400  # classes in the list of those to highlight
 
 
@@ -70,7 +71,7 @@ def _environment(option):
     environment.filters.update(
         cut=words.cut, clean=words.clean, whole=words.whole_name, count=words.count,
         cell_share=_cell_share, verbatim=Markup, slug=_slug,
-        sort_key=words.sort_key, css=_css)
+        sort_key=words.sort_key, css=_css, has_long_words=_has_long_words)
     # a function: a filter of a constant would be computed once, when the template is read
     environment.globals.update(shown=words.shown, anchor=_anchors())
     return environment
@@ -95,6 +96,13 @@ def _cell_share(share: float | None) -> str:
 def _css(column: Column) -> str:
     """The class of the cells of a column."""
     return "n" if column.kind in ("number", "share") else column.kind
+
+
+def _has_long_words(table: DataTable) -> bool:
+    """Whether words of a table must be divided where it is as narrow as paper."""
+    return any(len(word) > _LONG_WORD for row in table.rows for cell, column in
+               zip(row.cells, table.columns) if isinstance(cell, str)
+               for word in words.shown(cell, column).split(" "))
 
 
 def _resource(name: str) -> str:

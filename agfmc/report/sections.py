@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 
@@ -132,7 +133,8 @@ def _count_table(data, classes):
 def _recipe_facts(data):
     """Pairs of what is told of a table besides its columns."""
     recipe = data.recipe
-    found = (("table", None if recipe["source"] == data.source else recipe["source"]),
+    found = (("table", None if recipe["source"] == os.path.basename(data.source)
+              else recipe["source"]),
              ("label", recipe["label"]), ("missing values", recipe["missing"]),
              ("identifiers", ", ".join(recipe["ids"])), ("weights", recipe["weight"]))
     return [(name, value) for name, value in found if value]

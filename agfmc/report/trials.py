@@ -115,12 +115,13 @@ def _choice(result):
     chosen = f"Chosen: {_called(choice)}"
     if choice["gain"] is None:
         return [f"{chosen}, the best by {title}."]
-    rule = "The first row is left only for one that is better by more than one standard error of " \
-        "their difference: a rule for a choice, which asks less than proof, as p below 0.05 would."
+    rule = f"The first row, {_called(first)}, is kept unless another one is better by more than " \
+        "one standard error of their difference. This is a rule for choosing, and asks for less " \
+        "evidence than p below 0.05."
     better = f"by {number(choice['gain'])}, {{}} one standard error of the difference, " \
              f"{number(choice['error'])}"
     if (top["configuration"], top["decoder"]) == (choice["configuration"], choice["decoder"]):
-        return [f"{chosen}. It has the best {title}, and is better than {_called(first)} "
+        return [f"{chosen}. It has the best {title}, and is better than the first row "
                 f"{better.format('more than')}. {rule}"]
     return [f"{chosen}. {_called(top)} has the best {title}, but is better only "
             f"{better.format('not more than')}. {rule}"]

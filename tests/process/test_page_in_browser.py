@@ -268,4 +268,6 @@ def test_print_shows_what_the_screen_scrolls(browser, written):
                 ['auto', 'scroll'].includes(getComputedStyle(one)[side])))
             .map(one => one.tagName + '.' + one.className).slice(0, 5)""")
         assert cut == []
+        assert set(opened.tell("""[...document.querySelectorAll('thead button')].map(one =>
+            getComputedStyle(one).display)""")) == {"contents"}  # or headings are printed once
         assert len(opened.page.pdf()) > 10_000 and os.path.exists(written["plain"])

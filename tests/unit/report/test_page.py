@@ -219,6 +219,25 @@ def test_names_that_would_be_cut_alike_have_their_labels():
     assert any(text.startswith("1: a") for text in heads) and "2: c" not in page.text
 
 
+def test_words_of_tables_are_divided_on_paper_where_they_are_long():
+    few = AnswersPart("held out", content().answers.scores, None, (
+        HardPoint("row-7", 0, 1, 0.01, ((1, 0.9), (0, 0.01), (2, 0.0))),))
+    classes = Elements(render(content(answers=few))).all("table", "class")
+    assert "sortable many wide" in classes
+    names = {label: "x" * 17 + str(label) for label in range(3)}
+    assert "sortable many wide long" in Elements(
+        render(content(3, names, answers=few))).all("table", "class")
+
+
+def test_sums_of_weights_that_are_whole_numbers_are_told_as_such():
+    found = results()
+    found = replace(found, weights=np.where(found.truth == 0, 0.1, 1.0))
+    scores = evaluate(found, 10, Asked())
+    page = Elements(render(content(answers=AnswersPart("held out", scores))))
+    rows = [row for row in page.rows if row and row[0] == "0" and len(row) > 6]
+    assert rows and rows[0][1] == "2"
+
+
 def test_names_of_10_kB_in_a_small_page():
     names = {label: "x" * 10_000 + str(label) for label in range(200)}
     assert len(render(content(200, names))) < 2_000_000
