@@ -233,6 +233,8 @@ def _read_column(path, dtype, n, stdin):
         ("values", VALUES, (".con", ".dat"))
     # writable, as every other reader's arrays are
     data = bytearray(read_bytes(path, stdin, endings, raw=True))
+    if str(path).endswith(".gz") and (other := foreign_start(bytes(data[:4]), path)):
+        raise DataError(f"is not a {endings[0]} file; {other}", file=path)
     if is_text(data, floats=dtype is FLOAT):
         raise DataError(f"looks like text, expected {wanted.format(path)}", file=path)
     if len(data) % dtype.itemsize:

@@ -272,12 +272,18 @@ def legend(axes, x, y, left_out, width=0.16):
     return x
 
 
-def _model_name(row):
-    """Options of a row, or the end of the name of its model, where names differ."""
-    text = visible(row.text.strip(), 10**6).replace("\n", " ")
-    if len(text) <= 32:
-        return text
-    return "..." + text[-29:] if row.is_name else text[:29] + "..."
+def _model_names(rows):
+    """Options of each row, or the end of the name of its model, where names differ.
+
+    Of models in one folder the folder is left out.
+    """
+    texts = [visible(row.text.strip(), 10**6).replace("\n", " ") for row in rows]
+    folders = {text.rpartition("/")[0] for row, text in zip(rows, texts) if row.is_name}
+    if len(folders) == 1:
+        texts = [text.rpartition("/")[2] if row.is_name else text
+                 for row, text in zip(rows, texts)]
+    return [text if len(text) <= 32 else "..." + text[-29:] if row.is_name else text[:29] + "..."
+            for row, text in zip(rows, texts)]
 
 
 def matrix_figure(tree):
@@ -291,7 +297,7 @@ def matrix_figure(tree):
         code[i, list(row.right)] = 1
 
     names = class_names(tree.names, tree.labels)
-    texts = [_model_name(row) for row in node.rows]
+    texts = _model_names(node.rows)
     if not any(texts):
         texts = None
     wide = max(min(0.26, _GRID_WIDEST / k), min(0.42, 3.0 / k))

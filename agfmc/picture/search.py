@@ -86,11 +86,11 @@ def _figure(result):
         f"best{' so far' * stopped}: {best['options']}{score}", longest), va="center",
         fontweight="bold")
     about = visible(str(result.get("data", "")), 50)
-    if stopped:
-        about = "stopped at the time limit" + f"; {about}" * bool(about)
-    tried = f"{len(points)} set{'s' * (len(points) != 1)} of options tried"
+    tried = f"{len(points)} set{'s' * (len(points) != 1)} of options"
+    about = f"stopped at the time limit after {tried}{'; ' * bool(about)}{about}" if stopped else \
+        f"{about}{': ' * bool(about)}{tried} tried"
     figure.text(margin / size[0], 1 - 0.42 / size[1], visible(
-        f"{about}{': ' * bool(about)}{tried}", longest + longest // 8), va="center",
+        about, longest + longest // 8), va="center",
         color=_RIGHT_TEXT if stopped else MUTED)
     for i, line in enumerate(note):
         figure.text(margin / size[0], (0.02 + 0.17 * (len(note) - i)) / size[1], line, fontsize=8,
@@ -175,7 +175,7 @@ def _surface(axes, points, best, norm, larger, title):
 def _curve(axes, points, best, norm, larger, title):
     """A score over log2 C or another parameter alone; a line where there is none."""
     across = next((name for name in PARAMETERS if points[0].get(name) is not None), None)
-    axes.set_ylabel(title, labelpad=1)
+    axes.set_ylabel(title, labelpad=3)
     scored = [point for point in points if _known(point)]
     if across is None:
         for point in scored:

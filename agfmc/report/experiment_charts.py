@@ -59,9 +59,12 @@ def comparison(result: Mapping) -> Picture | None:
     note = ""
     if any(row[2] for row in rows):
         summary += f"; of {len(rows)}, {better} better and {worse} worse by intervals of 95 %"
-        note = "Differences on the same points, with intervals of 95 %" if result.get("mcnemar") \
-            else "Mean differences on the same splits, with intervals of 95 % (corrected " \
-            "resampled t test)"
+        # a single split has no deviation from split to split, which the t test is made of
+        how = "paired shares, Agresti and Min" if score.name == "accuracy" else \
+            "paired means over the points"
+        note = f"Differences on the same held-out points, with intervals of 95 % ({how})" \
+            if result.get("mcnemar") else "Mean differences on the same splits, with intervals " \
+            "of 95 % (corrected resampled t test)"
         note += ". Filled: the interval does not reach 0."
     table = DataTable(f"Differences in {score.title} from {_name(against)}", (
         Column("configuration"), Column("mean difference", "number"), Column("low", "number"),

@@ -8,7 +8,7 @@ import pytest
 from agfmc.errors import DataError
 from agfmc.formats.dataset import iter_points, read_labels
 from agfmc.formats.text import blocks, foreign_line, foreign_start, table_line
-from agfmc.formats.vectors import read_vec
+from agfmc.formats.vectors import read_cls, read_con, read_vec
 from agfmc.models import InputFormat
 
 TABLES = [(b"id,sepal length,kind", "commas"), (b"5.1,3.5,setosa", "commas"),
@@ -41,6 +41,16 @@ def test_lines_of_libsvm_text(line):
 STARTS = [(b"PAR1\x15\x04", "a Parquet table"), (b"ARROW1\0\0", "an Arrow table"),
           (b"FEA1\0\0", "an Arrow table"), (gzip.compress(b"a,b\n1,2\n" * 9, mtime=0),
                                             "compressed: `gunzip` it, or if it is a table, tr")]
+
+
+def test_binary_columns_are_not_read_from_gzip(tmp_path):
+    for read, name in (read_cls, "x.cls.gz"), (read_con, "x.con.gz"):
+        (tmp_path / name).write_bytes(gzip.compress(bytes(400), mtime=0).ljust(40, b"\0"))
+        with pytest.raises(DataError, match="it is compressed: `gunzip` it"):
+            read(str(tmp_path / name))
+    column = b"\x1f\x8b\x08\0" * 3  # labels that begin as gzip does
+    (tmp_path / "x.cls").write_bytes(column)
+    assert read_cls(str(tmp_path / "x.cls")).tolist() == [0x088b1f] * 3
 
 
 @pytest.mark.parametrize("data, kind", STARTS)

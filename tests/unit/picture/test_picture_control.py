@@ -188,3 +188,12 @@ def test_heights_that_do_not_fit(tmp_path, text, heights, told):
     with pytest.raises(UsageError, match=told):
         control.draw_control(str(tmp_path / "a.png"), parse(text), heights)
     assert not list(tmp_path.iterdir())
+
+
+def test_models_of_one_folder_are_named_without_it(shown):
+    def rows(*folders):
+        tree = rename(from_rows([((0,), (1,)), ((0,), (2,))], [0, 1, 2]),
+                      [f"{folder}/m.{i}" for i, folder in enumerate(folders)])
+        return {text for text in shown(control.matrix_figure, tree).texts if "m." in text}
+    assert rows("/all/in/one", "/all/in/one") == {"m.0", "m.1"}
+    assert rows("/all/here", "/all/there") == {"/all/here/m.0", "/all/there/m.1"}

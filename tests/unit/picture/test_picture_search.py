@@ -102,7 +102,7 @@ def test_a_stopped_search_and_its_deviations(shown):
     figure = shown(module._figure, {"points": points, "best": 0, "by": "accuracy",
                                     "complete": False, "data": "letters"})
     assert not figure.clashes()
-    assert "stopped at the time limit; letters: 4 sets of options tried" in figure.texts
+    assert "stopped at the time limit after 4 sets of options; letters" in figure.texts
     assert "best so far: -c 2 $g$, accuracy 0.9000 ± 0.0200" in figure.texts
     _, diamonds, discs = figure.figure.axes[0].collections
     assert diamonds.get_offsets().tolist() == [[7, -3]]
