@@ -219,7 +219,7 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
     laid_out = []
     for number, candidate in enumerate(candidates):
         laid_out.append(_lay_out(number, candidate, split, experiment))
-        if progress is not None:  # some are searched for, which takes as long as training
+        if progress is not None and candidate.made_of_data:  # a search may take long
             progress(0, 1)
     if first:
         laid_out = [candidate.with_first_decoder() for candidate in laid_out]
