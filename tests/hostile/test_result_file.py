@@ -214,27 +214,34 @@ def test_a_full_disk(state, root, size):
 GOOD = {name: 0.5 for name in SCORES}
 
 
+COUNTS = [3.0, 7.5]  # classifiers and kernel values asked per point
+
+
 @pytest.mark.parametrize("head", [
-    [], [1, 2, 3], 5, None, "text", {}, ["3", 0.1, 0.1, GOOD, True], [3, None, 0.1, GOOD, True],
-    [3, 0.1, True, GOOD, True], [3, 0.1, 0.1, [], True], [3, 0.1, 0.1, None, True],
-    [3, 0.1, 0.1, 7, True], [3, 0.1, 0.1, list(SCORES), True], [3, 0.1, 0.1, GOOD, 1],
-    [3, 0.1, 0.1, {**GOOD, "accuracy": "0.5"}, True], [3, 0.1, 0.1, GOOD],
-    [3, 0.1, 0.1, {**GOOD, "accuracy": [1]}, True],
-    [3, 0.1, 0.1, {**GOOD, "accuracy": 10**400}, True], [3, 1e308 * 10, 0.1, GOOD, True],
-    [3, 0.1, 0.1, {**GOOD, "more": 1}, True]], ids=range(20))
+    [], [1, 2, 3], 5, None, "text", {}, ["3", 0.1, 0.1, GOOD, True, *COUNTS],
+    [3, None, 0.1, GOOD, True, *COUNTS],
+    [3, 0.1, True, GOOD, True, *COUNTS], [3, 0.1, 0.1, [], True, *COUNTS],
+    [3, 0.1, 0.1, None, True, *COUNTS], [3, 0.1, 0.1, 7, True, *COUNTS],
+    [3, 0.1, 0.1, list(SCORES), True, *COUNTS], [3, 0.1, 0.1, GOOD, 1, *COUNTS],
+    [3, 0.1, 0.1, {**GOOD, "accuracy": "0.5"}, True, *COUNTS], [3, 0.1, 0.1, GOOD],
+    [3, 0.1, 0.1, {**GOOD, "accuracy": [1]}, True, *COUNTS],
+    [3, 0.1, 0.1, {**GOOD, "accuracy": 10**400}, True, *COUNTS],
+    [3, 1e308 * 10, 0.1, GOOD, True, *COUNTS], [3, 0.1, 0.1, {**GOOD, "more": 1}, True, *COUNTS],
+    [3, 0.1, 0.1, GOOD, True], [3, 0.1, 0.1, GOOD, True, 3.0], [3, 0.1, 0.1, GOOD, True, None, 7.5],
+    [3, 0.1, 0.1, GOOD, True, 3.0, "7"], [3, 0.1, 0.1, GOOD, True, 3.0, 7.5, 1]], ids=range(25))
 def test_outcomes_of_wrong_types(head):
     packed = zlib.compress(bytes(16 * 4))
     truth, labels = np.array([0, 1, 1, 0]), np.array([0, 1])
-    good = json.dumps([3, 0.1, 0.1, GOOD, True]).encode() + b"\n" + packed
-    assert Outcome.from_bytes(0, "d", good, truth, labels).classifiers == 3
+    whole = json.dumps([3, 0.1, 0.1, GOOD, True, *COUNTS]).encode() + b"\n"
+    good = whole + packed
+    assert Outcome.from_bytes(0, "d", good, truth, labels).kernel_values == 7.5
     assert Outcome.from_bytes(0, "d", json.dumps(head).encode() + b"\n" + packed, truth,
                               labels) is None
     assert Outcome.from_bytes(0, "d", good[:-1], truth, labels) is None
     assert Outcome.from_bytes(0, "d", good, truth[:3], labels) is None
     for wrong in (np.full(4, 7, "<i4").tobytes() + bytes(48),  # a class that there is not
                   bytes(16) + np.full(12, np.inf, "<f4").tobytes()):
-        forged = json.dumps([3, 0.1, 0.1, GOOD, True]).encode() + b"\n" + zlib.compress(wrong)
-        assert Outcome.from_bytes(0, "d", forged, truth, labels) is None
+        assert Outcome.from_bytes(0, "d", whole + zlib.compress(wrong), truth, labels) is None
     assert Outcome.from_bytes(0, "d", b"[" * 10**6, truth, labels) is None
 
 
