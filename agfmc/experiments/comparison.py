@@ -20,14 +20,14 @@ from ..formats.weights_file import weights_bytes
 from ..learners.protocol import has_left_out, plan_jobs
 from ..prediction.evaluation import Results
 from ..score.intervals import NOTHING
-from ..score.scores import ALL_SCORES
+from ..score.scores import ALL_SCORES, PER_POINT
 from ..score.significance import mcnemar, paired_mean, paired_shares, resampled_t
 from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for
 from .experiment import Experiment, part_of
 from .pooling import added, difference_of, pooled, summary, zero_probability
 from .tables import spread
-from .trial import columns_of, PER_POINT, run_trial, UNCALIBRATED
+from .trial import columns_of, run_trial, UNCALIBRATED
 
 __all__ = ["Choice", "CrossValidation", "best_row", "compare", "cross_validate", "find_best",
            "write_held_out"]

@@ -12,12 +12,12 @@ from ..control.learners import PARAMETERS
 from ..errors import one_line
 from ..numerals import runs_text
 from ..score.intervals import clopper_pearson
-from ..score.scores import ALL_SCORES
+from ..score.scores import ALL_SCORES, PER_POINT
 from ..models import Dataset
 from ..training.fit import TrainingSettings
 from .experiment import Experiment
 from .search import Point
-from .trial import COLUMNS, columns_of, PER_POINT, UNCALIBRATED
+from .trial import COLUMNS, columns_of, UNCALIBRATED
 
 __all__ = ["SearchWords", "comparison_csv", "data_lines", "data_words", "estimate_line",
            "feature_words", "judging_splits", "markdown_table", "nested_table", "partition_table",

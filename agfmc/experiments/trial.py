@@ -39,8 +39,7 @@ from .on_workers import run_on_workers
 from .pooling import forecasts
 from .result_cache import are_numbers, key_of, shuffled_for
 
-__all__ = ["COLUMNS", "Outcome", "PER_POINT", "UNCALIBRATED", "are_scores", "columns_of",
-           "run_trial"]
+__all__ = ["COLUMNS", "Outcome", "UNCALIBRATED", "are_scores", "columns_of", "run_trial"]
 
 UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
 
@@ -49,10 +48,6 @@ COLUMNS = {"design_s": ("design s", "design, seconds"),
            "train_s": ("train s", "training, seconds"),
            "classify_s": ("test s", "classification, seconds"),
            **{name: (score.head, score.short) for name, score in ALL_SCORES.items()}}
-
-# What an answer costs on any machine: {name: title}, means over the points.
-PER_POINT = {"queried": "binary classifiers asked per point",
-             "kernel_values": "kernel values computed per point"}
 
 
 def columns_of(scores) -> list[str]:
@@ -79,8 +74,8 @@ class Outcome:
     probabilities went through a calibration map;  resumed: it is of an earlier run;  error: in
     place of all that;  design_s: seconds of a core that the layout took, before the training;
     paid (n,): the cost of each answer, or None;  weights (n,): of the test points, or None;
-    queried, kernel_values: as in `PER_POINT`, the second None where some classifier is no kernel
-    machine.
+    queried, kernel_values: as in `PER_POINT` of the scores, the second None where some classifier
+    is no kernel machine.
     """
 
     candidate: int

@@ -5,15 +5,15 @@ import textwrap
 
 from ..control.dot import visible
 from ..errors import UsageError
-from ..score.scores import ALL_SCORES
+from ..score.scores import ALL_SCORES, PER_POINT
 from .canvas import (GREY, GRID, INK, LEFT, MUTED, nearest, new_figure, place_labels, RIGHT, save,
                      text_width)
 
 __all__ = ["draw_comparison"]
 
 # What is asked of a point, the first that all rows know: {key of a row: words}.
-_COSTS = {"kernel_values": "kernel values computed per point",
-          "queried": "binary classifiers asked per point", "classifiers": "binary classifiers"}
+_COSTS = {**{key: PER_POINT[key].title for key in ("kernel_values", "queried")},
+          "classifiers": "binary classifiers"}
 _MARGIN, _ROW = 0.2, 0.2  # inches; around all, from row to row
 _FOREST, _SCATTER, _GAP = 3.0, 3.4, 0.85
 _LONGEST = 72  # characters of a name

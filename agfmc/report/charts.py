@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from .content import Column, DataPart, DataTable, Picture, TableRow
 from .experiment_charts import comparison, comparison_cost, search_surface
 from .structure import node_costs
-from .svg import (Box, cut, Drawing, level_bar, Linear, number, Panel, short,
+from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, Panel, pixels, short,
                   text_width, WIDTH)
 from .words import class_name, percent
 
@@ -160,8 +160,8 @@ def _wilson(row):
 def _whisker(panel, x, low, high, floor):
     """An upright bar with ends, which are left out beyond the panel."""
     at, bottom, top = panel.x(x), panel.y(max(low, floor)), panel.y(min(high, 1))
-    text = f"M{number(at)} {number(bottom)}V{number(top)}M{number(at - 3)} {number(top)}h6"
-    return text + (f"M{number(at - 3)} {number(bottom)}h6" if low >= floor else "")
+    text = f"M{pixels(at)} {pixels(bottom)}V{pixels(top)}M{pixels(at - 3)} {pixels(top)}h6"
+    return text + (f"M{pixels(at - 3)} {pixels(bottom)}h6" if low >= floor else "")
 
 
 def _bin_words(row, ends):
@@ -393,7 +393,7 @@ def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
                   Linear(low, 1), Linear(0, 1))
     drawing.add("circle", "fill-left", cx=side + 5, cy=9, r=5)
     drawing.text(side + 14, 13, "recall")
-    drawing.add("path", "fill-right", d=f"M{number(side + 70)} 4l5 5l-5 5l-5 -5z")
+    drawing.add("path", "fill-right", d=f"M{pixels(side + 70)} 4l5 5l-5 5l-5 -5z")
     drawing.text(side + 80, 13, "precision")
     panel.axis_across()
     for place, (at, row) in enumerate(shown):
@@ -403,7 +403,7 @@ def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
         drawing.text(side - 10, y + pitch / 2 + 4, title_of[at], "end", width=side - 10)
         if row["precision"] is not None:  # below the disc of the recall, whose place it often has
             drawing.add("path", "fill-right", f"precision {row['precision']:.4f}",
-                        d=f"M{number(panel.x(row['precision']))} {number(y + pitch / 2 - 7)}"
+                        d=f"M{pixels(panel.x(row['precision']))} {pixels(y + pitch / 2 - 7)}"
                         "l7 7l-7 7l-7 -7z")
         _interval(drawing, [panel.x(end) for end in ends[at]], panel.x(row["recall"]),
                   y + pitch / 2, f"{title_of[at]}: recall {row['recall']:.4f} "
@@ -513,14 +513,14 @@ def _map_names(drawing, box, names, cell, named):
                          width=box.left - 8)
             x, y = box.left + (at + 0.5) * cell + 4, box.top - 6
             drawing.text(x, y, name, width=box.top - 24,
-                         transform=f"rotate(-90 {number(x)} {number(y)})")
+                         transform=f"rotate(-90 {pixels(x)} {pixels(y)})")
         drawing.close()
     drawing.text(box.left, 12, "answer")
     if not named:
         drawing.text(0, box.top - 8, "truth")
         for at in range(0, k, max(1, -(-k // 10))):
             drawing.text(box.left - 10, box.top + (at + 0.5) * cell + 4,
-                         cut(names[at], box.left - 12), "end small")
+                         cut_to_width(names[at], box.left - 12), "end small")
 
 
 def _map_legend(drawing, box):

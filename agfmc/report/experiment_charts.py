@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..control.learners import PARAMETERS
-from ..score.scores import ALL_SCORES
+from ..score.scores import ALL_SCORES, PER_POINT
 from .content import Column, DataTable, Picture, TableRow
-from .svg import (Box, cut, Drawing, level_bar, Linear, LINE, Logarithmic, number, Panel, short,
-                  text_width, WIDTH)
-from .words import cut as whole, WHOLE
+from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, LINE, Logarithmic,
+                  Panel, pixels, short, text_width, WIDTH)
+from .words import cut, WHOLE
 
 __all__ = ["comparison", "comparison_cost", "search_surface"]
 
@@ -21,7 +21,7 @@ _MOST_DRAWN = 1000  # options of a search
 
 
 def _name(row):
-    return whole(f"{row['configuration']}, {row['decoder']}", WHOLE)
+    return cut(f"{row['configuration']}, {row['decoder']}", WHOLE)
 
 
 def _known(value):
@@ -93,9 +93,9 @@ def _forest(rows, score, against):
     zero = panel.x(0)
     panel.axis_across(f"difference in {score.title}", grid=False)
     # beside the intervals alone, so that no line goes through a name
-    drawing.add("path", "zero", d=f"M{number(zero)} 40v6" + "".join(
-        f"M{number(zero)} {46 + at * pitch + 18}v18" for at in range(len(rows))))
-    name = cut(against, WIDTH - 16)
+    drawing.add("path", "zero", d=f"M{pixels(zero)} 40v6" + "".join(
+        f"M{pixels(zero)} {46 + at * pitch + 18}v18" for at in range(len(rows))))
+    name = cut_to_width(against, WIDTH - 16)
     half = text_width(name) / 2
     drawing.text(min(max(zero, half), WIDTH - half), 34, name, "mid", title=against)
     _directions(drawing, zero, score.larger_is_better)
@@ -132,8 +132,7 @@ def _difference(drawing, panel, mean, interval, y, name):
     drawing.close()
 
 
-_COSTS = (("kernel_values", "kernel values computed per point"),
-          ("queried", "binary classifiers asked per point"),
+_COSTS = (*((key, PER_POINT[key].title) for key in ("kernel_values", "queried")),
           ("classifiers", "binary classifiers"))  # older results have these alone
 
 
@@ -345,7 +344,7 @@ def _depth(value, low, high, larger):
 
 
 def _cross(x, y):
-    return f"M{number(x - 4)} {number(y - 4)}l8 8m0 -8l-8 8"
+    return f"M{pixels(x - 4)} {pixels(y - 4)}l8 8m0 -8l-8 8"
 
 
 def _scale(drawing, box, low, high, score):

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ..control.tree import Leaf, Tree
 from .content import Column, DataTable, NodeCost, Picture, TableRow
-from .svg import cut, Drawing, number, text_width, WIDTH
+from .svg import cut_to_width, Drawing, pixels, text_width, WIDTH
 from .words import class_name, percent
 
 __all__ = ["coding_matrix", "configuration", "decision_tree", "node_costs"]
@@ -129,7 +129,7 @@ class _Matrix:
             if self.named and upright:
                 base = x + self.wide / 2 + 4
                 drawing.text(base, self.top - 6, name, width=head - 6, title=name,
-                             transform=f"rotate(-90 {number(base)} {number(self.top - 6)})")
+                             transform=f"rotate(-90 {pixels(base)} {pixels(self.top - 6)})")
             elif self.named:
                 drawing.text(x + self.wide / 2, self.top - 6, name, "mid")
             drawing.close()
@@ -163,8 +163,8 @@ class _Matrix:
         for at in [*sorted(side), None]:
             if last is not None and at != last + 1:
                 length = (last - begin + 1) * self.wide - 2 * offset
-                text += f"M{number(self.left + begin * self.wide + offset)} {number(y)}" \
-                        f"h{number(max(length, 0)) if length > 0.05 else '.01'}"
+                text += f"M{pixels(self.left + begin * self.wide + offset)} {pixels(y)}" \
+                        f"h{pixels(max(length, 0)) if length > 0.05 else '.01'}"
                 begin = None
             if begin is None:
                 begin = at
@@ -402,11 +402,11 @@ class _Tree:
                 far = self._x(child) if not isinstance(child, Leaf) and child in self.opened \
                     else self.end
                 if node.bare:
-                    path = f"M{number(x)} {number(y)}V{number(height)}H{number(far)}"
+                    path = f"M{pixels(x)} {pixels(y)}V{pixels(height)}H{pixels(far)}"
                 else:
                     turn = min(x + 24, far)
-                    path = f"M{number(x)} {number(y)}L{number(turn)} {number(height)}" \
-                           f"H{number(far)}"
+                    path = f"M{pixels(x)} {pixels(y)}L{pixels(turn)} {pixels(height)}" \
+                           f"H{pixels(far)}"
                 look = ("left", "right")[branch] if node.bare else "grey"
                 self.drawing.add("path", f"{look} branch", d=path,
                                  data_classes=self.branches[at][branch])
@@ -449,7 +449,7 @@ class _Tree:
 def _box_text(node):
     """The text of a node that is no single classifier, else ""."""
     if node.direct is not None:
-        return cut(f"{node.direct.code}: {node.direct.learner.title}", 180)
+        return cut_to_width(f"{node.direct.code}: {node.direct.learner.title}", 180)
     if node.bare:
         return ""
     return f"{len(node.rows)} classifiers, {len(node.children)} branches"
@@ -545,10 +545,10 @@ def _short_sides(names, sides):
     """The classes on both sides of a node, each cut to its half of a line."""
     texts = [listed(names, side, 6) for side in sides[:2]]
     if len(sides) > 2:
-        return cut(f"{len(sides)} branches: {' / '.join(texts)}", WIDTH)
+        return cut_to_width(f"{len(sides)} branches: {' / '.join(texts)}", WIDTH)
     room = WIDTH - text_width(" / ")
     half = max(room / 2, *(room - text_width(text) for text in texts)) if texts else room
-    return " / ".join(cut(text, half) for text in texts)
+    return " / ".join(cut_to_width(text, half) for text in texts)
 
 
 def _two(sides, names):

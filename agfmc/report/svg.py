@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from .words import clean, cut as whole, WHOLE
+from .words import clean, cut, WHOLE
 
-__all__ = ["Box", "Drawing", "LINE", "Linear", "Logarithmic", "Panel", "SIZE", "cut", "level_bar",
-           "number", "round_ticks", "short", "text_width", "tick_texts",
-           "WIDTH"]
+__all__ = ["Box", "Drawing", "LINE", "Linear", "Logarithmic", "Panel", "SIZE", "WIDTH",
+           "cut_to_width", "level_bar", "pixels", "round_ticks", "short", "text_width",
+           "tick_texts"]
 
 SIZE, LINE = 12, 16  # pixels of text, and from one line of it to the next
 WIDTH = 328  # of small pictures, which stand beside each other on a laptop and fit a phone
@@ -43,9 +43,9 @@ def _letter_width(letter):
     return 100 if unicodedata.east_asian_width(letter) in "WFA" or letter.isupper() else 70
 
 
-def cut(text: str, width: float, size: float = SIZE) -> str:
+def cut_to_width(text: str, width: float, size: float = SIZE) -> str:
     """`text` on one line, cut with `…` where it is wider than so many pixels."""
-    text = whole(text, WHOLE)
+    text = cut(text, WHOLE)
     if text_width(text[:1000], size) <= width and len(text) <= 1000:
         return text
     room, end = width - text_width("…", size), 0
@@ -55,8 +55,8 @@ def cut(text: str, width: float, size: float = SIZE) -> str:
     return text[:max(end - 1, 1)].rstrip() + "…"
 
 
-def number(value: float) -> str:
-    """A coordinate with one decimal at most, as short as it can be."""
+def pixels(value: float) -> str:
+    """A number of pixels as text, with one decimal at most, as short as it can be."""
     text = f"{value:.1f}"
     if text.endswith(".0"):
         text = text[:-2]
@@ -78,8 +78,8 @@ def short(value: float, digits: int = 4) -> str:
 
 def level_bar(low: float, high: float, y: float) -> str:
     """The path of a level bar with ends."""
-    return f"M{number(low)} {number(y)}H{number(high)}" + "".join(
-        f"M{number(x)} {number(y - 4)}v8" for x in (low, high))
+    return f"M{pixels(low)} {pixels(y)}H{pixels(high)}" + "".join(
+        f"M{pixels(x)} {pixels(y - 4)}v8" for x in (low, high))
 
 
 # Scales and ticks
@@ -194,7 +194,7 @@ class Drawing:
 
         y: of its base line;  width: pixels that it is cut to, its whole being the title.
         """
-        shown = cut(text, width or math.inf)
+        shown = cut_to_width(text, width or math.inf)
         if shown.endswith("…") and not title and width:
             title = text
         named = f"<title>{_text(title)}</title>" if title else ""
@@ -204,26 +204,26 @@ class Drawing:
     def line(self, points: Iterable[tuple[float, float]], look: str, title: str = "",
              **attributes) -> None:
         """A line through points, in one path."""
-        places = " ".join(f"{number(x)} {number(y)}" for x, y in points)
+        places = " ".join(f"{pixels(x)} {pixels(y)}" for x, y in points)
         self.add("path", look, title, d=f"M{places}", **attributes)
 
     def dots(self, points: Iterable[tuple[float, float]], look: str, **attributes) -> None:
         """Round dots in one path, as wide as its stroke (look: "dots")."""
-        self.add("path", look, d="".join(f"M{number(x)} {number(y)}h.01" for x, y in points),
+        self.add("path", look, d="".join(f"M{pixels(x)} {pixels(y)}h.01" for x, y in points),
                  **attributes)
 
     def bars(self, bars: Iterable[tuple[float, float, float, float]], look: str,
              **attributes) -> None:
         """Rectangles (x, y, width, height) in one path."""
         self.add("path", look, d="".join(
-            f"M{number(x)} {number(y)}h{number(w)}v{number(h)}h{number(-w)}z"
+            f"M{pixels(x)} {pixels(y)}h{pixels(w)}v{pixels(h)}h{pixels(-w)}z"
             for x, y, w, h in bars), **attributes)
 
     def markup(self, label: str) -> str:
         """The whole picture; label: what one would see in it, for those who cannot."""
-        size = f"{number(self.width)} {number(self.height)}"
+        size = f"{pixels(self.width)} {pixels(self.height)}"
         width, height = size.split()
-        label = _quoted(whole(label, 1000))
+        label = _quoted(cut(label, 1000))
         return (f'<svg class="chart" role="img" aria-label={label} viewBox="0 0 {size}" '
                 f'width="{width}" height="{height}">{"".join(self._parts)}'
                 f'{"</g>" * self._open}</svg>')
@@ -231,7 +231,7 @@ class Drawing:
 
 def _text(text):
     """Text of an element, escaped; the middle of very long ones is left out, as in tables."""
-    return escape(whole(str(text), WHOLE))
+    return escape(cut(str(text), WHOLE))
 
 
 def _quoted(text):
@@ -247,7 +247,7 @@ def _attributes(look, attributes):
         if isinstance(value, (tuple, list)):
             value = " ".join(map(str, value))
         elif isinstance(value, float):
-            value = number(value)
+            value = pixels(value)
         found.append(f" {name.replace('_', '-')}={_quoted(value)}")
     return "".join(found)
 
@@ -298,7 +298,7 @@ class Panel:
             ticks = self._apart(self.across, box.width)
         texts = tick_texts(ticks) if texts is None else texts
         if grid:
-            self._grid([f"M{number(self.x(tick))} {number(box.top)}V{number(box.bottom)}"
+            self._grid([f"M{pixels(self.x(tick))} {pixels(box.top)}V{pixels(box.bottom)}"
                         for tick in ticks])
         drawing.line([(box.left, box.bottom), (box.right, box.bottom)], "axis")
         for tick, text in zip(ticks, texts):
@@ -315,7 +315,7 @@ class Panel:
         if ticks is None:
             ticks = self.up.ticks(max(2, int(box.height / 34)))
         texts = tick_texts(ticks) if texts is None else texts
-        self._grid([f"M{number(box.left)} {number(self.y(tick))}H{number(box.right)}"
+        self._grid([f"M{pixels(box.left)} {pixels(self.y(tick))}H{pixels(box.right)}"
                     for tick in ticks])
         for tick, text in zip(ticks, texts):
             drawing.text(box.left - 6, self.y(tick) + 4, text, "end small")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..numerals import runs_text
 from ..provenance import Provenance
-from ..score.scores import ALL_SCORES
+from ..score.scores import ALL_SCORES, PER_POINT
 from . import charts
 from .blocks import Section, heading, note, pictures, table, text, without_empty
 from .content import Column, DataTable, ReportContent, TableRow
@@ -16,7 +16,6 @@ from .words import count, cut, interval, number, plural, signed
 __all__ = ["best_point", "best_row", "chosen_row", "trial_sections"]
 
 _ASKED = ("accuracy", "log_loss", "cost")  # scores in a table that is not folded
-_PER_POINT = {"queried": "classifiers asked", "kernel_values": "kernel values"}
 _TRIED, _BEST = 60, 8  # options in a table, and in one that is not folded
 _MOST = 100  # configurations that are shown
 
@@ -136,16 +135,16 @@ def _comparison_tables(result):
     best = f"Configurations, the best by {ALL_SCORES[by].title} in bold." \
         if result.get("choice") is None else "Configurations, the chosen one in bold."
     return [_comparison_table(result, few, (), best),
-            replace(_comparison_table(result, every, _PER_POINT, "All scores, and what a point "
+            replace(_comparison_table(result, every, PER_POINT, "All scores, and what a point "
                                       "asks for on average"), folded=True)]
 
 
 def _comparison_table(result, scores, costs, caption):
-    """The table of these scores, and of these of `_PER_POINT`."""
+    """The table of these scores, and of these of `PER_POINT`."""
     by, best = result["by"], chosen_row(result)
     columns = [Column("configuration"), Column("decoder"), Column("classifiers", "number",
                                                                   "binary ones"),
-               *(Column(_PER_POINT[name], "number", digits=1) for name in costs),
+               *(Column(PER_POINT[name].head, "number", digits=1) for name in costs),
                *(Column(ALL_SCORES[name].short, "number", "" if ALL_SCORES[name].larger_is_better
                         else "smaller is better") for name in scores),
                Column("difference", "number", f"in {ALL_SCORES[by].title}"),

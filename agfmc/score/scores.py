@@ -7,7 +7,7 @@ from collections import namedtuple
 from importlib import import_module
 
 __all__ = ["ABSTAINING", "ALL_SCORES", "BY_COST", "BY_OPTION", "COST", "FURTHER", "Further",
-           "HIERARCHICAL", "ORDERED", "SCORES", "Score"]
+           "HIERARCHICAL", "ORDERED", "PER_POINT", "PerPoint", "SCORES", "Score"]
 
 
 def _function(place):
@@ -68,6 +68,19 @@ COST = Score("cost", "cost", "cost", "mean cost", "mean cost", False, "costs", "
              "costs:mean_cost")
 ALL_SCORES = {**SCORES, COST.name: COST}
 BY_COST = {**BY_OPTION, COST.option: COST.name}
+
+
+class PerPoint(namedtuple("PerPoint", "title head")):
+    """What an answer costs on any machine, as a mean over the points: words for an axis, and for
+    the head of a column."""
+
+    __slots__ = ()
+
+
+PER_POINT = {
+    "queried": PerPoint("binary classifiers asked per point", "classifiers asked"),
+    "kernel_values": PerPoint("kernel values computed per point", "kernel values"),
+}
 
 
 class Further(namedtuple("Further", "name title takes function")):

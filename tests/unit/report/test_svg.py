@@ -4,8 +4,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from agfmc.report.svg import (Box, cut, Drawing, Linear, Logarithmic, number, Panel, round_ticks,
-                              short, text_width, tick_texts)
+from agfmc.report.svg import (Box, cut_to_width, Drawing, Linear, Logarithmic, Panel, pixels,
+                              round_ticks, short, text_width, tick_texts)
 
 HOSTILE = '</text><script>alert(1)</script>" onload=\'x\' & \u202e\x07'
 
@@ -37,13 +37,13 @@ def test_long_names_are_cut_with_their_whole_as_the_title():
     ("abc", 100, "abc"), ("abcdef", 36, "abc…"), ("a\nb", 100, "a b"), ("abc", 1, "a…"),
     ("日本語日本語", 50, "日本語…")])
 def test_cut(text, width, shown):
-    assert cut(text, width) == shown
+    assert cut_to_width(text, width) == shown
 
 
 @pytest.mark.parametrize("value, text", [(1, "1"), (1.04, "1"), (-0.04, "0"), (12.35, "12.3"),
                                          (0.96, "1"), (-3.25, "-3.2")])
 def test_coordinates_are_rounded(value, text):
-    assert number(value) == text
+    assert pixels(value) == text
 
 
 @pytest.mark.parametrize("value, text", [
