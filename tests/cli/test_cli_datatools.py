@@ -357,7 +357,7 @@ def test_labels_omitted(run):
 
 
 @pytest.mark.parametrize("words, text", [
-    ("lvq2agf", "expected the base name"), ("lvq2agf -H", "expected the base name"),
+    ("lvq2agf -H", "expected the base name"),
     ("lvq2agf -L", "expected the base name"), ("lvq2agf trn.lvq", "after 'trn.lvq'"),
     ("lvq2agf trn.lvq -", "cannot go through a pipe"), ("lvq2agf -C -o a b", "exclude"),
     ("lvq2agf -L -C a b", "exclude"), ("svm2agf trn.svm -", "cannot go through a pipe"),

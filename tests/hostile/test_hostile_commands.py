@@ -1,6 +1,7 @@
 """Broken files and random command lines through every command."""
 
 import importlib
+import json
 import os
 import random
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 import hostile_readers as right
 import numpy as np
 import pytest
+from agfmc.cli.event_log import wants_events
 from hostile_checks import guarded, outcome
 from hostile_mutations import damaged
 
@@ -231,6 +233,7 @@ TAKES = {  # operands that make sense, for most of the lines
                 ("answer.txt", "trn.txt")],
     "float_to_class": [("one.dat",), ("out.cls",), (".5", "1")],
     "lvq2agf": [("trn.lvq",), ("out",)],
+    "report_m": [("all.mbm", "ctl", "tree", "plan", "m-00"), ("-o",), ("out.html",)],
     "mbh2mbm": [("ctl", "kctl", "m-00", "all.mbm"), ("out.mbm",)],
     "mbm_info": [("all.mbm", "ctl", "trn.vec")],
     "multi_borders": [("plan", "tree", "knn"), ("trn", "trn.svm"), ("m", "new"), ("out",)],
@@ -349,8 +352,16 @@ def check(call, command, seed, made, folder):
     assert status in STATUSES, told
     assert "internal error" not in err and "Traceback" not in err, f"{told}\n{err}"
     lines = err.splitlines()
+    if wants_events(words):
+        events = list(map(json.loads, lines))
+        assert (events[0]["event"], events[-1]["event"]) == ("start", "done"), told
+        assert events[-1]["status"] == status, told
+        lines = [f"{command}: {one['text']}" for one in events if one["event"] == "error"]
     if status in (1, 2):
         errors = [line for line in lines if not line.startswith(f"{command}: warning: ")]
+        if errors[0].startswith(f"usage: {command}"):  # above the error where there is no operand
+            assert "operands are missing" in errors[-1], f"{told}\n{err}"
+            errors = errors[-1:]
         assert len(errors) == 1 and len(errors[0]) < 1500, f"{told}\n{err}"
         assert status == 1 or "Error" not in errors[0], f"{told}\n{err}"
     assert not list(folder.rglob(".agfmc-*")), told

@@ -211,7 +211,7 @@ def test_a_name_that_changes_hands_is_looked_at_when_it_is_open(
 def test_what_is_read_has_waiting_handles(here):
     """O_NONBLOCK is for the opening alone."""
     write_models([2])
-    with inputs.regular_files(), inputs.open_input("m0") as file:
+    with inputs.regular_files(), inputs.open_input("m0", raw=True) as file:
         assert os.get_blocking(file.fileno())
         with pytest.raises(DataError, match="it is a folder"), inputs.open_input("."):
             pass
