@@ -144,7 +144,7 @@ def _complete(parser, shell):
 
 
 def values_of(command, action):
-    """What can stand for an operand or after an option: words, "file" and "folder".
+    """The values of an operand or an option: words, "file" and "folder".
 
     () for what is written freely, None where neither table knows the name of the value.
     """

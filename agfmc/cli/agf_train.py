@@ -76,7 +76,7 @@ def execute(args):
     refuse_inputs([args.model], [*data_files(args.train, form.kind), *weight_files(args)])
     check_output(args.model)
     args.norm_file = None  # as for commands that have -a
-    page = Page(args, PROG, get_parser(), training_inputs(args))
+    page = Page(args, PROG, get_parser, training_inputs(args))
     if page.wanted:
         refuse_inputs([args.model, args.report, args.multiqc], [])
     beginning = begin(*training_labels(args.train, form), args.train, args.min_class)
@@ -209,7 +209,7 @@ def _choose(run):
 
 
 def _reason(choice):
-    """What a page tells of a `Choice`: the row, the best one, and the margin that decided."""
+    """The words of a page on a `Choice`: the row, the best one, and the margin that decided."""
     margin = choice.margin
     return {**_called(choice.row), "top": _called(choice.top),
             "gain": None if margin is None else margin.gain,
@@ -334,15 +334,4 @@ def _write_page(run, page, answers):
     model = ModelPart(configuration.tree, os.path.basename(run.args.model), info)
     content = ReportContent(title, names, data, model, found, run.comparison, run.search, page.card,
                             page.provenance(file_digests([run.args.model]), info), steps)
-    page.write(content, lambda: _section(run, title, page, found))
-
-
-def _section(run, title, page, answers):
-    from ..report.multiqc import comparison_section, empty_section, scores_section, search_section
-
-    if answers is not None:
-        return scores_section(title, answers.scores)
-    if run.search is not None:
-        return search_section(run.search, page.given_title)
-    return empty_section() if run.comparison is None else \
-        comparison_section(run.comparison, page.given_title)
+    page.write(content)

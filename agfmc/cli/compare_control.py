@@ -89,7 +89,7 @@ def execute(args):
         check_picture(args.plot)
     if args.train == "-" and "-" in args.control:
         raise UsageError("train and a control file cannot both be standard input")
-    page = Page(args, PROG, get_parser(), training_inputs(args, *filter(os.path.isfile,
+    page = Page(args, PROG, get_parser, training_inputs(args, *filter(os.path.isfile,
                                                                         args.control)))
     if page.wanted:
         refuse_inputs([args.report, args.multiqc, args.plot], [])
@@ -126,14 +126,13 @@ def execute(args):
 
 def _write_page(args, page, experiment, result):
     from ..report.content import ReportContent
-    from ..report.multiqc import comparison_section
 
     title = page.title(f"comparison of configurations: {page_name(args.train)}")
     content = ReportContent(
         title, names_in(experiment.data), training_part(args, experiment), comparison=result,
         card=page.card, provenance=page.provenance(),
         steps=[page.step("compares, and writes this page")])
-    page.write(content, lambda: comparison_section(result, page.given_title))
+    page.write(content)
 
 
 def _print(args, result):

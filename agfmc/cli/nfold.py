@@ -73,7 +73,7 @@ def execute(args):
         from ..picture.canvas import check_picture
         check_picture(args.plot)
     outputs = _outputs(args)
-    page = Page(args, PROG, get_parser(), training_inputs(args, args.control))
+    page = Page(args, PROG, get_parser, training_inputs(args, args.control))
     if page.wanted:
         refuse_inputs([args.report, args.multiqc, args.plot], outputs)
     with cross_validated(args, args.outbase is not None or page.wanted) as (
@@ -130,10 +130,11 @@ def cross_validated(args, both):
         yield experiment, candidate, results, tuning
 
 
-def answers_of(experiment, candidate, results, rows):
+def answers_of(experiment, candidate, results, rows, bins=10):
     """The `AnswersPart` of a cross-validation.
 
-    results: of `cross_validated`;  rows: `TrainingRows` of its data.
+    results: of `cross_validated`;  rows: `TrainingRows` of its data;  bins: of the
+    calibration.
     """
     from ..report.gather import answers_part, asked_of
 
@@ -146,24 +147,23 @@ def answers_of(experiment, candidate, results, rows):
     # a tree that is made from data differs from split to split
     tree = None if candidate.made_of_data else candidate.tree_for(
         experiment.data.x, experiment.data.y, experiment.data.name_of)
-    return answers_part(whole, words, asked=asked_of(whole), tree=tree, splits=first.columns,
-                        ids=rows.ids)
+    return answers_part(whole, words, asked=asked_of(whole), bins=bins, tree=tree,
+                        splits=first.columns, ids=rows.ids)
 
 
 def _write_page(args, page, experiment, candidate, results):
     from ..report.content import ModelPart, ReportContent
     from ..report.gather import TrainingRows
-    from ..report.multiqc import scores_section
 
     data, title = experiment.data, page.title(f"{candidate.name}: {page_name(args.train)}")
     rows = TrainingRows(args.train, input_format(args, args.train), data)
-    answers = answers_of(experiment, candidate, results, rows)
+    answers = answers_of(experiment, candidate, results, rows, args.bins)
     content = ReportContent(
         title, names_in(data), training_part(args, experiment, rows),
         ModelPart(experiment.design_of(candidate)[0].tree), answers, card=page.card,
         provenance=page.provenance([("seed of the splits", str(experiment.plan.seed))]),
         steps=[page.step("cross-validates, and writes this page")])
-    page.write(content, lambda: scores_section(title, answers.scores))
+    page.write(content)
 
 
 def _print(args, experiment, candidate, results, tuned):

@@ -81,7 +81,7 @@ def execute(args):
     _check(args)
     table = args.answers is not None and (args.table or is_answer_table(args.answers))
     found = None if args.answers is None else _operands(args, table)
-    page = Page(args, PROG, get_parser(), _inputs(args, found), args.output)
+    page = Page(args, PROG, get_parser, _inputs(args, found), args.output)
     model = None if args.model is None else _model(args)
     comparison, search = _json_results(args)
     answers, called = (None, {}) if found is None else _answers(args, found, table, model)
@@ -92,7 +92,7 @@ def execute(args):
         None if model is None or model.info is None else _data(model), model, answers, comparison,
         search, page.card, page.provenance(info=None if model is None else model.info),
         [page.step("writes this page")])
-    page.write(content, lambda: _section(page, title, content))
+    page.write(content)
 
 
 def _check(args):
@@ -277,14 +277,3 @@ def _title(args):
     for path in (args.model, args.answers, args.comparison, args.search):
         if path is not None:
             return "standard input" if path == "-" else page_name(path)
-
-
-def _section(page, title, content):
-    """The text for MultiQC of the first of scores, search and comparison that is there."""
-    from ..report.multiqc import comparison_section, scores_section, search_section
-
-    if content.answers is not None:
-        return scores_section(title, content.answers.scores)
-    if content.search is not None:
-        return search_section(content.search, page.given_title)
-    return comparison_section(content.comparison, page.given_title)

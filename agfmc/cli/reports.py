@@ -39,17 +39,17 @@ def add_page_words(group):
 class Page:
     """The page and the file for MultiQC of one run, checked before its work.
 
-    prog: the command;  parser: of its options;  card: Markdown, or "".
+    prog: the command;  get_parser: makes the parser of its options;  card: Markdown, or "".
     """
 
-    def __init__(self, args, prog, parser, inputs=(), path=None):
+    def __init__(self, args, prog, get_parser, inputs=(), path=None):
         """inputs: files that the command reads, which are told with their digests;  path: of the
         page, in place of --report.
 
         Raises `UsageError` and `DataError` for what could not be written after the work.
         """
         self.prog, self.card = prog, ""
-        self._args, self._parser = args, parser
+        self._args, self._get_parser = args, get_parser
         self._inputs = [path for path in inputs if path is not None]
         self._option = "--report" if path is None else "-o"
         self._path = args.report if path is None else path
@@ -91,11 +91,6 @@ class Page:
         """The title given, or another one."""
         return self._args.title or otherwise
 
-    @property
-    def given_title(self):
-        """The title given, or ""."""
-        return self._args.title or ""
-
     def step(self, why=""):
         """The `Step` of this command."""
         from ..report.content import Step
@@ -107,23 +102,23 @@ class Page:
         training of a model, of which `describe` tells in info."""
         from ..report.gather import file_digests, settings_of, versions
 
-        found = [*versions(), ("command", self.prog), *_options(self._parser, self._args),
+        found = [*versions(), ("command", self.prog), *_options(self._get_parser(), self._args),
                  *more]
         if info is not None:
             found += [(f"model: {name}", value) for name, value in settings_of(info)]
         return (*found, *file_digests([*self._inputs, self._args.card]))
 
-    def write(self, content, section):
-        """Write the page of a `ReportContent`, and section(), the text for MultiQC; both or none.
-        """
+    def write(self, content):
+        """Write the page of a `ReportContent`, and its section for MultiQC; both or none."""
         from ..formats.atomic import replacing_all
+        from ..report.multiqc import section_of
         from ..report.page import render
 
         texts = {}
         if self._path is not None:
             texts[self._path] = render(content)
         if self._args.multiqc is not None:
-            texts[self._args.multiqc] = section()
+            texts[self._args.multiqc] = section_of(content, self._args.title or "")
         shown = texts.pop("-", None)
         with replacing_all(list(texts)) as files:
             for file, text in zip(files, texts.values()):

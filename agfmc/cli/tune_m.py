@@ -115,7 +115,7 @@ def get_parser():
 def execute(args):
     """Read, search, write."""
     _check_outputs(args)
-    page = Page(args, PROG, get_parser(), training_inputs(args, args.control))
+    page = Page(args, PROG, get_parser, training_inputs(args, args.control))
     with searched(args) as (result, tree, words, task):
         if page.wanted and result["tried"]:
             _write_page(args, page, task, plain(result), tree)
@@ -211,7 +211,6 @@ def _check_outputs(args):
 
 def _write_page(args, page, task, result, tree):
     from ..report.content import ModelPart, ReportContent
-    from ..report.multiqc import search_section
 
     title = page.title(f"search for options: {page_name(result['control'])}, "
                        f"{page_name(args.train)}")
@@ -220,7 +219,7 @@ def _write_page(args, page, task, result, tree):
         title, names_in(experiment.data), training_part(args, experiment),
         ModelPart(task.tree if tree is None else tree), search=result, card=page.card,
         provenance=page.provenance(), steps=[page.step("searches, and writes this page")])
-    page.write(content, lambda: search_section(result, page.given_title))
+    page.write(content)
 
 
 def _write(args, result, tree, words):

@@ -211,7 +211,7 @@ def _placed(kind):
 
 
 def read_comparison(path, scores: Iterable[str], maybe: Iterable[str] = (), stdin=None) -> dict:
-    """What `compare_control --json` wrote, as a dictionary.
+    """The comparison that `compare_control --json` wrote, as a dictionary.
 
     scores: names of those that each row has, or null in their place;  maybe: of others.  Raises
     `DataError`, which names the place, for anything else.
@@ -220,7 +220,7 @@ def read_comparison(path, scores: Iterable[str], maybe: Iterable[str] = (), stdi
 
 
 def read_search(path, scores: Iterable[str], maybe: Iterable[str] = (), stdin=None) -> dict:
-    """What `tune_m --json FILE` wrote, as a dictionary; arguments and errors as above."""
+    """The search that `tune_m --json FILE` wrote, likewise."""
     return _read(path, _search(tuple(scores), tuple(maybe)), "tune_m --json FILE", stdin)
 
 

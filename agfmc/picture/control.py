@@ -119,7 +119,7 @@ class _Layout:
 
 
 def _box(node, sides, share):
-    """What stands at a node; sides: names of the classes of each branch."""
+    """The words at a node; sides: names of the classes of each branch."""
     if node.direct is not None:
         texts = (f"{node.direct.code}: {node.direct.learner.title}", node.direct.name,
                  node.direct.options.strip())

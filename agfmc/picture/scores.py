@@ -165,7 +165,7 @@ def _marks(scores):
 
 
 def _legend(lower, scores, every):
-    """What is drawn, with the calibration errors, below both panels, where no curve goes."""
+    """The key, with the calibration errors, below both panels, where no curve goes."""
     from matplotlib.lines import Line2D
 
     def mark(text, colour, marker="o", error=None, **style):

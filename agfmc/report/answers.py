@@ -124,7 +124,7 @@ def _bounds(scores, name):
 
 
 def _unsure(scores, name):
-    """Whether a score has no interval as it is the best or the worst in all resamples."""
+    """True where a score has no interval, as it is the best or the worst in all resamples."""
     return bool(scores["intervals"]) and name not in scores["intervals"] and \
         scores.get(name) in (0.0, 1.0) and name in _RESAMPLED
 

@@ -141,7 +141,7 @@ def _small(value):
 
 
 def _floor(bins):
-    """Where the axes begin: at 0, or higher where all that is shown is near 1."""
+    """The beginning of the axes: 0, or higher where all that is shown is near 1."""
     least = min(min(row["lower"], row["observed"], row["forecast"]) for row in bins)
     return round(max(0, int(least * 10) / 10), 1) if least >= 0.45 else 0
 

@@ -1,4 +1,4 @@
-"""What stands on the page of a model, as plain data; nothing here knows HTML."""
+"""The contents of the page of a model, as plain data; nothing here knows HTML."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..control.tree import Tree
+from ..score.nodes import NodeCost
 
-__all__ = ["AnswersPart", "Column", "DataPart", "DataTable", "HardPoint", "ModelPart", "NodeCost",
-           "Picture", "ReportContent", "Step", "TableRow"]
+__all__ = ["AnswersPart", "Column", "DataPart", "DataTable", "HardPoint", "ModelPart", "Picture",
+           "ReportContent", "Step", "TableRow"]
 
 
 @dataclass(frozen=True)
@@ -117,21 +118,6 @@ class HardPoint:
     answer: int
     p_truth: float
     likely: tuple[tuple[int, float], ...]
-
-
-@dataclass(frozen=True)
-class NodeCost:
-    """What a node of a tree costs.
-
-    node: its number in the tree;  share: of the points whose true class is below it;  error: the
-    share of them that are on the wrong branch;  log_loss: its share of the log loss of all
-    points: those of all nodes sum to it.
-    """
-
-    node: int
-    share: float
-    error: float
-    log_loss: float
 
 
 @dataclass(frozen=True)

@@ -258,7 +258,7 @@ def _numbers(drawing, box, places, front):
 
 
 def _covered(spot, wide, taken, box):
-    """How many rectangles a number would cover, and whether it leaves the box."""
+    """(Number of rectangles that a number would cover, True where it leaves the box)."""
     left, bottom, right, top = spot[0], spot[1], spot[0] + wide, spot[1] - 9
     outside = left < box.left or right > box.right or top < box.top or bottom > box.bottom
     return 10 * outside + sum(left < x1 and x0 < right and top < y1 and y0 < bottom
@@ -309,7 +309,7 @@ def _group(point):
 
 
 def _amount(point):
-    """What a point was scored on: (rows, parts); None where that is not told."""
+    """(Rows, parts) that a point was scored on; None where that is not told."""
     return point.get("rows"), len(point.get("parts") or ())
 
 

@@ -21,7 +21,7 @@ from ..prediction.description import describe_recipe
 from ..prediction.evaluation import Asked, evaluate, Results
 from ..provenance import Provenance
 from ..score.nodes import costs_of_nodes
-from .content import AnswersPart, DataPart, HardPoint, NodeCost
+from .content import AnswersPart, DataPart, HardPoint
 
 __all__ = ["HARDEST", "TrainingRows", "answers_part", "asked_of", "data_of_model", "data_part",
            "file_digests",
@@ -124,10 +124,7 @@ def _costs(results, tree):
             tree.classes != tuple(int(label) for label in results.labels):
         return ()
     y = np.searchsorted(results.labels, results.truth)
-    return tuple(NodeCost(cost.node, float(cost.share),
-                          0.0 if cost.error != cost.error else float(cost.error),
-                          float(cost.log_loss))
-                 for cost in costs_of_nodes(tree, results.p, y, results.weights))
+    return costs_of_nodes(tree, results.p, y, results.weights)
 
 
 def hardest_points(results: Results, ids: Callable | None = None,

@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 from ..errors import UsageError
 from ..score.scores import ALL_SCORES, FURTHER
+from .content import ReportContent
 
-__all__ = ["ENDING", "check_multiqc", "comparison_section", "empty_section", "name_of_file",
-           "scores_section", "search_section"]
+__all__ = ["ENDING", "check_multiqc", "comparison_section", "name_of_file", "scores_section",
+           "search_section", "section_of"]
 
 ENDING = "_mqc.json"
 _ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".feather", ".svm", ".lvq", ".vec",
@@ -59,6 +60,21 @@ def check_multiqc(path: str, option: str = "--multiqc") -> None:
     if not path.endswith(ENDING):
         raise UsageError(f"{option} {path}: expected a name that ends in {ENDING}, by which "
                          "MultiQC finds it")
+
+
+def section_of(content: ReportContent, title: str = "") -> str:
+    """The text of the section of the first of scores, search and comparison that a page has.
+
+    title: the one that is given, in the names of the lines;  without any of these there are no
+    lines, as where a time limit left nothing to be told.
+    """
+    if content.answers is not None:
+        return scores_section(content.title, content.answers.scores)
+    if content.search is not None:
+        return search_section(content.search, title)
+    if content.comparison is not None:
+        return comparison_section(content.comparison, title)
+    return _section("agfmc_scores", "Classification scores", "Nothing was scored (agfmc).", {})
 
 
 def scores_section(sample: str, scores: Mapping) -> str:
@@ -109,11 +125,6 @@ def search_section(search: Mapping, title: str = "") -> str:
     return _section("agfmc_search", "Search for training options",
                     f"Options for {search['control']} on {search['data']}: {search['plan']} "
                     "(agfmc).", rows)
-
-
-def empty_section() -> str:
-    """The text of a section without lines, where a time limit left nothing to be told."""
-    return _section("agfmc_scores", "Classification scores", "Nothing was scored (agfmc).", {})
 
 
 def _told(search):

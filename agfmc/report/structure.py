@@ -10,7 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ..control.tree import Leaf, Tree
-from .content import Column, DataTable, NodeCost, Picture, TableRow
+from ..score.nodes import NodeCost
+from .content import Column, DataTable, Picture, TableRow
 from .svg import cut_to_width, Drawing, pixels, text_width, WIDTH
 from .words import class_name, percent
 
@@ -334,7 +335,7 @@ class _Tree:
         return found
 
     def _order(self):
-        """What stands at the right, from above, with its line in `y`."""
+        """The classes at the right, from above, with its line in `y`."""
         stack = [0]
         while stack:
             child = stack.pop()

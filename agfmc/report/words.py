@@ -38,7 +38,7 @@ def cut(words: str, longest: int = LONGEST) -> str:
 
 
 def whole_name(words: str, longest: int = LONGEST) -> str:
-    """What stands behind a name that is cut: the longer text, or "" where nothing is left out."""
+    """The longer text behind a name that is cut, or "" where nothing is left out."""
     return "" if cut(words, longest) == words else cut(words, WHOLE)
 
 
@@ -109,5 +109,5 @@ def shown(value: str | float | None, column: Column) -> str:
 
 
 def sort_key(value: float) -> str:
-    """The number by which a cell is sorted, as text."""
-    return f"{value:.9g}"
+    """The number by which a cell is sorted, as text; "" for none."""
+    return "" if value != value else f"{value:.9g}"

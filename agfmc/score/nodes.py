@@ -9,13 +9,13 @@ import numpy as np
 from ..control.tree import Tree
 from .probabilities import mean
 
-__all__ = ["CostOfNode", "costs_of_nodes"]
+__all__ = ["NodeCost", "costs_of_nodes"]
 
 _LEAST = np.finfo(float).eps  # the probability below which `log_losses` counts none
 
 
-class CostOfNode(NamedTuple):
-    """What the decision at one node costs.
+class NodeCost(NamedTuple):
+    """The cost of the decision at one node of a tree.
 
     node: its number in the tree;  share: of the points whose true class is below it;  error: the
     share of these whose most probable branch is another one than that of their class, NaN without
@@ -29,8 +29,8 @@ class CostOfNode(NamedTuple):
 
 
 def costs_of_nodes(tree: Tree, p: np.ndarray, y: np.ndarray,
-                   weights: np.ndarray | None = None) -> tuple[CostOfNode, ...]:
-    """The `CostOfNode` of each node of one tree, in its order; () for an ensemble.
+                   weights: np.ndarray | None = None) -> tuple[NodeCost, ...]:
+    """The `NodeCost` of each node of one tree, in its order; () for an ensemble.
 
     p (n, k): probabilities with the classes of the tree in ascending order, y (n,): true columns,
     weights (n,): of the points, or None.  By the chain rule -log p(class) is the sum of
@@ -59,7 +59,7 @@ def costs_of_nodes(tree: Tree, p: np.ndarray, y: np.ndarray,
         above = np.zeros(len(rows)) if number == 0 else np.log(_known(
             sums[rows, end] - sums[rows, first]))
         losses = above - np.log(_known(own))
-        found.append(CostOfNode(
+        found.append(NodeCost(
             number, total / whole if whole else float("nan"),
             mean(np.argmax(below, axis=1) != branch, w) if len(rows) else float("nan"),
             mean(losses, w) * total / whole if len(rows) and total else 0.0))

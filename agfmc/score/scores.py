@@ -71,7 +71,7 @@ BY_COST = {**BY_OPTION, COST.option: COST.name}
 
 
 class PerPoint(namedtuple("PerPoint", "title head")):
-    """What an answer costs on any machine, as a mean over the points: words for an axis, and for
+    """The cost of an answer on any machine, as a mean over the points: words for an axis, and for
     the head of a column."""
 
     __slots__ = ()

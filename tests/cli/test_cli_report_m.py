@@ -98,6 +98,13 @@ def test_page_of_files_is_that_of_the_run(here, run):
     assert scores[0] == scores[1]
 
 
+def test_bins_of_nfold_are_those_of_its_page(here, run):
+    run("nfold", "-n", "-d2", "-q", "1", "--report", "bins.html", *TABLE, "balanced",
+        "penguins.csv")
+    table = page("bins.html").split(">Right answers by the probability of the answer<")[1]
+    assert table.split("<tbody>")[1].split("</tbody>")[0].count("<tr") == 1
+
+
 def test_same_bytes_again_and_on_standard_output(here, run):
     words = ("p.mbm", "--answers", "answer.csv", "--truth", "species", "--data",
              "penguins-2009.csv", "--intervals", "10", "--comparison", "compare.json", "--search",

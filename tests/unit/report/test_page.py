@@ -13,9 +13,10 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.errors import UsageError
 from agfmc.prediction.evaluation import Asked, evaluate, Results
-from agfmc.report.content import (AnswersPart, DataPart, HardPoint, ModelPart, NodeCost,
-                                  ReportContent, Step)
+from agfmc.report.content import (AnswersPart, DataPart, HardPoint, ModelPart, ReportContent,
+                                  Step)
 from agfmc.report.page import check_page, render, write_page
+from agfmc.score.nodes import NodeCost
 
 pytest.importorskip("jinja2")
 pytest.importorskip("markdown_it")

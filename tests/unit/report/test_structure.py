@@ -9,7 +9,7 @@ from agfmc.codes.standard import tree as balanced_tree
 from agfmc.control.build import from_rows
 from agfmc.control.parse import parse
 from agfmc.report import structure
-from agfmc.report.content import NodeCost
+from agfmc.score.nodes import NodeCost
 from agfmc.report.svg import Drawing
 
 ROWS = [((0, 2), (1,)), ((1,), (0,)), ((0, 1, 3), (2,))]
