@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from .arrays import as_numbers
 from .control.tree import Tree
 from .costs import cost_matrix, CostMatrix
 from .data_tools.metric import metric_options, MetricOptions
@@ -17,6 +18,7 @@ from .experiments.candidates import Candidate
 from .experiments.experiment import Experiment, SplitPlan, with_learned
 from .experiments.search import SearchSpace
 from .experiments.tuned import find_options
+from .formats.class_names import check_names
 from .formats.table import open_table
 from .models import Configuration, Dataset, InputFormat
 from .prediction.calibration import calibrated, check_weights
@@ -86,7 +88,9 @@ def _several(name, value):
 def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = None, *,
           options: str = "", normalise: bool = False, seed: int = 1,
           metric: MetricOptions | str | None = None, **training) -> Configuration:
-    """Train a configuration on points x (n, d) with classes y (n,), whole numbers from 0.
+    """Train a configuration on points x (n, d) with classes y (n,), whole numbers from 0 or words.
+
+    Words are numbered in ascending order, and are the names of the classes in the configuration.
 
     x: or a `Dataset` with both, as `read_table` gives it, whose names of classes and recipe the
     configuration keeps.
@@ -126,7 +130,7 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
     ((4,), True)
     """
     data = _data(x, y, training)
-    settings = TrainingSettings(options, seed, normalise, metric=metric_options(metric), **training)
+    settings = _settings(options, normalise, seed, metric, **training)
     with named_features(_features(data)):
         if not isinstance(control, Tree):
             control, settings = designed(control, data.x, data.y, data.names and data.name_of,
@@ -141,7 +145,12 @@ def _data(x, y, training):
     """
     weights = [training.pop(name, None) for name in ("sample_weight", "class_weight")]
     if not isinstance(x, Dataset):
-        x = Dataset(_dense(x), np.asarray(y))
+        names, classes = None, y if isinstance(y, (list, tuple)) else np.ravel(y)
+        if len(classes) and all(isinstance(one, str) for one in classes):
+            words, y = np.unique(np.asarray(classes, str), return_inverse=True)
+            names = tuple(words.tolist())
+            check_names(names, "y")
+        x = Dataset(_dense(x), y, names)
     elif y is not None or x.y is None:
         raise UsageError("expected classes, y, and points, or both in one Dataset")
     points, labels = checked_points(x.x, x.y)
@@ -176,7 +185,9 @@ def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = No
     agfmc.SearchSpace(log2c=agfmc.Axis(-2, 8, 2));  training: options, of which all but those
     searched stay, normalise, metric (learned in each training part, and then from all), seed,
     sample_weight and class_weight, which count in the scores too, and the further settings of
-    `train`, such as `workers`.
+    `train`, such as `workers`, or `loo`: whether probabilities come from leaving out single samples
+    by a formula, in the search and in the final training (by default in the search alone), or from
+    folds.
 
     The result has, among others: points, a list of dictionaries, one for each of the options
     tried (options, score, sd ...);  best: the index of that taken, whose score is too good, as it
@@ -190,7 +201,7 @@ def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = No
     >>> x = np.random.default_rng(0).normal(size=(120, 2))
     >>> y = (x[:, 0] > 0) + 2 * (x[:, 1] > 0)
     >>> model, result = agfmc.tune("one-vs-rest", x, y, options="learner=nystrom -m 40")
-    >>> result["points"][result["best"]]["options"].startswith("learner=nystrom -g ")
+    >>> result["points"][result["best"]]["options"].startswith("learner=nystrom ")
     True
     """
     data = _data(x, y, training)
@@ -198,7 +209,8 @@ def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = No
     candidate = Candidate("control", control, None) if isinstance(control, Tree) else \
         Candidate(control, None, control, design={"seed": settings.seed})
     experiment = Experiment(data, SplitPlan(parts=5, trials=1, seed=settings.seed),
-                            settings, calibrated=(settings.calibration > 0,))
+                            replace(settings, loo=training.get("loo", True)),
+                            calibrated=(settings.calibration > 0,))
     with named_features(_features(data)):
         result, tree = find_options(experiment, candidate, by=by, search=search,
                                     time_limit=time_limit, space=space)
@@ -218,7 +230,7 @@ def _settings(options="", normalise=False, seed=1, metric=None, **training):
 def _dense(x):
     if hasattr(x, "toarray"):
         raise DataError("x is sparse: expected an array, x.toarray()")
-    return np.asarray(x)
+    return x
 
 
 def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | None = None,
@@ -234,12 +246,15 @@ def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | N
     numbers are None.
     """
     wanted = Asked(**asked)
-    truth, classes = np.asarray(truth), np.asarray(classes)
+    truth, classes = as_numbers(truth, "truth", 1), as_numbers(classes, "classes", 1)
+    if len(truth) != len(classes):
+        raise UsageError(f"classes: expected {len(truth)}, as many as in truth, found "
+                         f"{len(classes)}")
     if labels is None:
         labels = np.unique(np.concatenate([truth, classes[classes >= 0]]))
-    winner, labels = None, np.asarray(labels)
+    winner, labels = None, as_numbers(labels, "labels", 1)
     if probabilities is not None:
-        probabilities = np.asarray(probabilities)
+        probabilities = as_numbers(probabilities, "probabilities", 2)
         if probabilities.shape != (len(truth), len(labels)):
             raise UsageError(f"expected probabilities of shape {(len(truth), len(labels))}, a "
                              f"column for each class, found {probabilities.shape}")

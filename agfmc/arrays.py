@@ -4,10 +4,28 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 
-__all__ = ["LowerTriangle", "SparsePoints", "is_sparse", "label_counts", "padded_blocks"]
+from .errors import DataError
+
+__all__ = ["LowerTriangle", "SparsePoints", "as_numbers", "is_sparse", "label_counts",
+           "padded_blocks", "row_digests"]
+
+
+def as_numbers(value: object, name: str, ndim: int = 1) -> np.ndarray:
+    """The numbers of an argument of that name, with one or two axes; `DataError` for others."""
+    found = None
+    with suppress(TypeError, ValueError):
+        found = np.asarray(value)
+        found = found if found.dtype.kind in "biuf" else found.astype(np.float64)
+        if found.ndim == ndim:
+            return found
+    what = "words" if found is not None and found.dtype.kind == "U" else \
+        f"shape {found.shape}" if found is not None and found.ndim else type(value).__name__
+    raise DataError(f"{name}: expected an array of numbers of shape (n{', d' if ndim > 1 else ','})"
+                    f", found {what}")
 
 
 def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
@@ -26,6 +44,34 @@ def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
             block = np.zeros((width, x.shape[1]))
             block[:count] = x[start:]
         yield slice(start, start + count), block
+
+
+def row_digests(x) -> np.ndarray:
+    """A digest (n,) uint64 of each row of x (n, d), an array or `SparsePoints`.
+
+    Equal rows have equal digests, different ones different digests but for a chance of some
+    n^2 / 2^65; -0.0 counts as 0.0.  It takes a block of rows at a time.
+    """
+    if is_sparse(x):
+        _, column, value = x.entries()
+        sums = np.zeros(len(value) + 1, dtype=np.uint64)
+        np.cumsum(_mixed(value + 0.0, column), out=sums[1:])
+        return sums[x.csr.indptr[1:]] - sums[x.csr.indptr[:-1]]
+    digests = np.zeros(len(x), dtype=np.uint64)
+    for start in range(0, len(x), 4096):
+        block = np.asarray(x[start:start + 4096], dtype=np.float64) + 0.0
+        for number, column in enumerate(block.T):
+            digests[start:start + 4096] += _mixed(column, np.uint64(number))
+    return digests
+
+
+def _mixed(value, column):
+    """The bits of values (l,) and the numbers of their columns, well mixed (SplitMix64)."""
+    z = np.ascontiguousarray(value).view(np.uint64) + np.asarray(
+        column, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    return z ^ (z >> np.uint64(31))
 
 
 class LowerTriangle:

@@ -7,6 +7,8 @@ them into one line on standard error and an exit status.  The table
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections import namedtuple
 from contextlib import contextmanager
@@ -25,6 +27,8 @@ __all__ = [
     "and_more",
     "in_control_file",
     "one_line",
+    "shortened",
+    "system_reason",
 ]
 
 EXIT_STATUSES = (
@@ -44,6 +48,7 @@ EXIT_STATUSES = (
 _UNSEEN = ("[\0-\x1f\x7f-\x9f\u061c\u200b-\u200f"
            "\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 _LONGEST = 2000  # characters of a message
+_LONG_WORD = re.compile(r"(\S{200})\S{40,}(\S{60})")  # such as a name of thousands of letters
 
 
 def one_line(text):
@@ -51,6 +56,20 @@ def one_line(text):
     if text.isprintable():  # as nearly always, and the expression takes a while to be made
         return text
     return re.sub(_UNSEEN, lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def shortened(text):
+    """The text of a message on one line, without the middle of words of 300 letters and more and
+    of what is longer than 2000."""
+    text = _LONG_WORD.sub(r"\1...\2", one_line(text))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST - 200]} ... {text[-195:]}"
+
+
+def system_reason(error):
+    """The words of an error of the system, or of another one, for a message."""
+    text = getattr(error, "strerror", None) or str(error)
+    return text + ": the limit of the shell for the size of a file (ulimit -f)" * (
+        getattr(error, "errno", None) == errno.EFBIG)
 
 
 def and_more(items):
@@ -80,7 +99,7 @@ class AgfmcError(Exception):
     def __init__(self, message, *, file=None, line=None, column=None):
         super().__init__(message)
         self.message = message
-        self.file = file
+        self.file = None if file is None else os.fsdecode(file)
         self.line = line
         self.column = column
 
@@ -90,10 +109,7 @@ class AgfmcError(Exception):
         place = () if file is None else [
             str(part) for part in (file, self.line, self.column) if part is not None]
         text = ": ".join([":".join(place), self.message]) if place else str(self.message)
-        text = one_line(text)
-        if len(text) > _LONGEST:  # it quotes what is in a file
-            text = f"{text[:_LONGEST - 200]} ... {text[-195:]}"
-        return text
+        return shortened(text)
 
     def __reduce__(self):
         return _rebuild, (type(self), self.message, self.file, self.line, self.column)

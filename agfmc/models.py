@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BinaryModel", "Calibration", "CalibrationPoints", "CollatedModel", "Configuration",
            "Dataset", "DecoderCalibration", "DirectModel", "HeldOut", "InputFormat", "KERNELS",
-           "Kernel", "KernelKind", "LearnedDecoder", "LearnedMetric", "MAP_KINDS", "ModelFiles",
-           "Normalisation", "ProbabilityMap", "TUNED_KERNELS"]
+           "KERNEL_NAMES", "Kernel", "KernelKind", "LearnedDecoder", "LearnedMetric", "MAP_KINDS",
+           "ModelFiles", "Normalisation", "ProbabilityMap", "SEARCHED_KERNELS", "TUNED_KERNELS",
+           "kernel_word"]
 
 # Numbers of a matrix that is applied without matrix products: in training, where the digests of
 # points had better be alike on all machines, and elsewhere.
@@ -159,11 +160,9 @@ class Normalisation:
 
         x = np.asarray(x)
         if x.ndim != 2 or x.shape[1] != self.matrix.shape[0]:
-            width = x.shape[-1] if x.ndim else 0
-            raise DataError(
-                f"the data have {width} features, "
-                f"the normalisation needs {self.matrix.shape[0]}"
-            )
+            found = f"{x.shape[1]} features" if x.ndim == 2 else f"shape {x.shape}, not (n, d)"
+            raise DataError(f"the data have {found}, the normalisation needs "
+                            f"{self.matrix.shape[0]} features")
         centred = x.astype(np.float64)
         centred -= self.mean
         column, scale = self._diagonal()
@@ -197,22 +196,42 @@ class Normalisation:
 class KernelKind(NamedTuple):
     """A kind of kernel.
 
-    number: of LIBSVM's option -t;  libagf: the word for it in libAGF's models;  parameters: the
-    fields of a `Kernel` that it uses, in the order of libAGF.
+    number: of the option -t, that of LIBSVM where it has the kernel;  libagf: the word for it in
+    libAGF's models, None where it does not have the kernel;  parameters: the fields of a `Kernel`
+    that it uses, in the order of libAGF;  aliases: other names for it;  distance: of points, in
+    the words of `scipy.spatial.distance.cdist`, where the kernel is exp(-gamma distance).
     """
 
     number: int
-    libagf: str
+    libagf: str | None
     parameters: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    distance: str | None = None
+
+    @property
+    def in_libsvm(self) -> bool:
+        """True if LIBSVM has the kernel."""
+        return self.libagf is not None
 
 
 KERNELS = {  # in the order of their numbers
     "linear": KernelKind(0, "linear", ()),
-    "polynomial": KernelKind(1, "polynomial", ("gamma", "coef0", "degree")),
-    "rbf": KernelKind(2, "radial", ("gamma",)),
+    "polynomial": KernelKind(1, "polynomial", ("gamma", "coef0", "degree"), ("poly",)),
+    "rbf": KernelKind(2, "radial", ("gamma",), distance="sqeuclidean"),
     "sigmoid": KernelKind(3, "sigmoid", ("gamma", "coef0")),
+    "laplacian": KernelKind(5, None, ("gamma",), distance="cityblock"),
+    "exponential": KernelKind(6, None, ("gamma",), distance="euclidean"),
 }
-TUNED_KERNELS = ("rbf", "linear", "polynomial")  # sigmoid is no kernel for all its parameters
+KERNEL_NAMES = {word: name for name, kind in KERNELS.items()
+                for word in (name, kind.libagf, *kind.aliases) if word}
+# the sigmoid is no kernel for all its parameters
+TUNED_KERNELS = ("rbf", "laplacian", "exponential", "linear", "polynomial")
+SEARCHED_KERNELS = ("rbf", "laplacian")  # where the options name none
+
+
+def kernel_word(name: str) -> str:
+    """The value of the option -t for a kernel: the number that LIBSVM has for it, or its name."""
+    return str(KERNELS[name].number) if KERNELS[name].in_libsvm else name
 
 
 @dataclass(frozen=True)
@@ -220,7 +239,8 @@ class Kernel:
     """A kernel function, with the parameters that its `kind`, one of `KERNELS`, uses.
 
     linear x.y; polynomial (gamma x.y + coef0)^degree; rbf exp(-gamma |x-y|^2);
-    sigmoid tanh(gamma x.y + coef0).
+    sigmoid tanh(gamma x.y + coef0); laplacian exp(-gamma sum_j |x_j-y_j|);
+    exponential exp(-gamma |x-y|).
     """
 
     kind: str

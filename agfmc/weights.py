@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .errors import DataError, UsageError, and_more
+from .errors import DataError, Place, UsageError, and_more
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,17 +154,18 @@ def class_factors(wanted: Mapping[int | str, float] | str, totals: Mapping[int, 
     label_of = {name: label for label, name in (names or {}).items() if label in totals}
     found: dict[int, float] = {}
     for key, factor in wanted.items():
+        place = getattr(wanted, "places", {}).get(key, Place())  # of those from a file
         label = label_of.get(str(key))
         if label is None and str(key).isdecimal() and int(key) in totals:
             label = int(key)
         if label is None:
             shown = [repr(names[one]) if names and one in names else str(one) for one in totals]
-            raise DataError(f"class weights: there is no class '{key}': expected some of "
-                            f"{', '.join(shown[:8])}{and_more(shown[7:])}")
+            raise place.error(DataError, f"class weights: there is no class '{key}': expected some "
+                              f"of {', '.join(shown[:8])}{and_more(shown[7:])}")
         if label in found:
-            raise DataError(f"class weights: class {key} is named twice")
+            raise place.error(DataError, f"class weights: class {key} is named twice")
         if not 0 < factor < float("inf"):
-            raise DataError(f"class weights: {key}={factor:g}: expected a number above 0 (a class "
-                            "without weight is one to leave out of the data)")
+            raise place.error(DataError, f"class weights: {key}={factor:g}: expected a number "
+                              "above 0 (a class without weight is one to leave out of the data)")
         found[label] = float(factor)
     return {label: found.get(label, 1.0) for label in totals}

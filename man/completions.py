@@ -14,7 +14,7 @@ import textwrap
 from pathlib import Path
 from string import Template
 
-from agfmc.cli.options import Parser
+from agfmc.cli.options import FILES, Parser
 from agfmc.cli.run import run_command
 from agfmc.codes.schemes import SCHEMES
 from agfmc.control.learners import LEARNERS
@@ -44,8 +44,7 @@ _FILE, _FOLDER = "file", "folder"
 # What stands after an option, by the name of its value: files, folders, words, or one of both
 # in a list with commas.  The choices that a parser has come first.
 _VALUES = {
-    "FILE": (_FILE,), "TABLE": (_FILE,), "DATA": (_FILE,), "BASE": (_FILE,), "POINTS": (_FILE,),
-    "OUT": (_FILE,), "CONTROL": (_FILE,), "ANSWERS": (_FILE,), "TRUTH": (_FILE,),
+    **dict.fromkeys(FILES, (_FILE,)),
     "FOLDER": (_FOLDER,), "PATH": (_FOLDER,),
     "METHOD": _DECODERS, "DECODER": _DECODERS + _TREES, "DECODER,...": _DECODERS + _TREES,
     "TYPE": _NAMES, "SCHEME": _NAMES, "KERNEL,...": TUNED_KERNELS, "WHERE": _WORKERS,

@@ -48,8 +48,8 @@ process TRAIN {
     script:
     """
     print_control --log json -Q ${scheme} ${columns} ${train} > control.mbt 2> train.log
-    multi_borders --log json -n -j ${task.cpus} ${columns} control.mbt ${train} model model.mbc 2>> train.log
-    mbh2mbm --log json -a model.std model.mbc model.mbm 2>> train.log
+    multi_borders --log json -j ${task.cpus} ${columns} control.mbt ${train} model model.mbc 2>> train.log
+    mbh2mbm --log json model.mbc model.mbm 2>> train.log
     """
 }
 

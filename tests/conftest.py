@@ -117,6 +117,12 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def unchecked(monkeypatch):
+    """Model files (.mbm) are written without a check, so that there are wrong ones to be read."""
+    monkeypatch.setattr("agfmc.formats.mbm.checked", lambda content, *_: content)
+
+
 @pytest.fixture(scope="session")
 def root():
     """The project's root folder."""

@@ -4,7 +4,7 @@ import sys
 
 from ..errors import UsageError
 from ..tables import is_answer_table
-from .options import data_files, Parser, refuse_inputs
+from .options import output_file, Parser
 
 __all__ = ["execute", "get_parser"]
 
@@ -18,7 +18,7 @@ def get_parser():
         usage="%(prog)s [-M | [-H] [-C] | --table [-C]] [-L | --words] [-n] base [out]")
     parser.add_argument("base", help="base name of the .vec and .cls files; with -C also the name "
                                      "of the .vec file as it is, which then comes first")
-    parser.add_argument("out", nargs="?", default="-",
+    parser.add_argument("out", nargs="?", default="-", type=output_file,
                         help="file to be written (- or left out: standard output)")
     group = parser.add_argument_group("output")
     group.add_argument("-M", "--svm", action="store_true",
@@ -38,6 +38,7 @@ def get_parser():
                             "deviation; constant features are left out")
     group.add_argument("--words", action="store_true",
                        help="the class names of base.names in place of the labels")
+    parser.file_names = {"base": "base"}
     return parser.finish()
 
 
@@ -53,7 +54,6 @@ def execute(args):
         raise UsageError("-H and -C are for LVQ text, not for -M")
     if args.words + args.no_labels + args.ordinates > 1:
         raise UsageError("-C, -L and --words exclude each other")
-    refuse_inputs([args.out], [*data_files(args.base), args.base if args.no_labels else None])
     form = InputFormat("svm" if args.svm else "lvq", header=not args.no_header,
                        labels=not args.no_labels, ordinates=args.ordinates)
     print_data(args.base, args.out, form, sys.stdout.buffer, words=args.words,
@@ -72,7 +72,6 @@ def _print_table(args):
         raise UsageError("tables are written as text: expected .csv or .tsv, with .gz or without, "
                          f"or -, found '{args.out}'")
     base = args.base.removesuffix(".vec") if args.no_labels else args.base
-    refuse_inputs([args.out], data_files(base, ends=(".vec", ".cls", ".names", ".recipe", ".ids")))
 
     def show(data):
         sys.stdout.buffer.write(data)

@@ -7,9 +7,9 @@ import sys
 from ..errors import UsageError
 from ..tables import is_table, TEXT_ENDINGS
 from .messages import report, tell_metric
-from .options import (add_input_kind, add_normalisation, add_seed, add_weights, add_workers, DATA,
-                      data_files, input_format, LEARN_METRIC, learned_metric,
-                      normalisation_options, Parser, refuse_ending, refuse_inputs, weight_files,
+from .options import (add_input_kind, add_normalisation, add_seed, add_weights, add_workers,
+                      check_files, DATA, data_files, fits_normalisation, input_format, LEARN_METRIC,
+                      learned_metric, normalisation_options, output_base, Parser, refuse_ending,
                       whole_number)
 
 __all__ = ["execute", "get_parser"]
@@ -29,13 +29,14 @@ def get_parser():
               "[-z] [-B] [-f FRACTION [-R | --stratified] | -d PARTS] [-P] [--seed N] "
               "[input output [test]] [feature ... | left ... / right ... [/ ...]]")
     parser.add_argument("input", nargs="?",
-                        help="base name of the .vec and .cls files to be read, or a table, or a "
-                             "text file with -M or -A")
-    parser.add_argument("output", nargs="?",
+                        help="base name of the .vec and .cls files to be read, or a table, or "
+                             "LIBSVM text, or LVQ with -A")
+    parser.add_argument("output", nargs="?", type=output_base,
                         help="base name of the files to be written; with -f, of the training "
                              "part, and with -d, output-00, output-01, ... Of a table also a "
                              "table, .csv or .tsv: the rows as they are")
-    parser.add_argument("rest", nargs="*", default=[], metavar="test | feature | partition",
+    parser.add_argument("rest", nargs="*", default=[], type=output_base,
+                        metavar="test | feature | partition",
                         help="with -f first the base name of the test part; then, with -F, the "
                              "features to keep, counted from 0, or else a partition such as "
                              "`0 1 / 2 / 3`: its sides become classes 0, 1, 2, and other classes "
@@ -74,12 +75,13 @@ def get_parser():
     group.add_argument("-d", "--parts", type=whole_number(2, 100_000), metavar="PARTS",
                        help="divide the rows into PARTS equal parts")
     add_seed(group)
-    group = add_normalisation(parser)
+    group = add_normalisation(parser, trains=False)
     add_workers(group)
     group.add_argument(
         "-P", "--covariance", action="store_true",
         help="print the covariance matrix of the features, and write no file")
     parser.needs_words = True
+    parser.file_names = {"input": "data"}
     return parser.finish()
 
 
@@ -101,20 +103,20 @@ def execute(args):
             raise UsageError("with -F, expected the features to keep, counted from 0")
     elif rest:
         partition = _partition(rest)
-    fitted = args.normalise or args.svd is not None
+    fitted = fits_normalisation(args)
     recipe = Recipe(
         partition=partition, compact=args.relabel, rows=args.rows, least=_least(args),
         features=features, shuffle=args.shuffle, sort=args.sort,
         fraction=args.fraction, stratified=args.stratified,
         independent=args.independent, parts=args.parts, scale=args.normalise, nsv=args.svd,
-        weighted_norm=args.weighted_norm, metric=learned_metric(args), workers=args.jobs,
-        norm_in=None if fitted else args.norm_file, norm_out=args.norm_file if fitted else None,
-        form=form, seed=args.seed)
+        weighted_norm=args.weighted_norm, metric=learned_metric(args, args.normalise),
+        workers=args.jobs, norm_in=None if fitted else args.norm_file,
+        norm_out=args.norm_file if fitted else None, form=form, seed=args.seed)
     if args.covariance:
         for row in covariances(recipe, source):
             sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
         return
-    _refuse_inputs(args, recipe, source, output, test)
+    _check_files(args, recipe, source, output, test)
     written, normalisation = preprocess(recipe, source, output, test, sys.stdout.buffer)
     _report(args, written)
     if recipe.metric is not None:
@@ -146,7 +148,8 @@ def _divide_table(args, form, source, output, test, rest):
     recipe = Recipe(rows=args.rows, least=_least(args), shuffle=args.shuffle,
                     fraction=args.fraction, stratified=args.stratified,
                     independent=args.independent, parts=args.parts, form=form, seed=args.seed)
-    refuse_inputs(table_names(recipe, output, test), [source])
+    names = [name for name in table_names(recipe, output, test) if name != test]
+    check_files(args, {"output": names, "test": [test]}, {"input": [source]})
 
     def show(data):
         sys.stdout.buffer.write(data)
@@ -191,13 +194,11 @@ def _operands(args, kind):
                          "(try agf_preprocess --help)")
     if split and not words:
         raise UsageError("with -f, expected the base name of the test part after output")
-    if split and words[0] == names[1]:
-        raise UsageError("the training part and the test part cannot have one name")
     return *names, words[0] if split else None, words[split:]
 
 
-def _refuse_inputs(args, recipe, source, output, test):
-    """`UsageError` where an output would overwrite an input or of another output."""
+def _check_files(args, recipe, source, output, test):
+    """`UsageError` where an output is an input or another output."""
     from ..data_tools.preprocess import part_names
     from ..formats.metric_file import metric_path
     from ..formats.weights_file import ENDING, TEXT_ENDING
@@ -208,21 +209,22 @@ def _refuse_inputs(args, recipe, source, output, test):
     for base in (output, test) if kind == "binary" else ():
         refuse_ending(base or "-", ends[:2])
     bases = [output] if recipe.parts is None else part_names(output, recipe.parts)
-    written = [path for base in (*bases, test) for path in data_files(base, kind, ends)]
-    if recipe.fits_normalisation:
-        norm_out = recipe.norm_out or f"{output}.std"
-        written += [norm_out, None if recipe.metric is None else metric_path(norm_out)]
-    written += [base + (ENDING if kind == "binary" else TEXT_ENDING) for base in (*bases, test)
-                if base not in (None, "-")]
+    weights = ENDING if kind == "binary" else TEXT_ENDING
+    written = {what: [path for base in names if base is not None for path in (
+        *data_files(base, kind, ends), *[base + weights] * (base != "-"))]
+        for what, names in (("output", bases), ("test", [test]))}
+    if recipe.fits_normalisation and recipe.norm_out is None:
+        norm_out = f"{output}.std"
+        written["the normalisation"] = [norm_out, recipe.metric and metric_path(norm_out)]
     data = data_files(source, recipe.form.kind)
-    read = [*data, *weight_files(args)]
+    read = {"input": data}
     # in place, as by sort -o, but no row of what may be the only copy must be missing then
     same = list(map(os.path.realpath, data)) == list(map(os.path.realpath,
                                                          data_files(output, kind)))
     if same and all(kept is None for kept in (recipe.fraction, recipe.parts, recipe.partition,
                                               recipe.rows)):
-        read = []
-    refuse_inputs(written, [*read, recipe.norm_in])
+        read = {"input": [], "--weights": []}
+    check_files(args, written, read)
 
 
 def _partition(words):

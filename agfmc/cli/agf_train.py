@@ -8,10 +8,11 @@ from dataclasses import replace
 from ..errors import AgfmcError, one_line, UsageError
 from ..score.scores import BY_OPTION, SCORES
 from . import mbh2mbm, multi_borders, nfold, print_control, tune_m
+from .hints import classify_command, operand
 from .messages import report, show, time_words
-from .options import (add_seed, add_train, add_training_kind, data_files, input_format, Parser,
-                      refuse_inputs, table_words, time_span, TRAINING_DATA, weight_files,
-                      weight_words, whole_number)
+from .options import (add_seed, add_train, add_training_kind, input_format, output_file, Parser,
+                      table_words, time_span, TRAINING_DATA, weight_files, weight_words,
+                      whole_number)
 from .reports import (add_report, names_in, Page, page_name, plain, REPORT, training_inputs,
                       training_part)
 
@@ -37,7 +38,7 @@ def get_parser():
         usage="%(prog)s [--time-limit TIME] [--by SCORE] [-j N] [--seed N] "
               f"{REPORT} {TRAINING_DATA} train model")
     add_train(parser)
-    parser.add_argument("model", help="the model file to be written (.mbm)")
+    parser.add_argument("model", type=output_file, help="the model file to be written (.mbm)")
     group = parser.add_argument_group("work")
     group.add_argument("--time-limit", type=time_span, default=300.0, metavar="TIME",
                        help="time for everything, in seconds, M:SS or H:MM:SS (default 5:00). The "
@@ -73,12 +74,9 @@ def execute(args):
     if "-" in weight_files(args):
         raise UsageError("the weights are read several times: expected the name of a file")
     form = input_format(args, args.train)
-    refuse_inputs([args.model], [*data_files(args.train, form.kind), *weight_files(args)])
     check_output(args.model)
     args.norm_file = None  # as for commands that have -a
     page = Page(args, PROG, get_parser, training_inputs(args))
-    if page.wanted:
-        refuse_inputs([args.model, args.report, args.multiqc], [])
     beginning = begin(*training_labels(args.train, form), args.train, args.min_class)
     with private_folder() as folder:
         run = _Run(args, beginning, folder, start)
@@ -91,6 +89,8 @@ def execute(args):
             _show(run)
             raise
     _show(run)
+    report(args, PROG, f"wrote {args.model}; classify new data with: "
+                       f"{classify_command(args.model, form.kind, args.train)}")
 
 
 def _show(run):
@@ -110,7 +110,7 @@ class _Run:
         from ..executors.threads import available_cores
 
         self.args, self.beginning, self.folder = args, beginning, folder
-        self.model, self.train = _operand(args.model), _operand(args.train)
+        self.model, self.train = operand(args.model), operand(args.train)
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
         self.said, self.script = [], []
         self.comparison = self.search = None
@@ -123,9 +123,10 @@ class _Run:
         self.cores = args.jobs or available_cores()
         self._start = start
 
-    def say(self, text):
-        """Add comments."""
-        self.said += [f"# {one_line(line)}\n" for line in text.splitlines()]
+    def say(self, text, first=False):
+        """Add comments, behind the others or before them."""
+        at = 0 if first else len(self.said)
+        self.said[at:at] = [f"# {one_line(line)}\n" for line in text.splitlines()]
 
     def left(self, share):
         """Seconds until a share of the time is over."""
@@ -158,18 +159,10 @@ class _Run:
     def write(self, words, name, tree, exact=True):
         """Write the control file that a command with these words writes, and add it; exact: False
         where they would now write another one."""
-        from ..control.write import format_tree
-        from ..formats.atomic import replacing
+        from ..formats.controlfile import control_text, write_control
 
-        text = format_tree(tree)
-        with replacing(self.path(name)) as file:
-            file.write(text)
-        self.add(words, name, None if exact else text)
-
-
-def _operand(name):
-    """A name that cannot be taken for an option."""
-    return os.path.join(os.curdir, name) if name.startswith("-") else name
+        write_control(self.path(name), tree)
+        self.add(words, name, None if exact else control_text(tree, self.path(name)))
 
 
 def _sample(rows):
@@ -203,7 +196,8 @@ def _choose(run):
     splits = result["plan"] if choice.complete else \
         f"{choice.splits} of {result['splits']} splits, then the time limit"
     run.say(f"configuration: {row['configuration']}, decoder {row['decoder']}\n"
-            f"  {_scores(row)} ({result['points']} points, {splits}; chosen among {among})")
+            f"  in the comparison: {_scores(row)} ({result['points']} points, {splits}; chosen "
+            f"among {among})")
     return None if beginning.options else beginning.training_seconds(
         row["train_s"]["mean"], [_OF_PARTS * result["points"]]) / run.cores
 
@@ -256,25 +250,25 @@ def _tune(run, seconds):
                                    if one["score"] is not None for _ in one["parts"]]))
     limited = "" if result["complete"] else ", then the time limit"
     trained = "" if point["rows"] is None else f", trained on {point['rows']} rows"
-    run.say(f"options: {best}\n  {_scores(result['scores'])} of points that chose among "
-            f"{result['tried']}{trained}{limited}\n"
-            + estimate_line(result["estimate"], result["by"]))
+    run.say(f"options: {best}\n  in the search: {_scores(result['scores'])} of points that chose "
+            f"among {result['tried']}{trained}{limited}")
+    run.say(estimate_line(result["estimate"], result["by"]), first=True)
     return ("tuned.mbt", []) if result["complete"] else ("chosen.mbt", [f"--options={best}"])
 
 
 def _train(run, control, options):
     """Train with the options in words, and merge; -> the seconds that it took."""
     start = time.monotonic()
-    std, out = run.path("m.std"), run.path("m.mbc")
+    out = run.path("m.mbc")
     loo = [] if run.options else [_LOO]  # landmarks have leave-one-out values of their own
-    words = ["multi_borders", *run.common, *loo, *options, "-a", std, "-y", run.folder,
-             run.path(control), run.train, "m", out]
+    words = ["multi_borders", *run.common, *loo, *options, "-a",
+             run.path("m.std"), "-y", run.folder, run.path(control), run.train, "m", out]
     run.add(words)
     # its reports name files that go
     multi_borders.execute(run.parsed(multi_borders, words, "--quiet"))
-    words = ["mbh2mbm", "-a", std, "-y", run.folder, out, run.model]
+    words = ["mbh2mbm", "-y", run.folder, out, run.model]
     run.add(words)
-    mbh2mbm.execute(run.parsed(mbh2mbm, words))
+    mbh2mbm.execute(run.parsed(mbh2mbm, words, "--quiet"))
     return time.monotonic() - start
 
 
@@ -303,15 +297,9 @@ def _answers(run, control, options, seconds):
                                  results, rows)
     run.add([*words, run.path("held")])
     run.say(f"held-out answers on the page: decoder {results[0].decoder}\n"
-            f"  {_scores(results[0].columns)} ({experiment.plan.description}; {_CHOSEN})\n")
-    estimate = () if run.search is None or run.search["estimate"] is None else _expected(run)
-    return replace(found, warnings=(_CHOSEN, *estimate)), (experiment, rows)
-
-
-def _expected(run):
-    from ..experiments.tables import estimate_line
-
-    return (estimate_line(run.search["estimate"], run.search["by"]).strip(),)
+            f"  on the page: {_scores(results[0].columns)} ({experiment.plan.description}; "
+            f"{_CHOSEN})\n")
+    return replace(found, warnings=(_CHOSEN,)), (experiment, rows)
 
 
 def _write_page(run, page, answers):

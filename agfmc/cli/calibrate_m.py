@@ -8,8 +8,8 @@ import warnings
 from ..control.tree import TREE_DECODERS
 from .messages import json_text
 from .options import (add_calibration, add_input_kind, add_seed, add_weights, add_workers,
-                      data_files, input_format, LABELLED_POINTS, Parser, refuse_gzip,
-                      refuse_inputs, refuse_table, require_normalisation, weight_files,
+                      check_files, check_normalised, input_format, LABELLED_POINTS,
+                      model_normalisation, output_base, Parser, refuse_gzip, refuse_table,
                       weight_options, whole_number)
 
 __all__ = ["execute", "get_parser"]
@@ -36,15 +36,17 @@ def get_parser():
     add_weights(group)
     group.add_argument("--data", metavar="DATA",
                        help="points with labels that were kept apart from training: base name of "
-                            ".vec and .cls files, a table, or a text file with -M or -A")
+                            ".vec and .cls files, a table, LIBSVM text, or LVQ with -A")
     group.add_argument("--from", dest="base", metavar="BASE",
                        help="in place of --data: the answers of a cross-validation, the files "
                             "BASE.truth, .cls and .txt (or .raw.txt) that nfold writes, with "
                             "weights .wgt")
     group = parser.add_argument_group("model")
     group.add_argument("-a", "--norm-file", metavar="FILE",
-                       help="normalisation (.std) to be applied to the points, and stored in OUT; "
-                            "an error for a model file that holds its own")
+                       help="normalisation (.std) to be applied to the points, and stored in OUT, "
+                            "in place of the one that a control file names, or none: the points "
+                            "are normalised already; an error for a model file that holds its "
+                            "own")
     group.add_argument("-y", "--path", metavar="FOLDER",
                        help="folder of the models that control names")
     add_calibration(group)
@@ -65,11 +67,12 @@ def get_parser():
     add_seed(group)
     add_workers(group)
     group = parser.add_argument_group("output")
-    group.add_argument("-o", "--output", metavar="OUT",
+    group.add_argument("-o", "--output", type=output_base, metavar="OUT",
                        help="the model file to be written (.mbm), which may be model itself; or "
                             "a name that ends in .cal or .cal.gz, for the calibration alone. "
                             "Without it, nothing is written")
     group.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.file_names = {"model": "model", "data": "data", "base": "answers"}
     return parser.finish()
 
 
@@ -80,7 +83,6 @@ def execute(args):
     from ..formats.atomic import check_output, replacing
     from ..formats.calibration_file import format_calibration
     from ..formats.controlfile import model_files
-    from ..formats.vectors import read_std
     from ..prediction.configuration import load_configuration, ModelSource, save
     from ..prediction.proportions import has_class_weights
     from ..prediction.recalibration import format_reports, recalibrate, with_decoders
@@ -101,21 +103,15 @@ def execute(args):
     if not as_text:
         refuse_gzip(args.output, "the model")
     if args.output is not None:
-        ends = (".truth", ".cls", ".txt", ".raw.txt", ".con", ".raw.con", ".wgt")
-        refuse_inputs([args.output], [*data_files(args.data, form.kind), args.norm_file,
-                                      *weight_files(args),
-                                      *data_files(args.base, ends=ends)])
         check_output(args.output)
     configuration = load_configuration(ModelSource(
-        args.model, None if args.norm_file is None else read_std(args.norm_file), args.path,
-        calibration=args.calibration, uncalibrated=args.uncalibrated))
-    if configuration.merged_from is not None and args.output is not None:
-        refuse_inputs([args.output], [args.model, *model_files(configuration.tree, args.path,
-                                                               [args.output])])
-    require_normalisation(configuration, form, args.model)
-    if configuration.lacks_normalisation and args.data is not None:
-        warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
-                      "(-a): the points are assumed to be normalised", AgfmcWarning, stacklevel=2)
+        args.model, models_in=args.path, calibration=args.calibration,
+        uncalibrated=args.uncalibrated, **model_normalisation(args)))
+    models = [] if args.output is None or configuration.merged_from is None else [
+        args.model, *model_files(configuration.tree, args.path, [args.output])]
+    check_files(args, {"--output": [args.output]}, {"model": models, "--calibration": []})
+    if args.data is not None:
+        check_normalised(args, configuration, form, args.model)
     if args.data is not None and args.class_weight is None and has_class_weights(configuration):
         warnings.warn(f"{args.model} was trained with class weights, and the points have none: its "
                       "probabilities become those of the points, and --priors of classify_m would "
@@ -137,7 +133,7 @@ def execute(args):
     if args.output is not None:
         if as_text:
             with replacing(args.output) as file:
-                file.write(format_calibration(configuration.calibration))
+                file.write(format_calibration(configuration.calibration, args.output))
         else:
             save(args.output, configuration)
     reports = [one.report for one in found.values()]

@@ -15,9 +15,9 @@ from ..tables import is_answer_table, is_table, ROW
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_calibration, add_executor, add_input_kind, add_seed, add_workers,
-                      data_files, input_format, list_of, names, Parser, probability, PROPORTIONS,
-                      proportions, refuse_ending, refuse_inputs, require_normalisation,
-                      whole_number, workers)
+                      check_files, check_normalised, input_format, list_of, model_normalisation,
+                      names, output_base, Parser, probability, PROPORTIONS, proportions,
+                      refuse_ending, whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -45,16 +45,17 @@ def get_parser():
               "[--blanks WORD,...] [--id COLUMN,...] [--all-columns] "
               "[-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] "
               "[--allow-commands] "
-              "{control | model} test {table | output}")
+              "{control | model} test [table | output]")
     parser.add_argument("model", metavar="{control | model}",
                         help="control file for classification, whose binary models are read, or "
                              "one model file: .mbm, libAGF's ASCII model, or LIBSVM's")
     parser.add_argument("test", help="points to classify: a table (.csv, .tsv, .parquet, "
-                                     ".feather; or --table), a .vec file, or text with -M or -A "
+                                     ".feather; or --table), a .vec file, LIBSVM text, LVQ with -A "
                                      "(- is standard input, to its end)")
-    parser.add_argument("output", metavar="{table | output}",
+    parser.add_argument("output", metavar="table | output", nargs="?", default="-",
+                        type=output_base,
                         help="a table of answers (.csv, .tsv, .jsonl, each with .gz too, .parquet, "
-                             ".feather, or, of a table, - for CSV on standard output); else the "
+                             ".feather; - or left out: CSV on standard output); else the "
                              "base name of output.cls (int32 classes) and output.con (float32 "
                              "confidence ratings (k p - 1)/(k - 1)); with -O the text file that "
                              "is written in their place")
@@ -81,6 +82,7 @@ def get_parser():
                        help="keep the temporary files of other programs, in folders agfmc.*.tmp")
     group.add_argument("--allow-commands", action="store_true",
                        help="run the commands that control names for classifiers of code G")
+    parser.file_names = {"model": "model", "test": "points"}
     return parser.finish()
 
 
@@ -131,8 +133,9 @@ def _add_decoding(group):
                        help="with --priors: the proportions in training, if the models do not "
                             "record them")
     group.add_argument("-a", "--norm-file", metavar="FILE",
-                       help="normalisation (.std) to be applied to the points; an error for a "
-                            "model file that holds its own")
+                       help="normalisation (.std) to be applied to the points, in place of the "
+                            "one that a control file names, or none: the points are normalised "
+                            "already; an error for a model file that holds its own")
     group.add_argument("-u", "--unnormalised", action="store_true",
                        help="with -a: the support vectors are not normalised either, and are "
                             "normalised as they are read")
@@ -206,7 +209,6 @@ def _add_queries(group):
 def execute(args):
     """Take the options apart, load the model, stream points in and answers out, report."""
     from ..executors.threads import available_cores
-    from ..formats.vectors import read_std
     from ..prediction.classifier import Classifier
     from ..prediction.configuration import load_configuration, ModelSource
     from ..prediction.decoding import Decoding, Guarantees, PairQueries
@@ -238,9 +240,9 @@ def execute(args):
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
     execution = Execution(form.kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,
                           args.jobs or available_cores(), args.count)
-    source = ModelSource(args.model, None if args.norm_file is None else read_std(args.norm_file),
-                         args.path, args.unnormalised, foreign=external,
-                         calibration=args.calibration,
+    source = ModelSource(args.model, models_in=args.path, unnormalised=args.unnormalised,
+                         foreign=external, calibration=args.calibration,
+                         **model_normalisation(args),
                          # which holds a learned decoder, that may do without its map
                          uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned",
                          own_decoder=own)
@@ -249,7 +251,8 @@ def execute(args):
         raise ModelError("was not trained from a table, and does not know the columns of one: "
                          "train it from the table itself, or convert the rows to points as those "
                          "of training were", file=args.model)
-    require_normalisation(configuration, form, args.model)
+    if not external:
+        check_normalised(args, configuration, form, args.model)
     if args.tree in _MODES[:2] and configuration.tree.is_ensemble:
         raise UsageError(f"--tree {args.tree} descends one tree, and {args.model} is an ensemble: "
                          "leave it out, or choose average or geometric")
@@ -257,10 +260,6 @@ def execute(args):
         decoding = decoding.as_named(configuration.tree)
     # here, as workers have other files
     decoding = replace(decoding, costs=decoding.costs_of(configuration.tree))
-    if configuration.lacks_normalisation and not external:
-        warnings.warn(f"{args.model}: trained on normalised points, and no normalisation is given "
-                      "(-a): the points are assumed to be normalised", AgfmcWarning,
-                      stacklevel=2)
     if decoding.costs is not None and decoding.priors is None and has_class_weights(configuration):
         warnings.warn(f"{args.model} was trained with class weights, and costs come on top: with "
                       "--priors training they are those of the data as it was", AgfmcWarning,
@@ -319,7 +318,8 @@ def _names_of(classifier, recipe):
 
 def _to_table(args, kind):
     """True where the answers are a table."""
-    return kind == "table" or args.predictor is None and is_answer_table(args.output)
+    return kind == "table" or args.predictor is None and (
+        args.output == "-" or is_answer_table(args.output))
 
 
 def _check_together(args, kind):
@@ -329,19 +329,12 @@ def _check_together(args, kind):
     external, to_table = args.predictor is not None, _to_table(args, kind)
     _check_table(args, kind, to_table)
     for wrong, message in (
-            (not os.path.basename(args.output)
-             or args.output == "-" and not external and not to_table,
-             f"expected a base name for the output files, found '{args.output}'"
-             + " (--table reads a table, whose answers can go to standard output)"
-             * (args.output == "-")),
+            (not os.path.basename(args.output),
+             f"expected a base name for the output files, found '{args.output}'"),
             (not external and args.output.endswith(".vec") and os.path.isfile(args.output)
              and args.test != "-" and not os.path.exists(args.test),
              f"there is no file {args.test}, but {args.output} exists: expected the points to "
              "classify, then the base name of the outputs"),
-            (args.model == "-" and args.test == "-",
-             "control and test cannot both be standard input"),
-            (args.costs == "-" and "-" in (args.model, args.test),
-             "the costs and control or test cannot both be standard input"),
             (args.no_labels and kind != "lvq", "-C needs -A"),
             (args.quantity and (args.coverage is not None or args.p_values),
              "--quantity is printed in place of sets and p values: it excludes --coverage and "
@@ -402,11 +395,10 @@ def _check_files(args, kind, classifier):
     outputs = [args.output] if args.predictor is not None or _to_table(args, kind) else [
         args.output + end for end in output_ends(classifier.decoding)]
     base = args.test[:-4] if kind == "binary" and args.test.endswith(".vec") else None
-    refuse_inputs(outputs, [
-        args.model, args.norm_file, args.calibration, args.pair_errors, args.test, args.costs,
-        *data_files(base),
-        *(given for given in (args.priors, args.trained_priors) if isinstance(given, str)),
-        *model_files(tree, args.path, outputs)])
+    check_files(args, {"output": outputs}, {
+        "model": [args.model, *model_files(tree, args.path, outputs)],
+        "--priors": [args.priors] * isinstance(args.priors, str),
+        "--trained-priors": [args.trained_priors] * isinstance(args.trained_priors, str)})
     if base is not None:
         _warn_of_other_names(args.model, tree, f"{base}.names")
 

@@ -27,6 +27,7 @@ def get_parser():
                        help="bins of the confidence ratings, for each side of 0 where there are "
                             "two classes; 0 leaves their table out (default 10)")
     add_weights(parser.add_argument_group("weights"))
+    parser.file_names = {"truth": "labels", "result": "answers"}
     return parser.finish()
 
 

@@ -9,7 +9,8 @@ from ..score.scores import BY_COST
 from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
                           nested_tuning, plan_of, read_experiment, report_reused, result_cache)
 from .messages import json_text, Progress, say
-from .options import add_train, LEARN_METRIC, Parser, refuse_inputs, TRAINING_DATA, whole_number
+from .options import (add_train, check_plot, NORMALISATION, output_file, Parser, TRAINING_DATA,
+                      whole_number)
 from .reports import (add_report, names_in, Page, page_name, plain, REPORT, training_inputs,
                       training_part)
 
@@ -33,8 +34,7 @@ def get_parser():
               f"[--plot FILE] {REPORT} [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
               "[--draws N] [--metric NAME] [--linkage NAME] [--state FILE | --no-state] "
-              f"{TRAINING_DATA} [-n] [-S N] [-a FILE] "
-              f"{LEARN_METRIC} train [control ...]")
+              f"{TRAINING_DATA} {NORMALISATION} train [control ...]")
     add_train(parser)
     parser.add_argument("control", nargs="*",
                         help="a training control file, or the name of a scheme of print_control; "
@@ -55,7 +55,7 @@ def get_parser():
     group.add_argument("--json", action="store_true",
                        help="everything as JSON, with the values of each split")
     group.add_argument("--markdown", action="store_true", help="the table in Markdown")
-    group.add_argument("--plot", metavar="FILE",
+    group.add_argument("--plot", type=output_file, metavar="FILE",
                        help="a picture too, differences with intervals, and scores against kernel "
                             "values or classifiers asked: .png, .svg or .pdf")
     add_report(parser, "the data, and the configurations with their differences")
@@ -84,15 +84,9 @@ def execute(args):
 
     if sum((args.csv, args.json, args.markdown)) > 1:
         raise UsageError("--csv, --json and --markdown exclude each other")
-    if args.plot is not None:
-        from ..picture.canvas import check_picture
-        check_picture(args.plot)
-    if args.train == "-" and "-" in args.control:
-        raise UsageError("train and a control file cannot both be standard input")
+    check_plot(args)
     page = Page(args, PROG, get_parser, training_inputs(args, *filter(os.path.isfile,
                                                                         args.control)))
-    if page.wanted:
-        refuse_inputs([args.report, args.multiqc, args.plot], [])
     tuning, plan = nested_tuning(args), plan_of(args, 10)
     wanted = None if args.decoders is None else tuple(
         word.strip() for word in args.decoders.split(","))

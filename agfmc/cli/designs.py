@@ -10,17 +10,14 @@ from .experiments import report_reused, state
 from .messages import Progress, report
 from .options import finite_number, normalisation_options, whole_number
 
-__all__ = ["Operands", "add_drawing", "add_searching", "add_space", "check_pictures", "draw_design",
-           "drawn_design", "found_design", "joined_controls", "searches_with",
-           "searching_options", "wanted_by",
+__all__ = ["Operands", "add_drawing", "add_searching", "draw_design", "drawn_design",
+           "found_design", "joined_controls", "searches_with", "searching_options", "wanted_by",
            "with_average", "with_losses"]
 
 LOSSES = ("log-loss", "error")  # and cost:FILE
-
-
 _KINDS = ("uniform", "class-balanced", "data-balanced")
 _AVERAGES = {"arithmetic": "average", "geometric": "geometric"}  # their decoders
-_OF_CODES = {"--rows": "rows", "--pool": "pool", "--from": "start", "--plot-curve": "plot_curve"}
+_OF_CODES = {"--rows": "rows", "--pool": "pool", "--from": "start"}
 _OF_DRAWS = ("--search-options", "--by", "--alternatives")  # that the best of many draws heeds
 
 
@@ -171,30 +168,6 @@ def add_searching(parser):
                             "and add, exchange or drop rows (default: start without any)")
 
 
-def add_space(group):
-    """The pictures of what a search saw, among the options of pictures."""
-    group.add_argument("--plot-space", metavar="FILE",
-                       help="with -Q best-tree, a picture of the loss of trees against the number "
-                            "of classifiers that they ask: the best, those with --balance, the "
-                            "next best with --alternatives, standard and random ones")
-    group.add_argument("--plot-curve", metavar="FILE",
-                       help="with -Q best-code, a picture of the loss against the number of rows")
-
-
-def check_pictures(args):
-    """Raise UsageError for pictures that cannot be written, or that are the same file."""
-    from ..picture.canvas import check_picture
-
-    pictures = [(path, option) for path, option in
-                ((args.plot, "--plot"), (args.plot_space, "--plot-space"),
-                 (args.plot_curve, "--plot-curve")) if path is not None]
-    for path, option in pictures:
-        check_picture(path, option)
-    for place, (path, option) in enumerate(pictures):
-        for other in (word for name, word in pictures[place + 1:] if name == path):
-            raise UsageError(f"{option} and {other} name the same file, {path}")
-
-
 def _balance(text):
     with suppress(argparse.ArgumentTypeError):
         if text == "auto" or finite_number(text) >= 0:
@@ -216,8 +189,6 @@ def wanted_by(option):
 
 def searches_with(option):
     """The schemes, in words, that an option of searches for trees is for."""
-    if option == "--plot-space":
-        return "-Q best-tree"
     return "-Q best-tree" + ", random-tree with --draws" * (option in _OF_DRAWS) \
         + ", best-code" * (option == "--search-options") \
         + " and -Q ensemble --of best-tree" + " or with --draws" * (option in _OF_DRAWS)
@@ -228,8 +199,7 @@ def searching_options(args):
     return tuple((getattr(args, _OF_CODES.get(option, option[2:].replace("-", "_"))) is not None,
                   option)
                  for option in (*_OF_CODES, "--search-options", "--splits", "--max-depth",
-                                "--balance", "--together", "--top", "--alternatives",
-                                "--plot-space"))
+                                "--balance", "--together", "--top", "--alternatives"))
 
 
 def found_design(args, prog, scheme, data):
@@ -238,13 +208,11 @@ def found_design(args, prog, scheme, data):
     from ..data_tools.training_data import about
     from ..executors.threads import available_cores
     from ..experiments.kept_costs import KeptCosts
-    from ..training.design import LabelledPoints, search_design
+    from ..training.design import search_design
 
     if args.executor is not None:
         raise UsageError("--executor needs --best: a search has threads alone, -j")
     _refuse_idle(args, scheme)
-    if args.plot_space is not None and "members" in scheme.options:
-        raise UsageError("--plot-space is for one tree that is searched for, not for an ensemble")
     labels, names = sorted(data.counts), data.name_of
     if args.names is not None:
         from ..formats.class_names import read_names_of
@@ -264,14 +232,8 @@ def found_design(args, prog, scheme, data):
         with Progress(args, "searching", prog) as progress:
             found = search_design(scheme.name, data.x, data.y, labels, names, data.weights,
                                   progress=progress, **options)
-            if args.plot_space is not None:
-                _draw_space(args, found, LabelledPoints(data.x, data.y, labels,
-                                                        weights=data.weights), progress)
         if keeps:
             report_reused(args, prog, kept)
-    if args.plot_curve is not None:
-        from ..picture.code_curve import draw_code_curve
-        draw_code_curve(args.plot_curve, found.curve, found.chosen)
     return found
 
 
@@ -294,18 +256,6 @@ def _code_search(args):
         raise UsageError("nrow and --rows are the same: expected one of them")
     return CodeSearch(_machine(args, POINTS), None if args.rows == "auto" else args.rows,
                       args.pool or POOL, None if args.start is None else read_control(args.start))
-
-
-def _draw_space(args, found, points, progress):
-    from ..picture.designs import draw_space
-    from ..training.design_notes import loss_name
-    from ..training.tree_space import tree_space
-
-    about = f"{len(points.y)} points, {len(points.labels)} classes"
-    if found.search.together or found.search.max_depth is not None:
-        about += "; standard and random trees need not obey the constraints"
-    draw_space(args.plot_space, tree_space(found, points, args.seed, progress),
-               loss_name(found.search.loss), about)
 
 
 def draw_design(args, tree, heights, found):

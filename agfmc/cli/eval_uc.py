@@ -5,7 +5,7 @@ import sys
 from ..errors import UsageError
 from ..tables import is_answer_table
 from .messages import json_text
-from .options import add_table, names, Parser, whole_number
+from .options import add_table, check_plot, names, output_file, Parser, whole_number
 from .scoring import add_classes, add_scores, read_results
 
 __all__ = ["execute", "get_parser"]
@@ -21,13 +21,13 @@ def get_parser():
               "[--priors P] [--top K] [--ordered] [--by-class] [--intervals [N]] [--seed N] "
               "[--costs FILE] [--weights FILE] [--class-weight WEIGHTS] "
               "[--sets FILE] [--control FILE] [--before FILE] [--json | --csv] [--plot FILE] "
-              "{answers --truth COLUMN [--data TABLE [--id COLUMN,...]] [--predicted COLUMN] "
+              "{answers [--truth COLUMN] [--data TABLE [--id COLUMN,...]] [--predicted COLUMN] "
               "[--weight COLUMN] | "
               "truth result [probabilities]}")
     parser.add_argument("truth", metavar="{answers | truth}",
                         help="a table of answers, as classify_m writes it (.csv, .tsv, .jsonl; "
-                             "with --table any file, or -); or file of true classes (.cls), or - "
-                             "for standard input")
+                             "with --table any file, or -); or file of true classes (.cls, or "
+                             "LIBSVM text), or - for standard input")
     parser.add_argument("result", nargs="?",
                         help="base name of result.cls and result.con, as classify_m writes them")
     parser.add_argument("probabilities", nargs="?",
@@ -37,7 +37,8 @@ def get_parser():
     group = add_table(parser, "the answers", roles=False)
     group.add_argument("--truth", dest="column", metavar="COLUMN",
                        help="the column of the true classes, in the table of the answers or of "
-                            "--data")
+                            "--data (default: class, label or target, or the only one that has "
+                            "the names of the classes)")
     group.add_argument("--data", metavar="TABLE",
                        help="the table of the true classes, if it is not that of the answers")
     group.add_argument("--id", type=names, metavar="COLUMN,...",
@@ -62,10 +63,12 @@ def get_parser():
     group.add_argument("--json", action="store_true", help="all scores as one JSON object")
     group.add_argument("--csv", action="store_true",
                        help="all scores as CSV: score,class,value,low,high")
-    group.add_argument("--plot", metavar="FILE",
+    group.add_argument("--plot", type=output_file, metavar="FILE",
                        help="a picture of the contingency table, of the calibration, and of the "
                             "error of the surest points: .png, .svg or .pdf (needs matplotlib)")
     add_classes(parser)
+    parser.file_names = {"truth": "truth", "result": "answers", "control": "model",
+                         "probabilities": "printed", "before": "printed", "sets": "sets"}
     return parser.finish()
 
 
@@ -77,9 +80,7 @@ def execute(args):
     _check_operands(args)
     if args.json and args.csv:
         raise UsageError("choose one of --json and --csv")
-    if args.plot is not None:
-        from ..picture.canvas import check_picture
-        check_picture(args.plot)
+    check_plot(args)
     results, names_of = read_results(args, _is_table(args))
     whole = args.json or args.csv or args.plot is not None
     if (args.brief or args.brier) and not whole:
@@ -111,12 +112,7 @@ def _check_operands(args):
     if args.class_weight is not None and args.priors is not None:
         raise UsageError("--class-weight and --priors exclude each other: --priors says what all "
                          "points of a class count together")
-    if args.costs == "-" and "-" in (args.truth, args.probabilities, args.data, args.before):
-        raise UsageError("the costs and other files cannot both be standard input")
     if _is_table(args):
-        if args.column is None:
-            raise UsageError(f"expected --truth COLUMN, the column of the true classes in "
-                             f"{args.truth}, or in the table of --data")
         for option, given in (("-k", args.classes), ("--labels", args.labels),
                               ("--sets", args.sets), ("--weights", args.weights),
                               ("the operand result", args.result)):
@@ -125,20 +121,18 @@ def _check_operands(args):
                     if option == "--weights" else "--data names the table of the true classes"
                 raise UsageError(f"{option} is for files of numbers: a table of answers holds all, "
                                  f"and {way}")
-        if [args.truth, args.data, args.before].count("-") > 1:
-            raise UsageError("two tables cannot both be standard input")
         return
     for option, given in of_tables:
         if given:
             raise UsageError(f"{option} is for a table of answers, with --truth COLUMN")
     if args.result is not None and is_answer_table(args.result):
-        raise UsageError(f"a table of answers comes first: eval_uc {args.result} --truth COLUMN "
+        raise UsageError(f"a table of answers comes first: eval_uc {args.result} [--truth COLUMN] "
                          "[--data TABLE]")
     if args.result is None:
         raise UsageError("operands are missing: expected a table of answers and --truth COLUMN, or "
                          "truth result [probabilities] (try eval_uc --help)")
-    if args.truth == "-" and args.probabilities == "-":
-        raise UsageError("truth and probabilities cannot both be standard input")
+    if args.truth == f"{args.result}.cls" and args.truth not in args.given_words:
+        raise UsageError(f"{args.truth} holds the answers: expected the true classes before them")
     if args.control is not None and args.sets is None:
         raise UsageError("--control needs --sets")
 

@@ -8,7 +8,8 @@ from ..errors import ControlError, DataError, UsageError
 from ..score.scores import ALL_SCORES, BY_COST, BY_OPTION, COST
 from .messages import library_words, report
 from .options import (add_executor, add_normalisation, add_seed, add_training_kind, add_workers,
-                      finite_number, input_format, learned_metric, time_span, whole_number, workers)
+                      checks_scales, finite_number, input_format, learned_metric, normalises,
+                      output_file, time_span, whole_number, workers)
 
 __all__ = ["CONTINUES", "SEARCHES", "add_answers", "add_experiment", "add_nested", "add_sample",
            "add_splits", "add_state", "add_trying", "cost_words", "for_data", "nested_tuning",
@@ -67,7 +68,7 @@ def add_sample(group):
 
 def add_trying(group, by=False, platt="cv"):
     """--platt, --kernel-memory, -j, --executor and --by."""
-    text = "cv, from five folds, or loo, by a formula, in less than half the time (default cv)" \
+    text = "cv, from five folds, or loo, by a formula, in about half the time (default cv)" \
         if platt == "cv" else "loo, by a formula (default where all classifiers are C-SVC), or " \
         "cv, from five folds, in half as much time again or more"
     group.add_argument("--platt", choices=("cv", "loo"), default=platt, metavar="WAY",
@@ -130,7 +131,7 @@ def nested_tuning(args):
 def add_state(parser):
     """--state and --no-state."""
     group = parser.add_argument_group("unfinished work")
-    group.add_argument("--state", metavar="FILE",
+    group.add_argument("--state", type=output_file, metavar="FILE",
                        help="keep the result cache in FILE, or, where the name ends in a slash, "
                             "in the folder FILE/, which any number of runs on several machines "
                             "can share (default: a file for these data in the user's cache "
@@ -180,11 +181,13 @@ def read_experiment(args, source, plan, loo):
     if costs is None and getattr(args, "by", None) == COST.option:
         raise UsageError(f"--by {COST.option} needs the costs of the answers: --costs FILE")
     form = input_format(args, source)
-    if args.normalise and args.norm_file or args.svd is not None and args.norm_file:
+    scale = normalises(args, form)
+    if args.norm_file and (scale or args.svd is not None):
         raise UsageError("-a with -n or -S would write a normalisation, and here each training "
                          "part has its own: leave -a out, or give it alone")
-    metric = learned_metric(args)
-    data, _, _ = load_training(source, form, min_class=args.min_class)
+    metric = learned_metric(args, scale)
+    data, _, _ = load_training(source, form, min_class=args.min_class,
+                               scales=checks_scales(args, form))
     if getattr(args, "sample", None) is not None:
         rows = stratified_sample(data.y, args.sample, plan.seed)
         data = chosen_rows(data, rows)
@@ -199,7 +202,7 @@ def read_experiment(args, source, plan, loo):
         warn_of_metric(args.norm_file, normalisation.metric, data)
     calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
     return Experiment(data, plan, TrainingSettings(
-        args.options, args.seed, args.normalise, args.svd, normalisation, loo, metric=metric,
+        args.options, args.seed, scale, args.svd, normalisation, loo, metric=metric,
         weighted_norm=args.weighted_norm,
         workers=args.jobs if args.executor is None else 0, kernel_memory=args.kernel_memory),
         calibrated=calibrated, costs=costs)
@@ -220,8 +223,6 @@ def read_one_candidate(args, prog):
     """The `Candidate` of the operand control and the option --decoder."""
     from ..experiments.candidates import read_candidate
 
-    if args.train == "-" == args.control:
-        raise UsageError("control and train cannot both be standard input")
     candidate = read_candidate(args.control, None if args.decoder is None else (args.decoder,),
                                seed=args.seed)
     if candidate.wanted is not None and len(candidate.wanted) > 1:

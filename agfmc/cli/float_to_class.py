@@ -6,7 +6,7 @@ import warnings
 
 from ..errors import AgfmcWarning, UsageError
 from .messages import report
-from .options import finite_number, Parser, refuse_inputs, whole_number
+from .options import check_files, finite_number, output_file, Parser, whole_number
 
 __all__ = ["execute", "get_parser"]
 
@@ -24,7 +24,8 @@ def get_parser():
         usage="%(prog)s [-q N] [-g] [-o] [-T MISSING] [-M] [-Q] file [out [min max | threshold "
               "...]]")
     parser.add_argument("file", help="values, float32 one after the other (.dat)")
-    parser.add_argument("out", nargs="?", help="file of classes to be written (.cls)")
+    parser.add_argument("out", nargs="?", type=output_file,
+                        help="file of classes to be written (.cls)")
     parser.add_argument("numbers", nargs="*", default=[], type=finite_number,
                         metavar="min max | threshold",
                         help="with -q, the ends of the range that is divided (default: of the "
@@ -63,7 +64,7 @@ def execute(args):
         sys.stdout.writelines(map(_line, values))
         return
     beside = f"{args.out[:-4]}.names" if args.out.endswith(".cls") else None
-    refuse_inputs([args.out, beside], [args.file])
+    check_files(args, {"out": [args.out, beside]})
     binning = classes_from_floats(args.file, args.classes, args.geometric, tuple(args.numbers),
                                   args.missing, args.open)
     lines = [_line(value) for value in binning.range] if args.range else []

@@ -2,11 +2,14 @@
 
 import os
 import re
+import shlex
 
 from ..errors import UsageError
+from ..tables import ENDINGS
+from .file_names import names_scheme
 
-__all__ = ["has_unknown_letter", "hint_for", "refuse_name", "refuse_scheme",
-           "refuse_unquoted", "refuse_unquoted_command", "reword"]
+__all__ = ["classify_command", "has_unknown_letter", "hint_for", "operand", "refuse_name",
+           "refuse_scheme", "refuse_unquoted", "refuse_unquoted_command", "reword"]
 
 _LETTER = re.compile(r"-(?:[a-zA-Z]|w[01])\Z")
 # Options of libAGF's commands, and of earlier versions, that are not here.
@@ -26,6 +29,24 @@ _ABSENT.update({(prog, option): "what the columns of a table are for is known to
                 for prog in ("calibrate_m", "mbh2mbm")
                 for option in ("--id", "--ignore", "--categorical", "--classes")})
 _NUMBER = re.compile(r"[-+]?[0-9.][0-9.eE+-]*\Z")
+
+
+def classify_command(model, kind, source=""):
+    """The command that classifies new data with a model, as a message shows it.
+
+    kind: that of an `InputFormat`;  source: the file of the training data.
+    """
+    ending = next((end for end in ENDINGS if source.lower().endswith(end)), "")
+    option, new, answers = {
+        "table": (["--table"] * (not ending), f"NEW{ending}", f"answers{ending or '.csv'}"),
+        "svm": (["-M"], "NEW", "answers"), "lvq": (["-A"], "NEW", "answers")}.get(
+            kind, ([], "NEW.vec", "answers"))
+    return shlex.join(["classify_m", *option, operand(model), new, answers])
+
+
+def operand(name):
+    """A name that cannot be taken for an option."""
+    return os.path.join(os.curdir, name) if name.startswith("-") else name
 
 
 def refuse_unquoted(option, value, following):
@@ -135,16 +156,9 @@ def refuse_scheme(control, then):
 
     then: the rest of the command line after `print_control -Q SCHEME`, for the message.
     """
-    from ..codes.schemes import find_scheme
-
-    if control in (None, "-") or os.path.exists(control):
-        return
-    try:
-        find_scheme(control)
-    except UsageError:
-        return
-    raise UsageError(f"there is no file '{control}'; for the scheme of that name: "
-                     f"print_control -Q {control} {then}")
+    if names_scheme(control):
+        raise UsageError(f"there is no file '{control}'; for the scheme of that name: "
+                         f"print_control -Q {control} {then}")
 
 
 def has_unknown_letter(word, flags, takes):

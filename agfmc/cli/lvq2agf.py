@@ -4,7 +4,7 @@ import os
 import sys
 
 from ..errors import UsageError
-from .options import add_label_options, data_files, Parser, refuse_ending, refuse_inputs
+from .options import add_label_options, check_files, data_files, output_base, Parser, refuse_ending
 
 __all__ = ["execute", "get_parser"]
 
@@ -19,7 +19,7 @@ def get_parser():
         usage="%(prog)s [-H] [-C | -o | -L | --names FILE] [[infile] base]")
     parser.add_argument("infile", nargs="?", help="LVQ text (- or left out: standard input; one "
                                                   "operand alone is base)")
-    parser.add_argument("base", nargs="?",
+    parser.add_argument("base", nargs="?", type=output_base,
                         help="base name of the files to be written (- or left out, with -C or -o: "
                              "the contents of a .vec file to standard output)")
     group = parser.add_argument_group("conversion")
@@ -31,6 +31,7 @@ def get_parser():
                        help="the lines hold labels, but only base.vec is written")
     add_label_options(group)
     parser.needs_words = True
+    parser.file_names = {"infile": "lvq"}
     return parser.finish()
 
 
@@ -56,7 +57,8 @@ def execute(args):
     refuse_ending(base or "-", ends[:2])
     # the names given are written again as they are
     again = args.names == f"{base}.names"
-    refuse_inputs(data_files(base, ends=ends), [infile, None if again else args.names])
+    check_files(args, {"base": data_files(base, ends=ends)},
+                {"infile": [infile], "--names": [None if again else args.names]})
     form = InputFormat("lvq", header=not args.no_header, labels=not args.no_labels,
                        ordinates=args.ordinates)
     convert_text(infile, form, "-" if base is None else base, omit=args.omit_labels,

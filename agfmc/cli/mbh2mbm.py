@@ -3,11 +3,11 @@
 import os
 import warnings
 
-from .hints import refuse_scheme
+from .hints import classify_command, refuse_scheme
 from .messages import report
-from .options import (add_calibration, add_input_kind, input_format, Parser, POINTS,
-                      probability, refuse_gzip, refuse_inputs, refuse_table,
-                      require_normalisation, whole_number)
+from .options import (add_calibration, add_input_kind, check_files, check_normalised, input_format,
+                      model_normalisation, output_file, Parser, POINTS, probability, refuse_gzip,
+                      refuse_table, whole_number)
 
 __all__ = ["check_model_name", "execute", "get_parser"]
 
@@ -25,10 +25,12 @@ def get_parser():
               "[-Z | --libsvm] control out")
     parser.add_argument("control", help="control file for classification, as multi_borders "
                                         "writes it, or any model file (- is standard input)")
-    parser.add_argument("out", help="the model file to be written (.mbm)")
+    parser.add_argument("out", type=output_file, help="the model file to be written (.mbm)")
     group = parser.add_argument_group("contents")
     group.add_argument("-a", "--norm-file", metavar="FILE",
-                       help="normalisation (.std) to be stored: the model then takes raw data")
+                       help="normalisation (.std) to be stored, in place of the one that control "
+                            "names: the model then takes raw data; or none: it takes normalised "
+                            "data")
     group.add_argument("--names", metavar="FILE",
                        help="class names, line i for label i, in place of those in control")
     group.add_argument("-y", "--path", metavar="PATH",
@@ -44,11 +46,12 @@ def get_parser():
     group = add_input_kind(parser, "--data", False)
     group.add_argument("--data", metavar="POINTS",
                        help="points, with or without labels, whose classes are compared: a .vec "
-                            "file, a table, or text with -M or -A")
+                            "file, a table, LIBSVM text, or LVQ with -A")
     group = parser.add_argument_group("format of out")
     group.add_argument("-Z", "--ascii", action="store_true", help="libAGF's ASCII model")
     group.add_argument("--libsvm", action="store_true",
                        help="one LIBSVM model of all classes, from a one-vs-one configuration")
+    parser.file_names = {"control": "trained", "data": "points"}
     return parser.finish()
 
 
@@ -59,7 +62,6 @@ def execute(args):
     from ..formats.calibration_file import calibration_of
     from ..formats.controlfile import model_files
     from ..formats.class_names import read_names, read_names_of
-    from ..formats.vectors import read_std
 
     form = "ascii" if args.ascii else "svm" if args.libsvm else None
     kind = _check_smaller(args)
@@ -73,20 +75,18 @@ def execute(args):
                              f"that format has no place for {what}")
     refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                                 "trained")
-    refuse_inputs([args.out], [args.control, calibration_of(args.control), args.norm_file,
-                               args.names, args.calibration, args.data])
     check_model_name(args.out, binary=not form)
-    normalisation = None if args.norm_file is None else read_std(args.norm_file)
     names = None if args.names is None else read_names(args.names)
-    configuration = load_configuration(ModelSource(args.control, normalisation, args.path,
-                                                   names=names, calibration=args.calibration,
-                                                   uncalibrated=args.uncalibrated))
+    configuration = load_configuration(ModelSource(
+        args.control, models_in=args.path, names=names, calibration=args.calibration,
+        uncalibrated=args.uncalibrated,
+        **{"named": False} if form else model_normalisation(args)))
     if names is not None:
         configuration = configuration.renamed(
             read_names_of(args.names, configuration.tree.classes, names))
     before = configuration.merged_from
-    if before is not None:
-        refuse_inputs([args.out], model_files(configuration.tree, args.path, [args.out]))
+    models = [] if before is None else model_files(configuration.tree, args.path, [args.out])
+    check_files(args, inputs={"control": [args.control, calibration_of(args.control), *models]})
     found = None if args.landmarks is None and args.keep is None else \
         _smaller(args, configuration, kind)
     trained, configuration = configuration, configuration if found is None else found.configuration
@@ -94,7 +94,7 @@ def execute(args):
         export(args.out, configuration, form)
     else:
         save(args.out, configuration)
-    if configuration.lacks_normalisation:
+    if configuration.lacks_normalisation and args.norm_file is None:
         alike = "points must be normalised in the same way before they are classified, which "
         then = {None: "classify_m will need it", "ascii": f"{alike}this format cannot record",
                 "svm": f"{alike}svm-predict does not check (classify_m does)"}[form]
@@ -111,8 +111,12 @@ def execute(args):
             f", with a calibration of {len(configuration.calibration.decoders)} decoders"
     recipe = ", without the recipe: table2agf --recipe writes points for it" \
         if form and configuration.recipe is not None else ""
+    then = "" if form or configuration.lacks_normalisation else \
+        "; classify new data with: " + (
+            classify_command(args.out, "binary") if configuration.recipe is None else
+            classify_command(args.out, "table", configuration.recipe.source))
     report(args, PROG, f"{len(configuration.tree.rows)} binary models, {vectors}{calibrated}"
-                       f"{recipe}")
+                       f"{recipe}{then}")
     if found is not None:
         _tell(args, found, calibrated=trained.calibration is not None and not form)
 
@@ -130,14 +134,11 @@ def _check_smaller(args):
         raise UsageError("--data is for --landmarks and --keep")
     if args.data is None and kind.kind != "binary":
         raise UsageError("-M, -A and --table are for --data")
-    if args.data == "-" and args.control == "-":
-        raise UsageError("control and --data cannot both be standard input")
     return kind
 
 
 def _smaller(args, configuration, form):
     """The `SmallerConfiguration` of the options."""
-    from ..errors import AgfmcWarning
     from ..data_tools.table_data import table_points
     from ..data_tools.training_data import recipe_for
     from ..formats.dataset import iter_points
@@ -146,10 +147,7 @@ def _smaller(args, configuration, form):
 
     points = None
     if args.data is not None:
-        require_normalisation(configuration, form, args.control)
-        if configuration.lacks_normalisation:
-            warnings.warn(f"{args.control}: no normalisation is given (-a): the points of --data "
-                          "are assumed to be normalised", AgfmcWarning, stacklevel=2)
+        check_normalised(args, configuration, form, args.control)
         parts = table_points(args.data, form, recipe_for(args.data, configuration.recipe)) \
             if form.kind == "table" else iter_points(args.data, form, d=configuration.features)
         points = list(within_memory(parts, args.data))

@@ -5,7 +5,7 @@ import sys
 
 from ..errors import DataError, UsageError
 from .messages import show
-from .options import add_calibration, Parser, refuse_inputs
+from .options import add_calibration, check_plot, output_file, Parser
 
 __all__ = ["execute", "get_parser"]
 
@@ -32,10 +32,11 @@ def get_parser():
     group = parser.add_argument_group("output")
     group.add_argument("--control", action="store_true", help="print the control file alone")
     group.add_argument("--json", action="store_true", help="print one JSON object")
-    group.add_argument("--plot", metavar="FILE",
+    group.add_argument("--plot", type=output_file, metavar="FILE",
                        help="a picture: of a model its coding matrix, or its tree with the share "
                             "of the training points at each node, of a learned metric the weights "
                             "of the features (.png, .svg or .pdf; needs matplotlib)")
+    parser.file_names = {"model": "model"}
     return parser.finish()
 
 
@@ -59,11 +60,7 @@ def execute(args):
     from ..prediction.description import describe, format_description
 
     _refuse_for_normalisations(args, [("--feature-names", args.feature_names)])
-    if args.plot is not None:
-        from ..picture.canvas import check_picture
-
-        refuse_inputs([args.plot], [args.model, args.path, args.calibration])
-        check_picture(args.plot)
+    check_plot(args)
     configuration = load(args.model, models_in=args.path, calibration=args.calibration,
                          uncalibrated=args.uncalibrated)
     if args.plot is not None:
@@ -114,12 +111,7 @@ def _show_normalisation(args):
     from ..prediction.description import describe_normalisation, format_normalisation
 
     _refuse_for_models(args, "normalisation")
-    if args.plot is not None:
-        from ..picture.canvas import check_picture
-        from ..picture.metric import draw_weights
-
-        refuse_inputs([args.plot], [args.model, args.feature_names])
-        check_picture(args.plot)
+    check_plot(args)
     normalisation = read_std(args.model)
     names = () if args.feature_names is None else \
         read_feature_names(args.feature_names, len(normalisation.mean))
@@ -128,6 +120,7 @@ def _show_normalisation(args):
         if info["metric"] is None:
             raise DataError("there are no weights to be drawn: no learned metric is known of, as "
                             "--learn-metric writes it beside the normalisation", file=args.model)
+        from ..picture.metric import draw_weights
         draw_weights(args.plot, info["metric"])
     if args.json:
         _print_json(info)

@@ -10,13 +10,14 @@ import time
 import warnings
 from contextlib import contextmanager
 
-from ..errors import AgfmcWarning, DataError, one_line
+from ..errors import AgfmcWarning, DataError, one_line, shortened
 from ..formats.atomic import temporary_file
 
 __all__ = ["Progress", "discard", "json_text", "library_words", "report", "say", "send_to",
-           "show", "tell", "tell_landmarks", "tell_metric", "tell_settled", "time_words"]
+           "show", "signed", "tell", "tell_landmarks", "tell_metric", "tell_settled", "time_words"]
 
 
+_signature = None  # the command that the user has called, whatever command does a step of it
 _events = None  # where messages go in the place of standard error
 
 
@@ -24,6 +25,17 @@ def send_to(events):
     """Messages and progress go to this `EventLog` from now on, or, for None, to standard error."""
     global _events
     _events = events
+
+
+@contextmanager
+def signed(prog):
+    """Messages within the block begin with the name of this command."""
+    global _signature
+    before, _signature = _signature, prog
+    try:
+        yield
+    finally:
+        _signature = before
 
 
 def report(args, prog, message):
@@ -38,11 +50,12 @@ def say(prog, message, kind="message", **fields):
     kind: of the event, or "warning" or "error";  fields: of the event, and of the line the
     `usage` before it.
     """
+    message = shortened(str(message))
     if _events is not None:
-        _events.emit(kind, text=one_line(str(message)), **fields)
+        _events.emit(kind, text=message, **fields)
         return
     before = "warning: " * (kind == "warning")
-    tell(fields.get("usage", "") + one_line(f"{prog}: {before}{message}") + "\n")
+    tell(f"{fields.get('usage', '')}{_signature or prog}: {before}{message}\n")
 
 
 def tell(text):

@@ -10,13 +10,15 @@ from contextlib import suppress
 from functools import partial
 
 from ..errors import AgfmcError, JobsFailed, UsageError
-from .hints import refuse_scheme
+from ..formats.inputs import is_stream
+from .file_names import names_scheme
 from .messages import (library_words, Progress, report, say, show, tell_landmarks,
                        tell_metric, tell_settled)
 from .options import (add_executor, add_normalisation, add_seed, add_train, add_training_kind,
-                      add_workers, input_format, LEARN_METRIC, learned_metric, Parser,
-                      refuse_table, table_words, time_span, TRAINING_DATA, weight_files,
-                      weight_words, whole_number, workers)
+                      add_workers, check_files, checks_scales, input_format, LEARN_METRIC,
+                      learned_metric, normalises, output_base, output_file, Parser, refuse_table,
+                      table_words, time_span, TRAINING_DATA, weight_files, weight_words,
+                      whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -32,7 +34,7 @@ def get_parser():
         "for classification.",
         usage="%(prog)s [-0 [--null]] [--only NAME | --sums GROUP:RANGE] "
               f"{TRAINING_DATA} [--dense] "
-              "[-n] [-a FILE [-u]] [-S N] "
+              "[-n | --no-normalise] [-a FILE [-u]] [-S N] "
               f"{LEARN_METRIC} "
               "[-j N | --executor WHERE] [--seed N] "
               "[-y FOLDER] [--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
@@ -42,11 +44,12 @@ def get_parser():
     parser.dashes = "--command"
     parser.add_argument("control", nargs="?",
                         help="training control file, as print_control writes it "
-                             "(- or left out: standard input)")
+                             "(- or left out: standard input), or the name of a scheme")
     add_train(parser)
-    parser.add_argument("model", help="base name of the model files: model-00 for rows of a "
-                                      "coding matrix, model.00 for branches of a tree")
-    parser.add_argument("control_out", metavar="control-out",
+    parser.add_argument("model", type=output_base,
+                        help="base name of the model files: model-00 for rows of a "
+                             "coding matrix, model.00 for branches of a tree")
+    parser.add_argument("control_out", type=output_base, metavar="control-out",
                         help="control file for classification, written last "
                              "(- is standard output)")
     group = parser.add_argument_group("training")
@@ -89,13 +92,13 @@ def get_parser():
     group.add_argument("--platt", choices=("cv", "loo"), metavar="WAY",
                        help="decision values that the probabilities are fitted to: cv, from five "
                             "folds (default), or loo, from leaving out each sample by a formula, "
-                            "in less than half the time; for C-SVC only (nystrom needs neither)")
+                            "in about half the time; for C-SVC only (nystrom needs neither)")
     group.add_argument("--kernel-memory", type=whole_number(0, 10**9), metavar="MB",
                        help="megabytes for tables of kernel values, used where they save time "
                             "(default 512; 0: none), and for the sums of learner=nystrom, which "
                             "need at least 16 P^2 bytes with P landmarks (two tables). Results do "
                             "not depend on it")
-    group.add_argument("--cv-errors", metavar="FILE",
+    group.add_argument("--cv-errors", type=output_file, metavar="FILE",
                        help="for one-vs-one: write how often each pair of classes was confused "
                             "when its samples were held out, for order_classes and classify_m")
     group.add_argument("--cv-irrelevant", action="store_true",
@@ -112,8 +115,8 @@ def get_parser():
                             "each of them the weight in their average with which the log loss of "
                             "samples that were held out is least, and writes it into control-out")
     group.add_argument("--no-names", action="store_true",
-                       help="leave the class names and the decoder out of control-out: libAGF "
-                            "cannot read a control file that holds them")
+                       help="leave the class names, the decoder and the normalisation out of "
+                            "control-out: libAGF cannot read a control file that holds them")
     group = parser.add_argument_group("training by another program")
     group.add_argument("--command", metavar="COMMAND",
                        help="`-- COMMAND` does the same: the program that trains each binary "
@@ -133,6 +136,7 @@ def get_parser():
                             "classifiers are linear and they could stay sparse")
     add_normalisation(parser, unnormalised="write support vectors as they were before the "
                                            "normalisation, which classify_m and mbh2mbm then need")
+    parser.file_names["control"] = "control"
     return parser.finish()
 
 
@@ -167,18 +171,20 @@ def execute(args):
     trainer = None if args.command is None else Trainer(
         Command(args.command), args.convert and Command(args.convert), args.keep,
         args.allow_commands)
-    source = Source(args.control or "-", args.train, form, args.norm_file, args.min_class,
-                    args.dense)
     all_of_it = args.only is None and args.sums is None
+    scale = normalises(args, form)
     is_file = all_of_it and args.control_out != "-"
     output = Output(args.model, args.path, args.only, args.unnormalised,
                     args.control_out if is_file else None, args.cv_errors,
                     _calibration_file(args) if all_of_it else None)
     settings = TrainingSettings(
-        args.options, args.seed, args.normalise, args.svd, metric=learned_metric(args),
+        args.options, args.seed, scale, args.svd, metric=learned_metric(args, scale),
         loo=args.platt == "loo", weighted_norm=args.weighted_norm,
         calibration=0 if args.no_calibration else CALIBRATION_POINTS, workers=args.jobs,
         kernel_memory=MEGABYTES if args.kernel_memory is None else args.kernel_memory)
+    source = Source(_control(args, form, settings), args.train, form, args.norm_file,
+                    args.min_class, args.dense,
+                    all_of_it and trainer is None and checks_scales(args, form))
     work = plan(source, output, settings, trainer)
     if settings.metric is not None:
         tell_metric(args, PROG, work.settings.normalisation, work.norm_file)
@@ -203,12 +209,29 @@ def execute(args):
         report(args, PROG, line)
 
 
+def _control(args, form, settings):
+    """The training control file, or the tree of the scheme that stands in its place."""
+    if not names_scheme(args.control):
+        return args.control or "-"
+    from ..data_tools.training_data import class_totals, load_training
+    from ..experiments.candidates import read_candidate
+
+    candidate = read_candidate(args.control, seed=args.seed)
+    if not candidate.made_of_data:
+        counts, names = class_totals(args.train, form, args.min_class)
+        return candidate.tree_for(None, list(counts), names, settings)
+    data, _, _ = load_training(args.train, form, norm_file=args.norm_file, min_class=args.min_class,
+                               fit=settings.fit_normalisation if settings.fits_normalisation
+                               else None)
+    return candidate.tree_for(data.x, data.y, data.name_of, settings, data.weights)
+
+
 def _check_together(args, form, binary):
     """`UsageError`, before anything is read, for operands and options that do not go together.
 
     binary: train can be the base name of binary files.
     """
-    refuse_scheme(args.control, f"{args.train} | multi_borders ... - {args.train} ...")
+    check_files(args, inputs={"control": [args.control or "-"]})
     refuse_table(args.control_out, "control-out")
     refuse_table(args.model, "the models")
     external, limited = args.command is not None, args.time_limit is not None
@@ -242,13 +265,12 @@ def _check_together(args, form, binary):
              "--member-weights is for a whole run: it goes with none of -0, --only and --sums"),
             (args.cv_irrelevant and args.cv_errors is None,
              "--cv-irrelevant needs --cv-errors"),
+            (is_stream(args.train) and names_scheme(args.control),
+             "train is read twice where control is a scheme: expected the name of a file, found "
+             f"'{args.train}'"),
             (args.dense and not args.svm, "--dense needs -M"),
             (not os.path.basename(args.model),
              f"expected a base name for the model files, found '{args.model}'"),
-            ((args.control or "-") == "-" and args.train == "-",
-             "control and train cannot both be standard input"),
-            ((args.control or "-") == "-" and "-" in weight_files(args),
-             "control and weights cannot both be standard input"),
             (args.dry_run and "-" in (args.control_out, args.train, *weight_files(args)),
              "with -0, train, weights and control-out must be files: the commands read them"),
             (args.control is None and form.kind == "binary" and not binary,
@@ -326,20 +348,21 @@ def _save(args, work, tree, calibration=None, finish=lambda: None):
     from ..control.write import tree_lines
     from ..formats.atomic import remove, replacing_all
     from ..formats.calibration_file import format_calibration
+    from ..formats.controlfile import control_text
     from ..formats.recipe_file import format_recipe, recipe_beside
 
     if args.no_names:
         tree = without_names(tree)
     contents, goes = {}, []
     if args.control_out != "-":
-        contents[args.control_out] = "".join(tree_lines(tree))
+        contents[args.control_out] = control_text(tree, args.control_out)
     for path, found, form in (
             (_calibration_file(args), calibration, format_calibration),
             (recipe_beside(_beside(args)), work.data.recipe, format_recipe)):
         if found is None:
             goes.append(path)
         else:
-            contents[path] = form(found)
+            contents[path] = form(found, path)
     with replacing_all(list(contents), before=lambda: [remove(path) for path in goes]) as files:
         for file, content in zip(files, contents.values()):
             file.write(content)
@@ -400,7 +423,7 @@ def _command_line(args, form, work, words, control=None, **other):
         words += ["-A"] + ["-H"] * args.no_header
     if form.kind == "table":
         words += table_words(args)
-    words += weight_words(args)
+    words += [*weight_words(args), *["--no-normalise"] * (args.normalise is False)]
     given = {**vars(args), "norm_file": work.norm_file, **other}
     for option, name in (
             ("--min-class", "min_class"), ("--norm-file", "norm_file"), ("-u", "unnormalised"),

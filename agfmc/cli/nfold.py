@@ -9,8 +9,8 @@ from .experiments import (add_answers, add_experiment, add_nested, cost_words, f
                           nested_tuning, plan_of, read_experiment, read_one_candidate,
                           report_reused, result_cache)
 from .messages import json_text, Progress
-from .options import (add_train, data_files, input_format, LEARN_METRIC, Parser, refuse_ending,
-                      refuse_inputs, TRAINING_DATA, weight_files, whole_number)
+from .options import (add_train, check_files, check_plot, input_format, NORMALISATION, output_base,
+                      output_file, Parser, refuse_ending, TRAINING_DATA, whole_number)
 from .reports import (add_report, names_in, Page, page_name, REPORT, training_inputs,
                       training_part)
 
@@ -33,12 +33,11 @@ def get_parser():
               f"{REPORT} "
               "[-q BINS] [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] "
-              f"{TRAINING_DATA} [-n] [-S N] [-a FILE] "
-              f"{LEARN_METRIC} control train [outbase]")
+              f"{TRAINING_DATA} {NORMALISATION} control train [outbase]")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
     add_train(parser)
-    parser.add_argument("outbase", nargs="?",
+    parser.add_argument("outbase", nargs="?", type=output_base,
                         help="base name of the answers: outbase.cls, .con, .truth and, where there "
                              "are probabilities, .txt, for eval_uc; .raw.txt has those before the "
                              "calibration, for calibrate_m, and .names the names of the classes")
@@ -54,7 +53,7 @@ def get_parser():
     group.add_argument("--json", action="store_true",
                        help="everything as JSON: the keys of eval_uc --json for all held-out "
                             "points together, and over_splits, with the values of each split")
-    group.add_argument("--plot", metavar="FILE",
+    group.add_argument("--plot", type=output_file, metavar="FILE",
                        help="a picture too, calibration and contingency table: .png, .svg or .pdf")
     group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
                        help="bins of the calibration table (default 10)")
@@ -62,6 +61,7 @@ def get_parser():
                        "points")
     add_nested(parser, by=True)
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", seed=_SEED)
+    parser.file_names["control"] = "control"
     return parser.finish()
 
 
@@ -69,13 +69,9 @@ def execute(args):
     """Read, cross-validate, print, write."""
     from ..experiments.comparison import write_held_out
 
-    if args.plot is not None:
-        from ..picture.canvas import check_picture
-        check_picture(args.plot)
-    outputs = _outputs(args)
+    check_plot(args)
+    _check_outputs(args)
     page = Page(args, PROG, get_parser, training_inputs(args, args.control))
-    if page.wanted:
-        refuse_inputs([args.report, args.multiqc, args.plot], outputs)
     with cross_validated(args, args.outbase is not None or page.wanted) as (
             experiment, candidate, results, tuning):
         if args.outbase is not None:
@@ -86,22 +82,20 @@ def execute(args):
         _print(args, experiment, candidate, results, None if tuning is None else tuning.words)
 
 
-def _outputs(args):
-    """The files of outbase, which are checked."""
+def _check_outputs(args):
+    """Refuse files of outbase that could not be written after the work."""
     from ..formats.atomic import check_output
 
     if args.outbase is None:
-        return []
+        return
     if args.outbase == "-":
         raise UsageError("outbase is a base name of several files, not standard output")
     ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con", ".wgt", ".names")
     refuse_ending(args.outbase, ends)
     outputs = [args.outbase + end for end in ends]
-    refuse_inputs(outputs, [args.control, args.norm_file, args.train, args.costs,
-                            *data_files(args.train), *weight_files(args)])
+    check_files(args, {"outbase": outputs})
     for path in outputs:
         check_output(path)
-    return outputs
 
 
 @contextmanager

@@ -7,7 +7,8 @@ import re
 from ..weights import BALANCED
 
 __all__ = ["CLASS_WEIGHTS", "PROPORTIONS", "blanks", "class_weights", "finite_number", "joined",
-           "list_of", "names", "probability", "proportions", "time_span", "whole_number"]
+           "list_of", "names", "output_base", "output_file", "probability", "proportions",
+           "time_span", "whole_number"]
 
 
 def whole_number(low, high=2**62):
@@ -28,6 +29,17 @@ def whole_number(low, high=2**62):
         return value
 
     return convert
+
+
+def output_file(text):
+    """A type for the name of a file that the command writes."""
+    return text
+
+
+def output_base(text):
+    """A type for a name that outputs begin with, or that may be an input, too: the command itself
+    gives `check_files` what it writes."""
+    return text
 
 
 def probability(text):

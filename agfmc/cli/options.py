@@ -34,33 +34,46 @@ import functools
 import os
 import re
 import sys
+import warnings
 from collections import deque
 
 from .._version import __version__
-from ..errors import UsageError
+from ..control.tree import NO_NORMALISATION
+from ..errors import AgfmcWarning, UsageError
+from ..formats.distinct import check_distinct
 from ..tables import is_table
+from ..weights import BALANCED
 from .data_options import (add_table, add_weights, table_format, table_layout, table_options,
                            table_words, weight_files, weight_options, weight_source,
                            weight_words)
+from .file_names import file_named, holds_svm
 from .hints import (has_unknown_letter, hint_for, refuse_name, refuse_unquoted,
                     refuse_unquoted_command, reword)
-from .option_types import (finite_number, list_of, names, probability, PROPORTIONS, proportions,
-                           time_span, whole_number)
+from .messages import report, tell_metric
+from .option_types import (finite_number, list_of, names, output_base, output_file, probability,
+                           PROPORTIONS, proportions, time_span, whole_number)
 
 __all__ = ["add_calibration", "add_executor", "add_input_kind", "add_label_options",
-           "add_normalisation", "add_seed", "add_table", "add_train",
-           "add_training_kind", "add_weights", "add_workers", "check_norm_file", "DATA",
-           "data_files", "finite_number", "input_format", "LABELLED_POINTS", "LEARN_METRIC",
-           "learned_metric", "list_of", "names", "normalisation_options", "Parser", "POINTS",
-           "probability", "PROPORTIONS", "proportions", "refuse_ending", "refuse_gzip",
-           "refuse_inputs", "refuse_table", "require_normalisation", "table_format", "table_layout",
-           "table_options", "table_words", "time_span", "TRAINING_DATA", "training_data_options",
+           "add_normalisation", "add_seed", "add_table", "add_train", "add_training_kind",
+           "add_weights", "add_workers", "check_files", "check_normalised", "check_plot",
+           "checks_scales", "DATA", "data_files", "FILES", "finite_number", "input_format",
+           "LABELLED_POINTS", "LEARN_METRIC", "learned_metric", "list_of", "load_normalised",
+           "model_normalisation", "names", "NORMALISATION", "normalisation_options", "normalises",
+           "output_base", "output_file", "Parser", "POINTS", "probability", "PROPORTIONS",
+           "proportions", "refuse_ending", "refuse_gzip", "refuse_table", "table_format",
+           "table_layout", "table_options", "table_words", "time_span", "TRAINING_DATA",
            "weight_files", "weight_options", "weight_words", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
 _OPERAND = "\0"
 _GENERAL = ("--quiet", "--log", "--debug")  # options that say nothing of the work
+# Values of options that are names of files, and those that may be base names; the endings of the
+# files that a base name of data stands for, and one of answers besides.
+_BASES = frozenset("DATA BASE POINTS ANSWERS TRUTH".split())
+FILES = _BASES | {"FILE", "TABLE", "OUT", "CONTROL"}
+_OF_DATA = ("", ".vec", ".cls", ".dat", ".con", ".names", ".wgt", ".recipe", ".ids")
+_OF_ANSWERS = (*_OF_DATA, ".truth", ".txt", ".raw.txt", ".raw.con")
 _NEGATIVE = re.compile(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 
 
@@ -76,6 +89,7 @@ class Parser(argparse.ArgumentParser):
 
     dashes = None
     needs_words = False
+    file_names = {}  # {operand or option: what file it names, a key of `file_named`}
     _bare = False  # is there no operand?
 
     def __init__(self, prog, description, usage=None):
@@ -112,7 +126,53 @@ class Parser(argparse.ArgumentParser):
             self.error("the following arguments are required: ")
         found = self.parse_intermixed_args(joined, namespace)
         found.given_words = tuple(args)  # as they were given
+        self._complete(found)
+        found.files = self.files_of(found)
+        check_files(found)
         return found
+
+    def _complete(self, args):
+        """Take names for the files that they mean, and LIBSVM text as with -M."""
+        for name, what in self.file_names.items():
+            given = getattr(args, name)
+            if given is None or getattr(args, "from_stdin", False):
+                continue
+            path = file_named(given, what)
+            if path != given:
+                setattr(args, name, path)
+                report(args, self.prog, f"'{given}' is taken for {path}")
+            if not any(getattr(args, kind, True) for kind in ("svm", "lvq", "table")) and \
+                    holds_svm(path, what):
+                args.svm = True
+                report(args, self.prog, f"{path} is LIBSVM text, and read as with -M")
+
+    def files_of(self, args):
+        """[(operand or option, path, True for an output)] of the files that the arguments name.
+
+        An operand or option of the type `output_file` is an output, as is the normalisation that
+        is fitted; one of the type `output_base` is left to the command.
+        """
+        files = []
+        for action in self._actions:
+            value, is_output = getattr(args, action.dest, None), action.type is output_file
+            is_file = action.metavar in FILES or action.dest == "class_weight" and value != BALANCED
+            if action.type is output_base or action.option_strings and not (is_output or is_file):
+                continue
+            name = (action.option_strings or [action.dest.replace("_", "-")])[-1]
+            if action.dest == "norm_file" and value is not None and fits_normalisation(args):
+                from ..formats.metric_file import metric_path
+
+                files += [(name, value, True)] + [
+                    (name, metric_path(value), True)] * (args.learn_metric is not None)
+                continue
+            paths = [path for path in (value if isinstance(value, list) else [value])
+                     if isinstance(path, str)]
+            files += [(name, path, is_output) for path in paths]
+            if not is_output and action.metavar not in FILES - _BASES:
+                ends = _OF_ANSWERS if action.option_strings else _OF_DATA
+                files += [(name, path.removesuffix(".vec").removesuffix(".cls") + end, False)
+                          for path in paths for end in ends]
+        return files
 
     def _joined(self, args):
         """`args` with each option and its value as one word, `--long=value`, and no `--`."""
@@ -272,29 +332,31 @@ def refuse_ending(base, written=(".vec", ".cls")):
                          "written")
 
 
-def refuse_inputs(outputs, inputs):
-    """`UsageError` where an output is an input, or two outputs are one file."""
-    read = {os.path.realpath(path) for path in inputs if path not in (None, "-")}
-    written = set()
-    for path in outputs:
-        if path is None or path != "-" and os.path.exists(path) and not os.path.isfile(path):
-            continue  # several outputs may go to one device
-        place = path if path == "-" else os.path.realpath(path)
-        if place in read and os.path.isfile(path):
-            raise UsageError(f"the output {path} would overwrite an input: choose another "
-                             "name")
-        if place in written:
-            raise UsageError("two outputs would go to "
-                             + ("standard output" if path == "-" else path))
-        written.add(place)
+def check_files(args, outputs=None, inputs=None):
+    """`UsageError` where an output of a command is one of its inputs or another output.
 
+    outputs, inputs: {operand or option: its files} where its value is not the name of a file, or
+    stands for other files than `Parser.files_of` knows.
+    """
+    outputs, inputs = outputs or {}, inputs or {}
+    check_distinct([*(file for file in args.files if file[0] not in {**outputs, **inputs}),
+                    *((name, path, False) for name, paths in inputs.items() for path in paths),
+                    *((name, path, True) for name, paths in outputs.items() for path in paths)])
+
+
+def check_plot(args):
+    """Raise, before the work, `UsageError` or `DataError` where --plot cannot write a picture."""
+    if args.plot is not None:
+        from ..picture.canvas import check_picture
+        check_picture(args.plot)
 
 
 def add_train(parser):
     """The operand train."""
     parser.add_argument("train", help="training data: a table (.csv, .tsv, .parquet, .feather), "
-                                      "the base name of .vec and .cls files, or a text file with "
-                                      "-M or -A")
+                                      "the base name of .vec and .cls files, LIBSVM text, "
+                                      "or LVQ text with -A")
+    parser.file_names = {"train": "data"}
 
 
 def add_label_options(group):
@@ -316,7 +378,7 @@ def add_input_kind(parser, what="train", roles=True):
     group = parser.add_argument_group("input")
     group.add_argument("-M", "--svm", action="store_true",
                        help=f"{what} is LIBSVM text, `label index:value ...`, or - for "
-                            "standard input")
+                            "standard input (default for a file that begins so)")
     group.add_argument("-E", "--missing", metavar="VALUE",
                        help="with -M: the value of features that a line leaves out (default 0)"
                             + (". With a table: what is done with missing values: error "
@@ -393,12 +455,20 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
 
 
 
-def add_normalisation(parser, unnormalised=None):
-    """-n, -a and -S: normalise the features; unnormalised: help of -u, or None without it."""
+def add_normalisation(parser, unnormalised=None, trains=True):
+    """-n, -a and -S: normalise the features; unnormalised: help of -u, or None without it.
+
+    trains: -n is the default for tables, and --no-normalise turns it off.
+    """
     group = parser.add_argument_group("normalisation")
-    group.add_argument("-n", "--normalise", action="store_true",
+    group.add_argument("-n", "--normalise", action="store_true", default=None if trains else False,
                        help="subtract the mean of each feature and divide by its standard "
-                            "deviation; constant features are left out")
+                            "deviation; constant features are left out"
+                            + " (default for tables, unless -a gives a normalisation)" * trains)
+    if trains:
+        group.add_argument("--no-normalise", dest="normalise", action="store_false", default=None,
+                           help="leave features as they are, also those of tables, without a "
+                                "warning of unequal standard deviations")
     group.add_argument("-a", "--norm-file", metavar="FILE",
                        help="file of the normalisation (.std): read, or, with -n or -S, written")
     group.add_argument("-S", "--svd", type=whole_number(1), metavar="N",
@@ -419,7 +489,7 @@ def add_normalisation(parser, unnormalised=None):
                             "below 1, as many as have this share of the metric")
     group.add_argument("--metric-options", metavar="OPTIONS",
                        help='with --learn-metric: its machine, "-m LANDMARKS -g GAMMA -l LAMBDA" '
-                            '(default "-m 1000 -g auto -l auto")')
+                            '(default "-m 1000 -g auto -l auto"), and -t KERNEL (default rbf)')
     if unnormalised is not None:
         group.add_argument("-u", "--unnormalised", action="store_true", help=unnormalised)
     return group
@@ -438,6 +508,7 @@ LABELLED_POINTS = _OTHERS.format(f"[--label COLUMN] [--weight COLUMN] {_LAYOUT}"
 POINTS = _OTHERS.format(_LAYOUT)
 LEARN_METRIC = "[--weighted-norm] [--learn-metric [ROUNDS] [--diagonal] [--components D] " \
                "[--metric-options OPTIONS]]"  # of a usage, and what goes beside it
+NORMALISATION = f"[-n | --no-normalise] [-S N] [-a FILE] {LEARN_METRIC}"
 
 
 def _rounds(text):
@@ -460,18 +531,39 @@ def normalisation_options(args):
             (args.metric_options is not None, "--metric-options")]
 
 
-def learned_metric(args):
+def normalises(args, form):
+    """True where the features of training data of this `InputFormat` are normalised, as by -n."""
+    if args.normalise is not None:
+        return args.normalise
+    return form.kind == "table" and (args.norm_file is None or args.svd is not None)
+
+
+def checks_scales(args, form):
+    """True where a warning of unequal scales is due: no option is about the normalisation."""
+    return form.kind != "table" and (args.normalise, args.norm_file, args.svd) == (None,) * 3
+
+
+def model_normalisation(args):
+    """The arguments of `ModelSource` that the option -a gives."""
+    from ..formats.vectors import read_std
+
+    if args.norm_file in (None, NO_NORMALISATION):
+        return {"named": args.norm_file is None}
+    return {"normalisation": read_std(args.norm_file)}
+
+
+def learned_metric(args, scale):
     """The `MetricOptions` of the options of `add_normalisation`, or None; `UsageError` for wrong
-    ones."""
+    ones.  scale: whether features are normalised as by -n."""
     wanted = args.learn_metric is not None
-    if args.weighted_norm and not args.normalise and args.svd is None:
+    if args.weighted_norm and not scale and args.svd is None:
         raise UsageError("--weighted-norm is for a normalisation that is fitted: -n, or -S")
     for given, option in normalisation_options(args)[4:]:
         if given and not wanted:
             raise UsageError(f"{option} needs --learn-metric")
     if not wanted:
         return None
-    if not args.normalise and args.svd is None:
+    if not scale and args.svd is None:
         raise UsageError("--learn-metric needs normalised features: -n, or -S")
     from ..data_tools.metric import machine_options, MetricOptions
 
@@ -480,41 +572,53 @@ def learned_metric(args):
                          machine_options(args.metric_options or ""))
 
 
-def require_normalisation(configuration, form, model):
-    """`UsageError` where a table would go to a model without the normalisation of its points."""
-    if form.kind == "table" and configuration.lacks_normalisation:
+def check_normalised(args, configuration, form, model):
+    """`UsageError` where a table would go to a model without the normalisation of its points; of
+    other points a warning, without -a."""
+    if not configuration.lacks_normalisation:
+        return
+    if form.kind == "table":
         raise UsageError(f"{model} was trained on normalised points, and tables are not: -a FILE "
                          "gives the normalisation that multi_borders wrote")
+    if args.norm_file is None:
+        warnings.warn(f"{model}: trained on normalised points, and no normalisation is given "
+                      "(-a): the points are assumed to be normalised", AgfmcWarning, stacklevel=3)
 
 
-def check_norm_file(args, inputs):
-    """Refuse, before the work, a file of -a that cannot be written, or not beside these inputs."""
-    if args.norm_file is None or not args.normalise and args.svd is None:
-        return
-    from ..formats.metric_file import check_metric_output, metric_path
-
-    learned = args.learn_metric is not None
-    refuse_inputs([args.norm_file, *[metric_path(args.norm_file)] * learned], inputs)
-    if learned:
-        check_metric_output(args.norm_file)
+def fits_normalisation(args):
+    """True where the options ask for a normalisation of the data."""
+    return getattr(args, "normalise", False) or getattr(args, "svd", None) is not None
 
 
-def training_data_options(args):
-    """The arguments of `data_tools.training_data.load_training` beside file and format.
+def load_normalised(args, prog, source, form):
+    """The `Dataset` of training data, its points as they are, or as -n, -S and -a make them.
 
-    Raises `DataError` where the file of -a cannot be written.
+    A normalisation is written to the file of -a.
     """
     from ..data_tools.metric import fitted_normalisation
+    from ..data_tools.training_data import load_training
     from ..formats.atomic import check_output
+    from ..formats.metric_file import check_metric_output
+    from ..formats.vectors import write_std
 
-    metric = learned_metric(args)
-    fit = functools.partial(
-        fitted_normalisation, scale=args.normalise, nsv=args.svd, metric=metric,
-        weighted=args.weighted_norm, seed=args.seed) \
-        if args.normalise or args.svd is not None else None
-    if fit is not None and args.norm_file is not None:
-        check_output(args.norm_file)  # before the learning
-    return {"fit": fit, "norm_file": args.norm_file, "min_class": args.min_class}
+    scale, path = normalises(args, form), args.norm_file
+    metric, fit = learned_metric(args, scale), None
+    if scale or args.svd is not None:
+        fit = functools.partial(fitted_normalisation, scale=scale, nsv=args.svd, metric=metric,
+                                weighted=args.weighted_norm, seed=args.seed)
+    written = fit is not None and path is not None
+    if written:  # before the learning
+        if metric is not None:
+            check_metric_output(path)
+        check_output(path)
+    data, normalisation, _ = load_training(source, form, fit=fit, norm_file=path,
+                                           min_class=args.min_class,
+                                           scales=checks_scales(args, form))
+    if written:
+        write_std(path, normalisation)
+        if metric is not None:
+            tell_metric(args, prog, normalisation, path)
+    return data
 
 
 def add_seed(group, splits=1):

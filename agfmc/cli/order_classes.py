@@ -2,11 +2,10 @@
 
 from ..errors import UsageError
 from .hints import refuse_scheme
-from .messages import report, show, tell_metric
-from .options import (add_normalisation, add_seed, add_training_kind, check_norm_file, data_files,
-                      finite_number, input_format, LEARN_METRIC, list_of, normalisation_options,
-                      Parser, probability, TRAINING_DATA, training_data_options, weight_files,
-                      weight_options, whole_number)
+from .messages import report, show
+from .options import (add_normalisation, add_seed, add_training_kind, finite_number, input_format,
+                      list_of, load_normalised, NORMALISATION, normalisation_options, Parser,
+                      probability, TRAINING_DATA, weight_options, whole_number)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -21,14 +20,14 @@ def get_parser():
         "which query one-against-one classifiers in the order of the braces, or, with --path, for "
         "adjacent codes.",
         usage="%(prog)s [--errors FILE] [--priors P,P,...] [--error-rate Q] [--exact-up-to N] "
-              "[--seed N] [--path [--metric NAME] [-n] [-S N] [-a FILE] "
-              f"{LEARN_METRIC}] {TRAINING_DATA} control [train]")
+              f"[--seed N] [--path [--metric NAME] {NORMALISATION}] {TRAINING_DATA} "
+              "control [train]")
     parser.add_argument("control", help="control file: one against one, trained or not; with "
                                         "--path any coding matrix that is not trained yet (- is "
                                         "standard input)")
     parser.add_argument("train", nargs="?",
                         help="training data, for the frequencies of the classes or, with --path, "
-                             "their distances (base name, table, or a text file with -M or -A)")
+                             "their distances (base name, table, LIBSVM text, or LVQ with -A)")
     group = parser.add_argument_group("order for DDAGs")
     group.add_argument("--errors", metavar="FILE",
                        help="errors of the classifiers, counted in cross-validation (- is "
@@ -53,6 +52,7 @@ def get_parser():
                             "deviations' product (default), or that of Hausdorff")
     add_training_kind(parser)
     add_normalisation(parser)
+    parser.file_names = {"control": "control", "train": "data"}
     return parser.finish()
 
 
@@ -60,13 +60,12 @@ def execute(args):
     """Read, order, print, report."""
     form = input_format(args, args.train)
     _refuse_idle(args)
-    if [args.control, args.train, args.errors].count("-") > 1:
-        raise UsageError("only one of control, train and --errors can be standard input")
     refuse_scheme(args.control, "DATA writes it")
+    from ..control.build import for_output
     from ..control.write import tree_lines
 
     ordered = _by_path(args, form) if args.path else _by_accuracy(args, form)
-    show(tree_lines(ordered.tree))
+    show(tree_lines(for_output(ordered.tree)))
     what = "length of the path" if args.path else "expected accuracy"
     report(args, PROG, f"{ordered.method}: {what} {ordered.before:.6g} before, "
                        f"{ordered.after:.6g} now")
@@ -128,13 +127,12 @@ def _by_path(args, form):
     from ..control.build import check_classes
     from ..control.build import named_as
     from ..training.ordering import order_for_path, require_untrained_matrix
-    from ..data_tools.training_data import about, for_classes, load_training
+    from ..data_tools.training_data import about, for_classes
     from ..formats.controlfile import read_control
 
-    check_norm_file(args, [args.control, *data_files(args.train, form.kind), *weight_files(args)])
     tree = read_control(args.control)
     require_untrained_matrix(tree)
-    data, normalisation, _ = load_training(args.train, form, **training_data_options(args))
+    data = load_normalised(args, PROG, args.train, form)
     if args.min_class is not None:
         tree = for_classes(tree, data.counts)
     check_classes(tree, data.counts, args.train)
@@ -142,9 +140,4 @@ def _by_path(args, form):
     with about(args.train):
         ordered = order_for_path(tree, data.x, data.y, args.metric or "mean-deviation",
                                  data.weights)
-    if args.norm_file is not None and (args.normalise or args.svd is not None):
-        from ..formats.vectors import write_std
-        write_std(args.norm_file, normalisation)
-        if normalisation.metric is not None:
-            tell_metric(args, PROG, normalisation, args.norm_file)
     return ordered

@@ -10,17 +10,16 @@ from ..codes.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..errors import DataError, JobsFailed, UsageError
 from ..score.scores import BY_OPTION
 from ..tables import is_table
-from .designs import (add_drawing, add_searching, add_space, check_pictures, draw_design,
-                      drawn_design, found_design, joined_controls, Operands, searches_with,
-                      searching_options, wanted_by, with_average, with_losses)
+from .designs import (add_drawing, add_searching, draw_design, drawn_design, found_design,
+                      joined_controls, Operands, searches_with, searching_options, wanted_by,
+                      with_average, with_losses)
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
                           for_data, plan_of, read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
-from .messages import Progress, report, say, show, tell, tell_metric
-from .options import (add_normalisation, add_seed, add_training_kind, check_norm_file, data_files,
-                      input_format, LEARN_METRIC, normalisation_options, Parser, time_span,
-                      TRAINING_DATA, training_data_options, weight_files, weight_options,
-                      whole_number)
+from .messages import Progress, report, say, show, tell
+from .options import (add_normalisation, add_seed, add_training_kind, check_plot, input_format,
+                      load_normalised, NORMALISATION, normalisation_options, output_file, Parser,
+                      time_span, TRAINING_DATA, weight_options, whole_number)
 
 __all__ = ["PROG", "best", "designed", "get_parser", "is_number", "scheme_of"]
 
@@ -39,9 +38,7 @@ def get_parser():
         usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [--metric NAME] [--linkage NAME] [--draws N] "
               "[-+ TEXT] [--search-options TEXT] [--splits N] [--max-depth D] [--balance W] "
               "[--together CLASSES] [--top SIDES] [--alternatives K] [--rows M|auto] [--pool N] "
-              "[--from CONTROL] [--dot] [--plot FILE] [--plot-space FILE] [--plot-curve FILE] "
-              "[-n] [-S N] [-a FILE] "
-              f"{LEARN_METRIC} {TRAINING_DATA} "
+              f"[--from CONTROL] [--dot] [--plot FILE] {NORMALISATION} {TRAINING_DATA} "
               "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--by SCORE] [-j N] "
               "[--state FILE | --no-state] [--best [-d PARTS | -f FRACTION] "
               "[--trials N] [--sample N] [--time-limit TIME] [--uncalibrated] [--executor WHERE] "
@@ -51,7 +48,7 @@ def get_parser():
     parser.add_argument(
         "source", metavar="{n | data | control | confusions}",
         help="the number of classes, labelled 0 to n-1; or training data, whose labels are "
-             "used (a table, the base name of .vec and .cls files, or text with -M or -A); or, for "
+             "used (a table, base name of .vec and .cls files, LIBSVM text, LVQ with -A); or, for "
              "-Q 9, a control file; or, for -Q contingency and -Q adjacent-ordered, how often "
              "classes were confused: what eval_uc --json or multi_borders --cv-errors wrote "
              "(- is standard input)")
@@ -123,13 +120,13 @@ def get_parser():
     group = parser.add_argument_group("pictures")
     group.add_argument("--dot", action="store_true",
                        help="Graphviz text in place of the control file")
-    group.add_argument("--plot", metavar="FILE",
+    group.add_argument("--plot", type=output_file, metavar="FILE",
                        help="a picture too: the tree, with the distances where this command "
                             "makes it from them, or the coding matrix; .png, .svg or .pdf; needs "
                             "matplotlib")
-    add_space(group)
     add_training_kind(parser, "data")
     add_normalisation(parser)
+    parser.file_names = {"source": "design"}
     return parser.finish()
 
 
@@ -137,7 +134,7 @@ def execute(args):
     """Design the control tree, draw it, print it."""
     if args.no_names and args.names is not None:
         raise UsageError("--names and --no-names exclude each other")
-    check_pictures(args)  # before the work, not after it
+    check_plot(args)
     if args.controls and (args.best or args.type is None
                           or "members" not in find_scheme(args.type).options):
         raise UsageError(f"unrecognized operands: {' '.join(args.controls[1:])}"
@@ -175,6 +172,7 @@ def _write_best(args):
 
 
 def _output(args, tree, heights, found=None):
+    from ..control.build import for_output
     from ..control.write import require_readable, tree_lines
 
     if args.options and (args.no_names or not args.best):
@@ -196,7 +194,7 @@ def _output(args, tree, heights, found=None):
     else:
         # comments of any kind would be in libAGF's way
         show(f"# {line}\n" for line in (() if found is None or args.no_names else found.notes))
-        show(tree_lines(tree))
+        show(tree_lines(for_output(tree)))
     sys.stdout.flush()
 
 
@@ -381,16 +379,8 @@ def _refuse_data_options(args):
 
 def _data(args, form):
     """The points as they are, or as -n, -S and -a make them."""
-    from ..data_tools.training_data import load_training
-
-    check_norm_file(args, [args.names, *data_files(args.source, form.kind), *weight_files(args)])
-    data, normalisation, _ = load_training(args.source, form, **training_data_options(args))
+    data = load_normalised(args, PROG, args.source, form)
     _require_two(data.counts, args.source)
-    if args.norm_file is not None and (args.normalise or args.svd is not None):
-        from ..formats.vectors import write_std
-        write_std(args.norm_file, normalisation)
-        if normalisation.metric is not None:
-            tell_metric(args, PROG, normalisation, args.norm_file)
     return data
 
 
@@ -446,7 +436,7 @@ def best(args):
             result = choice.result
             tell(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
                  f"{data_lines(data_words(experiment))}"
-                 f"{plain_table(result)}{row_notes(result)}")
+                 f"{plain_table(result, brief=True)}{row_notes(result)}")
         _report_choice(args, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])
         yield with_heading(tree, "options", args.options or tree.options or None), choice

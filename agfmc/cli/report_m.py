@@ -6,7 +6,8 @@ import sys
 
 from ..errors import DataError, UsageError
 from ..tables import is_answer_table
-from .options import (add_calibration, add_table, names, Parser, weight_files,
+from .file_names import file_named
+from .options import (add_calibration, add_table, names, output_file, Parser, weight_files,
                       whole_number)
 from .reports import add_page_words, Page, page_name
 from .scoring import add_classes, add_scores, read_results
@@ -50,8 +51,9 @@ def get_parser():
     add_scores(parser)
     group = add_table(parser, "the answers", roles=False)
     group.add_argument("--truth", metavar="TRUTH",
-                       help="the true classes: a file of labels (.cls; default ANSWERS.truth), or, "
-                            "for a table, the column in the table of the answers or of --data")
+                       help="the true classes: a file of labels (.cls, or LIBSVM text; default "
+                            "ANSWERS.truth), or, for a table, the column in the table of the "
+                            "answers or of --data (default: as in training, or as for eval_uc)")
     group.add_argument("--data", metavar="TABLE",
                        help="the table of the true classes, if it is not that of the answers")
     group.add_argument("--id", type=names, metavar="COLUMN,...",
@@ -65,12 +67,14 @@ def get_parser():
                             "classes")
     add_classes(parser)
     group = parser.add_argument_group("output")
-    group.add_argument("-o", "--output", metavar="FILE", default="-",
+    group.add_argument("-o", "--output", type=output_file, metavar="FILE", default="-",
                        help="the page (.html; default -: standard output)")
     group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
                        help="bins of the calibration table (default 10)")
     add_page_words(group)
     parser.needs_words = True
+    parser.file_names = {"model": "model", "answers": "answers", "control": "model",
+                         "probabilities": "printed", "before": "printed", "sets": "sets"}
     return parser.finish()
 
 
@@ -104,9 +108,6 @@ def _check(args):
         for option, given in _of_answers(args):
             if given not in (None, False, 0):
                 raise UsageError(f"{option} is for --answers")
-    if [*parts, args.truth, args.data, args.before, args.probabilities, args.costs, args.sets,
-            args.card].count("-") > 1:
-        raise UsageError("two inputs cannot both be standard input")
     if args.multiqc is not None and all(part is None for part in parts[1:]):
         raise UsageError("--multiqc shows scores: expected --answers, --search or --comparison")
     if args.model == "-":
@@ -137,9 +138,6 @@ def _operands(args, table):
     if args.control is not None and args.sets is None and not table:
         raise UsageError("--control needs --sets")
     if table:
-        if args.truth is None:
-            raise UsageError("--truth is missing: the column of the true classes in "
-                             f"{args.answers}, or in the table of --data")
         for option, given in (("-k", args.classes), ("--labels", args.labels),
                               ("--sets", args.sets), ("--weights", args.weights),
                               ("--probabilities", args.probabilities)):
@@ -155,13 +153,7 @@ def _operands(args, table):
         if given:
             raise UsageError(f"{option} is for a table of answers")
     base = args.answers
-    if (args.truth or "").endswith(".vec"):
-        raise UsageError(f"--truth {args.truth}: expected the true classes, a file of labels "
-                         "(.cls)")
-    if base.endswith((".cls", ".con", ".txt", ".truth")) and not os.path.exists(f"{base}.cls"):
-        raise UsageError(f"expected the base name of the answers, found '{base}': give "
-                         f"'{os.path.splitext(base)[0]}'")
-    found.result = base
+    found.result, found.truth = base, args.truth and file_named(args.truth, "truth")
     if args.truth is None:
         found.truth = f"{base}.truth"
         if not os.path.exists(found.truth):
@@ -236,6 +228,10 @@ def _answers(args, found, table, model):
     tree = None if model is None else model.tree
     arrange = None if tree is None or not table else \
         lambda results, called: relabelled(results, [called[at] for at in sorted(called)], tree)
+    if tree is not None and sorted(tree.names) == list(range(len(tree.names))):
+        found.class_names = tuple(tree.names[label] for label in sorted(tree.names)) or None
+    if tree is not None and model.info and model.info["recipe"]:
+        found.label = model.info["recipe"]["label"]
     results, names_of = read_results(found, table, arrange)
     if tree is not None:
         strange = sorted(set(map(int, results.labels)) - set(tree.classes))

@@ -5,7 +5,7 @@ import sys
 
 from ..errors import UsageError
 from .messages import json_text
-from .options import data_files, input_format, refuse_inputs, weight_files
+from .options import data_files, input_format, output_file, weight_files
 
 __all__ = ["Page", "REPORT", "add_page_words", "add_report", "names_in", "page_name", "plain",
            "training_inputs", "training_part"]
@@ -19,7 +19,7 @@ _NOT_TOLD = ("quiet", "debug", "log", "report", "multiqc", "output")  # not how 
 def add_report(parser, what):
     """--report and its companions; what: stands on the page."""
     group = parser.add_argument_group("report")
-    group.add_argument("--report", metavar="FILE",
+    group.add_argument("--report", type=output_file, metavar="FILE",
                        help=f"a page too, one file of HTML to look at and to pass on: {what} "
                             "(needs jinja2)")
     add_page_words(group)
@@ -28,7 +28,7 @@ def add_report(parser, what):
 
 def add_page_words(group):
     """--multiqc, --card and --title."""
-    group.add_argument("--multiqc", metavar="FILE",
+    group.add_argument("--multiqc", type=output_file, metavar="FILE",
                        help="the scores too, as a section of a MultiQC report, which finds the "
                             "file by its name: it ends in _mqc.json")
     group.add_argument("--card", metavar="FILE", help=_CARD)
@@ -71,10 +71,8 @@ class Page:
         from ..report.page import check_page
 
         args = self._args
-        outputs = [path for path in (self._path, args.multiqc) if path is not None]
         if self._path == "-" and self._option == "--report":
             raise UsageError("--report is a file: standard output has the results")
-        refuse_inputs(outputs, [*self._inputs, args.card, getattr(args, "state", None)])
         if args.multiqc is not None:
             from ..report.multiqc import check_multiqc
             check_multiqc(args.multiqc)
@@ -167,6 +165,8 @@ def training_part(args, experiment, rows=None):
     if rows.missing is None and experiment.data.recipe is not None:
         rows.ids()  # counts the missing cells
     costs = {} if getattr(args, "costs", None) is None else {"costs": args.costs}
+    settings = experiment.settings
+    costs["normalised"] = "yes" if settings.fits_normalisation or settings.normalisation else "no"
     return data_part(args.train, experiment.data,
                      [*costs.items(), *data_words(experiment).items()], rows.missing)
 

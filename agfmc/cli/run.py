@@ -8,10 +8,10 @@ import sys
 import warnings
 from contextlib import contextmanager
 
-from ..errors import AgfmcError, AgfmcWarning
+from ..errors import AgfmcError, AgfmcWarning, system_reason
 from ..formats.atomic import remove_temporaries
 from .event_log import EventLog, logged, wants_events
-from .messages import discard, say
+from .messages import discard, say, signed
 from .signals import raised_signals, Terminated
 
 __all__ = ["run_command"]
@@ -26,7 +26,8 @@ def run_command(parser, execute, argv=None) -> int:
     """
     log = None
     try:
-        with raised_signals(_leave) as came, _one_thread_each(), warnings.catch_warnings():
+        with raised_signals(_leave) as came, _one_thread_each(), warnings.catch_warnings(), \
+                signed(parser.prog):
             _open_streams()
             words = sys.argv[1:] if argv is None else argv
             if wants_events(words, getattr(parser, "dashes", None)):
@@ -80,7 +81,7 @@ def _status_and_message(error):
         where = error.filename if error.filename is not None else \
             "the current folder" if isinstance(error, FileNotFoundError) else \
             "this process" if error.errno == errno.EMFILE else "standard output"
-        return 1, f"{where}: {error.strerror or error}"
+        return 1, f"{where}: {system_reason(error)}"
     return 1, (f"internal error: {type(error).__name__}: {error} "
                "(--debug shows where; please report it)")
 
@@ -151,6 +152,8 @@ def _prepare(prog, args):
             sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     warnings.showwarning = show
     warnings.simplefilter("always", AgfmcWarning)
+    # of numpy, about numbers that the code checks afterwards; -W error still shows where
+    warnings.simplefilter("ignore", RuntimeWarning, append=True)
 
 
 def _flushed(prog, status, message=None, cause=None, debug=False):
@@ -166,7 +169,7 @@ def _flushed(prog, status, message=None, cause=None, debug=False):
     except OSError as error:
         discard(sys.stdout)
         if message is None:
-            status, message = 1, f"standard output: {error.strerror or error}"
+            status, message = 1, f"standard output: {system_reason(error)}"
     if message is not None:
         fields = {name: getattr(cause, name, None) for name in ("usage", "file", "line", "column")}
         fields["file"] = getattr(cause, "filename", fields["file"])  # of an error of the system

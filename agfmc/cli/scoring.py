@@ -2,6 +2,7 @@
 
 import argparse
 import functools
+import os
 from dataclasses import replace
 
 from ..errors import UsageError
@@ -114,8 +115,8 @@ def _of_table(args, tree):
 
     results, names_found = load_answers(AnswerSource(
         args.truth, args.column, args.data, args.id or (), args.predicted or "class", args.before,
-        table_layout(args), () if args.names is None else read_names(args.names), args.weight),
-        tree)
+        table_layout(args), () if args.names is None else read_names(args.names), args.weight,
+        getattr(args, "label", None)), tree)
     return results, lambda: dict(enumerate(names_found))
 
 
@@ -123,8 +124,11 @@ def _of_files(args, tree):
     from ..prediction.result_files import (load_results, names_beside, with_probabilities_before,
                                            with_sets)
 
+    names = args.names or getattr(args, "class_names", None)  # of the model
+    if names is None and os.path.isfile(f"{args.result}.names"):
+        names = f"{args.result}.names"
     results = load_results(args.truth, args.result, args.probabilities, args.classes, args.labels,
-                           args.names)
+                           names)
     if args.before is not None:
         results = with_probabilities_before(results, args.before)
     if args.sets is not None:

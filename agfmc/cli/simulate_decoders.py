@@ -6,7 +6,8 @@ import sys
 
 from ..errors import UsageError
 from .messages import Progress
-from .options import add_seed, list_of, Parser, probability, refuse_inputs, whole_number
+from .options import (add_seed, check_files, check_plot, list_of, output_file, Parser, probability,
+                      whole_number)
 
 __all__ = ["execute", "get_parser"]
 CLASSES = [16, 32, 64, 128, 256, 512]
@@ -55,7 +56,7 @@ def get_parser():
                        help="comma-separated values with a line of names, in full precision")
     group.add_argument("--json", action="store_true",
                        help="one JSON object, with a standard error for each number")
-    group.add_argument("--plot", metavar="FILE",
+    group.add_argument("--plot", type=output_file, metavar="FILE",
                        help="also draw success against the number of classes: .png, .svg or "
                             ".pdf; needs matplotlib")
     return parser.finish()
@@ -68,15 +69,14 @@ def execute(args):
     if args.csv and args.json:
         raise UsageError("--csv and --json exclude each other")
     if args.plot:
-        refuse_inputs([args.plot], [args.similarity])
-        from ..picture.canvas import check_picture
-        from ..picture.simulation import draw
-        check_picture(args.plot)  # before the work, not after it
+        check_files(args, inputs={"--similarity": [args.similarity]})
+        check_plot(args)
     plan = _plan(args)
     # who forgot an operand of another command should not wait for a minute to learn what runs
     with Progress(args, "simulating", first=_FIRST) as progress:
         rows = simulations(plan, progress)
     if args.plot:
+        from ..picture.simulation import draw
         draw(args.plot, rows, args.finalists, args.similarity)
     if args.json:
         import json

@@ -4,8 +4,8 @@ import os
 
 from ..errors import UsageError
 from .messages import report
-from .options import (add_label_options, data_files, finite_number, Parser, refuse_ending,
-                      refuse_inputs)
+from .options import (add_label_options, check_files, data_files, finite_number, output_base,
+                      Parser, refuse_ending)
 
 __all__ = ["execute", "get_parser"]
 
@@ -21,7 +21,7 @@ def get_parser():
         "are below 0 or not whole in the order of their values; base.names holds them.",
         usage="%(prog)s [-U | -L | --names FILE] [-E VALUE] [infile] base")
     parser.add_argument("infile", nargs="?", help="LIBSVM text (- or left out: standard input)")
-    parser.add_argument("base", help="base name of the files to be written")
+    parser.add_argument("base", type=output_base, help="base name of the files to be written")
     group = parser.add_argument_group("conversion")
     group.add_argument("-U", "--relabel", action="store_true",
                        help="number the classes 0 to k-1, in ascending order of their labels; "
@@ -29,6 +29,7 @@ def get_parser():
     group.add_argument("-E", "--missing", type=finite_number, metavar="VALUE", default=0.0,
                        help="the value of features that a line leaves out (default 0)")
     add_label_options(group)
+    parser.file_names = {"infile": "svm"}
     return parser.finish()
 
 
@@ -47,7 +48,8 @@ def execute(args):
     refuse_ending(args.base, ends[:2])
     # the names given are written again as they are, unless -U makes others
     again = args.names == f"{args.base}.names" and not args.relabel
-    refuse_inputs(data_files(args.base, ends=ends), [args.infile, None if again else args.names])
+    check_files(args, {"base": data_files(args.base, ends=ends)},
+                {"infile": [args.infile], "--names": [None if again else args.names]})
     names = None if args.names is None else read_names(args.names)
     form = InputFormat("svm", args.missing, ordinates=args.ordinates)
     old = convert_text(args.infile or "-", form, args.base, names=names, compact=args.relabel)

@@ -4,7 +4,7 @@ import os
 import sys
 
 from ..errors import UsageError
-from .options import Parser, refuse_ending
+from .options import check_files, output_base, Parser, refuse_ending
 
 __all__ = ["execute", "get_parser"]
 
@@ -18,7 +18,7 @@ def get_parser():
         "their values, as svm2agf numbers them.",
         usage="%(prog)s [--names FILE] in base")
     parser.add_argument("in", help="what svm-predict wrote (- is standard input)")
-    parser.add_argument("base", help="base name of the files to be written")
+    parser.add_argument("base", type=output_base, help="base name of the files to be written")
     parser.add_argument("--names", metavar="FILE",
                         help="class names of the training data, line i for label i: labels are "
                              "looked up there, if they are names, and k is their number")
@@ -34,9 +34,6 @@ def execute(args):
     if not os.path.basename(args.base):
         raise UsageError(f"expected a base name for the output files, found '{args.base}'")
     refuse_ending(args.base, (".cls", ".con"))
-    for name in (f"{args.base}.cls", f"{args.base}.con"):
-        for given in (source, args.names):
-            if given not in ("-", None) and os.path.realpath(name) == os.path.realpath(given):
-                raise UsageError(f"{name} would overwrite the input: choose another name")
+    check_files(args, {"base": [f"{args.base}.cls", f"{args.base}.con"]}, {"in": [source]})
     names = None if args.names is None else read_names(args.names)
     convert_svm_output(source, args.base, sys.stdout, names)

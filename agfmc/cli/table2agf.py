@@ -4,7 +4,8 @@ import os
 
 from ..errors import UsageError
 from .messages import report
-from .options import add_table, data_files, Parser, refuse_ending, refuse_inputs, table_format
+from .options import (add_table, check_files, data_files, output_base, Parser, refuse_ending,
+                      table_format)
 
 __all__ = ["execute", "get_parser"]
 
@@ -24,7 +25,7 @@ def get_parser():
               "[--no-quotes] [--blanks WORD,...] [--recipe FILE [-C]] table base")
     parser.add_argument("source", metavar="table",
                         help="the table, whatever its name, or - for standard input")
-    parser.add_argument("base", help="base name of the files to be written")
+    parser.add_argument("base", type=output_base, help="base name of the files to be written")
     group = parser.add_argument_group("conversion")
     group.add_argument("-E", "--missing", metavar="POLICY",
                        help="what is done with missing values: error (default), mean, median or "
@@ -40,6 +41,7 @@ def get_parser():
                        help="there is no first line with the names of the columns, which are "
                             "numbers from 1 then")
     add_table(parser, "table")
+    parser.file_names = {"source": "table"}
     return parser.finish()
 
 
@@ -62,7 +64,8 @@ def execute(args):
     outputs = data_files(args.base, ends=CONVERTED)
     # a recipe that is given is written again as it is
     again = args.recipe == f"{args.base}.recipe"
-    refuse_inputs(outputs, [args.source, None if again else args.recipe])
+    check_files(args, {"base": outputs},
+                {"source": [args.source], "--recipe": [None if again else args.recipe]})
     recipe = None if args.recipe is None else read_recipe(args.recipe)
     done = convert_table(args.source, table_format(args, not args.no_labels), args.base, recipe)
     text = f"{_count(done.rows, 'row')}, {_count(len(done.recipe.features), 'feature')} (" \

@@ -9,14 +9,14 @@ from dataclasses import replace
 
 from ..control.learners import LEARNERS, PARAMETERS
 from ..errors import DataError, JobsFailed, one_line, UsageError
-from ..models import TUNED_KERNELS
+from ..models import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..score.scores import ALL_SCORES, BY_COST, COST
 from .experiments import (SEARCHES, add_answers, add_experiment, add_sample, CONTINUES, cost_words,
                           for_data, plan_of, read_experiment, read_one_candidate, report_reused,
                           result_cache)
 from .messages import json_text, Progress, report, show, tell
-from .options import (add_train, data_files, finite_number, LEARN_METRIC, list_of, Parser,
-                      refuse_inputs, time_span, TRAINING_DATA, weight_files, whole_number)
+from .options import (add_train, check_plot, finite_number, list_of, NORMALISATION, output_file,
+                      Parser, time_span, TRAINING_DATA, whole_number)
 from .reports import (add_report, names_in, Page, page_name, plain, REPORT, training_inputs,
                       training_part)
 
@@ -35,8 +35,7 @@ def get_parser():
         "by cross-validation, and write the training control file to standard output with the "
         "options found in place of each \"\".",
         usage="%(prog)s [--search WAY] [--again] [--per-partition] [--kernels KERNEL,...] "
-              "[--log2c LO:HI[:STEP]] [--log2g LO:HI[:STEP]] [--log2k LO:HI[:STEP]] "
-              "[--log2r LO:HI[:STEP]] "
+              + "".join(f"[--{column} LO:HI[:STEP]] " for column in sorted(PARAMETERS)) +
               "[--degrees LO:HI] [--coef0 VALUE,...] "
               "[--refine N] [--time-limit TIME] [-Q DECODER] [--uncalibrated] "
               "[--costs FILE] [--by SCORE] "
@@ -46,8 +45,7 @@ def get_parser():
               f"[--csv FILE] [--plot FILE] {REPORT} "
               "[-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] "
-              f"[--state FILE | --no-state] {TRAINING_DATA} [-n] [-S N] [-a FILE] "
-              f"{LEARN_METRIC} control train")
+              f"[--state FILE | --no-state] {TRAINING_DATA} {NORMALISATION} control train")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
     add_train(parser)
@@ -66,22 +64,13 @@ def get_parser():
                             "of options for all; with --search full take it in any case")
     group.add_argument("--kernels", type=_kernels, metavar="KERNEL,...",
                        help=f"kernels to try: {', '.join(TUNED_KERNELS)} (default: that of the "
-                            "options given, -t, and rbf if they name none)")
-    group.add_argument("--log2c", type=_axis, metavar="LO:HI[:STEP]",
-                       help="first grid of C, exponents of 2, from LO to HI in steps of STEP "
-                            f"(2 if left out), or a single one (default {_grid('svm', 'log2c')}; "
-                            "for a linear kernel shifted with that of gamma; for "
-                            f"learner=linear and logistic {_grid('linear', 'log2c')}, shifted too)")
-    group.add_argument("--log2g", type=_axis, metavar="LO:HI[:STEP]",
-                       help="first grid of gamma, exponents of 2 (default: from 4 below to 4 "
-                            "above 1 / (sum of the variances of the features), in steps of 2; "
-                            "for polynomials 2)")
-    group.add_argument("--log2k", type=_axis, metavar="LO:HI[:STEP]",
-                       help="first grid of the number of neighbours of nodes of code K, exponents "
-                            f"of 2 (default {_grid('K', 'log2k')})")
-    group.add_argument("--log2r", type=_axis, metavar="LO:HI[:STEP]",
-                       help="first grid of the ridge of nodes of code L, exponents of 2 (default "
-                            f"{_grid('L', 'log2r')}, shifted against that of gamma)")
+                            f"options given, -t, and {' and '.join(SEARCHED_KERNELS)} if they name "
+                            "none)")
+    for column, parameter in sorted(PARAMETERS.items()):
+        group.add_argument(f"--{column}", type=_axis, metavar="LO:HI[:STEP]",
+                           help=f"first grid of {parameter.name}, exponents of 2, from LO to HI in "
+                                f"steps of STEP ({_STEP:g} if left out), or a single one "
+                                f"(default {_grids(column)})")
     group.add_argument("--degrees", type=_degrees, default=(1, 6), metavar="LO:HI",
                        help="degrees of polynomials, or a single one (default 1:6)")
     group.add_argument("--coef0", type=list_of(finite_number), default=(0.0, 1.0),
@@ -101,14 +90,16 @@ def get_parser():
     add_answers(group)
     add_sample(group)
     group = parser.add_argument_group("output")
-    group.add_argument("--json", metavar="FILE", help="everything that was tried, as JSON")
-    group.add_argument("--csv", metavar="FILE", help="everything that was tried, as CSV")
-    group.add_argument("--plot", metavar="FILE",
+    for form in ("json", "csv"):
+        group.add_argument(f"--{form}", type=output_file, metavar="FILE",
+                           help=f"everything that was tried, as {form.upper()}")
+    group.add_argument("--plot", type=output_file, metavar="FILE",
                        help="a picture of the score over C and gamma: .png, .svg or .pdf")
     add_report(parser, "the data, the control, and all that was tried")
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", by=True, platt=None,
                    loo="learner=nystrom: score the result by leave-one-out values too, without "
                        "held-out parts")
+    parser.file_names["control"] = "control"
     return parser.finish()
 
 
@@ -196,11 +187,7 @@ def _check_outputs(args):
                          f"leave out --by {COST.option}")
     outputs = [path for path in (args.json, args.csv, args.plot, args.report, args.multiqc)
                if path is not None]
-    refuse_inputs(outputs, [args.control, args.norm_file, args.state, args.train, args.costs,
-                            *data_files(args.train), *weight_files(args)])
-    if args.plot is not None:
-        from ..picture.canvas import check_picture
-        check_picture(args.plot)
+    check_plot(args)
     for path in outputs:
         if path == "-":
             raise UsageError("the other outputs are files: standard output has the control file")
@@ -343,10 +330,16 @@ def _less(search):
         len(given["parts"]) < len(best["parts"])
 
 
-def _grid(learner, column):
-    """The default grid of a parameter of a learner, as its option would have it."""
-    parameter, = (one for one in LEARNERS[learner].searched if one.column == column)
-    return f"{parameter.low:g}:{parameter.high:g}:{parameter.step:g}"
+def _grids(column):
+    """The default grids of a parameter in words, with the learners that have each."""
+    learners = {}
+    for name, row in LEARNERS.items():
+        for one in row.searched:
+            if one.column == column:
+                grid = f"{one.low:g}:{one.high:g}:{one.step:g}" + \
+                    ", shifted to suit the scale of the data," * bool(one.scaled)
+                learners.setdefault(grid, []).append(name)
+    return "; ".join(f"{grid} for {' and '.join(names)}" for grid, names in learners.items())
 
 
 def _range_words(text, form, convert, most):
@@ -383,7 +376,8 @@ def _degrees(text):
 
 
 def _kernels(text):
-    words = tuple(word.strip() for word in text.split(","))
+    words = [word.strip() for word in text.split(",")]
+    words = tuple(KERNEL_NAMES.get(word.lower(), word) for word in words)
     for word in words:
         if word not in TUNED_KERNELS or words.count(word) > 1:
             raise argparse.ArgumentTypeError(f"expected {', '.join(TUNED_KERNELS)}, each once at "

@@ -3,7 +3,7 @@
 import sys
 
 from ..errors import UsageError
-from .options import Parser, refuse_inputs
+from .options import output_file, Parser
 
 __all__ = ["execute", "get_parser"]
 
@@ -19,7 +19,8 @@ def get_parser():
     parser.add_argument("prob", help="text with the probabilities and the class of each point, "
                                      "or - for standard input; with -b the base name of prob.cls "
                                      "and prob.con")
-    parser.add_argument("output", nargs="?", help="file for the sums, as text for plotting")
+    parser.add_argument("output", nargs="?", type=output_file,
+                        help="file for the sums, as text for plotting")
     group = parser.add_argument_group("input")
     group.add_argument("-b", "--results", action="store_true",
                        help="take the probabilities of the winning classes from classes and "
@@ -30,6 +31,7 @@ def get_parser():
                        help="there is no first line with the number of columns")
     group = parser.add_argument_group("output")
     group.add_argument("-B", "--brier", action="store_true", help="the Brier score alone")
+    parser.file_names = {"truth": "labels"}
     return parser.finish()
 
 
@@ -37,12 +39,8 @@ def execute(args):
     """Read, score, write and print."""
     from ..prediction import libagf_reports
 
-    if args.truth == "-" and args.prob == "-":
-        raise UsageError("truth and prob cannot both be standard input")
     if args.output == "-":
         raise UsageError("output must be a file: the scores go to standard output")
-    refuse_inputs([args.output], [args.truth, *(
-        (f"{args.prob}.cls", f"{args.prob}.con") if args.results else (args.prob,))])
     if args.results:
         samples = libagf_reports.samples_of_results(args.truth, args.prob)
     else:

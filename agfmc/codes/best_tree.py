@@ -307,11 +307,6 @@ class TreeSpace:
         """True where all splits are known."""
         return self.splits == self.all_splits
 
-    def know_all(self) -> None:
-        """Get the costs of all splits."""
-        for clade in self._clades:
-            self._know(clade, _all_splits(len(clade.items)))
-
     def know_trees(self, trees: Iterable) -> None:
         """Get the costs of the splits of some trees, all of which keep the clades together."""
         wanted: dict = {clade: {} for clade in self._clades}

@@ -57,9 +57,9 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
 _SEARCH = {"search": None, "options": "", "workers": 1, "progress": None, "kept": None}
 
 SCHEMES = (
-    Scheme(0, "one-vs-rest", ("1vr", "one-vs-the-rest"), "each class against all others",
+    Scheme(0, "one-vs-rest", ("1vr", "ovr", "one-vs-the-rest"), "each class against all others",
            "codes.standard:one_vs_rest", extent=lambda k: (k, 1, "")),
-    Scheme(1, "one-vs-one", ("1v1",), "each class against each other (default)",
+    Scheme(1, "one-vs-one", ("1v1", "ovo"), "each class against each other (default)",
            "codes.standard:one_vs_one", extent=lambda k: (k * (k - 1) // 2, 0, "")),
     Scheme(2, "tree", ("hierarchical", "hier", "balanced"),
            "balanced decision tree over the classes in ascending order",

@@ -1,5 +1,6 @@
 """Trees from coding matrices and from nested pairs, and trees from other trees."""
 
+import os
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
@@ -10,9 +11,9 @@ from .limits import differing
 from .parse import heading_fault
 from .tree import changed, clash, Heading, Leaf, Made, Node, Row, Tree, TREE_DECODERS
 
-__all__ = ["check_classes", "code_rows", "from_pairs", "from_rows", "joined", "named_as",
-           "relabelled", "rename", "rename_directs", "reopened", "resolve_options", "restricted",
-           "to_code", "with_heading", "with_options", "without_names", "written_out"]
+__all__ = ["check_classes", "code_rows", "for_output", "from_pairs", "from_rows", "joined",
+           "named_as", "relabelled", "rename", "rename_directs", "reopened", "resolve_options",
+           "restricted", "to_code", "with_heading", "with_options", "without_names", "written_out"]
 
 
 def from_rows(rows: Sequence, labels: Sequence[int], names: dict | None = None,
@@ -103,7 +104,9 @@ def joined(trees: Iterable[Tree]) -> Tree:
             ("decoder", trees[0].decoder, len(decoders) == 1
              and TREE_DECODERS.get(trees[0].decoder) == "ensembles"),
             ("weights", " ".join(map(repr, weights)),
-             any("weights" in tree.headings for tree in trees))):
+             any("weights" in tree.headings for tree in trees)),
+            ("normalisation", trees[0].norm_file,
+             len({tree.norm_file and os.path.realpath(tree.norm_file) for tree in trees}) == 1)):
         whole = with_heading(whole, keyword, text if stays else None)
     return whole
 
@@ -183,11 +186,18 @@ def with_heading(tree: Tree, keyword: str, text: str | None) -> Tree:
     """
     headings = {word: heading for word, heading in tree.headings.items() if word != keyword}
     if text is not None:
-        text = " ".join(text.split())
+        if keyword != "normalisation":
+            text = " ".join(text.split())
         if wrong := heading_fault(keyword, text, len(tree.roots)):
             raise UsageError(wrong)
         headings[keyword] = Heading(text)
     return changed(tree, headings=headings)
+
+
+def for_output(tree: Tree) -> Tree:
+    """`tree` for standard output: its normalisation is named from the current folder."""
+    path = tree.norm_file
+    return tree if path is None else with_heading(tree, "normalisation", path)
 
 
 def without_names(tree: Tree) -> Tree:

@@ -30,7 +30,8 @@ MAX_DEPTH = 10_000
 MAX_TEXT = 256 * 2**20  # bytes
 MAX_SIDES = 2**26  # labels that classifiers separate, all together
 MAX_MEMBERS = 10_000  # of an ensemble
-_LONGEST = {"options": 4096, "decoder": 64, "weights": 32 * MAX_MEMBERS}  # characters of a heading
+_LONGEST = {"options": 4096, "decoder": 64, "weights": 32 * MAX_MEMBERS,
+            "normalisation": 4096}  # characters of a heading
 
 
 class Sizes:
@@ -75,7 +76,8 @@ _EXCHANGED = ", as in LIBSVM text (-M): is the order of the operands right?"
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
 _WEIGHT = re.compile(r"[-+]?(?:\.?[0-9]|(?:nan|inf|infinity)\b)", re.I)
-_HEADING = re.compile(r"^[ \t]*#[ \t]*((?:options?|decoders?|weights?)[ \t]*):(.*)", re.M | re.I)
+_HEADING = re.compile(r"^[ \t]*#[ \t]*((?:options?|decoders?|weights?|"
+                      r"normali[sz]ations?)[ \t]*):(.*)", re.M | re.I)
 _CLASS_NAME = re.compile(r"^[ \t]*#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*)", re.M)
 
 
@@ -229,6 +231,9 @@ def heading_fault(keyword: str, text: str, members: int = 1) -> str | None:
         return "expected the name of a decoder after '# decoder:', one word"
     if keyword == "weights":
         return _weights_fault(text, members)
+    if keyword == "normalisation":  # names of files may be in another encoding
+        return None if text and text == text.strip() and "\n" not in text else \
+            "expected the name of a file after '# normalisation:', without blanks around it"
     if not text.replace("\t", " ").isprintable():
         return f"'# {keyword}:' has characters that cannot be printed"
     return None
@@ -251,6 +256,8 @@ def _may_be(keyword, text):
         return text not in ("", ".") and looks_like_options(text)
     if keyword == "weights":
         return _WEIGHT.match(text) is not None
+    if keyword == "normalisation":
+        return text != ""
     return len(text.split()) == 1
 
 
@@ -262,7 +269,8 @@ def _headings(src, members):
     found, head = {}, src.skip(0)
     for match in _HEADING.finditer(src.text):
         word, text, at = match[1], match[2].strip(), match.start(1)
-        keyword = next(one for one in HEADINGS if one.startswith(word.lower().rstrip("s \t")))
+        stem = word.lower().rstrip("s \t").replace("z", "s")
+        keyword = next(one for one in HEADINGS if one.startswith(stem))
         fits = _may_be(keyword, text)
         if word != keyword or not fits:
             if at < head and (fits or word == keyword):

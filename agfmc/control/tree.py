@@ -8,6 +8,7 @@ which are there at once where a command only prints a control file.
 """
 
 import math
+import os
 
 from collections import namedtuple
 from collections.abc import Iterable, Sequence
@@ -20,8 +21,8 @@ from ..numerals import numeral
 from .learners import NODE_LEARNERS
 
 __all__ = ["Direct", "HEADINGS", "Heading", "LONGEST_NAME", "Leaf", "MAX_CELLS", "MAX_LABEL",
-           "Made", "Node", "Row", "TREE_DECODERS", "Tree", "changed", "clash", "looks_like_options",
-           "model_names", "node_names", "shares"]
+           "Made", "NO_NORMALISATION", "Node", "Row", "TREE_DECODERS", "Tree", "changed", "clash",
+           "looks_like_options", "model_names", "node_names", "shares"]
 
 
 class Made(Sequence):
@@ -66,7 +67,10 @@ MAX_CELLS = 2**29
 LONGEST_NAME = 120
 
 # The lines `# KEYWORD: TEXT` that may stand at the head of a control file.
-HEADINGS = ("options", "decoder", "weights")
+HEADINGS = ("options", "decoder", "weights", "normalisation")
+
+# In place of a file: the classifiers have none, though one by the usual name is there.
+NO_NORMALISATION = "none"
 
 # Decoders that go through trees, or that average the members of an ensemble, and which of the two
 # they are for; any other takes either as the coding matrix it stands for.
@@ -151,6 +155,13 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
     def decoder(self):
         """Name of the decoder that is used where no other is chosen, or None."""
         return self.headings["decoder"].text if "decoder" in self.headings else None
+
+    @property
+    def norm_file(self):
+        """The path of the normalisation that it names in the folder of its file, or None."""
+        name = self.headings.get("normalisation", Heading(NO_NORMALISATION)).text
+        return None if name == NO_NORMALISATION else \
+            os.path.join(os.path.dirname(self.source or ""), name)
 
     @property
     def is_ensemble(self):

@@ -48,7 +48,8 @@ def format_tree(tree: Tree) -> str:
     """Control text of `tree`: training or classification file, any nesting.
 
     Headings and class names go into comments at the top, `# options: TEXT`, `# decoder: NAME`,
-    `# weights: NUMBERS` and `# class LABEL: NAME`.  A blank line parts the members of an ensemble.
+    `# weights: NUMBERS`, `# normalisation: FILE` and `# class LABEL: NAME`.  A blank line parts the
+    members of an ensemble.
     """
     return "".join(tree_lines(tree))
 

@@ -275,7 +275,8 @@ def _binary(base, data):
     if data.names is not None:
         files[f"{base}.names"] = names_bytes(data.names, f"{base}.names")
     if data.recipe is not None:
-        files[recipe_beside(base)] = format_recipe(data.recipe).encode()
+        path = recipe_beside(base)
+        files[path] = format_recipe(data.recipe, path).encode()
     if data.weights is not None:
         files[base + WEIGHTS] = weights_bytes(data.weights.w, base + WEIGHTS)
     for path in _of_others(base, InputFormat()):

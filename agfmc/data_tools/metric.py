@@ -1,4 +1,4 @@
-"""Learning of a metric: a linear map of the features after which a radial kernel fits the classes.
+"""Learning of a metric: a linear map of the features after which a kernel fits the classes.
 
 A machine with a row for each class (one-vs-rest), least squares on landmarks as of
 `learners.nystrom`, is trained on the points; `kernel.gradients` makes the metric M of its
@@ -29,7 +29,7 @@ from ..kernel.gradients import gradient_products, metric_of
 from ..kernel.landmarks import Landmarks
 from ..learners.calibration import fit_sigmoid
 from ..learners.nystrom import leave_one_out, NystromOptions, Ridge, RidgeSearch
-from ..models import Kernel, LearnedMetric, Normalisation
+from ..models import Kernel, kernel_word, KERNELS, LearnedMetric, Normalisation
 from ..prepare.normalise import blocks, feature_names, fit_normalisation
 from ..prepare.split import stratified_parts, stratified_sample
 from ..weights import mean, standard_error, Weights
@@ -107,9 +107,13 @@ class MetricOptions:
                              "direction matters more than another")
         machine, gamma = self.machine, self.machine.gamma
         if machine != NystromOptions(landmarks=machine.landmarks, gamma=gamma,
-                                     ridge=machine.ridge):
+                                     ridge=machine.ridge, kernel=machine.kernel) or \
+                KERNELS[machine.kernel].distance is None:
             raise UsageError("the machine of a metric (--metric-options) has -m LANDMARKS, "
-                             "-g GAMMA and -l LAMBDA alone: its kernel is radial")
+                             "-g GAMMA, -l LAMBDA and -t KERNEL alone, one of "
+                             + ", ".join(_kernels()))
+        if machine.kernel == "laplacian" and not self.diagonal:
+            raise UsageError("the laplacian kernel learns weights of features alone: --diagonal")
         if gamma is not None and not _GAMMAS[0] <= gamma <= _GAMMAS[1]:
             raise UsageError(f"the machine of a metric (--metric-options) takes -g from "
                              f"{_GAMMAS[0]:g} to {_GAMMAS[1]:g}, found {gamma:g}: 1 / features, "
@@ -120,6 +124,8 @@ class MetricOptions:
         words = [f"-m {self.machine.landmarks or LANDMARKS}",
                  f"-g {'auto' if self.machine.gamma is None else repr(self.machine.gamma)}",
                  f"-l {'auto' if self.machine.ridge is None else repr(self.machine.ridge)}"]
+        if self.machine.kernel != "rbf":
+            words.append(f"-t {kernel_word(self.machine.kernel)}")
         if self.diagonal:
             words.append("diagonal")
         if self.components is not None:
@@ -130,10 +136,10 @@ class MetricOptions:
 def machine_options(text: str) -> NystromOptions:
     """The options of the machine in a text such as "-m 500 -g auto -l 0.1"; else `UsageError`."""
     words = text.split()
-    expected = "expected -m LANDMARKS, 2 or more, -g GAMMA, from 1e-9 to 1e9 or auto, and " \
-               "-l LAMBDA, above 0 or auto"
+    expected = "expected -m LANDMARKS, 2 or more, -g GAMMA, from 1e-9 to 1e9 or auto, " \
+               f"-l LAMBDA, above 0 or auto, and -t KERNEL, one of {', '.join(_kernels())}"
     letters, values = words[::2], words[1::2]
-    if len(letters) != len(values) or not set(letters) <= {"-m", "-g", "-l"}:
+    if len(letters) != len(values) or not set(letters) <= {"-m", "-g", "-l", "-t"}:
         raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(words)}': "
                          f"{expected}")
     given = dict(zip(letters, values))  # the last one counts
@@ -148,6 +154,11 @@ def machine_options(text: str) -> NystromOptions:
         raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(words)}': "
                          f"{expected}")
     return made
+
+
+def _kernels():
+    """The kernels whose gradients make a metric."""
+    return [name for name, kind in KERNELS.items() if kind.distance]
 
 
 def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:
@@ -209,7 +220,8 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
         rounds, losses = learner.choose_rounds(points)
     for _ in range(rounds):
         linear = learner.next_map(points, linear, learner.machine(points, linear))
-    of_features = _feature_weights(base, linear, raw)
+    of_features = _feature_weights(base, np.sqrt(linear) if options.machine.kernel == "laplacian"
+                                   else linear, raw)
     matrix = base.matrix
     if rounds or options.components is not None:
         linear = _scaled(_kept_directions(linear, options.components), points.x)
@@ -362,12 +374,14 @@ class _Learner:
         some = points.sample(int(min(_GRADIENTS, max(_FEW_GRADIENTS, count))),
                              self.seed + 1).mapped(scaled)
         products = sum(self.each(
-            lambda part: gradient_products(machine.landmarks, machine.gamma, beta, some.x[part],
+            lambda part: gradient_products(machine.landmarks, beta, some.x[part],
                                            self.options.diagonal, some.weights(part)),
             _parts(len(some.x))))
         # gradients by x, where the machine has x times the map
         products = products * scaled**2 if scaled.ndim == 1 else scaled @ products @ scaled.T
-        return metric_of(products / some.total, _FLOOR)[1]
+        metric, root = metric_of(products / some.total, _FLOOR)
+        # the distance of a laplacian kernel is a sum of differences, not of their squares
+        return metric if self.options.machine.kernel == "laplacian" else root
 
     def settled(self, points: _Points) -> _Learner:
         """The same with gamma and lambda, those of the options or the best of some for the points.
@@ -379,7 +393,7 @@ class _Learner:
             return self
         some = points.sample(_TRIED, self.seed)
         some = some.mapped(_scaled(_unit(d, True), some.x))
-        gammas = [share / d for share in _VARIANCES] if options.gamma is None else [options.gamma]
+        gammas = _gammas(options.kernel, d) if options.gamma is None else [options.gamma]
         best = min((self._for_trials()._trained(some, gamma) for gamma in gammas),
                    key=lambda machine: machine.error)
         return self._with(gamma=best.gamma, ridge=best.ridge)
@@ -397,7 +411,7 @@ class _Learner:
         return self._trained(points.mapped(_scaled(linear, points.x)), self.options.machine.gamma)
 
     def _trained(self, points, gamma):
-        landmarks = Landmarks(Kernel("rbf", gamma), points.sample(
+        landmarks = Landmarks(Kernel(self.options.machine.kernel, gamma), points.sample(
             self.options.machine.landmarks or LANDMARKS, self.seed).x)
         p, n = len(landmarks), len(points.x)
         gram, phi = np.zeros((p, p)), np.empty((p, n))
@@ -460,7 +474,7 @@ class _Learner:
             return fewest, ()
         part = stratified_parts(some.y, _PARTS, self.seed)
         alone = replace(self._for_trials(), threads=1)
-        judge = _PairJudge.of(some, part == 0, self.seed)
+        judge = _PairJudge.of(some, part == 0, self.seed, self.options.machine.kernel)
         losses = np.empty((MOST_ROUNDS + 1, len(part)))
         for number, of_part in enumerate(self.each(
                 lambda number: alone.losses_of_part(some, part == number, judge), range(_PARTS))):
@@ -490,19 +504,24 @@ class _Learner:
         return np.array(losses)
 
 
+def _gammas(kind, d):
+    """The values of gamma to try for d features of unit variance."""
+    return [share / (d ** 0.5 if kind == "exponential" else d) for share in _VARIANCES]
+
+
 class _PairJudge(NamedTuple):
     """Log losses of points by classifiers of pairs of classes, least squares on landmarks.
 
-    pairs: [(class, class), ...];  gamma, ridge: of all of them.
+    pairs: [(class, class), ...];  kernel, ridge: of all of them.
     """
 
     pairs: list
     seed: int
-    gamma: float
+    kernel: Kernel
     ridge: float
 
     @classmethod
-    def of(cls, points: _Points, held_out: np.ndarray, seed: int) -> _PairJudge:
+    def of(cls, points: _Points, held_out: np.ndarray, seed: int, kind: str) -> _PairJudge:
         """The one whose losses of a part of the points, before any map, are the least."""
         pairs = list(itertools.combinations(range(points.k), 2))
         if len(pairs) > _PAIRS:
@@ -517,12 +536,13 @@ class _PairJudge(NamedTuple):
             there = np.isfinite(found)
             return mean(found[there], test.weights(there)) if there.any() else float("inf")
 
-        judge = min((cls(pairs, seed, share / d, _RIDGES[0]) for share in _VARIANCES), key=loss)
+        judge = min((cls(pairs, seed, Kernel(kind, gamma), _RIDGES[0])
+                     for gamma in _gammas(kind, d)), key=loss)
         return min((judge._replace(ridge=ridge) for ridge in _RIDGES), key=loss)
 
     def __call__(self, train: _Points, test: _Points) -> np.ndarray:
         """The mean loss (n,) of each test point, of the pairs that have its class; NaN for none."""
-        landmarks = Landmarks(Kernel("rbf", self.gamma), train.sample(_PAIR_LANDMARKS, self.seed).x)
+        landmarks = Landmarks(self.kernel, train.sample(_PAIR_LANDMARKS, self.seed).x)
         phi, asked = (landmarks.features(landmarks.kernel_values(part.x)) for part in (train, test))
         own = [phi[:, train.y == label] for label in range(train.k)]
         weights = [train.of_class(label) for label in range(train.k)]

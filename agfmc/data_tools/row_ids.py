@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from ..errors import DataError, one_line
+from ..errors import DataError, one_line, system_reason
 from ..formats.atomic import temporary_file
 from ..formats.table import Block, Table
 
@@ -76,7 +76,7 @@ class RowIds:
                 self._file = temporary_file()
             self._file.write(run.tobytes())
         except OSError as error:
-            raise DataError(f"cannot write a temporary file: {error.strerror}") from error
+            raise DataError(f"cannot write a temporary file: {system_reason(error)}") from error
         self._cuts.append(self._stored + np.searchsorted(run["high"], _EDGES))
         self._stored += len(run)
 

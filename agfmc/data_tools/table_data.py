@@ -20,7 +20,7 @@ from ..formats.dataset import weights_of
 from ..formats.inputs import refuse_beyond
 from ..formats.lazy_points import LazyPoints, StoredTable
 from ..formats.recipe_file import format_recipe
-from ..formats.table import open_table, Table
+from ..formats.table import columns_called, open_table, Table
 from ..formats.vectors import cls_bytes, VecWriter
 from ..formats.weights_file import single_precision, weights_bytes
 from ..models import Dataset, InputFormat
@@ -149,7 +149,7 @@ def _with_weights(table, form, recipe):
     """The roles of a table of which the recipe names the columns: its label and its weights."""
     weight = form.roles.weight
     if weight is None and form.weights.file is None and recipe.weight is not None:
-        if recipe.weight in table.names:
+        if columns_called(table, [recipe.weight]):
             weight = recipe.weight
         else:
             warnings.warn(f"{table.file}: there is no column '{one_line(recipe.weight)}', which "
@@ -251,8 +251,8 @@ class Converted(NamedTuple):
     counts: np.ndarray | None
 
 
-def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe | None = None,
-                  stdin=None) -> Converted:
+def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe | None = None
+                  ) -> Converted:
     """A table to base.vec, base.cls, base.names and base.recipe, all or none; -> `Converted`.
 
     recipe: of training, which points to be classified or scored are made by, or None: then it is
@@ -262,7 +262,7 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
     """
     given = recipe is not None
     layout = form.layout.for_model(recipe) if given else form.layout
-    with open_table(path, layout, stdin, again=True) as table, ExitStack() as stack:
+    with open_table(path, layout, again=True) as table, ExitStack() as stack:
         if given:
             roles = _roles_beside(table, form, recipe)
         else:
@@ -292,7 +292,7 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
         recipe = points.finish()
         if form.labels:
             files[".names"].write(names_bytes(recipe.classes, f"{base}.names"))
-            files[".recipe"].write(format_recipe(recipe).encode())
+            files[".recipe"].write(format_recipe(recipe, f"{base}.recipe").encode())
         if given:
             encoder.warn_of_cells()
             encoder.warn_of_others({recipe.label, *(table.names[at] for at in (
@@ -335,10 +335,10 @@ class _Points:
 def _roles_beside(table, form, recipe):
     """The `Roles` of a table of which the recipe names the columns of features."""
     own = form.roles
-    if form.labels and own.label is None and recipe.label not in table.names:
+    if form.labels and own.label is None and not columns_called(table, [recipe.label]):
         raise DataError(f"lacks the column '{one_line(recipe.label)}' of the classes: --label "
                         "names another one", file=table.file)
-    absent = [name for name in recipe.ids if name not in table.names]
+    absent = [name for name in recipe.ids if name not in columns_called(table, [name])]
     if absent and not own.ids:
         warnings.warn(f"{table.file}: there is no column '{one_line(absent[0])}', which held ids "
                       "in training: no ids are written", AgfmcWarning, stacklevel=3)
@@ -365,10 +365,9 @@ def warn_of_old_files(base: str, ends) -> None:
                           AgfmcWarning, stacklevel=3)
 
 
-def table_labels(path: str, form: InputFormat, stdin=None) -> tuple[dict[int, int],
-                                                                    dict[int, str]]:
+def table_labels(path: str, form: InputFormat) -> tuple[dict[int, int], dict[int, str]]:
     """({label: samples}, {label: name}) of a training table."""
-    with open_table(path, form.layout, stdin, again=True) as table:
+    with open_table(path, form.layout, again=True) as table:
         names, counts = survey_classes(table, form.roles)
     return counts, dict(enumerate(names))
 
@@ -408,8 +407,8 @@ class RowsToClassify:
 
 
 @contextmanager
-def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everything: bool = False,
-                     stdin=None) -> Iterator[RowsToClassify]:
+def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everything: bool = False
+                     ) -> Iterator[RowsToClassify]:
     """The `RowsToClassify` of a table with the columns of a recipe, in any order, for `with`.
 
     Its ids are those of `form.roles`, else those of the training table that it has too;
@@ -417,9 +416,9 @@ def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everythi
     them.  Raises `DataError` where columns are lacking, and where a row has the id of an earlier
     one.
     """
-    with open_table(path, form.layout.for_model(recipe), stdin) as table:
+    with open_table(path, form.layout.for_model(recipe)) as table:
         encoder = TableEncoder(table, recipe)
-        there = [name for name in recipe.ids if name in table.names]
+        there = tuple(columns_called(table, recipe.ids))
         ids = column_positions(table, form.roles.ids or there, "--id")
         copied = tuple(range(len(table.names))) if everything else ids
         heads = tuple(table.names[at] for at in copied) or (ROW,)

@@ -17,7 +17,7 @@ from ..formats.lazy_points import is_lazy
 from ..formats.vectors import read_std
 from ..formats.weights_file import weights_beside
 from ..models import Dataset, InputFormat
-from ..prepare.normalise import blocks, named_features
+from ..prepare.normalise import blocks, named_features, uneven_features
 from ..tables import TableRecipe
 from ..weights import NO_WEIGHTS, total_weights
 from .table_data import read_table, table_labels
@@ -80,7 +80,7 @@ _FAINT = float(np.finfo(np.float32).tiny)
 
 def load_training(base, form: InputFormat, *, fit: Callable | None = None,
                   norm_file: str | None = None, keep: str = "",
-                  min_class: int | None = None) -> tuple:
+                  min_class: int | None = None, scales: bool = False) -> tuple:
     """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
 
     form: `InputFormat`;  fit(x, y, weights): makes the Normalisation of points x (n, d), their
@@ -90,7 +90,8 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a normalisation,
     which moves the zeros, needs the whole table.  A large `.vec` file is mapped.  min_class: the
     samples of smaller classes are left out, as if they were not in the file.  Points of weight 0
-    are left out before, and the factors of class weights come after.
+    are left out before, and the factors of class weights come after.  scales: there is a warning
+    of `uneven_features`, unless the normalisation of the points is beside them.
     """
     normalised = fit is not None or norm_file is not None
     sparse = keep == "sparse" and form.kind == "svm" and form.fill == 0 and not normalised
@@ -119,6 +120,13 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
         elif _faint(data.x):
             warnings.warn(f"{base}: no value is larger than {_FAINT:.2g}: with the usual options "
                           "the kernel hardly varies; multiply the data by a power of ten",
+                          AgfmcWarning, stacklevel=2)
+        if scales and not is_sparse(raw) and not os.path.exists(f"{base}.std") and \
+                (found := uneven_features(raw)):
+            large, small, ratio = found
+            warnings.warn(f"{base}: the standard deviation of feature {large} (from 0) is "
+                          f"{ratio:.2g} times that of feature {small}, which kernels then hardly "
+                          "see: -n normalises (--no-normalise: no warning)",
                           AgfmcWarning, stacklevel=2)
     return data, normalisation, raw
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..arrays import as_numbers
 from ..errors import AgfmcWarning, and_more, DataError, UsageError
 from ..formats.lazy_points import is_lazy
 from ..models import Dataset
@@ -36,10 +37,7 @@ def given_weights(data: Dataset, sample_weight=None,
 
 def sample_weights(w: object, n: int) -> Weights:
     """Weights of n samples, numbers of 0 or more, for the `weights` of a Dataset; `DataError`."""
-    try:
-        found = np.asarray(w, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError("the weights of the samples: expected numbers") from None
+    found = as_numbers(w, "the weights of the samples").astype(np.float64)
     if found.shape != (n,):
         raise DataError(f"the weights of the samples: expected {n} numbers, one for each point, "
                         f"found an array of shape {found.shape}")
@@ -105,7 +103,8 @@ def with_class_weights(data: Dataset, source: str | None = None,
         try:
             new = class_factors(classes, total_weights(data.y, w), data.name_of)
         except DataError as error:
-            raise DataError(error.message, file=source) from error
+            raise DataError(error.message, file=error.file or source,
+                            line=error.line) from error
         with np.errstate(over="ignore", under="ignore"):
             w = of_points(new, data.y) if w is None else w * of_points(new, data.y)
         factors = {label: factor * factors.get(label, 1.0) for label, factor in new.items()}

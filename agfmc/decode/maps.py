@@ -28,9 +28,8 @@ from ..weights import mean, standard_error
 from .reproducible import Uniform
 
 __all__ = ["BOUNDS", "FOLDS", "MapTrial", "apply_map", "choose_map", "compare_maps",
-           "fit_in_training", "fit_map", "fit_matrix", "fit_temperature", "fit_vector",
-           "held_out_map", "losses", "refit", "softmax", "stratified_folds",
-           "total"]
+           "fit_in_training", "fit_temperature", "held_out_map", "losses", "refit", "softmax",
+           "stratified_folds", "total"]
 
 SMALLEST = 1e-16  # of the probabilities whose logarithm is taken
 # The same for vectors and matrices: exact zeros, which least squares gives, would have more
@@ -201,28 +200,12 @@ def _root(function, a, b):
 
 # Fitting vectors and matrices
 
-def fit_vector(p: np.ndarray, y: np.ndarray, ridge: float,
-               weights: np.ndarray | None = None) -> ProbabilityMap:
-    """The vector map of p (n, c) and true columns y (n,) with the least penalised log loss.
-
-    mean log loss + ridge (sum (a_j - u)^2 + sum b_j^2), where u is free: towards a temperature.
-    """
-    return _fit_linear(p, y, ridge, "vector", weights)
-
-
-def fit_matrix(p: np.ndarray, y: np.ndarray, ridge: float,
-               weights: np.ndarray | None = None) -> ProbabilityMap:
-    """The matrix map of p (n, c) and true columns y (n,) with the least penalised log loss.
-
-    mean log loss + ridge (sum (W_ij - u [i = j])^2 + sum b_j^2), where u is free.
-    """
-    return _fit_linear(p, y, ridge, "matrix", weights)
-
-
 def _fit_linear(p, y, ridge, kind, weights):
     """A vector or matrix map by L-BFGS from the temperature map.
 
-    Variables: deviations from u on the diagonal, b, u, log(e / (1 - e)).
+    The least mean log loss + ridge (sum (W_ij - u [i = j])^2 + sum b_j^2), with W diagonal for a
+    vector, where u is free: towards a temperature.  Variables: deviations from u on the diagonal,
+    b, u, log(e / (1 - e)).
     """
     from scipy.optimize import Bounds, minimize
 
@@ -278,21 +261,6 @@ class MapTrial(NamedTuple):
     kind: str
     ridge: float
     losses: np.ndarray
-
-
-def fit_map(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1,
-            folds: int = FOLDS, weights: np.ndarray | None = None) -> ProbabilityMap:
-    """A map of `kind`, one of `MAP_KINDS` or "auto", of p (n, c) and true columns y (n,).
-
-    "auto" takes what `choose_map` chooses; ridges have the least cross-validated log loss.
-    weights (n,): of the points.
-    """
-    if kind == "none":
-        return ProbabilityMap("none")
-    if kind == "temperature":
-        return fit_temperature(p, y, weights)
-    trials = compare_maps(p, y, kind, seed, folds, weights)
-    return refit(choose_map(trials, weights), p, y, weights)
 
 
 def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,

@@ -7,6 +7,7 @@ Applied Statistics 19, 2025: fixed-sequence testing, which needs no correction f
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,8 @@ def clopper_pearson_upper(errors, n, confidence: float = 0.95):
 
 def points_needed(max_error: float, confidence: float = 0.95) -> int:
     """The least number of points, without an error among them, that prove an error so small."""
-    return int(np.ceil(np.log1p(-confidence) / np.log1p(-max_error) - 1e-9))
+    points = math.log1p(-confidence) / math.log1p(-max_error)
+    return max(math.ceil(min(points, 1e18) - 1e-9), 1)
 
 
 def error_threshold(p_largest: np.ndarray, right: np.ndarray, max_error: float,

@@ -31,7 +31,7 @@ from ..experiments.tuned import find_options
 from ..formats.controlfile import read_control
 from ..learners.protocol import parse_options, unnamed
 from ..formats.vectors import read_std
-from ..models import Dataset, DecoderCalibration, KERNELS, MAP_KINDS, ProbabilityMap
+from ..models import Dataset, DecoderCalibration, kernel_word, KERNELS, MAP_KINDS, ProbabilityMap
 from ..prediction.calibration import calibrated, check_weights
 from ..prediction.classifier import Classifier
 from ..prediction.configuration import load, save
@@ -103,7 +103,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         on landmarks, which trains all classifiers from one pass over the data.  None: what
         `options` say, else "svm".
     C, gamma, coef0, tol : float, default=None
-    kernel : {"linear", "polynomial", "rbf", "sigmoid"}, default=None
+    kernel : {"linear", "polynomial", "rbf", "sigmoid", "laplacian", "exponential"}, default=None
     degree : int, default=None
         Parameters of the learner.  None: what `options` say, else its default: for "svm" an
         rbf kernel, C 1 and gamma 1/n_features.  "nystrom" has no C and no tol.
@@ -337,7 +337,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             candidate = Candidate("control", tree, None) if tree else Candidate(
                 self.control, None, self.control, design={"seed": settings.seed})
             experiment = Experiment(data, SplitPlan(parts=5, trials=1, seed=settings.seed),
-                                    settings, calibrated=(bool(self.calibrated),))
+                                    replace(settings, loo=True),
+                                    calibrated=(bool(self.calibrated),))
             wanted = None if self.decoder is None else (self.decoder,)
             result, best = find_options(
                 experiment, replace(candidate, wanted=wanted), by=by, search=search,
@@ -750,7 +751,7 @@ def parameters_of(text):
             others += [letter, word]
         elif names[letter] in _WHOLE:
             found[names[letter]] = int(word)
-        else:
+        elif names[letter] != "kernel":
             found[names[letter]] = word if word == "auto" else float(word)
     found["kernel"] = getattr(options, "kernel", None)
     return {**found, "options": " ".join(others)}
@@ -761,7 +762,7 @@ def _word(name, value):
     if name == "kernel":
         if value not in KERNELS:
             raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {value!r}")
-        return str(KERNELS[value].number)
+        return kernel_word(value)
     if name == "alpha" and isinstance(value, str) and value == "auto":
         return value
     try:

@@ -237,6 +237,9 @@ def _fitted(jobs, split, experiment, follow, work):
         jobs = for_weights(jobs)
     groups = {}
     for job in jobs:
+        if job.together is not None and not split.left_out and \
+                (job.options.landmarks or 0) <= len(split.y) + len(split.rows):  # of all the data
+            job = replace(job, options=replace(job.options, clipped=True))
         groups.setdefault(job.together, []).append(job)
     alone = groups.pop(None, [])
     if not isinstance(settings.workers, int):

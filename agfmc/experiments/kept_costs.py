@@ -9,7 +9,8 @@ import numpy as np
 
 from .._version import __version__
 from ..codes.best_tree import Nodes
-from ..weights import Weights
+from ..training.split_costs import GROUPS
+from ..weights import LARGEST, Weights
 from .result_cache import key_of
 
 __all__ = ["KeptCosts"]
@@ -44,7 +45,7 @@ class KeptCosts:
     def _found(self, key, m):
         """The costs (m, g) under a key, or None where there are none or they cannot be any."""
         data = self.cache.get(key)
-        if not data or len(data) % (8 * m):
+        if data is None or len(data) != 8 * m * GROUPS:
             return None
-        cost = np.frombuffer(data, "<f8").reshape(m, -1).astype(np.float64)
-        return cost if np.isfinite(cost).all() and (cost >= 0).all() else None
+        cost = np.frombuffer(data, "<f8").reshape(m, GROUPS).astype(np.float64)
+        return cost if ((cost >= 0) & (cost <= LARGEST)).all() else None

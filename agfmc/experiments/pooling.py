@@ -145,7 +145,7 @@ def losses(name: str, outcomes: Sequence) -> np.ndarray | None:
     if name not in _ADDED and name != COST.name:
         return None
     points = added(name, outcomes, 1)
-    return None if np.isnan(points).any() else points
+    return None if np.isnan(points).any() else -ALL_SCORES[name].sign * points
 
 
 def _of_resamples(name, outcomes):

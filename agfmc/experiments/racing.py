@@ -44,7 +44,8 @@ HOPELESS, COMPARED = 6.0, 30  # standard errors; options with outcomes, at most
 _TOGETHER = 24  # classifiers that are trained side by side, so that all cores are busy to the end
 # warnings about each of thousands of fits, or about each split once more
 _REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
-             "features? .* constant", "logistic regression stopped before the minimum")
+             "features? .* constant", ".* leaving out single samples",
+             "logistic regression stopped before the minimum")
 
 
 class Depth(NamedTuple):
@@ -352,13 +353,17 @@ def _levels(experiment, parts):
 
 def _search_of_level(tuner, state, grids, number, refine):
     """The `Search` of a level: all of the grids, or what has survived the level below."""
+    def is_behind(point):
+        best, text = state.best, state.texts[point]
+        return best is not None and best != text and state.gap(tuner.by, text, best) > _NEAR
+
     if number == 0:
         return Search(grids, refine, state.sign, is_flat=lambda points: state.is_flat(
-            tuner.by, points) if refine else False)
+            tuner.by, points) if refine else False, is_behind=is_behind)
     points_of = {text: point for point, text in reversed(state.texts.items())}
     start = [points_of[text] for text in state.near(tuner.by, _NEAR, _SURVIVORS)
              if text in points_of]
-    return Search(grids, refine, state.sign, start or None,
+    return Search(grids, refine, state.sign, start or None, is_behind=is_behind,
                   is_flat=lambda points: state.is_flat(tuner.by, points))
 
 

@@ -10,7 +10,6 @@ them is ever executed.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import os
@@ -23,7 +22,7 @@ import warnings
 import zlib
 from contextlib import suppress
 
-from ..errors import AgfmcWarning, DataError, UsageError
+from ..errors import AgfmcWarning, DataError, system_reason, UsageError
 from ..formats.atomic import replacing
 from ..weights import Weights
 
@@ -36,7 +35,7 @@ _HEAD = b"agfmc results 1\n"
 _FOLDER = "agfmc.results"  # a file that is in each folder of results
 _RESULT_HEAD = b"agfmc result 1\n"
 _MOST = 64 << 20  # bytes of an automatic file between two runs
-_ALL = 1 << 30  # bytes of all automatic files when a run begins
+_ALL = 256 << 20  # bytes of all automatic files of a user, between two runs, and of one in a run
 _DAY = 24 * 3600
 _UNUSED = 30 * _DAY  # seconds after which an automatic file goes
 _LENGTHS = struct.Struct("<III")  # checksum of what follows, bytes of the key and of the value
@@ -79,34 +78,19 @@ def open_state(path: str | None, data: str) -> ResultCache | ResultFolder:
     """The cache of results in a file or a folder, or in that for the data if the path is None.
 
     data: a digest of the data.  A folder is one that is there, or whose path ends in a slash.
-    Automatic files that have not been used for 30 days, and the oldest beyond 1 GiB, are removed.
+    Automatic files that have not been used for 30 days are removed, and those that were used least
+    recently beyond 256 MiB.
     """
     if path is None:
         path = automatic_path(data)
         cache = ResultCache(path, data=data)
-        if cache.usable:
-            _remove_unused(path)
+        cache.remove_unused()
         return cache
     if not path:
         raise UsageError("--state: expected the name of a file or of a folder, found ''")
     if path.endswith("/") or os.path.isdir(path):
         return ResultFolder(path, data)
     return ResultCache(path, keep=True, data=data)
-
-
-def _remove_unused(own):
-    """Remove automatic files beside `own` that are old, or too much together."""
-    files, total, now = [], 0, time.time()
-    with suppress(OSError), os.scandir(os.path.dirname(own)) as entries:
-        for entry in entries:
-            if entry.name.endswith(".results") and entry.is_file(follow_symlinks=False):
-                status = entry.stat(follow_symlinks=False)
-                files.append((entry.path == own, status.st_mtime, status.st_size, entry.path))
-    for mine, used, size, path in sorted(files, reverse=True):
-        total += size
-        if not mine and (now - used > _UNUSED or total > _ALL):
-            with suppress(OSError):
-                os.unlink(path)
 
 
 def shuffled_for(cache, items: list) -> list:
@@ -133,11 +117,11 @@ class ResultCache:
     """Results by key in a file; a context manager.
 
     path: the file, or None to keep nothing;  keep: a user named it, and it stays as it is; else
-    it goes where it is empty, and loses classifiers, and then the oldest results, where it has
-    more than 64 MiB after the block ends well;  data: a digest of the data, of which there is a
-    record: where there are results of others alone, there is a warning.  Runs at the same time
-    share it, and make it anew where the file has gone.  A file that cannot be made is no reason
-    to stop: there is a warning, unless `keep`, where it is a `DataError`.
+    it goes where it is empty, takes no more than 256 MiB, and loses classifiers, and then the
+    oldest results, where it has more than 64 MiB after the block ends well;  data: a digest of the
+    data, of which there is a record: where there are results of others alone, there is a warning.
+    Runs at the same time share it, and make it anew where the file has gone.  A file that cannot be
+    made is no reason to stop: there is a warning, unless `keep`, where it is a `DataError`.
 
     found: how many results of other runs were taken.
     """
@@ -160,7 +144,7 @@ class ResultCache:
             try:
                 self._open()
             except (OSError, ValueError) as error:
-                told = f"cannot keep finished work here: {getattr(error, 'strerror', 0) or error}"
+                told = f"cannot keep finished work here: {system_reason(error)}"
                 if keep:
                     raise DataError(told, file=path) from error
                 self._give_up(told)
@@ -259,7 +243,7 @@ class ResultCache:
 
     def put(self, key: str, value: bytes) -> None:
         """Keep the bytes `value`; an interruption costs half a second of work at most."""
-        if self._file is None or len(value) > _LARGEST:
+        if self._file is None or len(value) > _LARGEST or self._is_full(key, value):
             return
         self._own.add(key)
         if self._record:
@@ -267,6 +251,33 @@ class ResultCache:
         self._waiting[key] = value
         if time.monotonic() - self._written > _PAUSE:
             self.flush()
+
+    def _is_full(self, key, value):
+        """True where an automatic file has no room for a result: for classifiers there is half."""
+        room = _ALL // 2 if key.startswith(CLASSIFIER) else _ALL
+        if self._keep or self._end + len(value) <= room:
+            return False
+        warnings.warn(f"{self.path}: is full: no more is stored, and an interrupted run repeats it "
+                      "(--state FILE has no limit)", AgfmcWarning, stacklevel=3)
+        return True
+
+    def remove_unused(self) -> None:
+        """Remove automatic files beside this one that are old, or too much together.
+
+        A run that still uses one of them makes it anew with its next result."""
+        files, total, now = [], 0, time.time()
+        with suppress(OSError), os.scandir(os.path.dirname(self.path)) as entries:
+            for entry in entries if self.usable else ():
+                with suppress(OSError):  # another run removes it at this moment
+                    if entry.name.endswith(".results") and entry.is_file(follow_symlinks=False):
+                        status = entry.stat(follow_symlinks=False)
+                        files.append((entry.path == self.path, status.st_mtime, status.st_size,
+                                      entry.path))
+        for mine, used, size, path in sorted(files, reverse=True):
+            total += size
+            if not mine and (now - used > _UNUSED or total > _ALL):
+                with suppress(OSError):
+                    os.unlink(path)
 
     def flush(self) -> None:
         """Bring everything to the disk."""
@@ -287,13 +298,13 @@ class ResultCache:
             data = _HEAD[self._end:] + b"".join(pieces)
             self._file.truncate(self._end)
             self._file.seek(self._end)
-            if self._file.write(data) < len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            while data:  # a write that is short is followed by one that says why
+                data = data[self._file.write(data):]
             os.fsync(self._file.fileno())
             self._scan()
             self._lock(fcntl.LOCK_UN)
         except (OSError, ValueError) as error:
-            self._give_up(f"cannot write: {getattr(error, 'strerror', 0) or error}")
+            self._give_up(f"cannot write: {system_reason(error)}")
         self._waiting.clear()
         self._written = time.monotonic()
 
@@ -318,6 +329,7 @@ class ResultCache:
                         os.unlink(self.path)
                     elif kind is None and self._end > _MOST:
                         self._shrink()
+                self.remove_unused()
             self._close()
 
     def _shrink(self):
@@ -365,7 +377,7 @@ class ResultFolder:
                     os.close(os.open(os.path.join(path, name), os.O_CREAT | os.O_WRONLY, 0o666))
             os.makedirs(os.path.join(path, "tmp"), exist_ok=True)
         except OSError as error:
-            raise DataError(f"cannot keep finished work here: {error.strerror or error}",
+            raise DataError(f"cannot keep finished work here: {system_reason(error)}",
                             file=path) from error
         if data and _DATA + data not in others and any(name.startswith(_DATA) for name in others):
             _other_data(path)
@@ -423,7 +435,7 @@ class ResultFolder:
                 raise
         except OSError as error:
             self._writes = False
-            warnings.warn(f"{self.path}: cannot write: {error.strerror or error}: an interrupted "
+            warnings.warn(f"{self.path}: cannot write: {system_reason(error)}: an interrupted "
                           "run would start from the beginning", AgfmcWarning, stacklevel=2)
 
     def flush(self) -> None:

@@ -11,6 +11,7 @@ that is of use, and not elsewhere.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -21,7 +22,7 @@ import numpy as np
 from ..control.learners import COST, LEARNERS, Parameter, PARAMETERS
 from ..errors import UsageError
 from ..learners.protocol import learner_class, parse_options
-from ..models import KERNELS, TUNED_KERNELS
+from ..models import kernel_word, KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
 
 __all__ = ["Axis", "BEYOND", "Grid", "Point", "Search", "SearchSpace", "SearchedOptions",
            "number_text", "power", "scale_exponent"]
@@ -61,7 +62,7 @@ def _options_text(point, gamma, own, fixed):
     used = () if point.kernel is None else KERNELS[point.kernel].parameters
     fixed = fixed.split()
     first = [fixed.pop(0)] if fixed and fixed[0].startswith("learner=") else []
-    words = [] if point.kernel in (None, "rbf") else [f"-t {KERNELS[point.kernel].number}"]
+    words = [] if point.kernel in (None, "rbf") else [f"-t {kernel_word(point.kernel)}"]
     if "degree" in used:
         words.append(f"-d {point.degree}")
     if "gamma" in used and gamma is not None:
@@ -139,6 +140,11 @@ class SearchedOptions:
             if word not in searched and word not in _IDLE:
                 fixed += [word, *value]
         return " ".join(fixed)
+
+    @property
+    def names_kernel(self) -> bool:
+        """True where the options say which kernel, by -t."""
+        return "-t" in self.text.split()
 
     @property
     def given(self) -> str:
@@ -229,21 +235,27 @@ class Grid(NamedTuple):
 
 
 _GAMMA_POLYNOMIAL = Axis(-2.0, 2.0, 2.0)  # about the exponent of `scale_exponent`
+# of kernels whose probabilities depend less on either, so that few points find the best
+_COARSE = {"log2g": Axis(-2.0, 2.0, 2.0), "log2c": Axis(1.0, 7.0, 3.0)}
 
 
-def scale_exponent(x: np.ndarray) -> float:
+def scale_exponent(x: np.ndarray, kernel: str = "rbf") -> float:
     """The whole number nearest to log2(1 / sum of the variances of the features of x (n, d)).
 
-    2 to it is a gamma for which points at their typical distance have a kernel
-    value of exp(-2); for normalised features it is near 1/d.
+    2 to it is a gamma for which points at their typical distance have a kernel value of about
+    exp(-2); for normalised features it is near 1/d.  kernel: the sum is that of the standard
+    deviations for "laplacian", and the root of that of the variances for "exponential".
     """
-    total = float(np.var(x, axis=0).sum())
-    return float(round(-math.log2(total))) if 0.0 < total < math.inf else 0.0
+    variances = np.var(x, axis=0)
+    total = float(np.sqrt(variances).sum() if kernel == "laplacian" else variances.sum())
+    if not 0.0 < total < math.inf:
+        return 0.0
+    return float(round(-math.log2(total) * (0.5 if kernel == "exponential" else 1.0)))
 
 
 class SearchSpace(NamedTuple):
-    """The space that is searched: the kernels, None for that of the options, and the degrees and
-    coefficients -r of polynomials.
+    """The space that is searched: the kernels, None for that of the options or, where these name
+    none, the `SEARCHED_KERNELS`, and the degrees and coefficients -r of polynomials.
 
     log2c, log2g: `Axis`, or None for what suits the data;  refine: how often the step of the
     grids is halved, at most, None for what suits the search;  others: {column of one of
@@ -268,9 +280,9 @@ class SearchSpace(NamedTuple):
         if kernels is not None and "log2g" not in known:
             raise UsageError(f"--kernels: {options.learner} has no kernel to search")
         if kernels is None and "log2g" in known:
-            kernels = (options.options.kernel,)
+            kernels = (options.options.kernel,) if options.names_kernel else SEARCHED_KERNELS
             if kernels[0] not in TUNED_KERNELS:
-                raise UsageError(f"the {kernels[0]} kernel (-t {KERNELS[kernels[0]].number}) "
+                raise UsageError(f"the {kernels[0]} kernel (-t {kernel_word(kernels[0])}) "
                                  "cannot be searched: --kernels names others, of "
                                  f"{', '.join(TUNED_KERNELS)}")
         for column, axis in self._axes.items():
@@ -295,8 +307,9 @@ class SearchSpace(NamedTuple):
             parameter.scaled * scale)
         return axis._replace(least=0.0) if parameter.whole else axis
 
-    def grids(self, scale: float) -> list[Grid]:
-        """The `Grid`s; scale: as `scale_exponent` gives it.
+    def grids(self, scale: float, scales: Mapping[str, float] = MappingProxyType({})) \
+            -> list[Grid]:
+        """The `Grid`s; scale: as `scale_exponent` gives it;  scales: {kernel: that of others}.
 
         Where coef0 is 0, gamma is only another factor of C, and is not searched; all
         polynomials of degree 1 are one, and that is the linear kernel if it is there.
@@ -315,6 +328,9 @@ class SearchSpace(NamedTuple):
                 grids.append(Grid("linear", 0, 0.0, self.log2c or c and c.moved(scale), None))
             elif kernel == "rbf":
                 grids.append(Grid("rbf", 0, 0.0, c, gamma))
+            elif KERNELS[kernel].distance:
+                grids.append(Grid(kernel, 0, 0.0, c and (self.log2c or _COARSE["log2c"]),
+                                  self.log2g or _COARSE["log2g"].moved(scales.get(kernel, scale))))
             else:
                 grids += self._polynomials(c, scale)
         if not grids:
@@ -339,12 +355,15 @@ class Search:
     smaller gamma;  refine: how often the step is halved, at most;  sign: 1 where larger scores are
     better, else -1;  start: points that a search begins with in place of the grids, whose steps
     were taken already where it is to halve them;  is_flat: a function of the best point and its
-    neighbours, a list, that is true where smaller steps would tell nothing.
+    neighbours, a list, that is true where smaller steps would tell nothing;  is_behind: of the best
+    point of a kernel, that is true where the search goes on without that kernel.
     """
 
-    def __init__(self, grids, refine=2, sign=1, start=None, is_flat=lambda points: False):
+    def __init__(self, grids, refine=2, sign=1, start=None, is_flat=lambda points: False,
+                 is_behind=lambda point: False):
         self._grids = {grid[:3]: (number, grid) for number, grid in enumerate(grids)}
-        self._sign, self._start, self._is_flat = sign, start, is_flat
+        self._sign, self._start = sign, start
+        self._is_flat, self._is_behind = is_flat, is_behind
         self._share, self._halvings = 1.0, refine
         if start is not None and refine:
             self._share, self._halvings = 0.5, refine - 1
@@ -358,6 +377,8 @@ class Search:
         leaders = {}
         for point in self.ranked:
             leaders.setdefault(point.kernel, point)
+        leaders = {kernel: point for kernel, point in leaders.items()
+                   if not self._is_behind(point)}
         while True:
             missing = [point for leader in leaders.values() for point in
                        self._grids[leader[:3]][1].neighbours(leader, self._share)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..decode.pair_strategies import opponents_of
 from ..errors import DataError, UsageError
-from ..formats.inputs import read_bytes
+from ..formats.inputs import read_bytes, SMALL_TEXT
 from ..numerals import numeral
 from ..score.simulation import (adag_success, ddag_success, separation_limit, simulate,
                                 standard_error)
@@ -63,7 +63,8 @@ def read_similarity(word: str) -> np.ndarray:
     words = word.split(",")
     if len(words) < 2 or os.path.exists(word):
         file = word
-        words = read_bytes(word).decode("utf-8", "replace").replace(",", " ").split()
+        words = read_bytes(word, most=SMALL_TEXT, expected="similarities").decode(
+            "utf-8", "replace").replace(",", " ").split()
     try:
         r = np.array([numeral(text) for text in words])
     except ValueError as error:

@@ -27,6 +27,8 @@ __all__ = ["SearchWords", "comparison_csv", "data_lines", "data_words", "estimat
 
 _HEADS = {name: head for name, (head, _) in COLUMNS.items()}
 _BEST, _ROWS, _FACTORS = 8, 40, 8  # lines of a table; class weights in a line
+_WIDTH = 100  # characters of a line of a comparison
+_MAIN = ("accuracy", "log_loss", "cost")  # scores that stand beside the differences
 
 
 def feature_words(settings: TrainingSettings) -> dict[str, str]:
@@ -137,8 +139,11 @@ def _first(result):
     return next((row for row in result["rows"] if "error" not in row), ())
 
 
-def plain_table(result: dict, bold: bool = False) -> str:
-    """The table for a terminal, where the best of each column is bold, or has a `*`."""
+def plain_table(result: dict, bold: bool = False, brief: bool = False) -> str:
+    """The table for a terminal, where the best of each column is bold, or has a `*`.
+
+    Other scores and times are a second table where one would be too wide, and left out if brief.
+    """
     heads, lines = _grid(result)
     starred = set() if bold else set().union(*(best for _, best in lines))
     table = [(heads, set()), *lines]
@@ -146,13 +151,19 @@ def plain_table(result: dict, bold: bool = False) -> str:
         table = [([cell + (" *"[i in best] if i in starred else "") for i, cell in
                    enumerate(cells)], set()) for cells, best in table]
     widths = [max(map(len, column)) for column in zip(*(cells for cells, _ in table))]
-    out = []
-    for cells, best in table:
-        padded = [cell.ljust(width) if i < 2 else cell.rjust(width)
-                  for i, (cell, width) in enumerate(zip(cells, widths))]
-        out.append("  ".join(f"\033[1m{cell}\033[0m" if i in best else cell
-                             for i, cell in enumerate(padded)).rstrip() + "\n")
-    return "".join(out)
+    parts = [list(range(len(heads)))]
+    if brief or sum(widths) + 2 * len(widths) - 2 > _WIDTH:
+        further = {head for name, head in _HEADS.items() if name not in (*_MAIN, result["by"])}
+        main, more = ([i for i in parts[0] if (heads[i] in further) == side] for side in (0, 1))
+        parts = [main] if brief else [main, [0, 1, *more]]
+    return "\n".join("".join(_table_line(*line, widths, part) for line in table) for part in parts)
+
+
+def _table_line(cells, best, widths, part):
+    """The cells with these numbers as a line, the best ones bold."""
+    padded = {i: (cells[i].ljust if i < 2 else cells[i].rjust)(widths[i]) for i in part}
+    return "  ".join(f"\033[1m{cell}\033[0m" if i in best else cell
+                     for i, cell in padded.items()).rstrip() + "\n"
 
 
 def markdown_table(result: dict) -> str:

@@ -26,9 +26,8 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
     """The best training options of a candidate's open rows; -> (result, control tree with them).
 
     by: name of a score, also as tune_m has it (log-loss);  search: "fast" or "full";  time_limit:
-    in seconds;  space: the kernel of the options by default;  progress(done, total, words).  The
-    experiment needs no cache; its trials take probabilities from leaving out single samples, as
-    those of tune_m do by default.  The result is that of `tuning.tune`.
+    in seconds;  space: the kernels of tune_m by default;  progress(done, total, words).  The
+    experiment needs no cache.  The result is that of `tuning.tune`.
 
     Raises `UsageError` for a search that cannot be, and `JobsFailed` where the time limit came
     before anything was scored.
@@ -43,7 +42,7 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
             raise UsageError(f"{word}: expected one of {', '.join(known)}, found {value!r}")
     if time_limit is not None and not time_limit >= 0:
         raise UsageError(f"time_limit: expected seconds or None, found {time_limit!r}")
-    settings = replace(experiment.settings, loo=True,
+    settings = replace(experiment.settings,
                        workers=experiment.settings.workers or available_cores())
     task = prepare_tuning(replace(experiment, settings=settings), candidate,
                           progress=progress)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,10 +18,11 @@ from ..control.learners import PARAMETERS
 from ..control.tree import Tree
 from ..errors import AgfmcError, AgfmcWarning, UsageError
 from ..executors.remote import threads_here
-from ..executors.threads import run_tasks
+from ..executors.threads import available_cores, run_tasks
 from ..kernel.machine import decision_values
 from ..learners.protocol import (check_loo, has_left_out, Job, parse_options, plan_jobs,
                                  rows_by_class, Together)
+from ..models import SEARCHED_KERNELS
 from ..prediction.evaluation import Results
 from ..score.scores import SCORES
 from ..training.run import TimeUp
@@ -52,7 +54,8 @@ _OPTIONS = {one.name: f"--{column}" for column, one in PARAMETERS.items()}
 class TuningTask:
     """A candidate to be tuned in an `Experiment`.
 
-    tree: the control tree for all of the data;  scale: as `scale_exponent` gives it;
+    tree: the control tree for all of the data;  scale: as `scale_exponent` gives it;  scales:
+    {kernel: that of kernels of other distances};
     features: their number after the normalisation;  left_out: points are scored by leave-one-out
     values, and the splits judge the result alone;  design_s: seconds of a core that the tree took.
     """
@@ -64,6 +67,7 @@ class TuningTask:
     features: int
     left_out: bool = False
     design_s: float = 0.0
+    scales: Mapping = field(default_factory=dict)
 
 
 def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool = False,
@@ -95,8 +99,9 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool 
         experiment.check_splits()
     loo = settings.loo and not any(job.options.no_loo for job in jobs)
     experiment = replace(experiment, settings=replace(settings, loo=loo), quick_maps=True)
+    scales = {kernel: scale_exponent(x, kernel) for kernel in ("laplacian", "exponential")}
     return TuningTask(experiment, candidate, tree, scale_exponent(x), x.shape[1], left_out,
-                      design_s)
+                      design_s, scales)
 
 
 def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
@@ -119,7 +124,13 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
     trained.
     """
     searched = searched_options(task.tree, task.experiment.settings.options)
+    by_default = space.kernels is None
     space = space.for_options(searched)
+    if by_default and space.kernels == SEARCHED_KERNELS and (megabytes := _lacking(task)):
+        warnings.warn(f"the laplacian kernel is left out of the search: its kernel values need "
+                      f"--kernel-memory {megabytes}, or learner=nystrom", AgfmcWarning,
+                      stacklevel=2)
+        space = space._replace(kernels=SEARCHED_KERNELS[:1])
     by_parts = per_partition and search == "fast"
     if by_parts and task.experiment.plan.count < 2:
         raise UsageError("--per-partition is judged by splits that chose nothing: it needs at "
@@ -132,7 +143,7 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
     tuner = Tuner(experiment, by, deadline, progress)
     whole = WholeConfiguration(task.candidate, task.tree, experiment)
     refine = SEARCHES[search] if space.refine is None else space.refine
-    run = _Run(task, tuner, whole, space.grids(task.scale), refine, searched)
+    run = _Run(task, tuner, whole, space.grids(task.scale, task.scales), refine, searched)
     result = {"by": by, "plan": task.experiment.plan.description, "search": search,
               "decoder": whole.decoder}
     if per_partition:
@@ -141,6 +152,21 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
         found, tree = run.common(fast=search == "fast")
     return {**result, "complete": tuner.complete, "left_out": len(experiment.left_out_rows())
             if task.left_out else None, **found}, tree
+
+
+def _lacking(task):
+    """The megabytes that tables of kernel values need, where the settings allow less; else 0."""
+    settings, counts = task.experiment.settings, task.experiment.data.counts
+    workers = settings.workers if isinstance(settings.workers, int) else 1
+    jobs = [job for job in plan_jobs(task.tree, "m", settings.options, settings.seed)
+            if getattr(job.options, "packing", "") == "nodes"]
+    sizes = [sum(counts[label] for label in job.labels) for job in jobs]
+    whole = sum(counts[label] for label in {label for job in jobs for label in job.labels})
+    needed = max(sizes, default=0) ** 2 * (workers or available_cores())
+    if whole ** 2 <= sum(size ** 2 for size in sizes):  # one table for all
+        needed = min(needed, whole ** 2)
+    needed = -(-needed >> 17)
+    return needed if needed > settings.kernel_memory else 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import DataError, one_line, Place
 from ..tables import TableFormat
-from .inputs import memory_limit, open_input, refuse_beyond
+from .inputs import memory_limit, read_bytes, refuse_beyond
 from .strict_json import strict_json
 from .table import open_table, Table, Words
 
@@ -21,7 +21,6 @@ __all__ = ["AnswerColumns", "BETWEEN", "open_answers"]
 
 _JSON = (".jsonl", ".jsonl.gz")
 BETWEEN = " | "  # of the names in a set
-_PIECE = 1 << 20
 _TIMES = 48  # as much memory as text is what objects of JSON take
 _MEMBERS = {"probabilities": "p:"}  # members that are objects, and what their names begin with
 
@@ -101,9 +100,9 @@ class _JsonLines:
     """Answers in lines, each a JSON object."""
 
     def __init__(self, path, stdin):
-        with open_input(path, stdin) as file:
-            self.file = file.name
-            lines = _whole(file).split(b"\n")
+        self.file = os.fsdecode(path)
+        lines = read_bytes(path, stdin, most=memory_limit() // _TIMES,
+                           expected="answers in a table of columns (.csv, .parquet)").split(b"\n")
         self._objects = {number: self._object(line, number)
                          for number, line in enumerate(lines, 1) if line.strip()}
         if not self._objects:
@@ -168,14 +167,3 @@ def _fits(value, kind):
 
 def _text(cell):
     return cell if isinstance(cell, str) else json.dumps(cell)
-
-
-def _whole(file):
-    """All bytes of an input; not more than fit in memory."""
-    data = bytearray()
-    while piece := file.read(_PIECE):
-        data += piece
-        if len(data) > memory_limit() // _TIMES:
-            raise DataError("the answers are more than fit in memory: expected a table of "
-                            "columns (.csv, .parquet)", file=file.name)
-    return bytes(data)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from _thread import allocate_lock  # loading `threading` would make each command start later
 from contextlib import contextmanager, ExitStack, suppress
 
-from ..errors import DataError
+from ..errors import DataError, system_reason
 
 __all__ = ["check_output", "install", "private_folder", "remove", "remove_temporaries",
            "replacing", "replacing_all", "temporary_file", "temporary_name", "writing"]
@@ -268,8 +268,7 @@ def writing(path: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:  # ValueError: a NUL, a character that is not in UTF-8
-        raise DataError(f"cannot write: {getattr(error, 'strerror', None) or error}",
-                        file=path) from error
+        raise DataError(f"cannot write: {system_reason(error)}", file=path) from error
 
 
 def _sync(path):
@@ -388,13 +387,13 @@ def private_folder(parent: str | None = None, prefix: str = ".agfmc-") -> Iterat
         remove_temporary(path)
 
 
-def temporary_file(mode: str = "w+b", **more):
+def temporary_file():
     """A file without a name; `DataError` where there can be none."""
     import tempfile
 
     folder = _system_folder()
     try:
-        return tempfile.TemporaryFile(mode, dir=folder, **more)
+        return tempfile.TemporaryFile(dir=folder)
     except OSError as error:
         raise DataError(f"cannot make a temporary file here: {error.strerror}",
                         file=folder) from error

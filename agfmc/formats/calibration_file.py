@@ -33,8 +33,8 @@ from .._version import __version__
 from ..errors import DataError, ModelError
 from ..models import (Calibration, CalibrationPoints, DecoderCalibration, LearnedDecoder,
                       MAP_KINDS, ProbabilityMap)
-from .consistency import check_calibration
-from .inputs import open_input, read_bytes
+from .consistency import check_calibration, checked
+from .inputs import open_input, read_bytes, SMALL_TEXT
 from .seal import check_seal, sealed
 from .text import numbers
 
@@ -59,8 +59,9 @@ def check_calibration_output(path):
                             "another name of control-out, or this file elsewhere", file=path)
 
 
-def format_calibration(calibration):
-    """The text of a `Calibration`; each number reads back bit for bit."""
+def format_calibration(calibration, path=None):
+    """The text of a `Calibration`, which is `checked`; each number reads back bit for bit."""
+    checked(calibration, lambda one: check_calibration(one, ModelError), path)
     lines = [_TITLE, f"model {calibration.model}", _line("classes", calibration.classes),
              f"source {calibration.source}", _line("counts", calibration.counts)]
     for key, one in calibration.decoders.items():
@@ -108,7 +109,10 @@ def read_calibration(path):
 
     Raises `ModelError` with the line of whatever is invalid.
     """
-    raw = read_bytes(path)
+    # there is a line for each point, so that the size on the disk is the limit
+    size = os.path.getsize(path) if os.path.isfile(path) else 0
+    raw = read_bytes(path, most=max(size, SMALL_TEXT),
+                     expected="a calibration, and a larger one without compression")
     check_seal(raw, path)
     return _Reader(raw, path).calibration()
 

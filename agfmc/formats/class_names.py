@@ -13,7 +13,7 @@ import numpy as np
 
 from ..control.tree import clash
 from ..errors import AgfmcWarning, DataError
-from .inputs import read_bytes
+from .inputs import read_bytes, SMALL_TEXT
 from .text import blank_out, CONTROL, NUMBER
 
 __all__ = ["ByValue", "TextLabels", "check_names", "named_by_value", "names_bytes",
@@ -32,7 +32,8 @@ def read_names(path, stdin=None):
 
     Raises DataError with the line for an empty or repeated name, and for no names.
     """
-    text = read_bytes(path, stdin).decode("utf-8", errors="surrogateescape")
+    text = read_bytes(path, stdin, most=SMALL_TEXT,
+                      expected="a name in each line").decode("utf-8", errors="surrogateescape")
     text = text.removeprefix("\ufeff")
     lines = text.split("\n")
     if lines[-1] == "":

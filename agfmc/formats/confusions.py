@@ -14,18 +14,21 @@ any: decimal fractions.
 Shapes: k classes.
 """
 
+import io
 import json
 import os
 import re
 import stat
 from dataclasses import dataclass
+from io import BytesIO
 
 import numpy as np
 
 from ..control.tree import MAX_LABEL
 from ..errors import DataError
 from .class_names import show
-from .inputs import open_input, WithHead
+from .consistency import checked
+from .inputs import open_input, read_bytes
 from .text import blocks
 
 __all__ = ["Confusions", "PairErrors", "format_pair_errors", "holds_confusions", "read_confusions",
@@ -77,32 +80,16 @@ def read_confusions(path, stdin=None):
     than whole numbers, rows of other lengths, labels listed twice, one class alone, more
     classes or bytes than memory should hold.
     """
-    with open_input(path, stdin) as file:
-        head = _read(file, _HEAD)
-        kind = _kind(head)
-        if kind == "table":
-            raw = head + _read(file, _LARGEST + 1 - len(head))
-            if len(raw) > _LARGEST:
-                raise DataError(f"larger than {_LARGEST >> 20} MiB: {_WANTED}", file=file.name)
-        elif kind is None:
-            raise DataError(f"{_WANTED}, found neither", file=file.name)
-        try:
-            return _table(raw) if kind == "table" else \
-                _pairs(read_pair_errors("-", stdin=WithHead(head, file)))
-        except DataError as error:
-            raise DataError(error.message, file=file.name, line=error.line) from None
-
-
-def _read(file, size):
-    """`size` bytes, fewer only at the end: a pipe gives what it has."""
-    pieces = []
-    while size > 0:
-        piece = file.read(size)
-        if not piece:
-            break
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
+    raw = read_bytes(path, stdin, expected=_WANTED.removeprefix("expected "),
+                     most=lambda head: None if _kind(head[:_HEAD]) == "pairs" else _LARGEST)
+    kind = _kind(raw[:_HEAD])
+    if kind is None:
+        raise DataError(f"{_WANTED}, found neither", file=path)
+    try:
+        return _table(raw) if kind == "table" else \
+            _pairs(read_pair_errors("-", stdin=io.BytesIO(raw)))
+    except DataError as error:
+        raise DataError(error.message, file=path, line=error.line) from None
 
 
 def _kind(head):
@@ -330,8 +317,8 @@ def _arrays(pairs, others, path):
     return PairErrors(tuple(labels), n, errors, irrelevant, wins, path)
 
 
-def format_pair_errors(pair_errors):
-    """The text of a file that `read_pair_errors` reads back."""
+def format_pair_errors(pair_errors, path=None):
+    """The text of `PairErrors`, which is `checked`."""
     labels, n, errors = pair_errors.labels, pair_errors.n, pair_errors.errors
     lines = ["# i j  n_i errors_i  n_j errors_j\n"]
     for i, j in zip(*np.triu_indices(len(labels), 1)):
@@ -345,7 +332,7 @@ def format_pair_errors(pair_errors):
                 lines.append(f"{labels[t]}  {labels[i]} {labels[j]}  "
                              f"{_text(pair_errors.irrelevant[t, i, j])} "
                              f"{_text(pair_errors.wins[t, i, j])}\n")
-    return "".join(lines)
+    return checked("".join(lines), lambda text: read_pair_errors("-", BytesIO(text.encode())), path)
 
 
 def _text(number):

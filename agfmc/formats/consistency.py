@@ -4,10 +4,11 @@ import re
 
 import numpy as np
 
-from ..errors import one_line
+from ..errors import AgfmcError, ModelError, one_line
 from ..models import CollatedModel, MAP_KINDS
 
-__all__ = ["check_calibration", "check_configuration", "check_recipe"]
+__all__ = ["check_calibration", "check_configuration", "check_kernel", "check_recipe", "checked",
+           "require_one_kernel"]
 
 _MOST_FEATURES = 2**24
 _FEW_FEATURES = 2**16  # where no number in the file stands for each
@@ -16,10 +17,47 @@ _MODEL = re.compile("[0-9a-f]{16}")
 _DECODER = re.compile("[a-z0-9:+-]{1,60}( [a-z0-9:+-]{1,60})?")
 
 
+def checked(content, read, path=None):
+    """The `content` of a file that is about to be written to `path`, if its reader accepts it.
+
+    read: called with the content.  Whoever makes the content of a file calls this, so that no
+    file appears that no command could read: raises `ModelError` in place of the reader's error.
+    """
+    try:
+        read(content)
+    except (AgfmcError, ValueError) as error:  # ValueError: of a number that JSON has not
+        raise ModelError("cannot write this file, because no command could read it: "
+                         f"{getattr(error, 'message', error)}", file=path) from error
+    return content
+
+
+def require_one_kernel(configuration, what, way_out):
+    """`ModelError` for what the format `what` of other programs cannot hold.
+
+    That is an ensemble, classifiers but support vector machines, a normalisation, several kernels;
+    way_out: from an ensemble, the end of the message.
+    """
+    tree, kernels = configuration.tree, configuration.machines.kernels
+    if tree.is_ensemble:
+        raise ModelError(f"{what} holds one configuration, and this is an ensemble of "
+                         f"{len(tree.roots)}: {way_out}")
+    if tree.directs:
+        raise ModelError(f"{what} can hold support vector machines only, not a classifier of code "
+                         f"{next(iter(tree.directs.values())).code}")
+    if configuration.normalisation is not None:
+        raise ModelError(f"{what} has no place for a normalisation: leave it out, and normalise "
+                         "the data instead")
+    if len(kernels) != 1:
+        raise ModelError(f"{what} has one kernel for all binary classifiers, these have "
+                         f"{len(kernels)} different ones")
+
+
 def check_configuration(configuration, fail):
     """Check all that later steps take on trust; fail(message) makes the exception."""
     model, classifiers = configuration.machines, configuration.node_classifiers
     _check_arrays(model, bool(classifiers), fail)
+    for kernel in model.kernels:
+        check_kernel(kernel, fail)
     _check_features(configuration, fail)
     for values in (model.sv, model.coef, model.rho):
         if not np.isfinite(values).all():
@@ -37,6 +75,17 @@ def check_configuration(configuration, fail):
     if len(model.sv) and model.group[-1] > len(configuration.tree.labels):
         raise fail("a support vector belongs to a class that does not exist")
     check_recipe(configuration, fail)
+    if configuration.calibration is not None:
+        check_calibration(configuration.calibration, fail)
+        if not configuration.calibration.fits(configuration):
+            raise fail("its calibration belongs to other classifiers")
+
+
+def check_kernel(kernel, fail):
+    """Check the parameters of a kernel."""
+    if not (0 <= kernel.gamma < np.inf and np.isfinite(kernel.coef0)
+            and 0 <= kernel.degree <= 1000 and kernel.degree == int(kernel.degree)):
+        raise fail("a parameter of the kernel is out of range")
 
 
 def check_recipe(configuration, fail):
@@ -138,7 +187,8 @@ def check_calibration(calibration, fail):
         columns = 2 if key.split()[0] == "recursive" else len(classes)
         _check_map(decoder.map, columns, lambda message: fail(f"{message} ('{key}')"))
         if decoder.points is not None:
-            _check_points(decoder.points, classes, lambda message: fail(f"{message} ('{key}')"))
+            _check_points(decoder.points, classes, decoder.map.kind == "none",
+                          lambda message: fail(f"{message} ('{key}')"))
     if calibration.learned is not None:
         _check_learned(calibration.learned, len(classes), fail)
 
@@ -163,8 +213,8 @@ def _check_map(found, columns, fail):
         raise fail("a temperature is not above 0")
 
 
-def _check_points(points, classes, fail):
-    """The calibration points of a decoder."""
+def _check_points(points, classes, unmapped, fail):
+    """The calibration points of a decoder; unmapped: its numbers may be estimates of any sum."""
     n = len(points.label)
     if any(len(part) != n for part in (points.p_true, points.cumulative, points.p_largest,
                                        points.right)):
@@ -172,7 +222,8 @@ def _check_points(points, classes, fail):
     if not np.isin(points.label, classes).all():
         raise fail("a calibration point is of none of the classes")
     for values in (points.p_true, points.cumulative, points.p_largest):
-        if not np.all((values >= -1e-9) & (values <= 1 + 1e-9)):
+        if not (_moderate(values) and unmapped or
+                np.all((values >= -1e-9) & (values <= 1 + 1e-9))):
             raise fail("a probability of a calibration point is not in [0, 1]")
 
 

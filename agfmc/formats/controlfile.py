@@ -10,11 +10,12 @@ from ..control.write import tree_lines
 from ..errors import ControlError
 from ..tables import is_table
 from .atomic import replacing
+from .consistency import checked
 from .inputs import read_bytes, refuse_irregular
 from .mbm import MAGIC
 
-__all__ = ["elsewhere", "model_file", "model_files", "read_control", "require_regular",
-           "write_control"]
+__all__ = ["control_text", "elsewhere", "model_file", "model_files", "read_control",
+           "require_regular", "write_control"]
 
 
 def read_control(path, raw=None):
@@ -22,7 +23,8 @@ def read_control(path, raw=None):
 
     Raises `ControlError` with file, line and column.
     """
-    raw = read_bytes(path, endings=(".mbt", ".mbc", ".vec")) if raw is None else raw
+    if raw is None:
+        raw = read_bytes(path, most=MAX_TEXT, expected="a control file")
     source = "standard input" if path == "-" else path
     if raw.startswith((MAGIC, b"svm_type ")):
         raise ControlError("expected a control file, found a model: print_control "
@@ -49,10 +51,16 @@ def read_control(path, raw=None):
         raise wrong from None
 
 
+def control_text(tree, path):
+    """The text of a `Tree`, which is `checked`."""
+    return checked("".join(tree_lines(tree)), lambda text: read_control(
+        path, text.encode("utf-8", "surrogateescape")), path)
+
+
 def write_control(path, tree):
     """Write the control file of `tree`, whole or not at all."""
     with replacing(path) as file:
-        file.writelines(tree_lines(tree))
+        file.write(control_text(tree, path))
 
 
 def model_file(name, folder=None):
@@ -81,12 +89,13 @@ def elsewhere(name, tried, source):
 
 
 def model_files(tree, folder, outputs):
-    """Files of the models that a control tree names, as far as they are called like `outputs`."""
+    """Files of models and normalisation that a control tree names, if called like `outputs`."""
     called = {os.path.basename(path) for path in outputs}
     names = chain((row.text for row in tree.rows),
                   (direct.name + end for direct in tree.directs.values()
                    for end in ("", ".vec", ".cls")))
-    return [model_file(name, folder) for name in names if os.path.basename(name) in called]
+    return [tree.norm_file, *(model_file(name, folder) for name in names
+                              if os.path.basename(name) in called)]
 
 
 def require_regular(path):

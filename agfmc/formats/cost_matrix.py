@@ -16,18 +16,17 @@ import numpy as np
 from ..costs import CostMatrix
 from ..errors import and_more, DataError
 from ..numerals import numeral
-from .inputs import open_input
+from .inputs import read_bytes, SMALL_TEXT
 
 __all__ = ["read_costs"]
 
-_LARGEST = 64 * 2**20  # bytes of a file
 _LONGEST = 2**20  # of a line
 _MOST_CLASSES = 1024
 _SHOWN = 40
 
 
-def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = None,
-               stdin=None) -> CostMatrix:
+def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = None
+               ) -> CostMatrix:
     """The `CostMatrix` in a file, or in standard input for `-`, for classes in the order of labels.
 
     names: {label: name};  a name goes before a label that reads the same.  Classes of the file
@@ -35,12 +34,7 @@ def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = No
     Raises DataError, with the line where there is one, for what is no such file, a class that it
     lacks, and a right answer that costs more than a wrong one.
     """
-    with open_input(path, stdin) as file:
-        path, raw = file.name, bytearray()
-        while len(raw) <= _LARGEST and (piece := file.read(_LARGEST + 1 - len(raw))):
-            raw += piece
-    if len(raw) > _LARGEST:
-        raise DataError(f"larger than {_LARGEST >> 20} MiB: expected a matrix of costs", file=path)
+    raw = read_bytes(path, most=SMALL_TEXT, expected="a matrix of costs")
     label_of = _label_of(labels, names or {})
     lines = _lines(raw, path, label_of)
     line, words = next(lines, (1, ()))

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 from ..models import Dataset, InputFormat
-from ..tables import ENDINGS
 from ..weights import NO_WEIGHTS, Weights
 from .inputs import open_input
 from .text import foreign_line, foreign_start
@@ -151,28 +150,16 @@ def _check_base(base, ending):
     if os.path.exists(base + ending):
         return
     if not os.path.isfile(base):
-        _refuse_missing(base, ending)
+        if base.lower().endswith(_OF_FILES):
+            raise DataError(f"there is no such file, and no {base}{ending} of binary data",
+                            file=base)
         return
-    if base.endswith((".vec", ".cls")):
-        raise DataError(f"expected the base name of the data, {base[:-4]}", file=base)
     with open_input(base) as file:
         head = file.read(4096)
     foreign = foreign_start(head, base) or foreign_line(head.lstrip().split(b"\n", 1)[0], base)
     raise DataError(f"there is no {base}{ending}; " + (
         foreign or "LIBSVM text is read with -M, LVQ text with -A, a table with --table"),
         file=base)
-
-
-def _refuse_missing(base, ending):
-    """DataError where there is text or a table of the name of data that are not there."""
-    for end in (".svm", ".lvq", *ENDINGS, ".txt"):
-        if os.path.isfile(base + end):
-            how = "name it with its ending" if end in ENDINGS else (
-                "text is named with its ending, LIBSVM text with -M, LVQ text with -A"
-                + ", a table with --table" * (end == ".txt"))
-            raise DataError(f"there is no {base}{ending}; there is {base}{end}: {how}", file=base)
-    if base.lower().endswith(_OF_FILES):
-        raise DataError(f"there is no such file, and no {base}{ending} of binary data", file=base)
 
 
 def _names_beside(base, names):

@@ -11,12 +11,14 @@ from contextvars import ContextVar
 
 from ..errors import DataError
 
-__all__ = ["GZIP", "Unzipped", "WithHead", "is_stream", "memory_limit", "open_input", "read_bytes",
-           "refuse_beyond", "refuse_irregular", "regular_files", "within_memory"]
+__all__ = ["GZIP", "SMALL_TEXT", "Unzipped", "WithHead", "is_stream", "memory_limit", "open_input",
+           "read_bytes", "refuse_beyond", "refuse_irregular", "regular_files", "within_memory"]
 
 GZIP = b"\x1f\x8b"  # the first bytes of what gzip has compressed
 _PIECE = 1 << 20
-_BOMB = 1 << 30  # bytes out of gzip that are suspicious where they are
+SMALL_TEXT = 64 << 20  # bytes of a text about classes, columns or classifiers, not about samples
+_DEVICE = 64 << 20  # bytes after which a device, such as /dev/zero, has no end
+_BOMB = 64 << 20  # bytes out of gzip that are suspicious where they are
 _RATIO = 200  # times as many as went in
 _only_regular = ContextVar("only_regular", default=False)
 
@@ -27,10 +29,18 @@ class _Input:
     def __init__(self, file, name):
         self._file = file
         self.name = name
+        self._left = sys.maxsize  # bytes to read before the input is refused
+        with suppress(OSError, AttributeError):  # of a stream without a descriptor
+            self._left = _DEVICE if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) else self._left
 
     def read(self, size=-1):
         with _reading(self.name):
-            return self._file.read(size)
+            data = self._file.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise DataError(f"cannot read: it is a device, and gives more than {_DEVICE >> 20} "
+                            "MiB: expected a file or a pipe", file=self.name)
+        return data
 
     def readinto(self, buffer):
         with _reading(self.name):
@@ -118,7 +128,7 @@ class Unzipped:
         self._given += len(data)
         if self._given > max(_BOMB, _RATIO * self._taken):
             raise DataError(f"the gzip file grows more than {_RATIO} times, beyond "
-                            f"{_BOMB >> 30} GiB: unpack it with gunzip if that is meant",
+                            f"{_BOMB >> 20} MiB: unpack it with gunzip if that is meant",
                             file=self.name)
         return data
 
@@ -145,10 +155,9 @@ class WithHead:
 
 
 @contextmanager
-def open_input(path, stdin=None, endings=(), raw=False):
+def open_input(path, stdin=None, raw=False):
     """`path` opened for reading bytes; `-` is standard input (`stdin`, a binary stream).
 
-    endings: of the names of such files; where one is left out, the error names the file.
     What gzip has compressed is unpacked, whatever its name; raw: not, as in binary formats, whose
     first bytes may be any, and then it can `seek` and `readinto`, and has a `fileno`.
     Standard input is not closed.  Raises DataError when it cannot be opened, from its
@@ -164,7 +173,7 @@ def open_input(path, stdin=None, endings=(), raw=False):
             file = _Input(stdin, path)
             yield file if raw else _Text(file)
             return
-        with _reading(path, endings):
+        with _reading(path):
             file = open(path, "rb", opener=_open_regular if _only_regular.get() else None)
         with file:
             opened = _Input(file, path)
@@ -221,12 +230,9 @@ def refuse_irregular(status, path):
 
 
 @contextmanager
-def _reading(path, endings=()):
+def _reading(path):
     try:
         yield
-    except FileNotFoundError as error:
-        raise DataError(f"cannot read: {error.strerror or error}{_near(path, endings)}",
-                        file=path) from error
     except IsADirectoryError as error:
         raise DataError("cannot read: it is a folder", file=path) from error
     except OSError as error:
@@ -235,39 +241,28 @@ def _reading(path, endings=()):
         raise DataError(f"cannot read: {error}", file=path) from error
 
 
-def _near(path, endings):
-    """Words about a file that may be meant by the name of one that is not there, or ""."""
-    for ending in (*endings, ".gz"):
-        if os.path.isfile(path + ending):
-            return f"; there is {path}{ending}"
-        base = path.removesuffix(ending)
-        if base != path and os.path.isfile(base):
-            stem, end = os.path.splitext(base)
-            return f"; {base} exists, and the command expects " + (
-                f"the base name {stem}" if end in (".cls", ".con", ".vec", ".dat")
-                else "the base name of binary files")
-    return ""
-
-
-def read_bytes(path, stdin=None, endings=(), raw=False):
+def read_bytes(path, stdin=None, raw=False, most=None, expected=""):
     """All bytes of a file, or of standard input for `-`; arguments as for `open_input`.
 
-    Raises DataError when they cannot be read, and for more than fits in memory: a pipe or
-    a device may never end.
+    most: the bytes that a file of this kind can have, a function of the first ones that returns
+    them, or None for what fits in memory;  expected: the kind, for the message about a larger one.
+    Raises DataError when they cannot be read, and for too many: a pipe may never end.
     """
     limit = memory_limit()
-    with open_input(path, stdin, endings, raw) as file:
-        size = file.regular_size()
+    with open_input(path, stdin, raw) as file:
+        size, head = file.regular_size(), file.read(_PIECE) if callable(most) else b""
+        most = most(head) if callable(most) else most
+        # what has no size grows in memory, and is copied once
+        limit = min(limit if size is not None else limit // 4, limit if most is None else most)
         if size is not None and size <= limit:
-            return file.read()
-        data = bytearray()
-        if size is None:
-            limit //= 4  # it grows in memory, and is copied once
-            while len(data) <= limit and (piece := file.read(_PIECE)):
-                data += piece
-            size = len(data)
-        if size > limit:
-            raise DataError(f"cannot read: larger than {limit / 2**30:.3g} GiB", file=file.name)
+            return head + file.read()
+        data = bytearray(head)
+        while size is None and len(data) <= limit and (piece := file.read(_PIECE)):
+            data += piece
+        if size is not None or len(data) > limit:
+            size = f"{limit >> 20} MiB" if limit >> 20 else f"{limit >> 10} KiB"
+            raise DataError(f"larger than {size}" + (expected and f": expected {expected}"),
+                            file=file.name)
         return bytes(data)
 
 

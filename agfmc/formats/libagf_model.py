@@ -20,6 +20,7 @@ classifiers without probabilities.
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,13 +31,13 @@ from ..control.write import format_tree
 from ..errors import AgfmcWarning, ControlError, ModelError
 from ..models import CollatedModel, Configuration, Kernel, KERNELS
 from ..provenance import Provenance
-from .consistency import check_configuration
+from .consistency import check_configuration, check_kernel, require_one_kernel
 from .inputs import read_bytes
 from .text import NUMBER, numbers, tokenise
 
 __all__ = ["format_ascii_model", "is_ascii_model", "read_ascii_model"]
 
-_KINDS = {kind.libagf: name for name, kind in KERNELS.items()}
+_KINDS = {kind.libagf: name for name, kind in KERNELS.items() if kind.in_libsvm}
 _SIGN = re.compile(r'["{}]|(?<![^\s{};"])#[^\n]*(?:\s+#[^\n]*){0,1000}')
 _KERNEL = re.compile(rf"^[ \t\r]*(?:{'|'.join(_KINDS)})[ \t\r]*$", re.M)
 # a control file whose only model has the name SVM goes on with a brace or a position
@@ -131,10 +132,9 @@ class _Text:
             raise self.fail(f"expected a kernel, {', '.join(_KINDS)}, found '{word[:20]}'")
         kind = _KINDS[word]
         count = len(KERNELS[kind].parameters)
-        gamma, coef0, degree = [*self.numbers(count, "parameters"), 0.0, 0.0, 0.0][:3]
-        if gamma < 0 or not 0 <= degree <= 1000 or degree != int(degree):
-            raise self.fail("a parameter of the kernel is out of range")
-        return Kernel(kind, gamma, coef0, int(degree))
+        kernel = Kernel(kind, *[*self.numbers(count, "parameters"), 0.0, 0.0, 0.0][:3])
+        check_kernel(kernel, self.fail)
+        return replace(kernel, degree=int(kernel.degree))
 
     def numbers(self, count, what):
         """The next line as `count` finite numbers."""
@@ -242,19 +242,9 @@ def format_ascii_model(configuration):
     normalisation, several kernels, classifiers without probabilities, no features.
     """
     model, tree = configuration.machines, configuration.tree
-    if tree.is_ensemble:
-        raise ModelError("libAGF's ASCII model holds one configuration, and this is an ensemble of "
-                         f"{len(tree.roots)}: print_control -Q convert makes one coding matrix of "
-                         "them, whose classifiers it can hold")
-    if tree.directs:
-        raise ModelError("libAGF's ASCII model can hold support vector machines only, not a "
-                         f"classifier of code {next(iter(tree.directs.values())).code}")
-    if configuration.normalisation is not None:
-        raise ModelError("libAGF's ASCII model has no place for a normalisation: leave it out, and "
-                         "normalise the data instead")
-    if len(model.kernels) != 1:
-        raise ModelError(f"libAGF's ASCII model has one kernel for all binary classifiers, "
-                         f"these have {len(model.kernels)} different ones")
+    require_one_kernel(configuration, "libAGF's ASCII model",
+                       "print_control -Q convert makes one coding matrix of them, whose "
+                       "classifiers it can hold")
     missing = [row.text for row, a in zip(tree.rows, model.a) if np.isnan(a)]
     if missing:
         raise ModelError("libAGF's ASCII model needs probabilities (probA, probB), which "

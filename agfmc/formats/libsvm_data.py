@@ -27,7 +27,6 @@ __all__ = ["SparseTable", "check_points", "check_words", "iter_svm", "read_svm",
            "sparse_rows", "store_svm", "svm_lines", "write_svm"]
 
 _DIGITS = 9  # of an index
-_ENDINGS = (".svm", ".vec")
 _AT_ONCE = 1 << 20  # values that are written at once
 
 
@@ -61,7 +60,7 @@ def store_svm(path, form: InputFormat = InputFormat("svm"), *, stdin=None, least
 
 def _collected(path, form, names, stdin, table, limit, block):
     """The Dataset of all points of the text, put into the table block by block."""
-    with open_input(path, stdin, _ENDINGS) as file:
+    with open_input(path, stdin) as file:
         labels, codes = TextLabels(file.name, names, ordinates=form.ordinates), []
         for rows in _parsed(file, labels, None, block):
             table.make_room(rows, limit, file.name)
@@ -202,7 +201,7 @@ def _free_bytes(file):
 
 def read_svm_labels(path, names=None, stdin=None, block=BLOCK):
     """(labels (n,) int32, names or None) of LIBSVM text, every line checked; see read_svm."""
-    with open_input(path, stdin, _ENDINGS) as file:
+    with open_input(path, stdin) as file:
         labels = TextLabels(file.name, names)
         codes = [rows.y for rows in _parsed(file, labels, None, block)]
     if not codes:
@@ -219,7 +218,7 @@ def iter_svm(path, form: InputFormat = InputFormat("svm"), rows: int = 4096,
     `sparse` chunks are `SparsePoints`.  Raises DataError with the line of whatever cannot be.
     """
     seen = False
-    with open_input(path, stdin, _ENDINGS) as file:
+    with open_input(path, stdin) as file:
         for part in _parsed(file, TextLabels(file.name, ignore=True), d, block):
             width = part.width if d is None else d
             for start in range(0, len(part.line), rows):

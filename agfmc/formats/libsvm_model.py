@@ -18,6 +18,7 @@ import hashlib
 import math
 import os
 import re
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -26,6 +27,7 @@ from ..control.build import from_rows, rename
 from ..errors import ModelError
 from ..models import BinaryModel, Kernel, KERNELS
 from ..provenance import Provenance, shared
+from .consistency import check_kernel, checked, require_one_kernel
 from .inputs import memory_limit, read_bytes
 from .class_names import ByValue, named_by_value, number_classes
 from .text import NUMBER, numbers
@@ -135,9 +137,7 @@ class Header:
         kind = self.word("kernel_type", tuple(KERNELS))
         kernel = Kernel(kind, **{name: self.values(name, int if name == "degree" else float)[0]
                                  for name in KERNELS[kind].parameters})
-        if kernel.gamma < 0 or not 0 <= kernel.degree <= 1000:
-            raise self.fail("gamma" if kernel.gamma < 0 else "degree",
-                            "gamma or degree is out of range")
+        check_kernel(kernel, partial(self.fail, "degree" if kernel.gamma >= 0 else "gamma"))
         return kernel
 
     def platt(self, count=1):
@@ -263,6 +263,7 @@ def format_svm_model(model, sv_text=None, held_out=None):
 
     `sv_text`: text of each support vector, where the caller has it already;  held_out (n,):
     decision values, kept as float32, of points that it was not trained on.
+    The text is `checked`.
     """
     lines = format_kernel(model.svm_type, model.kernel)
     lines += ["nr_class 2", f"total_sv {len(model.sv)}", f"rho {float(model.rho)!r}",
@@ -273,12 +274,19 @@ def format_svm_model(model, sv_text=None, held_out=None):
     if sv_text is None:
         sv_text = [sparse_text(point) for point in model.sv]
     lines += [f"{c!r} {text} " for c, text in zip(model.coef.tolist(), sv_text)]
+    values = np.zeros(0) if held_out is None else np.asarray(held_out, dtype="<f4")
     if held_out is not None:
-        values = np.asarray(held_out, dtype="<f4").tobytes()
-        lines.append(f"{_HELD_OUT}{len(held_out)} {base64.b64encode(values).decode()}")
+        lines.append(f"{_HELD_OUT}{len(held_out)} {base64.b64encode(values.tobytes()).decode()}")
     if model.provenance:
         lines.append(f"{MARK}{model.provenance.to_line()}")
-    return "\n".join(lines) + "\n"
+    checked((model.coef, model.sv, values), _refuse_infinite)  # faster than to read their text
+    return "\n".join(checked(lines, lambda lines: _model(
+        lines, model.name, lambda *_: (model.coef, model.sv)))) + "\n"
+
+
+def _refuse_infinite(arrays):
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise ModelError("a number is not finite")
 
 
 def read_svm_model(path, known=None):
@@ -291,6 +299,15 @@ def read_svm_model(path, known=None):
     the line for anything else.
     """
     lines, complete = read_lines(read_bytes(path), path)
+    model = _model(lines, path, partial(_known_vectors, known={} if known is None else known))
+    if not complete:
+        raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
+    return model
+
+
+def _model(lines, path, vectors):
+    """The `BinaryModel` in lines; vectors(lines, at, path, features): its coef (l,) and sv (l, d).
+    """
     header = Header(lines, path)
     svm_type = header.svm_type()
     if "nr_class" in header and header.values("nr_class", int) != [2]:
@@ -307,10 +324,7 @@ def read_svm_model(path, known=None):
     n_sv = header.counts(2, lines)
     at, total = header.after, sum(n_sv)
     provenance, features = provenance_after(lines, at, total, path)
-    coef, sv = _known_vectors(lines[at:at + total], at, path, features,
-                              {} if known is None else known)
-    if not complete:
-        raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
+    coef, sv = vectors(lines[at:at + total], at, path, features)
     rho = header.values("rho", float)[0]
     return BinaryModel(path, svm_type, kernel, sv, coef, rho, labels, n_sv,
                        platt and platt[0], provenance, features)
@@ -428,18 +442,7 @@ def format_svm_multiclass(configuration):
     several kernels.
     """
     model, tree = configuration.machines, configuration.tree
-    if tree.is_ensemble:
-        raise ModelError(f"a LIBSVM model holds one configuration, and this is an ensemble of "
-                         f"{len(tree.roots)}: mbh2mbm stores it in a .mbm file")
-    if tree.directs:
-        raise ModelError("a LIBSVM model can hold support vector machines only, not a classifier "
-                         f"of code {next(iter(tree.directs.values())).code}")
-    if configuration.normalisation is not None:
-        raise ModelError("a LIBSVM model has no place for a normalisation: leave it out, and "
-                         "normalise the data instead")
-    if len(model.kernels) != 1:
-        raise ModelError("a LIBSVM model has one kernel for all binary classifiers, these have "
-                         f"{len(model.kernels)} different ones")
+    require_one_kernel(configuration, "a LIBSVM model", "mbh2mbm stores it in a .mbm file")
     classes = {label: i for i, label in enumerate(tree.labels)}
     pairs = _pairs(tree, classes, len(model.rho))
     return _lines(model, classes, pairs, _labels(tree))

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..provenance import Provenance
+from .consistency import checked
 from .inputs import read_bytes
 from .seal import check_seal, unsealed
 from .text import NUMBER, numbers
@@ -43,22 +44,22 @@ class LogisticModel:
 
 
 def format_logistic_model(model):
-    """The text of a `LogisticModel`; each number reads back bit for bit."""
+    """The text of a `LogisticModel`, which is `checked`; each number reads back bit for bit."""
     c, width = model.weights.shape
     lines = [_TITLE, f"classes {c}", f"features {width - 1}", f"ridge {float(model.ridge)!r}",
              f"points {int(model.points)}"]
     lines += [" ".join(map(repr, row)) for row in model.weights.tolist()]
     if model.provenance:
         lines.append(_MARK + model.provenance.to_line())
-    return "\n".join(lines) + "\n"
+    return checked("\n".join(lines) + "\n", lambda text: read_logistic_model(None, text.encode()))
 
 
-def read_logistic_model(path):
-    """Read the text file of a `LogisticModel`.
+def read_logistic_model(path, raw=None):
+    """Read the text file of a `LogisticModel`; raw: its bytes, if read already.
 
     Raises `ModelError` with the line of whatever is invalid.
     """
-    raw = read_bytes(path)
+    raw = read_bytes(path) if raw is None else raw
     check_seal(raw, path)
 
     def fail(message, line=None):

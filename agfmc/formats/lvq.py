@@ -14,7 +14,6 @@ from .text import BLOCK, blocks, CONTROL, foreign_line, NUMBER, numbers, tokenis
 
 __all__ = ["iter_lvq", "lvq_lines", "read_lvq", "write_lvq"]
 
-_ENDINGS = (".lvq", ".txt", ".vec")
 
 
 def read_lvq(path, form: InputFormat = InputFormat("lvq"), names=None, *, stdin=None,
@@ -25,7 +24,7 @@ def read_lvq(path, form: InputFormat = InputFormat("lvq"), names=None, *, stdin=
     is None.  Labels are whole numbers or words, as in LIBSVM text; with ordinates they are any
     finite numbers, and y is float64.  Raises DataError with the line of whatever cannot be.
     """
-    with open_input(path, stdin, _ENDINGS) as file:
+    with open_input(path, stdin) as file:
         column = TextLabels(file.name, names, ordinates=form.ordinates)
         parts = _parts(file, column, form, None, block)
         parts = list(within_memory(parts, path, lambda part: part[0].nbytes))
@@ -42,7 +41,7 @@ def iter_lvq(path, form: InputFormat = InputFormat("lvq"), rows: int = 4096,
 
     A file that has not `d` features is an error.
     """
-    with open_input(path, stdin, _ENDINGS) as file:
+    with open_input(path, stdin) as file:
         column = TextLabels(file.name, ignore=True)
         for x, _ in _parts(file, column, form, d, block):
             yield from (x[start:start + rows] for start in range(0, len(x), rows))

@@ -22,6 +22,7 @@ import struct
 import numpy as np
 
 from ..control.parse import parse
+from ..control.build import with_heading
 from ..control.write import format_tree
 from ..errors import ControlError, ModelError, one_line
 from ..models import (Calibration, CalibrationPoints, CollatedModel, Configuration,
@@ -29,7 +30,7 @@ from ..models import (Calibration, CalibrationPoints, CollatedModel, Configurati
                       Normalisation, ProbabilityMap)
 from ..provenance import Provenance
 from .atomic import replacing
-from .consistency import check_calibration, check_configuration
+from .consistency import check_configuration, checked
 from .inputs import read_bytes
 from .recipe_file import recipe_from_json, recipe_to_json
 from .strict_json import strict_json
@@ -62,6 +63,8 @@ def write_store(path, configuration, made_by):
     equal files.
     """
     model, tree = configuration.machines, configuration.tree
+    if tree.norm_file is not None:  # what that holds is stored
+        tree = with_heading(tree, "normalisation", None)
     arrays = {name: getattr(model, name) for name in _ARRAYS}
     wanted = dict(_ARRAYS)
     if configuration.normalisation is not None:
@@ -104,11 +107,13 @@ def write_store(path, configuration, made_by):
         "settings": [one.to_line() for one in model.provenances],
         "any_width": bool(model.any_width),
         "made_by": made_by, "arrays": listing, **extra,
-    }, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    }, sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 64)
     size = _START.size + len(header) + offset
     start = _START.pack(MAGIC, _MAJOR, minor, len(header), size, bytes(32))
     body = b"".join([header, *blobs])
+    checked(body, lambda body: _stored(strict_json(header), body, len(header), path,
+                                       lambda message: ModelError(message, file=path)), path)
     digest = hashlib.sha256(start[:32] + body).digest()
     with replacing(path, binary=True) as file:
         file.write(start[:32] + digest)
@@ -124,10 +129,12 @@ def read_store(path, raw=None):
     """
     raw = read_bytes(path) if raw is None else raw
     header, start = _checked_header(raw, path)
+    return _stored(header, raw, start, path, lambda message: ModelError(
+        f"damaged or not made by this suite: {message}", file=path))
 
-    def fail(message):
-        return ModelError(f"damaged or not made by this suite: {message}", file=path)
 
+def _stored(header, raw, start, path, fail):
+    """The `Configuration` of a header and of the arrays in the bytes `raw` from `start` on."""
     if not isinstance(header, dict) or set(header) - {"direct", "calibration", "recipe"} != _KEYS:
         raise fail("the header does not have the expected keys")
     listing = header["arrays"]
@@ -185,10 +192,6 @@ def read_store(path, raw=None):
     except ModelError as error:  # another number of classifiers
         raise fail(error.message) from None
     check_configuration(configuration, fail)
-    if calibration is not None:
-        check_calibration(calibration, fail)
-        if not calibration.fits(configuration):
-            raise fail("its calibration belongs to other classifiers")
     return configuration
 
 
@@ -360,9 +363,7 @@ def _kernels(entries, fail):
     for entry in entries if isinstance(entries, list) else [None]:
         if not (isinstance(entry, list) and len(entry) == 4
                 and isinstance(entry[0], str) and entry[0] in KERNELS
-                and all(type(v) in (int, float) and abs(v) < math.inf for v in entry[1:3])
-                and entry[1] >= 0
-                and type(entry[3]) is int and 0 <= entry[3] <= 1000):
+                and all(type(v) in (int, float) for v in entry[1:3]) and type(entry[3]) is int):
             raise fail("a kernel is invalid")
-        kernels.append(Kernel(entry[0], float(entry[1]), float(entry[2]), entry[3]))
+        kernels.append(Kernel(entry[0], *map(float, entry[1:3]), entry[3]))
     return tuple(kernels)

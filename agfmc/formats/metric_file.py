@@ -31,7 +31,8 @@ from .._version import __version__
 from ..errors import AgfmcWarning, DataError, ModelError
 from ..models import LearnedMetric
 from .atomic import remove
-from .inputs import is_stream, open_input, read_bytes
+from .consistency import checked
+from .inputs import is_stream, open_input, read_bytes, SMALL_TEXT
 from .seal import check_seal, sealed
 from .strict_json import strict_json
 from .text import numbers
@@ -80,8 +81,8 @@ def _is_ours(path, digest=None):
         digest is None or of == f"# normalisation {digest}".encode())
 
 
-def format_metric(normalisation):
-    """The text about a `Normalisation` with a learned metric."""
+def format_metric(normalisation, path=None):
+    """The text about a `Normalisation` with a learned metric, which is `checked`."""
     digest, learned = normalisation.digest(), normalisation.metric
     values = (digest, learned.rounds, learned.points, learned.classes, learned.data,
               learned.settings)
@@ -90,7 +91,8 @@ def format_metric(normalisation):
              *(f"{number} {weight!r}" for number, weight in enumerate(learned.weights.tolist())),
              *[_NAMES + json.dumps(learned.names, ensure_ascii=False)] * bool(learned.names),
              f"# made by agfmc {__version__}"]
-    return sealed("\n".join(lines), digest)
+    return checked(sealed("\n".join(lines), digest), lambda text: read_metric(path, text.encode()),
+                   path)
 
 
 def with_metric(normalisation, path):
@@ -116,12 +118,12 @@ def with_metric(normalisation, path):
     return replace(normalisation, metric=learned)
 
 
-def read_metric(path):
-    """(digest of the map, its `LearnedMetric`) of a file that `format_metric` made.
+def read_metric(path, raw=None):
+    """(digest of the map, its `LearnedMetric`) of a file, or of its bytes `raw`.
 
     Raises `ModelError` with the line of whatever is invalid.
     """
-    raw = read_bytes(path)
+    raw = read_bytes(path, most=SMALL_TEXT, expected="a metric") if raw is None else raw
     check_seal(raw, path)
     try:
         lines = raw.decode("utf-8").replace("\r\n", "\n").split("\n")
@@ -205,7 +207,8 @@ def _values(text, count):
 
 def read_feature_names(path, count):
     """The names of `count` features, one on each line; `DataError` for another number."""
-    text = read_bytes(path).decode("utf-8", errors="surrogateescape").removeprefix("\ufeff")
+    raw = read_bytes(path, most=SMALL_TEXT, expected="a name in each line")
+    text = raw.decode("utf-8", errors="surrogateescape").removeprefix("\ufeff")
     names = [line.strip() for line in text.rstrip().split("\n")]
     if len(names) != count:
         raise DataError(f"holds {len(names)} line{'s' * (len(names) != 1)}: expected the names of "

@@ -118,7 +118,7 @@ def read_probabilities(path):
     Raises DataError with the line where it is anything else.
     """
     try:
-        raw = read_bytes(path, endings=(".txt",))
+        raw = read_bytes(path)
         raw.decode("ascii")
     except UnicodeDecodeError as error:
         raise DataError("expected probabilities as text, found other bytes", file=path,

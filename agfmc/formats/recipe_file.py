@@ -10,14 +10,14 @@ import re
 from ..errors import DataError, one_line
 from ..tables import (ColumnRecipe, LARGEST, MISSING_POLICIES, MOST_LETTERS, size_of_names,
                       TableRecipe)
-from .inputs import open_input
+from .consistency import checked
+from .inputs import read_bytes, SMALL_TEXT
 from .strict_json import strict_json
 
 __all__ = ["format_recipe", "read_recipe", "recipe_beside", "recipe_from_json", "recipe_if_there",
            "recipe_of", "recipe_to_json"]
 
 _FORMAT, _VERSION = "agfmc table recipe", 1
-_LARGEST = 64 * 2**20  # bytes of a file
 _MOST_FEATURES = 2**24
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")  # which no table holds
 _COLUMN = {"name", "categories", "fill", "indicator"}
@@ -29,10 +29,11 @@ def recipe_beside(path: str) -> str:
     return f"{path}.recipe"
 
 
-def format_recipe(recipe: TableRecipe) -> str:
-    """The text of a recipe."""
-    return json.dumps({"format": _FORMAT, "version": _VERSION, **recipe_to_json(recipe)},
-                      indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+def format_recipe(recipe: TableRecipe, path=None) -> str:
+    """The text of a recipe, which is `checked`."""
+    text = json.dumps({"format": _FORMAT, "version": _VERSION, **recipe_to_json(recipe)},
+                      indent=1, ensure_ascii=False) + "\n"
+    return checked(text, lambda text: recipe_of(text.encode(), path), path)
 
 
 def recipe_to_json(recipe: TableRecipe) -> dict:
@@ -48,13 +49,7 @@ def recipe_to_json(recipe: TableRecipe) -> dict:
 
 def read_recipe(path) -> TableRecipe:
     """The recipe in a file; `DataError` for what is none."""
-    with open_input(path) as file:
-        raw = bytearray()
-        while len(raw) <= _LARGEST and (piece := file.read(_LARGEST + 1 - len(raw))):
-            raw += piece
-    if len(raw) > _LARGEST:
-        raise DataError(f"larger than {_LARGEST >> 20} MiB: expected a recipe", file=path)
-    return recipe_of(bytes(raw), path)
+    return recipe_of(read_bytes(path, most=SMALL_TEXT, expected="a recipe"), path)
 
 
 def recipe_of(raw: bytes, path) -> TableRecipe:
@@ -62,6 +57,8 @@ def recipe_of(raw: bytes, path) -> TableRecipe:
     def fail(message):
         return DataError(f"expected a recipe, as table2agf writes it: {message}", file=path)
 
+    if len(raw) > SMALL_TEXT:
+        raise DataError(f"larger than {SMALL_TEXT >> 20} MiB: expected a recipe", file=path)
     try:
         found = strict_json(raw)
     except (ValueError, RecursionError):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..control.learners import PARAMETERS
 from ..control.tree import MAX_LABEL
 from ..errors import DataError, one_line
-from .inputs import open_input
+from .inputs import read_bytes
 from .strict_json import strict_json
 
 __all__ = ["read_comparison", "read_search"]
@@ -225,28 +225,16 @@ def read_search(path, scores: Iterable[str], maybe: Iterable[str] = (), stdin=No
 
 
 def _read(path, kind, command, stdin):
-    with open_input(path, stdin) as file:
-        raw = b"".join(_pieces(file))
-        name = file.name
-    if len(raw) > _MOST_BYTES:
-        raise DataError(f"larger than {_MOST_BYTES >> 20} MiB: expected what {command} writes",
-                        file=name)
+    raw = read_bytes(path, stdin, most=_MOST_BYTES, expected=f"what {command} writes")
     try:
         found = strict_json(raw)
     except json.JSONDecodeError as error:
-        raise DataError(f"expected JSON, as {command} writes it: {error.msg}", file=name,
+        raise DataError(f"expected JSON, as {command} writes it: {error.msg}", file=path,
                         line=error.lineno) from None
     except (ValueError, RecursionError):
         raise DataError(f"expected JSON, as {command} writes it: it holds something else",
-                        file=name) from None
+                        file=path) from None
     try:
         return kind(found, "")
     except _Wrong as error:
-        raise DataError(f"expected what {command} writes: {error}", file=name) from None
-
-
-def _pieces(file):
-    size = 0
-    while size <= _MOST_BYTES and (piece := file.read(1 << 20)):
-        size += len(piece)
-        yield piece
+        raise DataError(f"expected what {command} writes: {error}", file=path) from None

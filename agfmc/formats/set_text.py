@@ -40,7 +40,7 @@ def read_sets(path, stdin=None):
 
     Raises DataError with the line for anything but different whole numbers, or `-` alone.
     """
-    lines = read_bytes(path, stdin, (".sets",)).split(b"\n")
+    lines = read_bytes(path, stdin).split(b"\n")
     if not lines[-1].strip():
         lines.pop()
     if not lines:

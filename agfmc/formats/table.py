@@ -10,13 +10,16 @@ from __future__ import annotations
 import functools
 import io
 import os
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import DataError, Place, UsageError
+from ..errors import (AgfmcWarning, and_more, DataError, one_line, Place, system_reason,
+                      UsageError)
 from ..tables import ROW, TableFormat
 from .atomic import temporary_file
 from .inputs import GZIP, open_input, Unzipped
@@ -25,9 +28,10 @@ from .table_text import (BLOCK, OUTER, Layout, Words, column_of, converted, gues
                          header_cells, no_number, number_of, read_records, stripped)
 from .text import SPREADSHEET
 
-__all__ = ["Block", "Table", "Words", "number_of", "open_table"]
+__all__ = ["Block", "Table", "Words", "columns_called", "number_of", "open_table"]
 
 _HEAD = 1 << 16  # bytes from which the delimiter is guessed
+_MOST_COLUMNS = 200_000  # each takes some 0.1 ms
 _MAGIC = 8  # bytes that tell Parquet and Arrow
 _COMPRESSED = (*(b"BZh%d1AY" % level for level in range(1, 10)),  # by bzip2, xz, zstd
                b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
@@ -75,6 +79,9 @@ class Table:
     counted = "line"
 
     def __init__(self, file: str, names: tuple[str, ...], blanks: frozenset[str] = frozenset()):
+        if len(names) > _MOST_COLUMNS:
+            raise DataError(f"has {len(names)} columns: expected {_MOST_COLUMNS} or fewer (LIBSVM "
+                            "text may have more features)", file=file)
         self.file = file
         self.names = names
         self.blanks = blanks
@@ -140,7 +147,7 @@ class _Source:
             self._held.seek(self._end)
             self._held.write(data)
         except OSError as error:
-            raise DataError(f"cannot hold it in a temporary file: {error.strerror}",
+            raise DataError(f"cannot hold it in a temporary file: {system_reason(error)}",
                             file=self.name) from error
         self._end += len(data)
 
@@ -297,6 +304,29 @@ def column_names(cells, file: str, line: int | None = None) -> tuple[str, ...]:
                             file=file, line=line)
         seen[name] = i
     return tuple(names)
+
+
+def columns_called(table: Table, names: Iterable[str]) -> dict[str, int]:
+    """{name: position, from 0} of the columns of these names, as far as there are any.
+
+    Where none has the name, it is the one column whose name differs in case alone, with a warning;
+    `DataError` where several do.
+    """
+    found, others = {}, defaultdict(list)
+    positions = {name: at for at, name in enumerate(table.names)}
+    for name in positions.keys() - (names := dict.fromkeys(names)):
+        others[name.lower()].append(name)
+    for name in names:
+        alike = [name] if name in positions else sorted(others[name.lower()])
+        if len(alike) > 1:
+            raise DataError(f"there is no column '{one_line(name)}', and several differ from it in "
+                            f"case alone: {', '.join(map(repr, alike))}", file=table.file)
+        found.update((name, positions[one]) for one in alike)
+    taken = [name for name, at in found.items() if table.names[at] != name]
+    for name in taken[:1]:
+        warnings.warn(f"{table.file}: column '{one_line(table.names[found[name]])}' is taken for "
+                      f"'{one_line(name)}'{and_more(taken)}", AgfmcWarning, stacklevel=3)
+    return found
 
 
 @contextmanager

@@ -193,6 +193,8 @@ class ArrowFile:
         """Makes errors of PyArrow errors of this file."""
         try:
             yield
+        except self._pa.ArrowMemoryError as error:
+            raise DataError("cannot read: there is not enough memory", file=self._name) from error
         except (self._pa.ArrowException, OSError, ValueError, KeyError, struct.error) as error:
             told = " ".join(str(error).split())
             raise DataError(f"is damaged, or cannot be read by PyArrow: {told[:_TOLD]}",

@@ -13,7 +13,6 @@ import functools
 import io
 import itertools
 import math
-import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -299,8 +298,9 @@ def converted(records: Records, layout: Layout, wanted: Mapping[int, str],
         faults.append((row, 0, _ragged(int(lengths[row]), layout, first and row == 0)))
         rows = rows[:row]
     columns = {}
+    by_column = list(zip(*rows)) or [()] * len(layout.names)
     for position, kind in wanted.items():
-        cells = list(map(operator.itemgetter(position), rows))
+        cells = list(by_column[position])
         columns[position], row = column_of(cells, kind, layout.blanks)
         if row is not None:
             faults.append((row, position, no_number(layout.names[position], cells[row])))

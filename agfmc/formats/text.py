@@ -16,11 +16,12 @@ import numpy as np
 
 from ..errors import DataError
 from ..tables import is_table
+from .inputs import open_input
 
 __all__ = ["BLOCK", "CONTROL", "LABELS", "NUMBER", "POINTS", "SCALE", "SPREADSHEET",
            "TABLE_MARKS", "Tokens",
-           "VALUES", "blank_out", "blocks", "foreign_line", "foreign_start", "is_text", "numbers",
-           "table_line", "table_way", "tokenise", "values"]
+           "VALUES", "blank_out", "blocks", "foreign_line", "foreign_start", "is_svm", "is_text",
+           "numbers", "table_line", "table_way", "tokenise", "values"]
 
 # What was expected where there is text, {} being its name.
 POINTS = "points (.vec); LIBSVM text is read with -M, LVQ text with -A, a table with --table"
@@ -39,6 +40,7 @@ _STARTS = {b"\x1f\x8b\x08": "it is compressed: `gunzip` it, or if it is a table,
 SPREADSHEET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # new ones, and those before 2007
 _PARTITION = re.compile(rb"""\s*(?:"[^"]*"\s*|[^\s"]+\s+)(?:\d+\s+)+/\s*\d+(?:\s+\d+)*\s*;""")
 _LINE = 1 << 12  # bytes of a line that tell what it is
+_HEAD = 1 << 16  # of a file
 
 
 def is_text(data, floats=False):
@@ -60,6 +62,15 @@ def is_text(data, floats=False):
         return True
     words = np.frombuffer(data, np.uint32)
     return len(np.unique(words) if floats else words) >= _SURE
+
+
+def is_svm(path):
+    """True where a file begins like LIBSVM text, by its first line with more than a label."""
+    with open_input(path) as file:
+        head = file.read(_HEAD)
+    lines = head.split(b"\n")[:-1] or [head.rpartition(b" ")[0]]
+    entries = next(filter(None, (line.split(b"#")[0].split()[1:] for line in lines)), ())
+    return bool(entries) and all(map(_ENTRY.match, entries))
 
 
 def foreign_line(line, name):

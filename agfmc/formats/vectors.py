@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import DataError
 from ..models import Normalisation
-from ..tables import ENDINGS
 from .atomic import replacing, replacing_all
+from .consistency import checked
 from .inputs import memory_limit, open_input, read_bytes, within_memory
 from .lazy_points import LazyPoints, StoredTable
 from .metric_file import (check_metric_output, format_metric, metric_path, remove_metric,
@@ -43,7 +43,7 @@ class VecReader:
     """
 
     def __init__(self, path, rows=4096, stdin=None, wanted=POINTS):
-        self._context = open_input(path, stdin, (".vec", *ENDINGS), raw=True)
+        self._context = open_input(path, stdin, raw=True)
         self._wanted = wanted
         self._file = self._context.__enter__()
         self.name = self._file.name
@@ -229,12 +229,12 @@ def read_dat(path, n=None, stdin=None):
 
 
 def _read_column(path, dtype, n, stdin):
-    what, wanted, endings = ("labels", LABELS, (".cls",)) if dtype is LABEL else \
-        ("values", VALUES, (".con", ".dat"))
+    what, wanted, ending = ("labels", LABELS, ".cls") if dtype is LABEL else \
+        ("values", VALUES, ".con")
     # writable, as every other reader's arrays are
-    data = bytearray(read_bytes(path, stdin, endings, raw=True))
+    data = bytearray(read_bytes(path, stdin, raw=True))
     if str(path).endswith(".gz") and (other := foreign_start(bytes(data[:4]), path)):
-        raise DataError(f"is not a {endings[0]} file; {other}", file=path)
+        raise DataError(f"is not a {ending} file; {other}", file=path)
     if is_text(data, floats=dtype is FLOAT):
         raise DataError(f"looks like text, expected {wanted.format(path)}", file=path)
     if len(data) % dtype.itemsize:
@@ -284,13 +284,18 @@ def read_std(path):
 
 
 def _read_map(path):
-    table = read_vec(path, wanted=SCALE)
-    if table.shape[1] < 2:
-        raise DataError("is not a .std file: it leaves no features", file=path)
+    table = _check_map(read_vec(path, wanted=SCALE), path)
     matrix = np.ascontiguousarray(table[:, :-1])
     mean = np.ascontiguousarray(table[:, -1])
     dropped = tuple(int(j) for j in np.flatnonzero(~matrix.any(axis=1)))
     return Normalisation(matrix, mean, dropped)
+
+
+def _check_map(table, path=None):
+    """The table of a `.std` file, if it leaves features; the numbers are the matter of `.vec`."""
+    if table.shape[1] < 2 or not len(table):
+        raise DataError("is not a .std file: it leaves no features", file=path)
+    return table
 
 
 def holds_map(path):
@@ -332,13 +337,14 @@ def std_files(path, normalisation):
     function that removes that of the map which is replaced where the metric was not learned.
     Raises `DataError` where that name is taken.
     """
-    files = {path: np.column_stack([normalisation.matrix, normalisation.mean])}
+    files = {path: checked(np.column_stack([normalisation.matrix, normalisation.mean]),
+                           _check_map, path)}
     if normalisation.metric is None:
         return files, lambda: _remove_record(path)
     check_metric_output(path)
     beside = metric_path(path)
     if beside is not None:
-        files[beside] = format_metric(normalisation).encode()
+        files[beside] = format_metric(normalisation, beside).encode()
     return files, lambda: None
 
 

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ..errors import DataError
-from .inputs import open_input, read_bytes, refuse_beyond, within_memory
+from ..errors import DataError, Place
+from ..weights import LARGEST, SMALLEST
+from .inputs import open_input, read_bytes, refuse_beyond, SMALL_TEXT, within_memory
 from .text import blocks, is_text, tokenise, values
 from .vectors import con_bytes
 
@@ -57,7 +58,7 @@ def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
 
 
 def _read_binary(path, n, stdin):
-    with open_input(path, stdin, (ENDING,), raw=True) as file:
+    with open_input(path, stdin, raw=True) as file:
         size = file.regular_size()
         if size is not None:
             if n is not None and size > max(4 * n, _PIECE):
@@ -84,7 +85,7 @@ def _read_binary(path, n, stdin):
 
 def _read_text(path, n, stdin):
     parts, count = [], 0
-    with open_input(path, stdin, (ENDING, ".txt")) as file:
+    with open_input(path, stdin) as file:
         for part in within_memory(_numbers(file), path, what="the weights"):
             parts.append(part)
             count += len(part)
@@ -151,14 +152,22 @@ def format_weights(w: np.ndarray) -> Iterator[str]:
         yield f"{int(weight) if weight == int(weight) else weight!r}\n"
 
 
+class _Placed(dict):
+    """Weights of classes, and the `Place` of each in `places`, for errors about classes."""
+
+    def __init__(self):
+        self.places = {}
+
+
 def read_class_weights(path: str, stdin=None) -> Mapping[int | str, float]:
     """{label or name, as it stands there: weight} of the classes in a file, or `-`.
 
     A name may have blanks in it.  Raises `DataError` with the line for a class without a weight,
     one that is there twice, and a weight that is not a number above 0.
     """
-    found: dict[int | str, float] = {}
-    raw = read_bytes(path, stdin).removeprefix(b"\xef\xbb\xbf")
+    found = _Placed()
+    raw = read_bytes(path, stdin, most=SMALL_TEXT,
+                     expected="a class and its weight in each line").removeprefix(b"\xef\xbb\xbf")
     for number, line in enumerate(raw.split(b"\n"), 1):
         if b"\0" in line:
             raise DataError("is not text: there is a NUL in the line", file=path, line=number)
@@ -171,13 +180,14 @@ def read_class_weights(path: str, stdin=None) -> Mapping[int | str, float]:
         key = words[0].strip().decode("utf-8", "surrogateescape")
         one = np.frombuffer(words[1], np.uint8)
         weight = values(one, np.zeros(1, np.int64), np.array([len(one)]))
-        if weight is None or not weight[0] > 0:
+        if weight is None or not SMALLEST <= weight[0] <= LARGEST:
             raise DataError(f"the weight of class '{_shown(words[0].strip())}': expected a number "
-                            f"above 0, found '{_shown(words[1])}'", file=path, line=number)
+                            f"from {SMALLEST:g} to {LARGEST:g}, found '{_shown(words[1])}'",
+                            file=path, line=number)
         if key in found:
             raise DataError(f"class '{_shown(words[0].strip())}' is there twice", file=path,
                             line=number)
-        found[key] = weight[0].item()
+        found[key], found.places[key] = weight[0].item(), Place(path, number)
         if len(found) > _MOST_CLASSES:
             raise DataError(f"has more than {_MOST_CLASSES} classes", file=path, line=number)
     if not found:

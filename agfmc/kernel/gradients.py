@@ -1,15 +1,17 @@
 """Gradients of functions on landmarks, and the directions in which these change.
 
-For f_c(x) = sum_j beta_jc K(x, z_j) + b_c with the radial kernel K(x, z) = exp(-gamma |x - z|^2),
+For f_c(x) = sum_j beta_jc K(x, z_j) + b_c with a kernel of a distance,
 
-    grad f_c(x) = sum_j -2 gamma beta_jc K(x, z_j) (x - z_j) ,
+    grad f_c(x) = sum_j -2 gamma beta_jc K(x, z_j) (x - z_j)             rbf,
+                  sum_j -gamma beta_jc K(x, z_j) (x - z_j) / |x - z_j|   exponential,
+                  sum_j -gamma beta_jc K(x, z_j) sign(x - z_j)           laplacian,
     G = 1/n sum_i w_i sum_c grad f_c(x_i) grad f_c(x_i)^T ,  n = sum_i w_i ,
     M = d G^(1/2) / trace G^(1/2) .
 
-G is the average gradient outer product.  M measures distances, (x - z)^T M (x - z), in which a
-direction counts as much as it matters to the functions: Radhakrishnan, Beaglehole, Pandit and
-Belkin, "Mechanism for feature learning in neural networks and backpropagation-free machine learning
-models", Science 383 (2024).
+where the term of a z_j that is x is 0.  G is the average gradient outer product.  M measures
+distances, (x - z)^T M (x - z), in which a direction counts as much as it matters to the functions:
+Radhakrishnan, Beaglehole, Pandit and Belkin, "Mechanism for feature learning in neural networks and
+backpropagation-free machine learning models", Science 383 (2024).
 """
 
 from __future__ import annotations
@@ -20,17 +22,25 @@ from .landmarks import Landmarks
 
 __all__ = ["gradient_products", "metric_of"]
 
+_AT_ITSELF = 1e-12  # gamma times a distance below which two points are one
 
-def gradient_products(landmarks: Landmarks, gamma: float, beta: np.ndarray, x: np.ndarray,
+
+def gradient_products(landmarks: Landmarks, beta: np.ndarray, x: np.ndarray,
                       diagonal: bool = False, w: np.ndarray | None = None) -> np.ndarray:
     """n G (d, d), the sum over points x (n, d) and functions of the outer products of gradients.
 
-    landmarks: z (p, d) of the radial kernel with this gamma;  beta (p, k): coefficients of the
-    functions;  diagonal: only the diagonal (d,) of it;  w (n,): weights of the points, or None
-    for 1.
+    landmarks: z (p, d) of a kernel of a distance;  beta (p, k): coefficients of the functions;
+    diagonal: only the diagonal (d,) of it, as always of a laplacian kernel;  w (n,): weights of
+    the points, or None for 1.
     """
     values = landmarks.kernel_values(x).T
-    d = x.shape[1]
+    kernel, d = landmarks.kernel, x.shape[1]
+    if kernel.kind == "laplacian":
+        return kernel.gamma**2 * _of_signs(landmarks.z, values, beta, x, w)
+    if kernel.kind == "exponential":
+        with np.errstate(divide="ignore"):
+            distance = -np.log(values) / kernel.gamma
+        values /= np.where(distance > _AT_ITSELF / kernel.gamma, distance, np.inf)
     products = np.zeros(d if diagonal else (d, d))
     root = None if w is None else np.sqrt(w)[:, None]
     for column in beta.T:
@@ -40,7 +50,17 @@ def gradient_products(landmarks: Landmarks, gamma: float, beta: np.ndarray, x: n
             gradient *= root
         products += np.einsum("ij,ij->j", gradient, gradient) if diagonal else \
             gradient.T @ gradient
-    return 4 * gamma**2 * products
+    return (4 if kernel.kind == "rbf" else 1) * kernel.gamma**2 * products
+
+
+def _of_signs(z, values, beta, x, w):
+    """(d,) sums of the squares of sum_j beta_jc K(x, z_j) sign(x - z_j); values (n, p)."""
+    squares = np.empty(x.shape[1])
+    for number in range(len(squares)):
+        gradient = (np.sign(x[:, number, None] - z[:, number]) * values) @ beta
+        squares[number] = np.einsum("ij,ij->", gradient, gradient) if w is None else \
+            np.einsum("ij,ij,i->", gradient, gradient, w)
+    return squares
 
 
 def metric_of(products: np.ndarray, floor: float = 0.0) -> tuple[np.ndarray, np.ndarray]:

@@ -63,6 +63,11 @@ class Landmarks:
     def __len__(self):
         return len(self.kept)
 
+    @property
+    def kernel(self) -> Kernel:
+        """Their kernel."""
+        return self._kernel.kernel
+
     def without_factor(self) -> Landmarks:
         """These for kernel values alone, which takes p x p numbers less."""
         made = copy.copy(self)

@@ -4,12 +4,15 @@ For the radial kernel both squared norms ride along in the product: rows
 [2 g s, 1, -g|s|^2] times columns [x, -g|x|^2, 1] give -g|x - s|^2, and exp is
 taken in place.  Points and support vectors are centred first, so that data
 far from the origin lose no digits.  Points so far from the centre that they would
-lose them all the same are subtracted from each support vector.
+lose them all the same are subtracted from each support vector.  Kernels of other
+distances have no matrix product: SciPy computes the distances.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+
+from ..models import KERNELS
 
 __all__ = ["PreparedKernel"]
 
@@ -19,12 +22,13 @@ _quiet = np.errstate(over="ignore", invalid="ignore")
 
 # The product's rounding changes g|x - s|^2 by about 1e-15 g|x|^2, and exp of it by as much.
 _FAR = 1e5
+_SLOWER = 10  # a feature of a distance takes so many times as long as one of the product
 _NONE = np.zeros(0, dtype=np.intp)
 
 
 class Columns(NamedTuple):
-    """Points as columns (width, n) of the product; far: those that it is not good enough for,
-    x (f, d): these as they were."""
+    """Points as columns (width, n) of the product, or as they are (n, d) where there is none;
+    far: those that it is not good enough for, x (f, d): these as they were."""
 
     values: np.ndarray
     far: np.ndarray
@@ -36,8 +40,9 @@ class PreparedKernel:
 
     @_quiet
     def __init__(self, kernel, sv):
-        sv = np.asarray(sv, dtype=np.float64)
+        sv = np.ascontiguousarray(sv, dtype=np.float64)
         self.kernel = kernel
+        self._distance = None if kernel.kind == "rbf" else KERNELS[kernel.kind].distance
         self.size, self.features = sv.shape
         self._centre = None
         if kernel.kind == "rbf":
@@ -49,14 +54,15 @@ class PreparedKernel:
             self._left = np.concatenate([
                 2.0 * kernel.gamma * sv, np.ones((len(sv), 1)), -kernel.gamma * norms[:, None]],
                 axis=1)
+        elif self._distance is not None:
+            self._left = sv
         else:
-            self._left = np.ascontiguousarray((1.0 if kernel.kind == "linear" else kernel.gamma)
-                                              * sv)
+            self._left = (1.0 if kernel.kind == "linear" else kernel.gamma) * sv
 
     @property
     def width(self):
-        """Multiplications for one kernel value."""
-        return self._left.shape[1]
+        """Multiplications of a matrix product that take as long as one kernel value."""
+        return self._left.shape[1] * (1 if self._distance is None else _SLOWER)
 
     def values(self, x, out=None):
         """K (s, n) of points x (n, d); `out`, if given, is a float64 buffer of that shape."""
@@ -65,6 +71,8 @@ class PreparedKernel:
     @_quiet
     def columns(self, x):
         """Points x (n, d) as `rows` takes them: `Columns`."""
+        if self._distance is not None:
+            return Columns(np.ascontiguousarray(x, dtype=np.float64), _NONE, x[:0])
         if self.kernel.kind != "rbf":
             return Columns(np.array(x.T, dtype=np.float64, order="C"), _NONE, x[:0])
         columns = np.empty((self.features + 2, len(x)))
@@ -80,6 +88,12 @@ class PreparedKernel:
     def rows(self, span, columns, out=None):
         """K of the support vectors in the slice `span` and points made ready by `columns`."""
         kernel = self.kernel
+        if self._distance is not None:
+            from scipy.spatial.distance import cdist
+
+            values = cdist(self._left[span], columns.values, self._distance, out=out)
+            values *= -kernel.gamma
+            return np.exp(values, out=values)
         values = np.matmul(self._left[span], columns.values, out=out)
         if kernel.kind == "rbf":
             if len(columns.far):

@@ -1,4 +1,7 @@
-"""Kernel values computed once and used by many fits: LIBSVM's precomputed kernels, bit for bit.
+"""Kernel values computed once and used by many fits: LIBSVM's precomputed kernels.
+
+Kernels that LIBSVM does not have are trained only so.  Of the radial kernel the models are those
+that LIBSVM makes without a table, bit for bit.
 
 LIBSVM rounds every kernel value to single precision before it trains on it.
 So a value that was computed in another order, by a matrix product, is the same
@@ -11,6 +14,8 @@ import math
 import threading
 
 import numpy as np
+
+from ..models import KERNELS
 
 __all__ = ["KernelTable", "most_rows", "rounding", "table_pays"]
 
@@ -52,7 +57,7 @@ def rounding(x, gamma):
 
 
 class KernelTable:
-    """exp(-gamma |a - b|^2) of all pairs of the points x[rows], in LIBSVM's layout.
+    """exp(-gamma distance(a, b)) of all pairs of the points x[rows], in LIBSVM's layout.
 
     Stands in for `svm.Nodes` once `fill` was called for each of `blocks`, which threads may
     do side by side.  LIBSVM finds the value of rows i and j in the node with the serial
@@ -60,19 +65,21 @@ class KernelTable:
     Of the 16 bytes of a node it reads only the value: two rows share their nodes,
     one in the places of the numbers, and a table takes 8 bytes for each value.
 
-    bound: what `rounding` says of x; reuse: the table lies in memory that this thread
-    keeps, and ends when the thread makes the next one.
+    kernel: a `Kernel` of a distance;  bound: what `rounding` says of x where it is radial;
+    reuse: the table lies in memory that this thread keeps, and ends when the thread makes the
+    next one.
     """
 
     precomputed = True
 
-    def __init__(self, x, rows, gamma, bound, reuse=False):
+    def __init__(self, x, rows, kernel, bound, reuse=False):
         number = np.arange(len(rows))
         n = len(rows) + len(rows) % 2  # an even number: the last point twice, if need be
-        self._x = points = np.asarray(x[np.append(rows, rows[2 * len(rows) - n:])],
-                                      dtype=np.float64)
+        self._x = np.asarray(x[np.append(rows, rows[2 * len(rows) - n:])],
+                             dtype=np.float64)
         self.features = x.shape[1]
-        self._gamma, self._bound = gamma, bound
+        self._gamma, self._bound = kernel.gamma, bound
+        self._distance = None if kernel.kind == "rbf" else KERNELS[kernel.kind].distance
         count = n * (n + 1)
         memory = _memory("table", count + 1) if reuse else np.empty(count + 1)
         self._memory = memory[1:count + 1]
@@ -81,6 +88,13 @@ class KernelTable:
         self._pointers = np.zeros(len(x), dtype=np.uintp)
         self._pointers[rows] = memory.ctypes.data + 16 * (n + 1) * (number // 2) + 8 * (number % 2)
 
+        step = max(2, _CELLS // max(n, 1) // 2 * 2)
+        self.blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+        if self._distance is None:
+            self._prepare_product(n, kernel.gamma, bound)
+
+    def _prepare_product(self, n, gamma, bound):
+        points = self._x
         # |x|^2 as LIBSVM adds it up, in the order of the features
         self._squares = np.zeros(n)
         for column in points.T:
@@ -94,8 +108,6 @@ class KernelTable:
         self._right[:-2] = points.T
         self._right[-2] = 1.0
         self._right[-1] = -gamma * self._squares
-        step = max(2, _CELLS // max(n, 1) // 2 * 2)
-        self.blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
     def fill(self, block):
         """Compute rows `block` from the diagonal on, and what mirrors them."""
@@ -103,23 +115,33 @@ class KernelTable:
         shape = stop - start, len(self._x) - start
         cells = shape[0] * shape[1]
         values = _memory("values", cells)[:cells].reshape(shape)
-        np.matmul(self._left[block], self._right[:, start:], out=values)
-        np.exp(values, out=values)
         low = _memory("low", cells, np.float32)[:cells].reshape(shape)
-        high = _memory("high", cells, np.float32)[:cells].reshape(shape)
-        low[...] = values
-        values *= 1.0 + 2.0 * self._bound
-        high[...] = values
-        doubtful = np.flatnonzero(np.not_equal(low, high))
-        if len(doubtful):
-            a, b = np.divmod(doubtful, shape[1])
-            low[a, b] = self._again(a + start, b + start)
+        if self._distance is None:
+            self._fill_by_product(block, values, low)
+        else:
+            from scipy.spatial.distance import cdist
+
+            cdist(self._x[block], self._x[start:], self._distance, out=values)
+            values *= -self._gamma
+            low[...] = np.exp(values, out=values)
         here = self._nodes[start // 2:stop // 2, 1 + start:]
         here[:, :, 0] = low[0::2]
         here[:, :, 1] = low[1::2]
         # two rows at once, as if they were the parts of complex numbers
         pairs = self._memory.view(np.complex128).reshape(len(self._nodes), -1)
         pairs[stop // 2:, 1 + start:1 + stop] = low[:, stop - start:].view(np.complex64).T
+
+    def _fill_by_product(self, block, values, low):
+        np.matmul(self._left[block], self._right[:, block.start:], out=values)
+        np.exp(values, out=values)
+        high = _memory("high", values.size, np.float32)[:values.size].reshape(values.shape)
+        low[...] = values
+        values *= 1.0 + 2.0 * self._bound
+        high[...] = values
+        doubtful = np.flatnonzero(np.not_equal(low, high))
+        if len(doubtful):
+            a, b = np.divmod(doubtful, values.shape[1])
+            low[a, b] = self._again(a + block.start, b + block.start)
 
     def _again(self, a, b):
         """The values of those pairs, computed as LIBSVM does."""

@@ -32,7 +32,7 @@ _OLDEST = 331
 # option: (field, smallest, largest, whole number, smallest excluded)
 _KNOWN = {
     "-s": ("svm_type", 0, 1, True, False),
-    "-t": ("kernel", 0, 3, True, False),
+    "-t": ("kernel", tuple(KERNELS), None, False, False),
     "-d": ("degree", 0, 100, True, False),
     "-g": ("gamma", 0, math.inf, False, False),
     "-r": ("coef0", -math.inf, math.inf, False, False),
@@ -50,8 +50,8 @@ _STRANGE["-v"] = "cross-validation is what nfold does"
 _STRANGE["-s"] = ("0 is C-SVC and 1 nu-SVC; one-class and regression machines (2 to 4) tell no two "
                   "classes apart (float_to_class makes classes of a quantity), and libAGF's class "
                   "borders, whose -s counts samples, are not supported")
-_STRANGE["-t"] = ("0 is linear, 1 polynomial, 2 radial and 3 sigmoid; precomputed kernels (4) are "
-                  "not read, and libAGF's class borders, whose -t is a tolerance, are unsupported")
+_STRANGE["-t"] = ("precomputed kernels (4) are not read, and libAGF's class borders, whose -t is a "
+                  "tolerance, are unsupported")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import DataError, ModelError, UsageError
-from ..formats.vectors import cls_bytes, con_bytes, read_cls, read_con, read_vec, VecWriter
+from ..formats.vectors import cls_bytes, read_cls, read_con, read_vec, VecWriter
+from ..formats.weights_file import weights_bytes
 from ..models import DirectModel
 from ..provenance import Provenance
 from .options import NodeLearner, scan
@@ -89,7 +90,7 @@ class NeighbourOptions(NodeLearner):
             writer.write(problem.x[part.rows[start:start + 4096]])
         streams[1].write(cls_bytes(part.side))
         if w is not None:
-            streams[2].write(con_bytes(w))
+            streams[2].write(weights_bytes(w))
 
     def read(self, name, branches):
         """The `DirectModel` in the files of that name."""

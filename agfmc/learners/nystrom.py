@@ -28,6 +28,7 @@ import numpy as np
 
 from ..arrays import LowerTriangle
 from ..errors import DataError
+from ..models import KERNELS
 from .options import BORDERS, KernelLearner, LIBSVM, scan
 
 __all__ = ["LANDMARKS", "LEFT_OUT", "NystromOptions", "Ridge", "RidgeSearch", "leave_one_out"]
@@ -38,7 +39,7 @@ LEFT_OUT = 30_000
 # option: (field, smallest, largest, whole number, smallest excluded)
 _KNOWN = {
     "-m": ("landmarks", 2, 100_000, True, False),
-    "-t": ("kernel", 0, 2, True, False),
+    "-t": ("kernel", tuple(name for name in KERNELS if name != "sigmoid"), None, False, False),
     "-g": ("gamma", 0, math.inf, False, False),
     "-r": ("coef0", 0, math.inf, False, False),
     "-d": ("degree", 0, 100, True, False),
@@ -50,8 +51,7 @@ _STRANGE = dict.fromkeys(
     (BORDERS | LIBSVM) - set(_KNOWN), "learner=nystrom has no such option: -m is the number of "
     "landmarks, -l the regularisation")
 _STRANGE["-c"] = "learner=nystrom is regularised by -l LAMBDA, about 1 / C, or -l auto"
-_STRANGE["-t"] = ("0 is linear, 1 polynomial and 2 radial: landmarks need a positive definite "
-                  "kernel, which the sigmoid is not")
+_STRANGE["-t"] = "landmarks need a positive definite kernel, which the sigmoid is not"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class NystromOptions(KernelLearner):
     landmarks: their number, None for `LANDMARKS` or as many as there are different points;
     kernel, degree, gamma, coef0: as of the learner `svm`;  ridge: lambda, None for the one of
     `RidgeSearch`;  left_out: at most so many points are left out, None for all;  weights: ((side,
-    factor), ...) of the points of a side.
+    factor), ...) of the points of a side;  clipped: where there are fewer different points than
+    `landmarks`, these are taken, with a warning.
     """
 
     landmarks: int | None = None
@@ -72,6 +73,7 @@ class NystromOptions(KernelLearner):
     ridge: float | None = None
     left_out: int | None = LEFT_OUT
     weights: tuple = ()
+    clipped: bool = False
 
     shares = streams = True
     keeps_sparse = False

@@ -5,7 +5,7 @@ Options are letters with values in their ranges, and weights of the two sides.
 
 import math
 from ..errors import UsageError
-from ..models import Kernel, KERNELS
+from ..models import Kernel, KERNEL_NAMES, kernel_word, KERNELS
 from ..numerals import numeral
 
 __all__ = ["BORDERS", "LIBSVM", "BinaryLearner", "KernelLearner", "NodeLearner", "PlaneLearner",
@@ -61,16 +61,14 @@ class KernelLearner(BinaryLearner):
 
     @staticmethod
     def settle_kernel(values):
-        """Make fields of the numbers that `scan` found: the name of the kernel, gamma 0 is None."""
-        if "kernel" in values:
-            values["kernel"] = list(KERNELS)[values["kernel"]]
+        """Make the fields of what `scan` found: gamma 0 is None."""
         if values.get("gamma") == 0:
             values["gamma"] = None  # as svm-train takes it
 
     def kernel_words(self) -> list[str]:
         """The letters of the kernel with the parameters that it uses, in one fixed spelling."""
         used = KERNELS[self.kernel].parameters
-        words = [f"-t {KERNELS[self.kernel].number}"]
+        words = [f"-t {kernel_word(self.kernel)}"]
         if "degree" in used:
             words.append(f"-d {self.degree}")
         if "gamma" in used:
@@ -138,7 +136,8 @@ def scan(text, known, flags=(), *, weighted=True, strange=None, **place):
     """({field: value}, weights) of the options in `text`.
 
     known: {option: (field, smallest, largest, whole number, smallest excluded)}, field None
-    where the value changes nothing;  flags: options without a value, for which field is the
+    where the value changes nothing; smallest of the field kernel: the names of those that are
+    allowed;  flags: options without a value, for which field is the
     option itself;  weighted: -w0 and -w1 are known, and -q, which changes nothing;  strange:
     {option: words} to be added where that option is not known or has a value that cannot be.
     weights: ((side, factor), ...) of -w0 and -w1, sides ascending.  Raises `UsageError`, with
@@ -183,7 +182,8 @@ def scan(text, known, flags=(), *, weighted=True, strange=None, **place):
         position += 1
         if option in known:
             field, low, high, whole, open_low = known[option]
-            value = number(word, low, high, whole=whole, open_low=open_low)
+            value = _kernel(word, low, fail) if field == "kernel" else \
+                number(word, low, high, whole=whole, open_low=open_low)
             if field is not None:
                 values[field] = value
         elif option in ("-w0", "-w1"):
@@ -192,6 +192,16 @@ def scan(text, known, flags=(), *, weighted=True, strange=None, **place):
             raise fail(f"option {option}: weights are for the sides of the partition, "
                        "-w0 (left) and -w1 (right)")
     return values, tuple(sorted(weights.items()))
+
+
+def _kernel(word, names, fail):
+    """The name of a kernel, one of `names`, given by its name or number."""
+    numbers = {str(KERNELS[name].number): name for name in names}
+    name = numbers.get(word, KERNEL_NAMES.get(word.lower()))
+    if name not in names:
+        raise fail(f"option -t: expected {', '.join(names)}, or a number, one of "
+                   f"{' '.join(numbers)}, found '{word}'")
+    return name
 
 
 def _range(low, high, open_low):

@@ -68,7 +68,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.build import rename, rename_directs, resolve_options
+from ..control.build import rename, rename_directs, resolve_options, with_heading
 from ..control.learners import LEARNERS, NODE_LEARNERS
 from ..control.tree import model_names, node_names
 from ..errors import ControlError, DataError, in_control_file, Place, UsageError
@@ -267,8 +267,8 @@ def named(tree, models):
 
 def unnamed(tree):
     """The training tree of a classification tree, with default options for all rows."""
-    return rename_directs(rename(tree, [""] * len(tree.rows), quoted=True),
-                          dict.fromkeys(tree.directs))
+    return with_heading(rename_directs(rename(tree, [""] * len(tree.rows), quoted=True),
+                                       dict.fromkeys(tree.directs)), "normalisation", None)
 
 
 def rows_by_class(y) -> dict[int, np.ndarray]:

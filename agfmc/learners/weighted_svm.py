@@ -14,13 +14,14 @@ import numpy as np
 
 from ..arrays import is_sparse
 from ..errors import DataError, one_line, UsageError
+from ..models import KERNELS
 from .libsvm import SvmOptions
 from .nodes import Solution
 
 __all__ = ["ByScikitLearn", "WeightedSvmOptions", "side_weights", "sklearn_points",
            "sklearn_version"]
 
-_KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
+_NAMES = {"polynomial": "poly"}  # of kernels in scikit-learn, where these are others
 
 
 class ByScikitLearn:
@@ -102,7 +103,7 @@ def _solve(x, rows, side, w, options):
     is_nu = options.svm_type == "nu_svc"
     machine = _machine(options, options.kernel_for(x.shape[1]), len(rows))
     try:
-        machine.fit(sklearn_points(x[rows]), (side != first).astype(np.float64),
+        machine.fit(_points(x[rows], machine.kernel, options), (side != first).astype(np.float64),
                     sample_weight=side_weights(w, side, () if is_nu else options.weights))
     except ValueError as error:
         raise DataError(_why_not(error, options, side, w)) from None
@@ -112,6 +113,16 @@ def _solve(x, rows, side, w, options):
     return Solution(np.asarray(machine.support_, dtype=np.int32), -np.ravel(coef),
                     float(np.ravel(machine.intercept_)[0]), (first, 1 - first),
                     tuple(machine.n_support_.tolist()))
+
+
+def _points(x, kernel, options):
+    """Points x (l, d) as the machine takes them, or their kernel values (l, l)."""
+    if kernel != "precomputed":
+        return sklearn_points(x)
+    from scipy.spatial.distance import cdist
+
+    kernel = options.kernel_for(x.shape[1])
+    return np.exp(-kernel.gamma * cdist(x, x, KERNELS[kernel.kind].distance))
 
 
 def _machine(options, kernel, size):
@@ -124,7 +135,8 @@ def _machine(options, kernel, size):
         def _warn_from_fit_status(self):
             pass
 
-    common = {"kernel": _KERNELS[kernel.kind], "degree": kernel.degree, "gamma": kernel.gamma,
+    name = _NAMES.get(kernel.kind, kernel.kind) if KERNELS[kernel.kind].in_libsvm else "precomputed"
+    common = {"kernel": name, "degree": kernel.degree, "gamma": kernel.gamma,
               "coef0": kernel.coef0, "shrinking": options.shrinking, "tol": options.tolerance,
               "cache_size": options.cache, "max_iter": max(10**7, 100 * size),
               "random_state": 0}  # else a draw from NumPy's common generator

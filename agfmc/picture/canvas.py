@@ -86,25 +86,25 @@ _MOST_COLOURS = 256  # of an image with a palette
 _IMAGE = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]{65536,})")  # a large one
 
 
-def check_picture(path: str, option: str = "--plot") -> None:
+def check_picture(path: str) -> None:
     """Raise UsageError unless matplotlib is there and `path` names a kind of picture.
 
     And DataError where no file can be written there.
     """
     if path[-4:].lower() not in _KINDS:
-        raise UsageError(f"{option} {path}: expected a name that ends in "
+        raise UsageError(f"--plot {path}: expected a name that ends in "
                          + " or ".join(_KINDS))
-    new_figure(option)
+    new_figure()
     check_output(path)
 
 
-def new_figure(option="--plot", **settings):
+def new_figure(**settings):
     """A figure without a screen; UsageError where matplotlib is missing."""
     try:
         load_matplotlib()
         from matplotlib.figure import Figure
     except ImportError:
-        raise UsageError(f"{option} needs matplotlib: pip install 'agfmc[plot]'") from None
+        raise UsageError("--plot needs matplotlib: pip install 'agfmc[plot]'") from None
     return Figure(**settings)
 
 

@@ -258,10 +258,10 @@ _GRID_WIDEST, _GRID_TALLEST = 14.0, 12.0  # of the cells together
 _MOST_VECTORS = 30_000  # cells; more of them are written as an image in .svg and .pdf
 
 
-def legend(axes, x, y, left_out, width=0.16):
+def legend(axes, x, y, left_out):
     """A legend of the colours, from (x, y) to the right, in inches."""
     from matplotlib.patches import Rectangle
-    entries = [(LEFT, "-1 (left)"), (RIGHT, "+1 (right)")]
+    width, entries = 0.16, [(LEFT, "-1 (left)"), (RIGHT, "+1 (right)")]
     if left_out:
         entries.append((LIGHT["paper"], "left out"))
     for colour, text in entries:

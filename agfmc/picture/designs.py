@@ -1,21 +1,18 @@
-"""Designs that were searched for: a tree with its losses, and the space of trees around it."""
+"""Designs that were searched for: a tree with the losses of its nodes."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ..control.tree import Leaf
-from .canvas import (class_names, GREY, GRID, INK, LEFT, MUTED, nearest, new_figure, page,
-                     place_labels, RIGHT, save, text_width, thinned)
-from .style import LIGHT, LOSSES, PATHS
+from .canvas import class_names, MUTED, page, save, text_width, thinned
+from .style import LOSSES, PATHS
 
-__all__ = ["draw_losses", "draw_space", "KINDS"]
+__all__ = ["draw_losses"]
 
 _MARGIN, _HEAD = 0.2, 0.75  # inches
 _SPACING, _TALLEST, _WIDEST = 0.3, 40.0, 30.0  # from class to class; of the whole tree
 _BOX, _GAP = 0.56, 0.26  # width of a box, and from one to the next
 _WIDEST_LINE = 9.0  # points of type, for all points of the data
-_BOLD = 1.12  # width of bold type, as a part of that of plain type
 
 
 def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) -> None:
@@ -131,115 +128,3 @@ def _lines(axes, tree, places, shares, down):
                                                       for label in labels[first:last])))
     axes.add_collection(LineCollection(lines, colors=PATHS["share"], linewidths=widths, zorder=1,
                                        capstyle="butt", joinstyle="miter"))
-
-
-# kind of tree: (marker, colour, size, words of the legend)
-KINDS = {"random": (".", GREY, 6, "random trees"),
-         "alternative": ("o", LEFT, 4, "the next best"),
-         "frontier": ("o", RIGHT, 5, "the best, with --balance"),
-         "standard": ("s", INK, 5, "standard"),
-         "best": ("D", RIGHT, 8, "chosen")}
-_WIDTH, _SIDES = 7.2, (0.85, 0.2, 1.05, 0.4)  # inches; left, right, below, above
-
-
-def draw_space(path: str, trees: Sequence[Any], what: str, about: str) -> None:
-    """Draw the loss of trees against the number of classifiers that they ask.
-
-    trees: each has `kind`, one of `KINDS`, `name` or "", `asked`, `loss`, and `error`, the
-    standard error of the difference to the loss of the one of kind "best", or None;  what: the
-    name of the loss;  about: the title.
-
-    Raises UsageError as `canvas.save`.
-    """
-    save(path, lambda: _space_figure(trees, what, about))
-
-
-def _space_figure(trees, what, about):
-    left, right, below, above = _SIDES
-    room = (_WIDTH - left - right, 4.2)
-    size = (_WIDTH, room[1] + below + above)
-    figure = new_figure(figsize=size)
-    axes = figure.add_axes((left / size[0], below / size[1], room[0] / size[0],
-                            room[1] / size[1]))
-    axes.set(xlabel="binary classifiers asked per point, mean",
-             ylabel=f"{what} per point, leave-one-out")
-    axes.set_title(about, loc="left")
-    axes.grid(color=GRID, linewidth=0.6)
-    axes.set_axisbelow(True)
-    limits = _limits(trees)
-    axes.set(xlim=limits[0], ylim=limits[1])
-    inches = _Inches(limits, room)
-    bars = _marks(axes, trees, inches)
-    _names(axes, trees, inches, bars)
-    axes.legend(loc="upper left", bbox_to_anchor=(-0.1 / room[0], -0.44 / room[1]), ncols=5,
-                fontsize=8, frameon=False, handletextpad=0.3, columnspacing=1.2)
-    figure.text(left / size[0], 0.12 / size[1], "Bars: the standard error of the difference to the "
-                "chosen tree, of the same points.", fontsize=8, color=MUTED)
-    return figure
-
-
-def _limits(trees):
-    """((left, right), (bottom, top)) of the axes, with a margin."""
-    x = [tree.asked for tree in trees]
-    y = [tree.loss + sign * (tree.error or 0.0) for tree in trees for sign in (-1, 1)]
-    wide, tall = 0.06 * (max(x) - min(x)) or 0.5, 0.06 * (max(y) - min(y)) or 0.01
-    return (min(x) - wide, max(x) + wide), (min(y) - tall, max(y) + tall)
-
-
-class _Inches:
-    """The map of (asked, loss) to inches from the lower left corner of the axes."""
-
-    def __init__(self, limits, room):
-        self.limits, self.room = limits, room
-
-    def __call__(self, *place):
-        return tuple(side * (value - low) / (high - low)
-                     for value, (low, high), side in zip(place, self.limits, self.room))
-
-
-def _marks(axes, trees, inches):
-    """The points by kind, their bars and the line of the frontier; -> segments to be left free."""
-    bars = []
-    for order, (kind, (marker, colour, size, words)) in enumerate(KINDS.items()):
-        some = sorted((tree for tree in trees if tree.kind == kind), key=lambda tree: tree.asked)
-        if not some:
-            continue
-        for tree in some:
-            if tree.error:
-                low, high = tree.loss - tree.error, tree.loss + tree.error
-                axes.plot([tree.asked] * 2, [low, high], color=colour, linewidth=0.9,
-                          zorder=2 + order / 10)
-                bars.append((*inches(tree.asked, low), *inches(tree.asked, high)))
-        x, y = [tree.asked for tree in some], [tree.loss for tree in some]
-        if kind == "frontier":
-            best = [tree for tree in trees if tree.kind == "best"]
-            line = sorted([(tree.asked, tree.loss) for tree in [*some, *best]])
-            axes.plot(*zip(*line), color=colour, linewidth=1.0, alpha=0.6, zorder=1.5)
-            bars += [(*inches(*a), *inches(*b)) for a, b in zip(line, line[1:])]
-        axes.plot(x, y, marker=marker, color=colour, markersize=size, linestyle="none",
-                  alpha=0.7 if kind == "random" else 1.0, zorder=3 + order / 10, gid=kind,
-                  markeredgewidth=0 if kind == "random" else 0.5, markeredgecolor=LIGHT["paper"],
-                  label=words)
-    return bars
-
-
-def _names(axes, trees, inches, bars):
-    room = inches.room
-    named = sorted((tree for tree in trees if tree.name),
-                   key=lambda tree: (tree.kind != "best", tree.asked))
-    texts = [tree.name for tree in named]
-    widths = [text_width([tree.name], 8) * (_BOLD if tree.kind == "best" else 1) + 0.06
-              for tree in named]
-    points = [inches(tree.asked, tree.loss) for tree in named]
-    spots = place_labels(points, widths, bars, room)
-    for tree, text, point, spot in zip(named, texts, points, spots):
-        middle = ((spot[0] + spot[2]) / 2 / room[0], (spot[1] + spot[3]) / 2 / room[1])
-        axes.text(*middle, text, transform=axes.transAxes, fontsize=8, ha="center", va="center",
-                  fontweight="bold" if tree.kind == "best" else "normal", zorder=5, gid="label",
-                  bbox={"facecolor": LIGHT["paper"], "edgecolor": "none", "alpha": 0.7,
-                        "boxstyle": "square,pad=0.05"})
-        end = nearest(spot, *point)
-        if math.dist(point, end) > 0.2:
-            axes.plot([point[0] / room[0], end[0] / room[0]],
-                      [point[1] / room[1], end[1] / room[1]], transform=axes.transAxes,
-                      color=MUTED, linewidth=0.5, zorder=2.5)

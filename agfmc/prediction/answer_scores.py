@@ -12,10 +12,11 @@ from ..control.tree import Tree
 from ..errors import AgfmcWarning, and_more, DataError, one_line, UsageError
 from ..formats.answer_columns import AnswerColumns, open_answers
 from ..formats.answer_table import EXPECTED_COST, MOST_PROBABLE
+from ..formats.inputs import is_stream
 from ..formats.set_text import ClassSets
 from ..formats.table import Words
 from ..prepare.column_survey import column_positions, listed_names, ordered_words
-from ..tables import plain_word, ROW, TableFormat
+from ..tables import LABEL_NAMES, plain_word, ROW, TableFormat
 from .evaluation import Results, Sets, warn_of_no_probabilities
 from .result_files import paths_of_sets, probability_of_answers, without_votes
 
@@ -30,15 +31,16 @@ class AnswerSource:
     """The tables and columns of answers and true classes.
 
     path: the table of the answers;  truth: the column of the true classes, there or in the table
-    `data`, by name or number from 1;  ids: the columns by which the rows of both are joined, () for
-    those that both have;  predicted: the column of the answers;  before: a table of answers whose
-    probabilities are not calibrated, or None;  layout: of text;  names: of the classes in their
-    order, () for that of the columns of probabilities;  weight: the column of the weights of the
-    points, in the table of the true classes, or None.
+    `data`, by name or number from 1, or None for the one named `label`, by default class,
+    label or target, or else the only one with the names of the classes;  ids: the columns by which
+    the rows of both are joined, () for those that both have;  predicted: the column of the
+    answers;  before: a table of answers whose probabilities are not calibrated, or None;  layout:
+    of text;  names: of the classes in their order, () for that of the columns of probabilities;
+    weight: the column of the weights of the points, in the table of the true classes, or None.
     """
 
     path: str
-    truth: str
+    truth: str | None
     data: str | None = None
     ids: tuple[str, ...] = ()
     predicted: str = "class"
@@ -46,6 +48,7 @@ class AnswerSource:
     layout: TableFormat = TableFormat()
     names: tuple[str, ...] = ()
     weight: str | None = None
+    label: str | None = None
 
     def __post_init__(self):
         if self.ids and self.data is None:
@@ -87,19 +90,19 @@ class _Columns:
                 **({} if self.sets is None else {self.sets: "set"})}
 
 
-def load_answers(source: AnswerSource, tree: Tree | None = None, stdin=None) -> tuple[
-        Results, tuple[str, ...]]:
+def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Results,
+                                                                           tuple[str, ...]]:
     """(`Results`, names of the classes, entry i of class i) of a table of answers.
 
     tree: a control tree of which each set of classes is a node, or None.  Weights are as they stand
     there, 0 or more.  Raises `DataError`, with file and line, for what does not fit together.
     """
-    with open_answers(source.path, source.layout, stdin) as table:
+    with open_answers(source.path, source.layout) as table:
         own = _Columns(table, source.predicted)
-        others = [] if source.data is None else [_read_truth(source, own.others, stdin)]
+        others = [] if source.data is None else [_read_truth(source, own)]
         if source.before is not None:
             others.append(_read_before(source, own))
-        column = _truth_column(table, source) if source.data is None else None
+        column = _truth_column(table, source, own) if source.data is None else None
         weight = _weight_column(table, source) if source.data is None else None
         answers = table.read({**({} if column is None else {column: "words"}), **own.wanted,
                               **({} if weight is None else {weight: "number"}),
@@ -128,6 +131,27 @@ def load_answers(source: AnswerSource, tree: Tree | None = None, stdin=None) -> 
     return results, names
 
 
+def _default_truth(table, names, source, own):
+    """The column of the true classes, one of `names`, where none is named."""
+    known = LABEL_NAMES if source.label is None else (source.label.lower(),)
+    alike = [name for name in names if name.removeprefix("input:").lower() in known]
+    if not alike and own.p and not is_stream(table.file):
+        classes = set(own.p.values())
+        with open_answers(table.file, source.layout) as again:
+            cells = again.read(dict.fromkeys(names, "words")).cells
+        alike = [name for name in names if cells[name].words and
+                 classes.issuperset(map(plain_word, cells[name].words))]
+        for name in alike[:len(alike) == 1]:
+            warnings.warn(f"{table.file}: the true classes are those of column "
+                          f"'{one_line(name)}', the only one with the names of the classes",
+                          AgfmcWarning, stacklevel=4)
+    if len(alike) != 1:
+        raise UsageError(f"--truth COLUMN names the column of the true classes in {table.file}, or "
+                         "in the table of --data"
+                         + f": {listed_names(alike)} could hold them" * bool(alike))
+    return alike[0]
+
+
 class _Other(NamedTuple):
     """Another table of the same rows: its cells, the columns of ids, that or those of interest."""
 
@@ -136,7 +160,9 @@ class _Other(NamedTuple):
     columns: Any
 
 
-def _truth_column(table, source):
+def _truth_column(table, source, own):
+    if source.truth is None:
+        return _default_truth(table, own.others, source, own)
     try:
         name = table.names[column_positions(table, (source.truth,), "--truth")[0]]
     except DataError as error:
@@ -170,10 +196,12 @@ def _weights(table, column):
     return w
 
 
-def _read_truth(source, others, stdin):
+def _read_truth(source, own):
     """The `_Other` of the true classes; its columns are theirs, and that of the weights or None."""
-    with open_answers(source.data, source.layout, stdin) as table:
-        column = table.names[column_positions(table, (source.truth,), "--truth")[0]]
+    others = own.others
+    with open_answers(source.data, source.layout) as table:
+        column = _default_truth(table, table.names, source, own) if source.truth is None else \
+            table.names[column_positions(table, (source.truth,), "--truth")[0]]
         weight = _weight_column(table, source)
         for names, file in (others, source.path), (table.names, table.file):
             for name in source.ids:

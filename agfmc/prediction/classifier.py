@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import as_numbers, is_sparse
 from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Leaf
 from ..decode.convergence import Stops
@@ -157,7 +158,7 @@ class Classifier:
         The answers to a point do not depend on the others.  Raises `DataError` for points
         of another width, or that give no decision value.
         """
-        step = self.rows
+        step, x = self.rows, x if is_sparse(x) else as_numbers(x, "x", 2)
         parts = list(classify(self, (x[at:at + step] for at in range(0, max(len(x), 1), step)),
                               workers))
 

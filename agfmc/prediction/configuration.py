@@ -12,22 +12,24 @@ from types import MappingProxyType
 import numpy as np
 
 from .._version import __version__
+from ..control.parse import MAX_TEXT
 from ..control.tree import Row, Tree
 from ..collate.merge import collate, regroup
 from ..errors import AgfmcError, AgfmcWarning, and_more, DataError, ModelError, Place, UsageError
 from ..formats.atomic import replacing
 from ..formats.calibration_file import calibration_of, read_calibration
-from ..formats.consistency import check_recipe
+from ..formats.consistency import check_configuration, check_recipe, checked
 from ..formats.controlfile import (elsewhere, model_file, read_control,
                                    require_regular)
 from ..formats.inputs import read_bytes, refuse_beyond, regular_files, within_memory
 from ..formats.libagf_model import format_ascii_model, is_ascii_model, read_ascii_model
-from ..formats.libsvm_model import (format_svm_multiclass, read_svm_model, read_svm_multiclass,
-                                    refuse_huge)
+from ..formats.libsvm_model import (format_svm_multiclass, held_out_values, read_svm_model,
+                                    read_svm_multiclass, refuse_huge)
 from ..formats.recipe_file import recipe_beside, recipe_if_there
 from ..learners.protocol import learner_class, read_node
 from ..formats.mbm import MAGIC, read_store, write_store
-from ..models import BinaryModel, Configuration, ModelFiles, Normalisation
+from ..formats.vectors import read_std
+from ..models import BinaryModel, Configuration, KERNELS, ModelFiles, Normalisation
 from ..provenance import classes_text
 from .decoding import named_decoding
 from .external import ExternalClassifier
@@ -42,7 +44,7 @@ class ModelSource:
 
     path: a control file, whose models are read and merged, or one file that holds
     everything: `.mbm`, libAGF's ASCII model, a LIBSVM model of any number of classes;
-    normalisation: to be applied to raw points;
+    normalisation: to be applied to raw points, in place of the one that a control file names;
     models_in: folder of the models that a control file names;
     unnormalised: the normalisation is for the support vectors too;
     names: of the labels of a LIBSVM model, entry i names label i;
@@ -50,7 +52,8 @@ class ModelSource:
     calibration: file of the calibration, in place of CONTROL.cal or of the one in a .mbm;
     uncalibrated: no calibration is wanted, wherever there is one;
     own_decoder: the decoder that the control file names will be used: where that is a learned one,
-    it is read with its calibration in any case.
+    it is read with its calibration in any case;
+    named: a normalisation that the control file names is read.
     """
 
     path: str
@@ -62,6 +65,7 @@ class ModelSource:
     calibration: str | None = None
     uncalibrated: bool = False
     own_decoder: bool = False
+    named: bool = True
 
     def __post_init__(self):
         if self.unnormalised and self.foreign:
@@ -92,11 +96,14 @@ def load_configuration(source: ModelSource) -> Configuration:
     path = source.path
     if source.foreign:
         return _with_foreign_models(source)
-    raw = read_bytes(path, endings=(".mbm", ".mbc", ".vec"))  # once: it may be a pipe
+    raw = read_bytes(path, most=_most_bytes, expected="a control file or a model")  # once: a pipe?
     svm = re.match(rb"svm_type\s", raw)
     if not (svm or raw.startswith(MAGIC) or is_ascii_model(raw)):
-        configuration = _calibrated(merged(read_control(path, raw), source), source,
+        tree = read_control(path, raw)
+        configuration = _calibrated(merged(tree, _for_tree(source, tree)), source,
                                     calibration_of(path))
+        if configuration.calibration is None and not source.uncalibrated and path != "-":
+            _warn_of_no_calibration(configuration.tree, source)
         return _with_recipe(configuration, path)
     if source.models_in is not None:
         raise UsageError(f"-y is for the models of a control file: {path} holds its own")
@@ -112,7 +119,36 @@ def load_configuration(source: ModelSource) -> Configuration:
         tree = configuration.tree
         configuration = replace(configuration, machines=regroup(
             configuration.machines, tree.sides(), tree.classes))
+    source = _for_tree(source, configuration.tree)
     return _calibrated(_normalised(configuration, source, path), source)
+
+
+def _for_tree(source, tree):
+    """`source` with the normalisation that a control tree names, unless it has another one.
+
+    Raises `ModelError` where that is missing, and where the tree says that there is none.
+    """
+    heading, path = tree.headings.get("normalisation"), tree.norm_file
+    given = source.normalisation is not None
+    if heading is None or (not given if path is None else given or not source.named):
+        return source
+    if path is not None and os.path.exists(path):
+        with regular_files():
+            return replace(source, normalisation=read_std(path))
+    raise tree.place(heading).error(ModelError, (
+        f"normalisation '{path}': there is no such file; -a FILE names another place") if path else
+        "the models were trained on the points as they were: leave -a out (if these had been "
+        "normalised with that file before, delete this line)")
+
+
+def _warn_of_no_calibration(tree, source):
+    """Warn where the first model has decision values for a calibration, which nobody has fitted."""
+    name = model_file(tree.rows[0].text, source.models_in) if tree.rows else ""
+    with regular_files():
+        if name and held_out_values(read_bytes(name), name) is not None:
+            warnings.warn(f"{source.path}: not calibrated, there is no "
+                          f"{calibration_of(source.path)}: the command that trained its models, "
+                          "run again without -0, only adds it", AgfmcWarning, stacklevel=3)
 
 
 def _with_recipe(configuration, control):
@@ -131,12 +167,18 @@ def _with_recipe(configuration, control):
 
 def read_tree(path: str) -> Tree:
     """The control tree in a control file, whose models are not read, or in a model file."""
-    raw = read_bytes(path, endings=(".mbm", ".mbc", ".mbt"))
+    raw = read_bytes(path, most=_most_bytes, expected="a control file or a model")
     if raw.startswith(MAGIC):
         return read_store(path, raw).tree
     if re.match(rb"svm_type\s", raw):
         return read_svm_multiclass(path, raw)[0]
     return read_ascii_model(path, raw).tree if is_ascii_model(raw) else read_control(path, raw)
+
+
+def _most_bytes(head):
+    """The largest size of a file that begins so, None for a model, whose size is not bounded."""
+    model = re.match(rb"svm_type\s", head) or head.startswith(MAGIC) or is_ascii_model(head)
+    return None if model else MAX_TEXT
 
 
 def _calibrated(configuration, source, beside="-"):
@@ -194,6 +236,7 @@ def _with_foreign_models(source):
     """The configuration of a control file whose binary models another program reads."""
     tree = read_control(source.path)
     tree.require_names()
+    source = _for_tree(source, tree)
     classifiers = _read_node_classifiers(tree, source.models_in)
     paths = []
     for row in tree.rows:
@@ -407,6 +450,11 @@ def export(path: str, configuration: Configuration, form: str) -> None:
     classes.  Raises `ModelError` for what the format cannot hold.
     """
     _refuse_nodes(configuration)
+    checked(configuration, lambda one: check_configuration(one, ModelError), path)
+    for kernel in getattr(configuration.machines, "kernels", ()):
+        if not KERNELS[kernel.kind].in_libsvm:
+            raise ModelError(f"LIBSVM and libAGF do not have the {kernel.kind} kernel of this "
+                             "model: a .mbm file can hold it")
     forms = {"ascii": format_ascii_model, "svm": format_svm_multiclass}
     with replacing(path) as file:
         file.writelines(forms[form](configuration))

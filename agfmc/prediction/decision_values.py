@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..arrays import as_numbers, is_sparse
 from ..errors import DataError
 from ..kernel.machine import BLOCK, Machine
 
@@ -87,6 +88,7 @@ class MachineValues:
 
         Raises `DataError` for another width.
         """
+        x = x if is_sparse(x) else as_numbers(x, "x", 2)
         if self._normalisation is not None:
             x = self._normalisation.apply(x, products=True)
             if not np.isfinite(x).all():

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import as_numbers
 from ..costs import CostMatrix
 from ..errors import AgfmcWarning, DataError
 from ..score.abstaining import risk_coverage
@@ -108,7 +109,7 @@ def with_weights(results: Results, weights: np.ndarray | None,
     none.  Raises `DataError` for other weights, and for classes that are not there.
     """
     n = len(results.truth)
-    w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    w = np.ones(n) if weights is None else as_numbers(weights, "weights").astype(np.float64)
     if w.shape != (n,) or not ((w >= 0) & (w < np.inf)).all():
         raise DataError(f"weights: expected {n} numbers of 0 or more, one for each point")
     some = w > 0

@@ -13,6 +13,7 @@ from ..formats.class_names import number_classes
 from ..formats.vectors import read_cls, refuse_negative
 from ..models import Configuration
 from ..provenance import Provenance
+from ..weights import SMALLEST
 
 __all__ = ["TRAINING", "adjustment", "class_samples", "class_sums", "has_class_weights", "listed",
            "proportions"]
@@ -52,8 +53,10 @@ def proportions(given, labels: Sequence[int], option: str = "--priors",
     numbers = np.array(given, dtype=np.float64)
     with np.errstate(over="ignore"):
         total = numbers.sum()
-    if not np.isfinite(total) or numbers.min() < 0 or total == 0:
-        raise UsageError(f"{option}: expected numbers that are not negative, nor all 0")
+    if not np.isfinite(total) or numbers.min() < 0 or total == 0 or \
+            (numbers[numbers > 0] / total < SMALLEST).any():
+        raise UsageError(f"{option}: expected numbers that are not negative, nor all 0, and none "
+                         f"below {SMALLEST:g} of a finite sum, but for 0")
     if abs(total - 1) > 1e-6:
         warnings.warn(f"{option}: the numbers sum to {total:g}: they are divided by that",
                       AgfmcWarning, stacklevel=3)

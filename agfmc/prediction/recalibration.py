@@ -42,6 +42,7 @@ COVERAGES = (0.9, 0.95, 0.99)  # for which sizes of sets are shown
 _RESAMPLES = 1000
 _FEW, _FEW_OF_CLASS = 100, 10  # points below which there is a warning
 _BINS = 10
+_HALF_DIGIT = 0.51e-6  # by which a probability in a text is rounded, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +177,9 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Answe
         raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
                         f"{classes[answer[row]]} in {base}.cls: they are not of one run",
                         file=path)
-    return _with_weights(Answered(table.p, y, answer, base))
+    sums = table.p.sum(axis=1, keepdims=True)  # 1 but for the rounding of the text to six digits
+    rounded = np.abs(sums - 1) <= _HALF_DIGIT * len(classes)
+    return _with_weights(Answered(table.p / np.where(rounded, sums, 1), y, answer, base))
 
 
 def _with_weights(answered):

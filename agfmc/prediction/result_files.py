@@ -11,8 +11,10 @@ import numpy as np
 from ..control.tree import Tree
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.class_names import number_classes, read_names, read_names_of
+from ..formats.libsvm_data import read_svm_labels
 from ..formats.probability_text import read_probabilities
 from ..formats.set_text import ClassSets, read_sets
+from ..formats.text import is_svm
 from ..formats.vectors import read_cls, read_con
 from ..formats.weights_file import read_weights, weights_beside
 from ..score.probabilities import probability
@@ -28,18 +30,20 @@ __all__ = ["load_results", "names_beside", "paths_of_sets", "probability_of_answ
 def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):
     """Read truth (.cls), base.cls, base.con if it is there, and what classify_m printed.
 
-    k: number of classes; labels: those of the columns; names: the file of their names, in
-    which a truth that has labels below 0 is looked up.  Raises `DataError`
+    The truth may be LIBSVM text.  k: number of classes; labels: those of the columns; names: of
+    the classes, or their file, in which a truth of words, or with labels below 0, is looked up.
+     Raises `DataError`
     where the files do not fit together, `UsageError` where k or labels are
     needed or contradict them.
     """
     # first: from a pipe they end when the command that writes the other files has done so
     table = None if probabilities is None else read_probabilities(probabilities)
-    truth = read_cls(truth_path, negative=True)
+    known = k if table is None else table.p.shape[1]
+    given = names if names is None or isinstance(names, tuple) else read_names(names)
+    truth = _read_truth(truth_path, known, given)
     if truth.min() < 0:
-        told = k if table is None else table.p.shape[1]
-        truth = number_classes(truth, told, truth_path, None if names is None else
-                               read_names(names), ": give eval_uc --names, or -k if all occur")
+        truth = number_classes(truth, known, truth_path, given,
+                               ": give eval_uc --names, or -k if all occur")
     result = read_cls(f"{base}.cls", n=len(truth), negative=True)
     found = np.unique(np.concatenate([truth, result[result >= 0]]))
     ratings = truth_path.removesuffix(".cls") + ".con"
@@ -77,6 +81,17 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
                         file=truth_path)
     p, winner = without_votes(p, winner, probabilities or base + ".con")
     return Results(truth, result, found if labels is None else labels, k, winner, p)
+
+
+def _read_truth(path, k, names):
+    """Labels (n,) of a `.cls` file or of LIBSVM text; words are those of names, or of k classes."""
+    if not os.path.isfile(path) or not is_svm(path):
+        return read_cls(path, negative=True)
+    y, words = read_svm_labels(path, names)
+    if names is None and words is not None and len(words) != k:
+        raise DataError("the labels are words, and the numbers of their classes are not known: "
+                        "give --names", file=path)
+    return y
 
 
 def with_weights_of(results: Results, truth_path: str, source: WeightSource,

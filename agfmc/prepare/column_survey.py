@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import AgfmcWarning, DataError, one_line, UsageError
-from ..formats.table import number_of, Table, Words
+from ..formats.table import columns_called, number_of, Table, Words
 from ..formats.table_text import no_number
 from ..tables import (ColumnRecipe, ColumnRoles, LABEL_NAMES, LARGEST, MOST_LETTERS, plain_word,
                       ROW, size_of_names, TableRecipe)
@@ -93,10 +93,10 @@ def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Ro
 
 def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
     """Positions, from 0, of the columns of those names, or numbers from 1; `DataError`."""
-    found = []
+    found, called = [], columns_called(table, names)
     for name in names:
-        if name in table.names:
-            found.append(table.names.index(name))
+        if name in called:
+            found.append(called[name])
         elif name.isascii() and name.isdigit() and 1 <= int(name) <= len(table.names):
             found.append(int(name) - 1)
         else:
@@ -176,10 +176,11 @@ class _Column:
         if not len(values):
             return
         self.numbers += len(values)
-        self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
-        if not self.merged and _steps(values.min(), values.max()) < 2 * _STEPS:
+        low, high = values.min(), values.max()
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        if not self.merged and _steps(low, high) < 2 * _STEPS:
             self.merged = len(np.unique(values)) > len(np.unique(values.astype(np.float32)))
-        self.whole = self.whole and bool(np.all(values == np.rint(values)))
+        self.whole = self.whole and bool((values == np.rint(values)).all())
         if not self.whole:
             self.values = None
             return

@@ -12,7 +12,7 @@ from ..formats.lazy_points import is_lazy
 from ..models import Normalisation
 
 __all__ = ["blocks", "covariance", "feature_names", "fit_normalisation", "moments",
-           "named_features"]
+           "named_features", "uneven_features"]
 
 _SHOWN = 20  # features in a message
 _NAMES: ContextVar[tuple[str, ...]] = ContextVar("names of the features", default=())
@@ -95,6 +95,25 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
     matrix = np.zeros((x.shape[1], columns.shape[1]), np.float32)
     matrix[kept] = columns
     return Normalisation(matrix, mean.astype(np.float32), tuple(dropped.tolist()))
+
+
+def uneven_features(x: np.ndarray, least: float = 10.0) -> tuple[int, int, float] | None:
+    """The features of x (n, d) with the largest and the smallest deviation, and their ratio.
+
+    None where that is below `least`.  Up to 4096 rows, evenly apart, stand for all.  A feature with
+    one value in half of the rows, as of 0 and 1, is not the smallest: its deviation says how
+    frequent a value is, and not how large.
+    """
+    rows = min(4096, _BLOCK // max(1, x.shape[1]))
+    if min(rows, len(x)) < 10:
+        return None
+    part = np.asarray(x[::-(-len(x) // rows)], dtype=np.float64)
+    with np.errstate(all="ignore"):
+        std = part.std(axis=0)
+        spread = np.where((part == np.median(part, axis=0)).mean(axis=0) < 0.5, std, np.inf)
+        large, small = int(np.argmax(std)), int(np.argmin(spread))
+        ratio = std[large] / spread[small]
+    return (large, small, ratio) if least <= ratio < np.inf else None
 
 
 def _told(features, count):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import AgfmcWarning, and_more, DataError, one_line
-from ..formats.table import Block, Table, Words
+from ..formats.table import Block, columns_called, Table, Words
 from ..tables import LARGEST, plain_word, TableRecipe
 
 __all__ = ["TableEncoder", "class_numbers", "columns_that_tell", "fill_missing", "filled_recipe"]
@@ -33,17 +33,14 @@ class TableEncoder:
 
     def __init__(self, table: Table, recipe: TableRecipe):
         self.recipe, self._table = recipe, table
-        places = {name: at for at, name in enumerate(table.names)}
+        places = columns_called(table, [one.name for one in recipe.columns])
         lacking = [one.name for one in recipe.columns if one.name not in places]
         if lacking:
             shown = ", ".join(f"'{one_line(name)}'" for name in lacking[:20])
-            alike = [name for name in table.names if name.lower() == lacking[0].lower()]
             raise DataError(f"lacks the column{'s' * (len(lacking) > 1)} {shown}"
                             + f" and {len(lacking) - 20} more" * (len(lacking) > 20)
-                            + ", which the model needs"
-                            + f" (it has '{one_line(''.join(alike[:1]))}')" * bool(alike),
-                            file=table.file)
-        self.positions = tuple(places[one.name] for one in recipe.columns)
+                            + ", which the model needs", file=table.file)
+        self.positions = tuple(places.values())
         self.unknown: dict[str, list] = {}
         self.filled: dict[str, int] = {}
         self._rows = 0
@@ -129,7 +126,7 @@ class TableEncoder:
 
     def warn_of_others(self, known) -> None:
         """One warning of the columns that the model does not need; known: names of others."""
-        needed = {one.name for one in self.recipe.columns} | set(known)
+        needed = {self._table.names[at] for at in self.positions} | set(known)
         extra = [name for name in self._table.names if name not in needed]
         if extra:
             self._warn(f"column '{one_line(extra[0])}'{and_more(extra)} is not needed, and not "

@@ -11,9 +11,9 @@ from .blocks import Block, Cell, Matrix, MatrixRow, Section, Tile, heading, matr
 from .blocks import beside, facts, table, text, without_empty
 from .classes import Classes, classes_of
 from .content import AnswersPart, Column, DataTable, ReportContent, TableRow
-from .words import count, interval, number, percent, plural
+from .words import count, cut, interval, number, percent, plural
 
-__all__ = ["answer_sections", "score_tiles"]
+__all__ = ["answer_sections", "answer_verdict", "score_tiles", "shares_alone"]
 
 _WHOLE_TABLE = 30  # classes whose confusions are a table of all cells
 _FREQUENT, _FEW = 30, 10  # confusions in a list: where it is all there is, and beside the table
@@ -78,6 +78,30 @@ def answer_sections(content: ReportContent) -> list[Section]:
               (("hardest", "Hardest points"), _hardest(answers, classes)),
               (("nodes", "Nodes of the tree"), _nodes(answers, classes, tree)))
     return [Section(*names, tuple(blocks)) for names, blocks in makers]
+
+
+def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:
+    """Sentences that say how good the answers are, against what, and what they confuse most."""
+    scores = answers.scores
+    bounds, base = _bounds(scores, "accuracy"), _baselines(scores).get("accuracy")
+    points = plural(scores["points"], "held-out sample" if answers.splits else "sample")
+    right = f"{percent(scores['accuracy'])}{' of these' * bool(scores['rejected'])} correctly" \
+        + (f" (95\u00a0% interval {interval(bounds, percent)})" if bounds else "") \
+        + ", weighted" * ("priors" in scores)
+    if scores["rejected"]:
+        right = f"{percent(scores['coverage'])}, {right}"
+    words = [f"{'Of' if scores['rejected'] else 'On'} {points} the model answers {right}; always "
+             f"answering the most frequent class would give {percent(base)}."]
+    if COST.name in scores:
+        words.append(f"The mean cost is {number(scores[COST.name])}; always giving the answer "
+                     f"that costs least would give {number(scores['single_class_cost'])}.")
+    wrong, labels = _wrong(scores), scores["labels"]
+    if not wrong:
+        return [*words, "No answer is wrong."]
+    value, i, j = wrong[0]
+    taken = [f"\u201c{cut(classes.name(labels[at]))}\u201d" for at in (i, j)]
+    return [*words, f"It most often takes {taken[0]} for {taken[1]}: {count(_whole(-value))} of "
+                    f"{count(_whole(math.fsum(scores['contingency'][i])))}."]
 
 
 def score_tiles(answers: AnswersPart) -> list[Tile]:
@@ -147,7 +171,6 @@ def _scores(answers, classes):
     blocks = [facts(told)]
     blocks += [note(words) for words in answers.warnings]
     blocks += map(table, _overall_tables(answers))
-    blocks += pictures(charts.score_intervals(scores))
     if scores.get("before"):
         blocks += [heading("Before and after calibration"), table(_before_table(scores))]
     blocks += [heading("Scores of each class"), *_class_table(scores, classes),
@@ -156,21 +179,22 @@ def _scores(answers, classes):
 
 
 def _baselines(scores: Mapping) -> dict[str, float]:
+    """The `shares_alone` for answers with these scores."""
+    found = shares_alone([math.fsum(row) for row in scores["contingency"]])
+    return found | {COST.name: scores["single_class_cost"]} if COST.name in scores else found
+
+
+def shares_alone(totals: Sequence[float]) -> dict[str, float]:
     """{score: value} of answers that know the shares of the classes and nothing else."""
-    totals = [math.fsum(row) for row in scores["contingency"]]
     everything = math.fsum(totals)
     if not everything:
         return {}
     shares = [total / everything for total in totals if total]
-    found = {"accuracy": max(shares), "balanced_accuracy": 1 / len(shares), "cohen_kappa": 0.0,
-             "matthews": 0.0, "uncertainty_coefficient": 0.0, "macro_auc": 0.5,
-             "hand_till_auc": 0.5}
-    if scores["log_loss"] is not None:
-        found |= {"log_loss": -math.fsum(share * math.log(share) for share in shares),
-                  "brier": 1 - math.fsum(share**2 for share in shares)}
-    if COST.name in scores:
-        found[COST.name] = scores["single_class_cost"]
-    return found
+    return {"accuracy": max(shares), "balanced_accuracy": 1 / len(shares), "cohen_kappa": 0.0,
+            "matthews": 0.0, "uncertainty_coefficient": 0.0, "macro_auc": 0.5,
+            "hand_till_auc": 0.5,
+            "log_loss": -math.fsum(share * math.log(share) for share in shares),
+            "brier": 1 - math.fsum(share**2 for share in shares)}
 
 
 def _overall_rows(scores: Mapping) -> Iterator[tuple[str, str]]:
@@ -244,18 +268,18 @@ def _class_table(scores, classes):
                         key=lambda row: row["f1"])[:_WIDEST]
         blocks.append(text(f"These are {len(chosen)} of {count(len(found))} classes, those with "
                            f"the least F1: {_ALL_OF_THEM}"))
-    keys = [("support", "points"), ("rejected", "rejected"), ("precision", "precision"),
-            ("recall", "recall"), ("f1", "F1"), ("auc", "AUC"), ("cost", "cost")]
+    keys = [("f1", "F1"), ("precision", "precision"), ("recall", "recall"), ("auc", "AUC"),
+            ("cost", "cost"), ("support", "points"), ("rejected", "rejected")]
     keys = [key for key in keys if any(row.get(key[0]) is not None for row in found)]
     named = any(classes.name(row["label"]) != str(row["label"]) for row in chosen)
     taken = _most_taken_for(scores, classes)
-    rows = tuple(TableRow((classes.name(row["label"]), *([row["label"]] * named),
+    rows = tuple(TableRow((classes.name(row["label"]),
                            *(_whole(row.get(key)) if key in _COUNTS else row.get(key)
-                             for key, _ in keys),
+                             for key, _ in keys), *([row["label"]] * named),
                            *taken.get(row["label"], ("", None))), classes.at(row["label"]))
                  for row in chosen)
-    columns = (Column("class"), *[Column("label", "number")] * named,
-               *(Column(title, "number") for _, title in keys),
+    columns = (Column("class"), *(Column(title, "number") for _, title in keys),
+               *[Column("label", "number")] * named,
                Column("most often taken for"), Column("times", "number"))
     return [*blocks, table(without_empty(DataTable("Each class against all others.", columns,
                                                    rows)))]
@@ -316,8 +340,7 @@ def _frequent(scores, classes):
     """The list of the most frequent confusions, where there are any."""
     labels = scores["labels"]
     totals = [math.fsum(row) for row in scores["contingency"]]
-    found = sorted((-value, i, j) for i, row in enumerate(scores["contingency"])
-                   for j, value in enumerate(row[:len(labels)]) if value and i != j)
+    found = _wrong(scores)
     if not found:
         return [text("No answer is wrong.")]
     most = _FEW if len(labels) <= _WHOLE_TABLE else _FREQUENT
@@ -331,6 +354,12 @@ def _frequent(scores, classes):
         f"{left}{_ALL_OF_THEM if shown else ''}".strip() or "All wrong answers.",
         (Column("true class"), Column("answer"), Column("points", "number"),
          Column("share", "share", "of the points of the class")), rows))]
+
+
+def _wrong(scores):
+    """(-points, place of the true class, of the wrong answer), the most frequent first."""
+    return sorted((-value, i, j) for i, row in enumerate(scores["contingency"])
+                  for j, value in enumerate(row[:len(scores["labels"])]) if value and i != j)
 
 
 # -- probabilities ---------------------------------------------------------------------------------
@@ -358,18 +387,20 @@ def _hardest(answers: AnswersPart, classes: Classes) -> Sequence[Block]:
     if not answers.hardest:
         return []
     most = min(3, max(len(point.likely) for point in answers.hardest))
-    columns = [Column("point"), Column("true class"),
-               Column("p of it", "number"), Column("answer")]
+    same = all(point.likely[:1] and point.likely[0][0] == point.answer
+               for point in answers.hardest)  # as where no costs and no thresholds decide
+    columns = [Column("point"), Column("true class"), Column("p of it", "number"),
+               *[Column("answer")] * (not same)]
     for at in range(most):
-        columns += [Column(("most probable", "second", "third")[at]),
-                    Column("p", "number")]
+        columns += [Column("answer" if same and not at else
+                           ("most probable", "second", "third")[at]), Column("p", "number")]
     rows = []
     for point in answers.hardest:
         likely = [(classes.name(label), p) for label, p in point.likely[:most]]
         likely += [("", None)] * (most - len(likely))
         rows.append(TableRow((point.id, classes.name(point.truth), point.p_truth,
-                              classes.name(point.answer), *(cell for pair in likely
-                                                            for cell in pair)),
+                              *[classes.name(point.answer)] * (not same),
+                              *(cell for pair in likely for cell in pair)),
                              classes.at(point.truth, point.answer)))
     return [text("The points whose true class was thought least probable: look at them first, for "
                  "wrong labels, rare cases, and what the features do not tell."),

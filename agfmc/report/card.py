@@ -7,22 +7,17 @@ import re
 from ..errors import UsageError
 from .words import clean
 
-__all__ = ["card_html", "check_card"]
+__all__ = ["card_html"]
 
 _SAFE = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
 _TOP = 3  # level of the highest headings of a card: the page has the two above
-
-
-def check_card(option: str = "--card") -> None:
-    """Raise `UsageError` unless markdown-it-py is there."""
-    _parser(option)
 
 
 def card_html(text: str) -> str:
     """HTML of a text in Markdown: its tags are text, pictures are the words that stand for them,
     links lead to http, https and mail alone, and its headings are below those of a section,
     without gaps."""
-    parser = _parser("--card")
+    parser = _parser()
     tokens = parser.parse(clean(text.replace("\r\n", "\n")))
     levels: list[int] = []
     for token in tokens:
@@ -45,11 +40,11 @@ def card_html(text: str) -> str:
     return clean(parser.renderer.render(tokens, parser.options, {}))
 
 
-def _parser(option):
+def _parser():
     try:
         from markdown_it import MarkdownIt
     except ImportError:
-        raise UsageError(f"{option} needs markdown-it-py: pip install 'agfmc[report]'") from None
+        raise UsageError("--card needs markdown-it-py: pip install 'agfmc[report]'") from None
 
     class Parser(MarkdownIt):
         """A parser that takes no links but to http, https and mail."""

@@ -16,7 +16,7 @@ from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, Panel, pixels, 
 from .words import class_name, percent
 
 __all__ = ["class_counts", "class_recall", "class_sets", "comparison", "comparison_cost",
-           "confusion_map", "node_costs", "reliability", "risk_coverage", "score_intervals",
+           "confusion_map", "node_costs", "reliability", "risk_coverage",
            "search_surface"]
 
 _NAMED = 40  # classes at most that have a row with their names
@@ -308,61 +308,6 @@ def class_sets(scores: Mapping) -> Picture | None:
                    "Sets of classes by size", f"{summary}.", "", table)
 
 
-_SHARES = ("accuracy", "top_accuracy", "within_one_class", "balanced_accuracy", "macro_f1",
-           "weighted_f1", "cohen_kappa", "matthews", "macro_auc", "hand_till_auc",
-           "uncertainty_coefficient")  # 1 is the best
-
-
-def score_intervals(scores: Mapping) -> Picture | None:
-    """Scores whose best value is 1, with their intervals of 95 %."""
-    from ..score.scores import ALL_SCORES, FURTHER
-
-    known = scores.get("intervals") or {}
-    rows = []
-    for name in _SHARES:
-        if scores.get(name) is None or name not in known:
-            continue  # not a point alone, which would look like certainty
-        title = {"top_accuracy": f"top-{scores.get('top')} accuracy",
-                 "within_one_class": "within one class"}.get(name)
-        title = title or (ALL_SCORES.get(name) or FURTHER[name]).title
-        rows.append((title, scores[name], *known[name]))
-    if len(rows) < 2:
-        return None
-    drawing = _interval_rows(rows)
-    summary = f"{rows[0][0]} {rows[0][1]:.4f}, with 95 % between {rows[0][2]:.4f} and " \
-              f"{rows[0][3]:.4f}"
-    table = DataTable("Scores with intervals of 95 %", (
-        Column("score"), Column("value", "number"), Column("low", "number"),
-        Column("high", "number")), tuple(TableRow(row) for row in rows), folded=True)
-    return Picture(drawing.markup(f"Scores with intervals. {summary}."), "Scores with intervals",
-                   f"{summary}.", "Bars are intervals of 95 %; 1 is the best value.", table)
-
-
-def _interval_rows(rows):
-    """A row for each (title, value, low, high): the title above, the interval below it."""
-    pitch = 36
-    drawing = Drawing(WIDTH, pitch * len(rows) + 44)
-    low = min(row[2] for row in rows)
-    panel = Panel(drawing, Box(10, 4, WIDTH - 20, pitch * len(rows)),
-                  Linear(_beginning(low), 1), Linear(0, 1))
-    panel.axis_across()
-    for at, (title, value, low, high) in enumerate(rows):
-        y = 4 + at * pitch
-        drawing.text(0, y + 12, title)
-        drawing.text(WIDTH, y + 12, f"{value:.4f}", "end strong")
-        _interval(drawing, (panel.x(low), panel.x(high)), panel.x(value), y + 24,
-                  f"{title} {value:.4f}, {low:.4f} to {high:.4f}")
-    return drawing
-
-
-def _interval(drawing, ends, at, y, title):
-    """A level bar with ends and a disc."""
-    drawing.open(title=title)
-    drawing.add("path", "left curve", d=level_bar(*ends, y))
-    drawing.add("circle", "fill-left edge", cx=at, cy=y, r=4.5)
-    drawing.close()
-
-
 def _beginning(low):
     """A round number at or below `low` from which an axis that ends at 1 begins."""
     for begin in (0.99, 0.98, 0.95, 0.9, 0.8, 0.6, 0.4, 0.2, 0):
@@ -405,9 +350,11 @@ def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
             drawing.add("path", "fill-right", f"precision {row['precision']:.4f}",
                         d=f"M{pixels(panel.x(row['precision']))} {pixels(y + pitch / 2 - 7)}"
                         "l7 7l-7 7l-7 -7z")
-        _interval(drawing, [panel.x(end) for end in ends[at]], panel.x(row["recall"]),
-                  y + pitch / 2, f"{title_of[at]}: recall {row['recall']:.4f} "
-                  f"({ends[at][0]:.4f} to {ends[at][1]:.4f})")
+        drawing.open(title=f"{title_of[at]}: recall {row['recall']:.4f} ({ends[at][0]:.4f} to "
+                     f"{ends[at][1]:.4f})")
+        drawing.add("path", "left curve", d=level_bar(*map(panel.x, ends[at]), y + pitch / 2))
+        drawing.add("circle", "fill-left edge", cx=panel.x(row["recall"]), cy=y + pitch / 2, r=4.5)
+        drawing.close()
         drawing.close()
     worst = chosen[0]
     summary = f"Least recall {percent(worst[1]['recall'])} of {title_of[worst[0]]}"
@@ -489,12 +436,12 @@ def _map_rows(shares):
     return [row.tobytes() for row in np.where(shares > 0, steps, 0).astype(np.uint8)]
 
 
-def _worst(shares, most=50):
+def _worst(shares):
     """[(share, true place, place of the answer)] of the most frequent errors."""
     import numpy as np
 
     wrong = np.where(np.eye(len(shares), dtype=bool), 0.0, shares).ravel()
-    order = np.argsort(-wrong, kind="stable")[:most]
+    order = np.argsort(-wrong, kind="stable")[:50]
     return [(wrong[at].item(), *divmod(at.item(), len(shares))) for at in order if wrong[at] > 0]
 
 

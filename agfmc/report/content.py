@@ -17,9 +17,9 @@ class Column:
     """A column of a `DataTable`.
 
     title: its heading;  kind: "text", "number" (aligned at the right, four digits behind the
-    point unless digits says otherwise), "share" (of 1, shown in percent), "code" (in type of
-    one width) or "prose" (sentences, which are not cut);  note: an explanation in one sentence,
-    or "";  digits: behind the point.
+    point unless digits says otherwise), "share" (of 1, shown in percent), "name" (of several
+    words), "code" (in type of one width) or "prose" (sentences, which are not cut);  note: an
+    explanation in one sentence, or "";  digits: behind the point.
     """
 
     title: str

@@ -14,7 +14,7 @@ from .._version import __version__
 from ..control.tree import Tree
 from ..errors import DataError
 from ..data_tools.row_names import ids_beside, table_facts
-from ..formats.inputs import is_stream, open_input
+from ..formats.inputs import is_stream, open_input, read_bytes
 from ..learners.libsvm import library_version
 from ..models import Dataset, InputFormat
 from ..prediction.description import describe_recipe
@@ -223,16 +223,10 @@ def file_digests(paths: Iterable[str | None]) -> list[tuple[str, str]]:
 
 def read_card(path: str) -> str:
     """The Markdown in a file; `DataError` for what is no text in UTF-8, or too long."""
-    with open_input(path) as file:
-        raw, name = b"", file.name
-        while len(raw) <= _MOST_CARD and (piece := file.read(_PIECE)):
-            raw += piece
-    if len(raw) > _MOST_CARD:
-        raise DataError(f"larger than {_MOST_CARD >> 10} KiB: expected a card in Markdown",
-                        file=name)
+    raw = read_bytes(path, most=_MOST_CARD, expected="a card in Markdown")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise DataError("expected a card in Markdown, found bytes that are not UTF-8 text",
-                        file=name, line=line) from None
+                        file=path, line=line) from None

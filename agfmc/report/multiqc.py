@@ -55,10 +55,10 @@ _OF_SCORES = ("points", "classes", "accuracy", "balanced_accuracy", "log_loss", 
 _OF_ROWS = ("accuracy", "log_loss", "brier", "uncertainty_coefficient", "cost")
 
 
-def check_multiqc(path: str, option: str = "--multiqc") -> None:
+def check_multiqc(path: str) -> None:
     """Raise `UsageError` unless MultiQC would find a file of this name."""
     if not path.endswith(ENDING):
-        raise UsageError(f"{option} {path}: expected a name that ends in {ENDING}, by which "
+        raise UsageError(f"--multiqc {path}: expected a name that ends in {ENDING}, by which "
                          "MultiQC finds it")
 
 

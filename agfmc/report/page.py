@@ -14,13 +14,13 @@ from collections.abc import Callable
 
 from .._version import __version__
 from ..errors import UsageError
-from ..formats.atomic import check_output, replacing
+from ..formats.atomic import check_output
 from ..picture.style import DARK, LIGHT
 from . import words
 from .classes import classes_of
 from .content import Column, DataTable, ReportContent
 
-__all__ = ["check_page", "render", "write_page"]
+__all__ = ["check_page", "render"]
 
 _LONG_WORD = 16  # letters
 _MOST_CHOSEN = 400  # classes in the list of those to highlight
@@ -42,22 +42,15 @@ def render(content: ReportContent) -> str:
 
     environment = _environment("--report")
     style, script = _style(), _resource("page.js")
-    lead, tiles = summary(content)
+    verdict, lead, tiles = summary(content)
     classes = classes_of(content)
     chosen = enumerate(classes.labels[:_MOST_CHOSEN])
     return environment.get_template("page.html").render(
-        title=content.title, lead=lead, tiles=tiles, sections=page_sections(content),
+        title=content.title, verdict=verdict, lead=lead, tiles=tiles,
+        sections=page_sections(content),
         choices=[(at, classes.name(label)) for at, label in chosen],
         style=style, script=script, style_hash=_digest(style), script_hash=_digest(script),
         version=__version__)
-
-
-def write_page(path: str, content: ReportContent) -> None:
-    """Write the page, whole or not at all; raises as `check_page`."""
-    check_page(path)
-    page = render(content)
-    with replacing(path) as file:
-        file.write(page)
 
 
 def _environment(option):

@@ -6,17 +6,17 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 
+from ..models import KERNELS
 from ..provenance import Provenance
-from ..score.scores import ALL_SCORES
 from . import charts, structure
-from .answers import answer_sections, score_tiles
+from .answers import answer_sections, answer_verdict, score_tiles
 from .blocks import beside, code, facts, heading, markup, pictures, Section, table, text, Tile
 from .blocks import without_empty
 from .card import card_html
 from .classes import Classes, classes_of
 from .content import Column, DataTable, ReportContent, TableRow
-from .trials import best_point, chosen_row, trial_sections
-from .words import count, cut, joined, number, plural
+from .trials import estimate_tiles, trial_sections, trial_verdict
+from .words import count, cut, joined, plural
 
 __all__ = ["page_sections", "summary"]
 
@@ -30,16 +30,17 @@ _KINDS = {"coding matrix": "a coding matrix", "decision tree": "a decision tree"
 def page_sections(content: ReportContent) -> list[Section]:
     """All sections that there is something for."""
     classes = classes_of(content)
-    found = [_card(content), _data(content, classes), _configuration(content, classes),
-             *answer_sections(content), *trial_sections(content), _provenance(content),
+    found = [_card(content), *answer_sections(content), *trial_sections(content),
+             _data(content, classes), _configuration(content, classes), _provenance(content),
              _steps(content)]
     return [section for section in found if section.blocks]
 
 
-def summary(content: ReportContent) -> tuple[str, list[Tile]]:
-    """A sentence about model and data, and the numbers that are seen first."""
-    words, found = [], []
+def summary(content: ReportContent) -> tuple[str, str, list[Tile]]:
+    """The verdict in sentences, a sentence about model and data, and the numbers seen first."""
+    words, verdict = [], [*trial_verdict(content)]
     model, data = content.model, content.data
+    tiles = estimate_tiles(content)
     if model is not None:
         kind, classifiers = _kind(model), len(model.tree.rows)
         words.append(f"{_KINDS[kind].capitalize()} of {plural(classifiers, 'binary classifier')}"
@@ -48,12 +49,13 @@ def summary(content: ReportContent) -> tuple[str, list[Tile]]:
     if data is not None:
         words.append(f"{'and' if words else 'About'} {_data_words(data)}")
     if content.answers is not None:
-        found += score_tiles(content.answers)
-    if content.comparison is not None:
-        found += _comparison_tile(content.comparison)
-    if content.search is not None:
-        found += _search_tile(content.search)
-    return f"{' '.join(words)}." if words else "", found
+        verdict = answer_verdict(content.answers, classes_of(content)) + verdict
+        tiles += [tile for tile in score_tiles(content.answers)
+                  if not any(other.title.startswith(tile.title) for other in tiles)]
+    elif model is not None and not verdict:
+        verdict = ["This page has no answers to held-out samples, so it cannot say how good the "
+                   "model is: report_m --answers adds them."]
+    return " ".join(verdict), f"{' '.join(words)}." if words else "", tiles
 
 
 def _data_words(data):
@@ -74,28 +76,6 @@ def _kind(model):
     if not tree.hierarchical:
         return "direct classifier" if tree.nodes[0].direct else "coding matrix"
     return "decision tree" if all(node.bare for node in tree.nodes) else "nested"
-
-
-def _comparison_tile(result):
-    best = chosen_row(result)
-    if best is None:
-        return []
-    score = ALL_SCORES[result["by"]]
-    among = f"Best of {len(result['rows'])} by {score.title}" \
-        if result.get("choice") is None else f"Chosen among {len(result['rows'])}"
-    return [Tile(among, cut(best["configuration"], 28), f"decoder {cut(best['decoder'], 28)}, "
-                 f"{score.title} {number(best[score.name]['pooled'])}")]
-
-
-def _search_tile(result):
-    best, title = best_point(result), ALL_SCORES[result["by"]].title
-    if best is None:
-        return []
-    estimate = result.get("estimate")
-    return [Tile("Options chosen", best["options"] or "the defaults",
-                 f"estimate for new data: {title} {number(estimate['score'])} \u00b1 "
-                 f"{number(estimate['error'])}" if estimate else f"{title} in the search "
-                 f"{number(best['score'])}")]
 
 
 def _card(content):
@@ -142,24 +122,28 @@ def _recipe_facts(data):
 
 def _recipe(recipe, cells):
     """Blocks of the columns of a table, and what becomes of them."""
-    columns = recipe["columns"]
-    rows = []
-    for one in columns[:_WIDEST]:
+    alike: dict[tuple, list[str]] = {}  # {cells: names of the columns that have them}
+    for one in recipe["columns"]:
         words, fill = one["categories"], one["fill"]
         missing = fill if isinstance(fill, str) else f"{fill:g}" if fill is not None else \
-            "0" if one["indicator"] else "an error"
-        rows.append(TableRow((one["name"], "number" if words is None else "words",
-                              (1 if words is None else len(words)) + one["indicator"],
-                              None if cells is None else cells.get(one["name"], 0),
-                              missing + ", and an indicator" * one["indicator"],
-                              "" if words is None else joined(words))))
-    left = "" if len(rows) == len(columns) else \
-        f"{len(rows)} of {count(len(columns))} columns: the recipe has all of them."
+            "0" if one["indicator"] else "not accepted"
+        alike.setdefault(("number" if words is None else "words",
+                          (1 if words is None else len(words)) + one["indicator"],
+                          None if cells is None else cells.get(one["name"], 0),
+                          missing + ", and an indicator" * one["indicator"],
+                          "" if words is None else joined(words)), []).append(one["name"])
+    rows = [TableRow((joined(names), len(names) if len(names) > 1 else None, *found))
+            for found, names in alike.items()]
+    left = "" if len(rows) <= _WIDEST else \
+        f"{_WIDEST} of {count(len(rows))} kinds of columns: the recipe has all of them."
     return [heading("Columns of the table"), table(without_empty(DataTable(
-        left or "What the columns are, and what becomes of a missing cell.",
-        (Column("column"), Column("kind"), Column("features", "number"),
-         Column("missing", "number", "missing cells"), Column("in their place"),
-         Column("categories", "prose")), tuple(rows))))]
+        left or "What the columns are, and what a missing cell becomes; columns that differ in "
+        "their names alone share a row.",
+        (Column("column", "name"), Column("columns", "number"), Column("kind"),
+         Column("features", "number", "of each of them"),
+         Column("missing", "number", "missing cells of each of them"),
+         Column("a missing cell becomes"), Column("categories", "prose")),
+        tuple(rows[:_WIDEST]))))]
 
 
 # -- configuration ---------------------------------------------------------------------------------
@@ -170,7 +154,7 @@ def _configuration(content, classes):
         return Section("configuration", "Configuration", ())
     nodes = () if content.answers is None else content.answers.nodes
     drawn = structure.configuration(model.tree, classes.names, nodes)
-    told, shown = [facts(_model_facts(model))], pictures(*drawn)
+    told, shown = [facts(_model_facts(model, classes.names))], pictures(*drawn)
     small = len(drawn) == 1 and not drawn[0].wide
     blocks = beside(told, shown) if small else [*told, *shown]
     if model.info is not None:
@@ -181,7 +165,7 @@ def _configuration(content, classes):
     return Section("configuration", "Configuration", tuple(blocks))
 
 
-def _model_facts(model):
+def _model_facts(model, names):
     info, tree = model.info, model.tree
     pairs = [("configuration", _kind(model)),
              ("binary classifiers", count(len(tree.rows))),
@@ -209,8 +193,9 @@ def _model_facts(model):
                    f"{count(info['coefficients'])} coefficients in all classifiers"),
                   ("kernels", _kernels(info["kernels"]))]
     for direct in info["direct_classifiers"][:20]:
-        pairs.append((f"classifier {direct['name'] or ''}".rstrip(),
-                      f"{direct['kind']} {direct['options']}".rstrip()))
+        sides = (joined([names.get(label, str(label)) for label in labels], 3)
+                 for labels in direct["branches"][:4])
+        pairs.append((" / ".join(sides), f"{direct['kind']} {direct['options']}".rstrip()))
     return [*pairs, ("calibration", _calibration(info["calibration"], info["decoder"])),
             *_trained_by(info)]
 
@@ -219,8 +204,7 @@ def _kernels(kernels):
     words = []
     for kernel, times in Counter(tuple(sorted(kernel.items())) for kernel in kernels).items():
         values = dict(kernel)
-        used = {"linear": (), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}.get(
-            values["kind"], ("gamma", "coef0", "degree"))
+        used = KERNELS[values["kind"]].parameters
         words.append(" ".join([values["kind"], *(f"{name} {values[name]:.6g}" for name in used)])
                      + f" ({times} times)" * (times > 1))
     return joined(words)
@@ -256,16 +240,15 @@ def _classifier_table(models, classes: Classes):
     vectors = any(one["support_vectors"] for one in models)
     rows = []
     for one in chosen:
-        sides = [joined(classes.listed(one[side])) for side in ("left", "right")]
+        sides = [joined(classes.listed(one[side]), 4) for side in ("left", "right")]
         samples = one.get("samples")
-        rows.append(TableRow((one["name"], *sides, *[one["support_vectors"]] * vectors,
+        rows.append(TableRow((" / ".join(sides), *[one["support_vectors"]] * vectors,
                               None if samples is None else sum(samples)),
                              classes.at(*one["left"][:50], *one["right"][:50])))
     left = f"{len(rows)} of {count(len(models))} binary classifiers, those with the most support " \
         "vectors: mbm_info --json has all of them." if len(rows) < len(models) else ""
-    return DataTable(left or "The binary classifiers: the classes on their sides, and their size.",
-                     (Column("classifier", "code"), Column("left, \u22121", "prose"),
-                      Column("right, +1", "prose"),
+    return DataTable(left or "The binary classifiers, by the classes on their sides.",
+                     (Column("classifier", "name", "left, \u22121 / right, +1"),
                       *[Column("support vectors", "number")] * vectors,
                       Column("points in training", "number")), tuple(rows), folded=len(rows) > 12)
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ..control.tree import Leaf, Tree
 from ..score.nodes import NodeCost
+from .blocks import without_empty
 from .content import Column, DataTable, Picture, TableRow
 from .svg import cut_to_width, Drawing, pixels, text_width, WIDTH
 from .words import class_name, percent
@@ -90,7 +91,10 @@ class _Matrix:
         self.tall = min(20, self.wide) if self.m <= 40 and self.named else \
             max(2, min(14, self.wide + 2, 560 // self.m))
         texts = [row.text.strip() for row in rows]
-        if len(set(texts)) < len(texts):  # options, which tell no rows apart
+        if any(row.is_name for row in rows) or len(set(texts)) < len(texts):
+            texts = [" / ".join(listed(names, [labels[j] for j in side], 1)
+                                for side in (row.left, row.right)) for row in rows]
+        if len(set(texts)) < len(texts):  # many classes, of which the first tell no rows apart
             texts = [str(at + 1) for at in range(len(rows))]
         self.texts = texts if self.tall >= 14 else None
         side = min(max(map(text_width, texts)), 150) + 8 if self.texts else \
@@ -227,24 +231,20 @@ def _rows_table(tree, names):
     for at, row in enumerate(node.rows[:_TOLD_ROWS]):
         left, right = ([labels[j] for j in side] for side in (row.left, row.right))
         taking = len(left) + len(right) < k
-        rows.append(TableRow((at + 1, row.text.strip(), listed(names, left), listed(names, right)),
+        rows.append(TableRow((at + 1, _options(row), listed(names, left), listed(names, right)),
                              tuple(sorted(place[label] for label in (*left, *right)))
                              if taking else ()))
     caption = "Classes on the two sides of each binary classifier"
     if m > _TOLD_ROWS:
         caption += f" (the first {_TOLD_ROWS} of {m})"
-    columns = (Column("", "number", digits=0), Column("options or model", "code"),
+    columns = (Column("", "number", digits=0), Column("options", "code"),
                Column("\u22121, left", "prose"), Column("+1, right", "prose"))
-    return _without_empty(DataTable(caption, columns, tuple(rows), folded=True), 1)
+    return without_empty(DataTable(caption, columns, tuple(rows), folded=True))
 
 
-def _without_empty(table, at):
-    """A table without its column `at` if that is empty."""
-    if any(row.cells[at] for row in table.rows):
-        return table
-    return DataTable(table.caption, table.columns[:at] + table.columns[at + 1:], tuple(
-        TableRow(row.cells[:at] + row.cells[at + 1:], row.classes, row.strong)
-        for row in table.rows), table.sortable, table.folded)
+def _options(row):
+    """The training options of a row, "" where it has the name of a model in their place."""
+    return "" if row.is_name else row.text.strip()
 
 
 # Trees
@@ -468,7 +468,7 @@ def _nodes_table(tree, names, nodes):
         if len(sides) != 2:
             sides = ["", f"{len(sides)} branches: " + " / ".join(sides[:8])]
         text = node.direct.options.strip() if node.direct is not None else \
-            node.rows[0].text.strip() if node.bare else f"{len(node.rows)} classifiers"
+            _options(node.rows[0]) if node.bare else f"{len(node.rows)} classifiers"
         cells = (at, text, *sides)
         if nodes:
             cost = costs.get(at)
@@ -479,14 +479,14 @@ def _nodes_table(tree, names, nodes):
     caption = "Nodes of the tree"
     if len(tree.nodes) > _TOLD_ROWS:
         caption += f" (the first {_TOLD_ROWS} of {len(tree.nodes)})"
-    columns = (Column("node", "number", digits=0), Column("options or model", "code"),
+    columns = (Column("node", "number", digits=0), Column("options", "code"),
                Column("\u22121, left", "prose"), Column("+1, right", "prose"))
     if nodes:
         columns += (Column("points", "share", "of all points, whose class is below the node"),
                     Column("error", "share", "of these points, on the wrong side"),
                     Column("log loss", "number", "of the node, as a part of that of all points"),
                     Column("share of log loss", "share"))
-    return _without_empty(DataTable(caption, columns, tuple(rows), folded=True), 1)
+    return without_empty(DataTable(caption, columns, tuple(rows), folded=True))
 
 
 # What nodes cost

@@ -43,14 +43,14 @@ def _letter_width(letter):
     return 100 if unicodedata.east_asian_width(letter) in "WFA" or letter.isupper() else 70
 
 
-def cut_to_width(text: str, width: float, size: float = SIZE) -> str:
+def cut_to_width(text: str, width: float) -> str:
     """`text` on one line, cut with `…` where it is wider than so many pixels."""
     text = cut(text, WHOLE)
-    if text_width(text[:1000], size) <= width and len(text) <= 1000:
+    if text_width(text[:1000]) <= width and len(text) <= 1000:
         return text
-    room, end = width - text_width("…", size), 0
+    room, end = width - text_width("…"), 0
     while end < len(text) and room >= 0:
-        room -= size / 100 * _letter_width(text[end])
+        room -= SIZE / 100 * _letter_width(text[end])
         end += 1
     return text[:max(end - 1, 1)].rstrip() + "…"
 
@@ -207,11 +207,6 @@ class Drawing:
         places = " ".join(f"{pixels(x)} {pixels(y)}" for x, y in points)
         self.add("path", look, title, d=f"M{places}", **attributes)
 
-    def dots(self, points: Iterable[tuple[float, float]], look: str, **attributes) -> None:
-        """Round dots in one path, as wide as its stroke (look: "dots")."""
-        self.add("path", look, d="".join(f"M{pixels(x)} {pixels(y)}h.01" for x, y in points),
-                 **attributes)
-
     def bars(self, bars: Iterable[tuple[float, float, float, float]], look: str,
              **attributes) -> None:
         """Rectangles (x, y, width, height) in one path."""
@@ -308,16 +303,14 @@ class Panel:
         if title:
             drawing.text(box.left + box.width / 2, box.bottom + 32, title, "mid")
 
-    def axis_up(self, title: str = "", ticks: Sequence[float] | None = None,
-                texts: Sequence[str] | None = None) -> None:
+    def axis_up(self, title: str = "", ticks: Sequence[float] | None = None) -> None:
         """Ticks with their numbers left of the panel, a grid, and the title above them, level."""
         box, drawing = self.box, self.drawing
         if ticks is None:
             ticks = self.up.ticks(max(2, int(box.height / 34)))
-        texts = tick_texts(ticks) if texts is None else texts
         self._grid([f"M{pixels(box.left)} {pixels(self.y(tick))}H{pixels(box.right)}"
                     for tick in ticks])
-        for tick, text in zip(ticks, texts):
+        for tick, text in zip(ticks, tick_texts(ticks)):
             drawing.text(box.left - 6, self.y(tick) + 4, text, "end small")
         if title:
             drawing.text(0, box.top - 10, title)

@@ -9,11 +9,13 @@ from ..numerals import runs_text
 from ..provenance import Provenance
 from ..score.scores import ALL_SCORES, PER_POINT
 from . import charts
-from .blocks import Section, heading, note, pictures, table, text, without_empty
+from .answers import shares_alone
+from .blocks import Section, Tile, heading, note, pictures, table, text, without_empty
 from .content import Column, DataTable, ReportContent, TableRow
-from .words import count, cut, interval, number, plural, signed
+from .words import count, cut, interval, number, percent, plural, signed
 
-__all__ = ["best_point", "best_row", "chosen_row", "trial_sections"]
+__all__ = ["best_point", "best_row", "chosen_row", "estimate_tiles", "trial_sections",
+           "trial_verdict"]
 
 _ASKED = ("accuracy", "log_loss", "cost")  # scores in a table that is not folded
 _TRIED, _BEST = 60, 8  # options in a table, and in one that is not folded
@@ -29,6 +31,48 @@ def trial_sections(content: ReportContent) -> list[Section]:
         found.append(Section("search", "Search of options", tuple(
             [*_other_model(content), *_search(content.search)])))
     return found
+
+
+def trial_verdict(content: ReportContent) -> list[str]:
+    """Sentences on the best of a comparison, where there are no answers, and on the estimate for
+    new data, each beside what the shares of the classes alone would give."""
+    alone = {} if content.data is None else shares_alone(content.data.counts or ())
+    result, words = content.comparison, []
+    best = None if result is None or content.answers is not None else chosen_row(result)
+    if best is not None:
+        by, against = result["by"], result["against"]
+        mean, bounds, _ = _difference(best, result)
+        chosen = "best" if result.get("choice") is None else "chosen"
+        compared = f"; the difference from {_called(against)} is {mean} (95\u00a0% interval " \
+            f"{bounds})" if against and bounds else ""
+        words.append(f"Of {plural(len(result['rows']), 'configuration')} with their decoders, "
+                     f"{_called(best)} is {chosen} by {ALL_SCORES[by].title}: "
+                     f"{number(best[by]['pooled'])} on held-out samples{compared}.")
+        right = (best.get("accuracy") or {}).get("pooled")
+        if right is not None and alone:
+            words.append(f"It answers {percent(right)} correctly; always answering the most "
+                         f"frequent class would give {percent(alone['accuracy'])}.")
+    search = content.search
+    if search is not None and search.get("estimate"):
+        estimate, by = search["estimate"], search["by"]
+        base = f"; the shares of the classes alone would give {number(alone[by])}" \
+            if by in alone else ""
+        words.append(f"The {ALL_SCORES[by].title} on new data is estimated as "
+                     f"{number(estimate['score'])}, standard error {number(estimate['error'])}"
+                     f"{base}.")
+    elif search is not None:
+        words.append("There is no estimate for new data.")
+    return words
+
+
+def estimate_tiles(content: ReportContent) -> list[Tile]:
+    """The estimate of a search for new data, where there is one."""
+    search = content.search
+    if search is None or not search.get("estimate"):
+        return []
+    title, found = ALL_SCORES[search["by"]].title, search["estimate"]
+    return [Tile(f"{title[0].upper()}{title[1:]}, estimate for new data", number(found["score"]),
+                 f"standard error {number(found['error'])}")]
 
 
 def best_row(result: Mapping) -> Mapping | None:
@@ -70,6 +114,7 @@ def _comparison(result):
     blocks += [text(words) for words in _choice(result)]
     if every > len(result["rows"]):
         blocks.append(note(f"These are the best {len(result['rows'])} of {count(every)} rows"))
+    result = _merged(result)
     blocks += map(table, _comparison_tables(result))
     blocks += pictures(charts.comparison(result), charts.comparison_cost(result))
     blocks += [note(f"{_called(row)} could not be computed: {cut(row['error'], 200)}")
@@ -97,12 +142,24 @@ def _fewer(result):
     return {**result, "rows": [rows[at] for at in sorted(order[:_MOST])]}
 
 
+def _merged(result):
+    """The result with one row for all decoders of a configuration that have the same scores."""
+    groups: dict[tuple, list[Mapping]] = {}
+    for at, row in enumerate(result["rows"]):
+        key = [str((row.get(name) or {}).get("pooled"))[:12] for name in (*ALL_SCORES, *PER_POINT)]
+        groups.setdefault((row["configuration"], *(key if "error" not in row else [at])),
+                          []).append(row)
+    return {**result, "rows": [  # the reference has no difference
+        {**min(rows, key=lambda row: bool(row.get("difference"))),
+         "decoder": ", ".join(row["decoder"] for row in rows)} for rows in groups.values()]}
+
+
 def chosen_row(result: Mapping) -> Mapping | None:
     """The row that was chosen, where the comparison was made for that, or else the best one."""
     choice = result.get("choice")
     return best_row(result) if choice is None else next(
         row for row in result["rows"] if row["configuration"] == choice["configuration"]
-        and row["decoder"] == choice["decoder"])
+        and choice["decoder"] in row["decoder"].split(", "))
 
 
 def _choice(result):
@@ -132,9 +189,10 @@ def _comparison_tables(result):
     first = next((row for row in result["rows"] if "error" not in row), {})
     every = [name for name in ALL_SCORES if name in first]
     few = [name for name in every if name in (by, *_ASKED)]
-    best = f"Configurations, the best by {ALL_SCORES[by].title} in bold." \
-        if result.get("choice") is None else "Configurations, the chosen one in bold."
-    return [_comparison_table(result, few, (), best),
+    best = f"the best by {ALL_SCORES[by].title}" if result.get("choice") is None else \
+        "the chosen one"
+    return [_comparison_table(result, few, (), f"Configurations with their decoders, {best} in "
+                              "bold. Decoders with the same scores share a row."),
             replace(_comparison_table(result, every, PER_POINT, "All scores, and what a point "
                                       "asks for on average"), folded=True)]
 
@@ -142,19 +200,20 @@ def _comparison_tables(result):
 def _comparison_table(result, scores, costs, caption):
     """The table of these scores, and of these of `PER_POINT`."""
     by, best = result["by"], chosen_row(result)
-    columns = [Column("configuration"), Column("decoder"), Column("classifiers", "number",
-                                                                  "binary ones"),
-               *(Column(PER_POINT[name].head, "number", digits=1) for name in costs),
+    scores = sorted(scores, key=lambda name: name != by)
+    columns = [Column("configuration", "name"),
                *(Column(ALL_SCORES[name].short, "number", "" if ALL_SCORES[name].larger_is_better
                         else "smaller is better") for name in scores),
                Column("difference", "number", f"in {ALL_SCORES[by].title}"),
-               Column("95 % interval", "number"), Column("p", "number")]
+               Column("95 % interval", "number"), Column("p", "number"),
+               Column("classifiers", "number", "binary ones"),
+               *(Column(PER_POINT[name].head, "number", digits=1) for name in costs)]
     rows = []
     for row in result["rows"]:
-        cells = [row["configuration"], row["decoder"], row.get("classifiers"),
-                 *((row.get(name) or {}).get("pooled") for name in costs),
+        cells = [_called(row),
                  *(_spread(row[name]) if row.get(name) else None for name in scores),
-                 *_difference(row, result)]
+                 *_difference(row, result), row.get("classifiers"),
+                 *((row.get(name) or {}).get("pooled") for name in costs)]
         rows.append(TableRow(tuple(cells), strong=row is best))
     return without_empty(DataTable(caption, tuple(columns), tuple(rows)))
 
@@ -177,8 +236,8 @@ def _difference(row, result):
 
 def _tuned(tuned, splits):
     """Blocks of the options that were found inside the training parts."""
-    rows = tuple(TableRow((search["configuration"], search["split"], search["options"],
-                           search["searched"], "" if search["complete"] else "time limit"))
+    rows = tuple(TableRow((search["configuration"], search["searched"], search["split"],
+                           search["options"], "" if search["complete"] else "time limit"))
                  for search in tuned["searches"][:2 * _MOST])
     ended = sum(not search["complete"] for search in tuned["searches"])
     blocks = [heading("Options tuned inside each training part"),
@@ -189,8 +248,9 @@ def _tuned(tuned, splits):
         blocks.append(note(f"{ended} of {plural(len(rows), 'search', 'es')} ended at the time "
                            "limit."))
     return [*blocks, table(DataTable("The options of each split.", (
-        Column("configuration"), Column("split", "number"), Column("options", "code"),
-        Column("searched score", "number"), Column("ended by")), rows, folded=splits > 5))]
+        Column("configuration"), Column("score in the search", "number"),
+        Column("split", "number"), Column("options", "code"), Column("ended by")), rows,
+        folded=splits > 5))]
 
 
 # -- searches --------------------------------------------------------------------------------------
@@ -240,8 +300,8 @@ def _search(result):
         among = search.get("tried", tried)
         among = f"It was chosen among {among} by these points, and so is not what new data will " \
             "give." if among > 1 else "Nothing else was tried."
-        blocks.append(text(f"Chosen: {best['options']}, with the {title} {number(best['score'])}. "
-                           f"{among}"))
+        blocks.append(text(f"Chosen: {best['options']}, with the {title} {number(best['score'])} "
+                           f"in the search. {among}"))
     blocks += _estimate(result, title)
     if search.get("border"):
         blocks.append(note("The best lies on a limit of the search ("
@@ -303,14 +363,14 @@ def _partitions(result, by):
     for search in found[:_TRIED]:
         best = {} if search["best"] is None else search["points"][search["best"]]
         sides = " / ".join(" ".join(map(str, search[side])) for side in ("left", "right"))
-        rows.append(TableRow((sides, best.get("options"), best.get("score"))))
+        rows.append(TableRow((sides, best.get("score"), best.get("options"))))
     left = "" if len(rows) == len(found) else f"{len(rows)} of {count(len(found))} partitions: " \
         "tune_m --csv has all of them."
     chosen = "" if result.get("own") is None else \
         "These options were chosen" if result["own"] else "Common options were chosen"
     shown = DataTable(
         left or "The best options of each partition of the classes.",
-        (Column("partition", "code"), Column("options", "code"),
-         Column(ALL_SCORES[by].title, "number")), tuple(rows))
+        (Column("partition", "code"), Column(ALL_SCORES[by].title, "number"),
+         Column("options", "code")), tuple(rows))
     return [heading("Options of each partition"), *[text(f"{chosen}.")] * bool(chosen),
             table(shown)]

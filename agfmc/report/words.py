@@ -102,9 +102,7 @@ def shown(value: str | float | None, column: Column) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        if column.kind == "prose":
-            return cut(value, 6 * LONGEST)
-        return cut(value, 4 * LONGEST if column.kind == "code" else LONGEST)
+        return cut(value, LONGEST * {"name": 2, "code": 4, "prose": 6}.get(column.kind, 1))
     return percent(value) if column.kind == "share" else number(value, column.digits)
 
 

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .._version import __version__
-from ..arrays import is_sparse, label_counts
+from ..arrays import is_sparse, label_counts, row_digests
 from ..errors import AgfmcError, AgfmcWarning, and_more, UsageError
 from ..executors.remote import run_remote, together_of
 from ..executors.threads import available_cores, run_tasks
 from ..kernel.machine import decision_values
 from ..kernel.values import PreparedKernel
 from ..learners import calibration
-from ..learners.calibration import loo_values
+from ..learners.leave_one_out import is_unbounded, loo_values, Problem
 from ..learners.nodes import Solution
 from ..learners.protocol import (check_jobs, check_learners, for_weights, Job, rows_by_class,
                                  samples)
@@ -49,7 +49,8 @@ class TrainingSettings:
 
     options: training options where a control file has `""`;  seed: of all random choices;
     loo: decision values that fit the probabilities come from leaving out single samples by
-    a formula (`loo_values`), and from folds only where that would be more work;
+    a formula (`loo_values`), and from folds only where that would be more work or the formula is
+    in doubt;
     normalisation: the one that the points go through, or None;  scale, nsv, metric: in its place,
     one that is fitted to the points: by standard deviations, by so many singular vectors, by a map
     that is learned from the labels then;  weighted_norm: means and deviations are weighted as the
@@ -109,7 +110,7 @@ class _Training:
     these alone;  fold (l,): of each sample, -1 where it is never held out, or None where leaving
     out single ones is to do;  values (l,):
     decision values of samples that were not trained on;  left: fits that are still to come;
-    seconds: of a core that it took so far.
+    seconds: of a core that it took so far;  equal (n,): digests of all points, for leaving out.
     """
 
     job: Job
@@ -125,6 +126,7 @@ class _Training:
     error: object = None
     seconds: float = 0.0
     w: np.ndarray | None = None
+    equal: np.ndarray | None = None
     lock: object = field(default_factory=threading.Lock)
 
     def parts(self):
@@ -163,7 +165,7 @@ class _Training:
 
     @property
     def needs_folds(self):
-        """True where leaving out single samples was too much work."""
+        """True where leaving out single samples was too much work, or is in doubt."""
         return self.values is None and self.error is None and \
             not self.job.options.own_probabilities
 
@@ -287,12 +289,20 @@ def _fit_by_threads(jobs, data, progress):
             yield fitted
         if progress is not None:  # which may end the work: what is finished is handed out first
             progress(done, total)
+    if again:
+        names = sorted(f"'{work.job.name}'" for work in again)
+        warnings.warn(f"{names[0]}{and_more(names)}: leaving out single samples by the formula is "
+                      "inexact or takes too much memory here: folds are used (--platt cv)",
+                      AgfmcWarning, stacklevel=2)
 
 
 def _items(jobs, rows_of, tables, data):
     """(work, its fits that are one task, None for all) of every job."""
+    loo = data.settings.loo
+    equal = row_digests(data.x) if loo else None
     for job in jobs:
-        work = data.wanted.work(job, samples(job, rows_of), data.settings.loo, data.weights)
+        work = data.wanted.work(job, samples(job, rows_of), loo, data.weights)
+        work.equal = equal
         yield from [(work, None)] if tables.has_own(job) else [
             (work, [one]) for one in work.parts()]
 
@@ -335,7 +345,8 @@ def _one_fit(x, nodes, work, part):
     if part == _ITSELF:
         solution = options.solve(nodes, work.rows, work.side, work.w)
         values = None if work.fold is not None or options.own_probabilities else loo_values(
-            functools.partial(_kernel_values, kernel), x, work.rows, solution, options, w=work.w)
+            functools.partial(_kernel_values, kernel), x,
+            Problem(work.rows, work.side, work.w, work.equal), solution, options)
         return _flat(solution, x, work.rows), values
     train = work.fold != part
     rows = work.rows[train]
@@ -390,8 +401,8 @@ def _finished(data, work, seconds):
                         solution.coef, solution.rho,
                         solution.labels, solution.n_sv, (a, b), provenance, x.shape[1])
     fitted = Fitted(job, model, None if solution.sv is None else work.rows[solution.sv], seconds,
-                    unbounded=work.fold is None and calibration.is_unbounded(
-                        solution, options, w=work.w))
+                    unbounded=work.fold is None and is_unbounded(
+                        solution, options, work.side, work.w))
     if wanted.sides:
         a, b = model.scale
         fitted = fitted._replace(side=work.side, held_out=a * work.values + b >= 0)

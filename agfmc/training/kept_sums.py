@@ -21,7 +21,7 @@ from ..errors import AgfmcWarning, DataError
 from ..formats.atomic import remove
 from ..formats.kernel_sums import ClassSums, is_sums, SumsReader, write_sums
 
-__all__ = ["GroupSums", "KeptSums"]
+__all__ = ["GroupSums", "KeptSums", "names_sums"]
 
 _PAUSE = 60.0  # seconds of work after which sums are written
 _AT_END = 5.0  # the same where the sums are complete
@@ -210,5 +210,11 @@ class KeptSums:
         if missing or self._base is None:
             return
         for path in glob.glob(glob.escape(self._base) + ".sums-*"):  # of groups that were
-            if re.fullmatch(r"\.sums-[0-9]+(-[0-9]+)?", path[len(self._base):]) and is_sums(path):
+            if names_sums(self._base, path) and is_sums(path):
                 remove(path)
+
+
+def names_sums(base, path):
+    """True where a path is that of sums which models with this base name may be trained from."""
+    rest = os.path.realpath(path).removeprefix(os.path.realpath(base))
+    return re.fullmatch(r"\.sums-[0-9]+(-[0-9]+)?", rest) is not None

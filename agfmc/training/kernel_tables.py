@@ -7,8 +7,10 @@ import time
 import numpy as np
 
 from ..arrays import is_sparse
+from ..errors import UsageError
 from ..learners.kernel_table import KernelTable, most_rows, rounding, table_pays
 from ..executors.threads import run_tasks
+from ..models import KERNELS
 
 __all__ = ["MEGABYTES", "PACKED", "Tables"]
 
@@ -31,11 +33,14 @@ class Tables:
     packed for LIBSVM or LIBLINEAR would take more than `PACKED` megabytes and the
     workers need only some at a time, each packs the points of its job.
     Models are the same either way.  Learners that take points as they are have no tables.
+
+    Kernels that LIBSVM does not have need tables, whether these pay or not.  Raises `UsageError`
+    where the memory does not hold them.
     """
 
     def __init__(self, x, jobs, rows_of, fits, workers, megabytes=MEGABYTES):
         self._x, self._rows_of, self._workers = x, rows_of, max(workers, 1)
-        self._bounds, self._shared, self._own = {}, {}, set()
+        self._bounds, self._shared, self._own = {}, {}, set()  # by kernel, and names of jobs
         self._seconds = {}  # of a core for a common table, as much as falls to a job
         self._packed = {}  # of learners' own keys
         sizes = [self._points(job) for job in jobs]
@@ -47,23 +52,26 @@ class Tables:
         groups = {}
         for job in jobs:
             kernel = job.options.kernel_for(x.shape[1])
-            if job.options.packing == "nodes" and kernel.kind == "rbf" and megabytes:
-                groups.setdefault(kernel.gamma, []).append(job)
-        for gamma, group in groups.items():
-            self._bounds[gamma] = rounding(x, gamma)
-            if self._bounds[gamma] is not None:
-                megabytes -= self._settle(gamma, group, fits, megabytes)
+            if job.options.packing == "nodes" and KERNELS[kernel.kind].distance and (
+                    megabytes or not KERNELS[kernel.kind].in_libsvm):
+                groups.setdefault(kernel, []).append(job)
+        for kernel, group in groups.items():
+            self._bounds[kernel] = rounding(x, kernel.gamma) if kernel.kind == "rbf" else 0.0
+            if self._bounds[kernel] is not None:
+                megabytes -= self._settle(kernel, group, fits, megabytes)
 
-    def _settle(self, gamma, jobs, fits, megabytes):
+    def _settle(self, kernel, jobs, fits, megabytes):
         """Decide for the jobs of one kernel; -> megabytes that their common table takes."""
-        d = self._x.shape[1]
+        d, needed = self._x.shape[1], not KERNELS[kernel.kind].in_libsvm
         sizes = [self._points(job) for job in jobs]
         labels = sorted({label for job in jobs for label in job.labels})
         size = sum(len(self._rows_of[label]) for label in labels)
-        if size <= most_rows(megabytes) and size ** 2 <= sum(own ** 2 for own in sizes) and \
-                table_pays(size, [(own, fits) for own in sizes], d):
+        most = most_rows(megabytes // self._workers)
+        whole = sum(own ** 2 for own in sizes)
+        if size <= most_rows(megabytes) and size ** 2 <= whole and (
+                needed or table_pays(size, [(own, fits) for own in sizes], d)):
             rows = np.concatenate([self._rows_of[label] for label in labels])
-            table = KernelTable(self._x, rows, gamma, self._bounds[gamma])
+            table = KernelTable(self._x, rows, kernel, self._bounds[kernel])
 
             def fill(block):
                 start = time.thread_time()
@@ -72,13 +80,20 @@ class Tables:
 
             seconds = sum(spent for _, spent in run_tasks(fill, table.blocks, self._workers,
                                                           inline=False))
-            whole = sum(own ** 2 for own in sizes)
             self._seconds.update((job.name, seconds * own ** 2 / whole)
                                  for job, own in zip(jobs, sizes))
-            self._shared[gamma] = table
+            self._shared[kernel] = table
             return size * (size + 2) / 2 ** 17
-        if fits > 1 and len(jobs) >= _SPREAD * self._workers:
-            most = most_rows(megabytes // self._workers)
+        if needed:
+            if max(sizes) > most:
+                job, room = jobs[np.argmax(sizes)], -(-max(sizes) ** 2 >> 17)
+                raise job.place.error(
+                    UsageError, f"the {kernel.kind} kernel needs all kernel values of the "
+                    f"{max(sizes)} samples of '{job.name}', {room} MB for each worker: expected "
+                    f"--kernel-memory {room * self._workers} or more, or learner=nystrom, which "
+                    "needs no such table")
+            self._own.update(job.name for job in jobs)
+        elif fits > 1 and len(jobs) >= _SPREAD * self._workers:
             self._own.update(job.name for job, own in zip(jobs, sizes)
                              if own <= most and table_pays(own, [(own, fits)], d))
         return 0
@@ -101,13 +116,13 @@ class Tables:
         this thread asks for the next one.
         """
         kernel = job.options.kernel_for(self._x.shape[1])
-        gamma = kernel.gamma
-        if not (several and job.name in self._own):
-            if job.options.packing == "nodes" and kernel.kind == "rbf" and gamma in self._shared:
-                return self._shared[gamma]
+        own = job.name in self._own and (several or not KERNELS[kernel.kind].in_libsvm)
+        if not own:
+            if job.options.packing == "nodes" and kernel in self._shared:
+                return self._shared[kernel]
             return job.options.pack(self._x, rows) if self._apart else \
                 self._packed[job.options.packing]
-        table = KernelTable(self._x, rows, gamma, self._bounds[gamma], reuse=True)
+        table = KernelTable(self._x, rows, kernel, self._bounds[kernel], reuse=True)
         for block in table.blocks:
             table.fill(block)
         return table

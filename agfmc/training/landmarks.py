@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from ..collate.merge import unique_rows
-from ..errors import DataError
+from ..errors import AgfmcWarning, DataError
 from ..kernel.landmarks import Landmarks
 from ..learners.calibration import job_seed
 from ..learners.nystrom import LANDMARKS, NystromOptions
@@ -20,7 +22,8 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
     """Rows of the points of x (n, d) with those labels in y (n,) that become landmarks.
 
     They are drawn with the seed, no two of them are equal, and every class is among them where
-    they are enough.  Raises `DataError` where there are not as many different points as wanted.
+    they are enough.  Raises `DataError` where there are not as many different points as wanted,
+    unless the options are clipped.
     """
     wanted = options.landmarks or LANDMARKS
     members = np.isin(y, labels)
@@ -33,8 +36,11 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
     if len(taken) < wanted and len(order) < count:
         taken = _different(x, y, labels, members, generator.permutation(count), wanted)
     if len(taken) < wanted and options.landmarks is not None:
-        raise DataError(f"-m {wanted} is more than the number of different points of these "
-                        f"classes, {len(taken)}")
+        message = f"-m {wanted} is more than the number of different points of these classes"
+        if not options.clipped:
+            raise DataError(f"{message}, {len(taken)}")
+        warnings.warn(f"{message} in a training part: all of them are its landmarks there",
+                      AgfmcWarning, stacklevel=2)
     return taken
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..arrays import as_numbers
 from ..codes.best_tree import fewest_splits
 from ..codes.schemes import COMPARED_SPLITS, find_scheme
 from ..collate.merge import assemble
@@ -109,16 +110,17 @@ def fit_nodes(tree, jobs, data, normalisation=None):
 
 def checked_points(x, y):
     """x (n, d) float32 or float64, y (n,) int32: what `fit` may rely on; else `DataError`."""
-    x, y = np.asarray(x), np.asarray(y)
+    x, y = as_numbers(x, "x", 2), as_numbers(y, "y", 1)
     if x.dtype not in (np.float32, np.float64):
         x = x.astype(np.float64)
-    if x.ndim != 2 or not x.size:
+    if not x.size:
         raise DataError(f"expected points of one feature or more in a table with a row for each, "
                         f"found an array of shape {x.shape}")
-    if y.shape != (len(x),):
-        raise DataError(f"{len(x)} points need as many labels, found an array of shape {y.shape}")
+    if len(y) != len(x):
+        raise DataError(f"{len(x)} points need as many labels, found {len(y)}")
     if y.dtype.kind not in "iu" or y.min() < 0 or y.max() > MAX_LABEL:
-        raise DataError(f"expected labels from 0 to {MAX_LABEL}")
+        raise DataError(f"y: expected words, or whole numbers from 0 to {MAX_LABEL}, found "
+                        f"{y.dtype} from {y.min()} to {y.max()}")
     finite = np.isfinite(x).all(axis=1)
     if not finite.all():
         raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import NamedTuple
 
@@ -116,8 +117,9 @@ def _priors(labels, priors, counts, pair_errors):
     if priors is not None:
         if len(priors) != k:
             raise UsageError(f"expected {k} priors, one for each class, found {len(priors)}")
-        if min(priors) < 0 or sum(priors) == 0:
-            raise UsageError("expected priors that are not negative, nor all 0")
+        if min(priors) < 0 or not 0 < sum(priors) < math.inf:
+            raise UsageError("expected priors that are not negative, nor all 0, and a sum that is "
+                             "finite")
         if abs(sum(priors) - 1) > 1e-6:
             warnings.warn(f"the priors sum to {sum(priors):g}: they are divided by that",
                           AgfmcWarning, stacklevel=3)

@@ -78,4 +78,4 @@ class PairTally:
         """Write what was counted, whole or not at all."""
         counted = PairErrors(self._labels, self._n, self._errors, self._irrelevant, self._wins)
         with replacing(path) as file:
-            file.write(format_pair_errors(counted))
+            file.write(format_pair_errors(counted, path))

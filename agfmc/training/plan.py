@@ -14,8 +14,9 @@ import numpy as np
 
 from .._version import __version__
 from ..arrays import label_counts, is_sparse
-from ..control.build import check_classes, named_as
-from ..control.tree import Tree
+from ..control.build import check_classes, named_as, with_heading
+from ..control.parse import heading_fault
+from ..control.tree import NO_NORMALISATION, Tree
 from ..control.write import libagf_begins, require_readable
 from ..data_tools.metric import with_rows
 from ..data_tools.training_data import for_classes, load_training
@@ -23,6 +24,8 @@ from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.atomic import check_output
 from ..formats.calibration_file import check_calibration_output
 from ..formats.controlfile import model_file, read_control
+from ..formats.distinct import check_distinct
+from ..formats.inputs import is_stream
 from ..formats.lazy_points import is_lazy
 from ..formats.metric_file import check_metric_output, metric_path
 from ..learners.protocol import (check_learners, distinct, for_weights, Job, named, parse_options,
@@ -31,6 +34,7 @@ from ..models import Dataset, InputFormat
 from .external import Trainer, TrainerOptions
 from .fit import TrainingSettings
 from .held_out import calibration_rows
+from .kept_sums import names_sums
 
 __all__ = ["Output", "Plan", "Source", "plan"]
 
@@ -47,7 +51,8 @@ class Source:
     path, form: of the data, as for `read_training`;  norm_file: of a normalisation that is
     there, or that is to be written;  min_class: smaller classes are left out of the data, and
     of the tree those that have no samples then;  dense: LIBSVM text does not stay sparse,
-    though all machines be linear.
+    though all machines be linear;  scales: there is a warning of features that the kernel would
+    hardly see beside others.
     """
 
     control: Tree | str
@@ -56,6 +61,7 @@ class Source:
     norm_file: str | None = None
     min_class: int | None = None
     dense: bool = False
+    scales: bool = False
 
 
 @dataclass(frozen=True)
@@ -280,6 +286,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     if source.min_class is None:  # before the data, which may be long
         jobs = _chosen(jobs, only)
     norm_file = source.norm_file or f"{base}.std"
+    _refuse_names_of_sums(model_file(base, output.folder), _named(output, norm_file, False))
     if settings.metric is not None:  # before the learning; which models there are is not known
         check_metric_output(norm_file)  # yet where the data decide
         _check_outputs([*_named(output, norm_file, True),
@@ -287,7 +294,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
                        source, trainer, norm_file)
     data, normalisation, raw = load_training(
         source.path, source.form, norm_file=source.norm_file, keep=keep,
-        min_class=source.min_class,
+        min_class=source.min_class, scales=source.scales,
         fit=settings.fit_normalisation if settings.fits_normalisation else None)
     if output.unnormalised and normalisation is None:
         raise UsageError("-u needs a normalisation: -n, -S or -a")
@@ -310,9 +317,9 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
                           AgfmcWarning, stacklevel=2)
         normalisation = _with_rows_of_metric(source, normalisation, raw, data)
     norm_file = None if normalisation is None else norm_file
-    if norm_file is None and only is None and os.path.exists(f"{base}.std"):
-        warnings.warn(f"{base}.std exists already, but does not belong to these models: they "
-                      "are trained on the data as they are", AgfmcWarning, stacklevel=2)
+    if only is None:
+        trained = with_heading(trained, "normalisation", _norm_name(
+            norm_file, output.control, f"{base}.std", source))
     made = Plan(trained, distinct(jobs), data, replace(settings, normalisation=normalisation),
                 norm_file, settings.fits_normalisation, raw if output.unnormalised else None,
                 output.folder, dense, "lvq" if source.form.kind == "lvq" else "svm", trainer,
@@ -324,6 +331,23 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     if output.calibration is not None:
         check_calibration_output(output.calibration)
     return made
+
+
+def _norm_name(norm_file, control, usual, source):
+    """The name of a normalisation in the control file `control`, or None.
+
+    Where there is none, but a file by its usual name, that is of an earlier run, or of the data.
+    """
+    if norm_file is None and os.path.exists(usual) and usual != f"{source.path}.std":
+        warnings.warn(f"{usual} exists already, but does not belong to these models: they are "
+                      "trained on the data as they are", AgfmcWarning, stacklevel=3)
+        return NO_NORMALISATION
+    if norm_file is None or is_stream(norm_file) or heading_fault("normalisation", norm_file):
+        return None  # it is not read again, or a control file cannot name it
+    folder, name = os.path.split(norm_file)
+    place = "" if control is None or is_stream(control) else os.path.dirname(control)
+    folder = os.path.relpath(os.path.realpath(folder), os.path.realpath(place))
+    return os.path.join(folder, name).removeprefix(f".{os.sep}" * (name != NO_NORMALISATION))
 
 
 def _with_rows_of_metric(source, normalisation, raw, data):
@@ -385,7 +409,16 @@ def _named(output, norm_out, learned):
     """
     return [(norm_out, "the normalisation"),
             (metric_path(norm_out) if learned else None, "the record of the metric"),
-            (output.control, "control-out"), (output.errors, "the file of --cv-errors")]
+            (output.control, "control-out"), (output.errors, "--cv-errors")]
+
+
+def _refuse_names_of_sums(base, files):
+    """Refuse files [(path or None, what it is)] with names of sums of models with this base name.
+    """
+    for path, what in files:
+        if path is not None and names_sums(base, path):
+            raise UsageError(f"{what} would be '{path}', which is a name of stored sums of these "
+                             "models: expected another name")
 
 
 def _check_outputs(files, source, trainer, norm_out):
@@ -396,10 +429,12 @@ def _check_outputs(files, source, trainer, norm_out):
     the place of an input or of another output.
     """
     ends = (".vec", ".cls", ".names", ".wgt") if source.form.kind == "binary" else ("",)
-    inputs = [source.control, None if norm_out is not None else source.norm_file,
-              *(f"{source.path}{end}" for end in ends), *source.form.weights.files]
-    taken = {os.path.realpath(path): "an input" for path in inputs
-             if isinstance(path, str) and path != "-"}
+    inputs = [("control", source.control), *(("train", f"{source.path}{end}") for end in ends),
+              ("--norm-file", None if norm_out is not None else source.norm_file),
+              ("--weights", source.form.weights.file),
+              ("--class-weight", source.form.weights.class_file)]
+    check_distinct([*((what, path, False) for what, path in inputs if isinstance(path, str)),
+                    *((what, path, True) for path, what in files)])
     checked = set()
     for path, what in files:
         if path is None:
@@ -416,7 +451,3 @@ def _check_outputs(files, source, trainer, norm_out):
         if not a_model or (trainer is None if a_folder else folder not in checked):
             check_output(path)
             checked.add(folder)
-        place = os.path.realpath(path)
-        if place in taken and (os.path.isfile(place) or not os.path.exists(place)):
-            raise UsageError(f"{what} would be '{path}', and that is {taken[place]} already")
-        taken[place] = what

@@ -19,12 +19,12 @@ from ..learners.protocol import parse_options
 from .design import LabelledPoints
 from .split_costs import GROUPS, LEFT_OUT, Loss, mean_and_error, SplitCosts
 
-__all__ = ["NodeCost", "SPLITS", "ScoredTree", "TreeCosts", "TreeSearch", "WEIGHTS", "best_tree",
+__all__ = ["NodeCost", "SPLITS", "ScoredTree", "TreeCosts", "TreeSearch", "best_tree",
            "machine_options", "search_tree"]
 
 _BYTES = 210  # for each split that is known
 SPLITS = 300_000  # of which the search is exact by default: twelve classes
-WEIGHTS = tuple(2.0**power for power in range(-14, 3))  # of the classifiers asked, that are tried
+_WEIGHTS = tuple(2.0**power for power in range(-14, 3))  # of the classifiers asked, that are tried
 
 
 @dataclass(frozen=True)
@@ -305,7 +305,7 @@ def _balance_within_error(costs):
     first = costs.best()[0].pairs
     against, weights = costs.point_losses(first), costs.splits.point_weights
     chosen, fewest, tried = 0.0, costs.asked(first), {first}
-    for weight in WEIGHTS:
+    for weight in _WEIGHTS:
         pairs = costs.best(balance=weight)[0].pairs
         if pairs in tried:
             continue

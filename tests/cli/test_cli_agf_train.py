@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agfmc.cli.hints import classify_command
 from agfmc.experiments import automatic
 
 
@@ -57,16 +58,18 @@ def is_repeated(shell, script, model):
 def test_the_printed_commands_make_the_same_model(run, table, shell):
     out, err = shell(f"agf_train {shlex.join(WORDS)} 'a model.mbm' --seed 2")
     *comments, folder, choose, tune, train, merge = out.splitlines()
-    assert re.fullmatch("# configuration: one-vs-one, decoder .*", comments[0])
+    assert comments[0].startswith("# estimate for new data: log loss ")
+    assert re.fullmatch("# configuration: one-vs-one, decoder .*", comments[1])
     number = r"(0|1)?\.\d{4}(±\.\d{4})?"
-    for line in comments[1], comments[3]:
-        assert re.match(f"#   log loss {number}, accuracy {number} ", line)
-    assert comments[2].startswith("# options: -")
-    assert comments[4].startswith("# estimate for new data: log loss ")
+    for line, words in (comments[2], "in the comparison"), (comments[4], "in the search"):
+        assert re.match(f"#   {words}: log loss {number}, accuracy {number} ", line)
+    assert comments[3].startswith("# options: -")
     assert folder == "mkdir -p 'a model.steps'" and choose.startswith("print_control --best ")
     assert tune.endswith("'my trees.csv' > 'a model.steps/tuned.mbt'")
     assert train.startswith("multi_borders -n ") and merge.endswith(" 'a model.mbm'")
-    assert "least-squares" in err
+    assert "least-squares" in err and max(map(len, re.findall("(?m)^one-vs.*", err))) <= 100
+    assert err.endswith("agf_train: wrote a model.mbm; classify new data with: "
+                        "classify_m 'a model.mbm' NEW.csv answers.csv\n")
     assert sorted(path.name for path in table.iterdir()) == ["a model.mbm", "cache", "my trees.csv"]
     assert is_repeated(shell, out, "a model.mbm")
     run("classify_m", "a model.mbm", "my trees.csv", "answer.csv")
@@ -137,11 +140,27 @@ def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
         "holds no classes of 99 rows or more")
 
 
+@pytest.mark.parametrize("kind, source, words", [
+    ("binary", "trn", "m.mbm NEW.vec answers"), ("svm", "trn.svm", "-M m.mbm NEW answers"),
+    ("lvq", "trn", "-A m.mbm NEW answers"), ("table", "x", "--table m.mbm NEW answers.csv"),
+    ("table", "x.TSV.gz", "m.mbm NEW.tsv.gz answers.tsv.gz")])
+def test_the_last_line_has_the_words_for_the_kind_of_the_data(kind, source, words):
+    assert classify_command("m.mbm", kind, source) == f"classify_m {words}"
+    assert classify_command("-m.mbm", kind, source).split(" NEW")[0].endswith(" ./-m.mbm")
+
+
 @pytest.mark.parametrize("words, message", [
     (("-", "m.mbm", "-M"), "the data are read several times"),
     (("my trees.csv", "-"), "expected the name of a file for the model"),
-    (("my trees.csv", "my trees.csv"), "is the order of the operands right?"),
+    (("my trees.csv", "m.csv"), "is the order of the operands right?"),
+    (("my trees.csv", "./my trees.csv"), "model would overwrite train: "),
     (("my trees.csv", "m.mbm", "--time-limit", "soon"), "expected seconds"),
 ])
 def test_mistakes_are_told_before_the_work(run, table, words, message):
     run("agf_train", *words, status=2).refused(message)
+
+
+def test_all_messages_are_of_the_command_that_was_called(run, table):
+    err = run("agf_train", *WORDS, "m.mbm").err
+    assert "agf_train: best by log-loss" in err and "agf_train: warning: " in err
+    assert not re.search("^(print_control|tune_m|multi_borders|mbh2mbm): ", err, re.M), err

@@ -62,12 +62,6 @@ def test_start_and_pool(control, run):
     assert done.status == 0 and {row.text for row in parse(done.out).rows} == {""}
 
 
-def test_a_picture_of_the_curve(control):
-    pytest.importorskip("matplotlib")
-    done = control("-M", *FAST, "--plot-curve", "c.svg", "data.svm", 4)
-    assert done.status == 0 and "rows of the code" in Path("c.svg").read_text()
-
-
 def test_a_start_with_other_names(control):
     Path("names").write_text("\n".join("abcdefghij"))
     Path("start").write_text('# class 2: rosé\n"" 0 / 1;\n"" 2 / 3;\n"" 0 1 / 2 3;\n{2 3 5 9}\n')
@@ -97,7 +91,6 @@ def test_a_signal_is_told(control, monkeypatch, capsys):
     (("-M", "data.svm", "--pool", 3), 2, "3 candidate rows are too few"),
     (("-M", "data.svm", "--splits", 300), 2, "--splits is for -Q best-tree"),
     (("-M", "data.svm", "--by", "error"), 2, "--by is for -Q best-tree"),
-    (("-M", "data.svm", "--plot-curve", "c.txt"), 2, "expected a name that ends in"),
     (("-M", "data.svm", "--from", "absent"), 1, "absent"),
     (("-M", "data.svm", "--from", "other"), 1, "lacks class 9, unlike the data"),
     (("4",), 2, "searches in data: expected training data, found the number 4"),
@@ -109,7 +102,7 @@ def test_what_cannot_be(control, words, status, text):
     done.refused(text)
 
 
-@pytest.mark.parametrize("option", ["--pool=9", "--from=c", "--plot-curve=c.png", "--rows=4"])
+@pytest.mark.parametrize("option", ["--pool=9", "--from=c", "--rows=4"])
 def test_options_of_the_search_alone(run, option):
     done = run("print_control", "-Q", "one-vs-one", option, "4", status=2)
     done.refused(f"{option.split('=')[0]} is for -Q best-code, not for one-vs-one")

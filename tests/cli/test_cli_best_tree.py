@@ -107,17 +107,11 @@ def clades(text):
      "--search-options: expected options of learner=nystrom, whose name is left out"),
     (("--search-options", "-m 0", "five"), 2, "option -m: 0 is out of range"),
     (("--best", "five"), 2, "--search-options is for a search alone, not for --best"),
-    # pictures
-    (("-Q", "ensemble", "--of", "best-tree", "--plot-space", "x.png", "five"), 2,
-     "--plot-space is for one tree that is searched for, not for an ensemble"),
-    (("-Q", "random-tree", "--draws", "9", "--plot-space", "x.png", "five"), 2,
-     "--plot-space is for -Q best-tree, not for random-tree"),
     (("-Q", "ensemble", "five"), 2, "and -Q ensemble --of best-tree or with --draws, not for an "
      "ensemble of random-tree"),
     (("-Q", "best", "five"), 2, "there is no scheme 'best'"),
-    (("--plot-space", "x.bmp", "five"), 2, "--plot-space x.bmp: expected a name that ends in"),
-    (("--plot", "x.svg", "--plot-space", "x.svg", "five"), 2, "name the same file, x.svg"),
-    (("--plot-space", "none/x.png", "five"), 1, "none/x.png: cannot write")])
+    (("--plot", "x.bmp", "five"), 2, "--plot x.bmp: expected a name that ends in"),
+    (("--plot", "none/x.png", "five"), 1, "none/x.png: cannot write")])
 def test_wrong_input_is_one_line(best, words, status, told):
     if any(word.startswith("--plot") for word in words):
         pytest.importorskip("matplotlib")
@@ -128,11 +122,9 @@ def test_wrong_input_is_one_line(best, words, status, told):
 @pytest.mark.parametrize("option", [
     ("--splits", "100"), ("--balance", "auto"), ("--together", "1,2"), ("--top", "0 / 1 2"),
     ("--max-depth", "4"), ("--alternatives", "3"), ("--search-options", "-m 9"),
-    ("--plot-space", "x.png"), ("--by", "error")])
+    ("--by", "error")])
 @pytest.mark.parametrize("words", [("-Q", "tree", "5"), ("-Q", "3", "five"), ("five",)])
 def test_options_of_searches_are_for_searches(run, option, words):
-    if option[0] == "--plot-space":
-        pytest.importorskip("matplotlib")
     run("print_control", *option, *words, status=2).refused(f"{option[0]} is for -Q ", "best-tree")
 
 
@@ -249,16 +241,13 @@ def test_points_from_standard_input(best, run):
 def test_pictures(best, folder):
     pytest.importorskip("matplotlib")
     plain = best("five").out
-    words = ("--plot", "tree.svg", "--plot-space", "space.svg", "--alternatives", "0")
+    words = ("--plot", "tree.svg", "--alternatives", "0")
     assert best(*words, "five").out == plain
-    first = {name: (folder / name).read_bytes() for name in ("tree.svg", "space.svg")}
-    best("-j", "2", *words, "--no-names", "five")
-    assert (folder / "space.svg").read_bytes() == first["space.svg"]
-    assert (folder / "tree.svg").read_bytes() != first["tree.svg"]
-    words = "trees need not obey the constraints"
-    assert words.encode() not in first["space.svg"]
-    best("--together", "0,1", "--plot-space", "space.svg", "five")
-    assert words in (folder / "space.svg").read_text(encoding="utf-8")
+    first = (folder / "tree.svg").read_bytes()
+    best("-j", "2", *words, "five")
+    assert (folder / "tree.svg").read_bytes() == first
+    best(*words, "--no-names", "five")
+    assert (folder / "tree.svg").read_bytes() != first
 
 
 def test_text_for_graphviz_has_the_losses(best):

@@ -167,7 +167,7 @@ def test_answers_of_a_cross_validation_of_a_tree(run, here, monkeypatch):
 
 def test_the_normalisation_is_missing_or_stored(run, here):
     Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
-    run("multi_borders", "--quiet", "-n", "plan", "trn", "n", "n.mbc")
+    run("multi_borders", "--quiet", "-n", "--no-names", "plan", "trn", "n", "n.mbc")
     assert "n.mbc: trained on normalised points, and no normalisation is given (-a)" in \
         run("calibrate_m", "--data", "apart", "n.mbc").err
     assert run("calibrate_m", "-a", "n.std", "--data", "apart", "n.mbc", "-o", "n.mbm").err == ""
@@ -188,9 +188,9 @@ def test_text_and_points_of_few_features(run, here):
     ("pairs.mbm", 2, "expected points, either --data or --from"),
     ("--data apart --from held pairs.mbm", 2, "--data and --from exclude each other"),
     ("--from held -M pairs.mbm", 2, "-M, -A and --table are for --data"),
-    ("--data apart -o apart.cls pairs.mbm", 2, "would overwrite an input"),
-    ("--data apart -o pairs.mbc pairs.mbc", 2, "would overwrite an input"),
-    ("--data apart -o pairs-00 pairs.mbc", 2, "would overwrite an input"),
+    ("--data apart -o apart.cls pairs.mbm", 2, "--output would overwrite "),
+    ("--data apart -o pairs.mbc pairs.mbc", 2, "--output would overwrite "),
+    ("--data apart -o pairs-00 pairs.mbc", 2, "--output would overwrite "),
     ("--data apart -o - pairs.mbm", 2, "expected the name of a file for the model, found '-'"),
     ("--data apart --tree full pairs.mbm", 2, "--tree is for trees, and pairs.mbm is none"),
     ("--data apart -Q vote pairs.mbm", 2, "the decoder vote does not give the probabilities"),
@@ -324,3 +324,21 @@ def test_too_few_points_are_said(run, here, model):
     assert "a coverage of 0.999 needs 999 calibration points, there are 300: every set has all " \
            "classes" in done.err
     assert set(lines_of(done.out)) == {(2, 5, 9)}
+
+
+@pytest.mark.parametrize("words", [
+    ("--from", "held"),  # text of six digits: the probabilities of a point sum to 1.000001
+    ("--data", "apart", "-Q", "unconstrained")])  # estimates, which are below 0 or sum to more
+@pytest.mark.parametrize("output", ["k.mbm", "pairs.mbc.cal"])
+def test_what_is_written_without_a_map_can_be_used(run, here, words, output):
+    y = read_cls("apart.cls")
+    write_cls("held.truth", y)
+    write_cls("held.cls", np.full(len(y), 2))
+    Path("held.txt").write_text("labels 2 5 9\n" + "0.333334 0.333334 0.333333 2\n" * len(y))
+    model = "pairs.mbc" if output.endswith(".cal") else "pairs.mbm"
+    run("calibrate_m", *words, "--map", "none", model, "-o", output)
+    model = model if output.endswith(".cal") else output
+    run("classify_m", "--coverage", 0.9, *words[2:], model, "test.vec", "out")
+    if "--from" in words:
+        assert load(model).calibration.decoders["inverse"].points.cumulative.max() \
+            == pytest.approx(1, abs=1e-12)

@@ -319,8 +319,8 @@ def test_outputs_refused(folder, run, text, message):
 
 def test_names_that_would_destroy(refused, folder):
     (folder / "in.cls").write_text("0\n")
-    assert "overwrite the input" in refused(2, "svmout2agf", "in.cls", "in")
-    assert "overwrite the input" in refused(2, "svmout2agf", "--names", "in.cls", "-", "in")
+    assert "both are the file " in refused(2, "svmout2agf", "in.cls", "in")
+    assert "both are the file " in refused(2, "svmout2agf", "--names", "in.cls", "-", "in")
     assert "expected a base name" in refused(2, "svmout2agf", "in.cls", "folder/")
 
 

@@ -282,7 +282,8 @@ def test_a_partition_leaves_rejected_points_out(run, data):
     ("--rows 9 --min-per-class 3 -L trn o", "needs classes"),
     ("--rows 9 trn trn", "overwrite"), ("-A -0", "input and output"),
     ("trn o 1 / 3 / 1", "class 1 is on two sides"),
-    ("trn o 1 / / 3", "empty"), ("trn o / 3", "empty"), ("-A -1 -f 0.5 trn.lvq -", "one name")])
+    ("trn o 1 / / 3", "empty"), ("trn o / 3", "empty"), ("-A -1 -f 0.5 trn.lvq -",
+     "output and test cannot both be standard output")])
 def test_what_agf_preprocess_refuses(run, words, text):
     refused(run, text, "agf_preprocess", *words.split())
 

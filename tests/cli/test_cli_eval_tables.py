@@ -206,9 +206,9 @@ def changed(path, old, new):
 
 
 @pytest.mark.parametrize("change, words, status, text", [
-    (None, ["answers.csv"], 2, "expected --truth COLUMN"),
+    (None, ["answers.csv"], 2, "--truth COLUMN names the column"),
     (None, ["truth.cls"], 2, "operands are missing"),
-    (None, ["truth.cls", "answers.csv"], 2, "comes first: eval_uc answers.csv --truth COLUMN"),
+    (None, ["truth.cls", "answers.csv"], 2, "comes first: eval_uc answers.csv [--truth COL"),
     (None, [*FILES, "--data", "data.csv"], 2, "--data is for a table of answers"),
     (None, [*TABLES, "-k", "3"], 2, "-k is for files of numbers"),
     (None, ["answers.csv", "out", *TABLES[1:]], 2, "the operand result is for files of numbers"),

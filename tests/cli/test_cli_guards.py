@@ -1,8 +1,11 @@
 """Outputs in the place of inputs, names and labels that differ, lost normalisations."""
 
 import hashlib
+import importlib
 import json
 import os
+import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,6 +13,8 @@ import numpy as np
 import pytest
 
 from agfmc.cli import main_of
+from agfmc.cli.options import FILES, output_base, output_file
+from agfmc.errors import UsageError
 from agfmc.formats.libsvm_data import write_svm
 from agfmc.formats.lvq import write_lvq
 from agfmc.formats.mbm import _START
@@ -38,10 +43,78 @@ def test_a_normalisation_of_other_data_is_refused(run, three):
     run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
 
 
-def test_a_normalisation_that_is_not_used_gives_a_warning(run, three):
+def test_a_normalisation_of_an_earlier_run_is_refused(run, three):
     run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
     done = run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     done.line("m.std exists already, but does not belong")
+    assert Path("m.mbc").read_text().startswith("# normalisation: none\n")
+    run("mbh2mbm", "--quiet", "m.mbc", "raw.mbm")
+    for command, *words in (("mbh2mbm", "m.mbc", "m.mbm"), ("classify_m", "m.mbc", "trn.vec", "o"),
+                            ("classify_m", "raw.mbm", "trn.vec", "o")):
+        run(command, "-a", "m.std", *words, status=1).refused(
+            f"{words[0]}:1:3: the models were trained on the points as they were: leave -a out")
+    # that of the data is another matter: these points went through it
+    run("agf_preprocess", "-n", "trn", "n")
+    assert run("multi_borders", "--no-calibration", "plan", "n", "n", "n.mbc").err == ""
+    run("classify_m", "-a", "n.std", "n.mbc", "trn.vec", "o")
+
+
+def test_a_control_file_names_its_normalisation(run, three):
+    os.mkdir("here")
+    run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "-n", "-a", "here/x.std", "-y", "here", "plan", "trn", "m", "here/m.mbc")
+    run("multi_borders", "-n", "plan", "trn", "m", "here/far.mbc")
+    given = run("classify_m", "-a", "m.std", "m.mbc", "other.vec", "o")
+    for control, name, path in (("m.mbc", "m.std", "m.std"), ("here/m.mbc", "x.std", "here/x.std"),
+                                ("here/far.mbc", "../m.std", "here/../m.std")):
+        assert Path(control).read_text().startswith(f"# normalisation: {name}\n")
+        folder = ["-y", "here"] * (name == "x.std")
+        found = run("classify_m", *folder, control, "other.vec", "o")
+        assert (found.out, found.err) == (given.out, "")
+        assert "normalised by the model to 3" in run("mbm_info", *folder, control).out
+        for order in (["print_control", "-Q", "convert"], ["order_classes"]):
+            assert f"# normalisation: {path}\n" in run(*order, control).out
+    for other, named in (("here/far.mbc", True), ("here/m.mbc", False)):
+        joined = run("print_control", "-Q", "ensemble", "m.mbc", other).out
+        assert joined.startswith("# normalisation: m.std\n") == named
+    words = "classify_m", "--uncalibrated", "-a"
+    assert run(*words[:2], "-", "other.vec", "o", stdin=Path("m.mbc").read_bytes()).out == \
+        run(*words, "m.std", "m.mbc", "other.vec", "o").out
+    for words in ([], ["-a", "m.std"]):
+        run("mbh2mbm", *words, "m.mbc", f"{len(words)}.mbm")
+    assert Path("0.mbm").read_bytes() == Path("2.mbm").read_bytes()
+    assert "normalisation" not in run("mbm_info", "--control", "0.mbm").out
+    run("agf_preprocess", "-a", "m.std", "other", "done")
+    assert run("classify_m", "-a", "none", "m.mbc", "done.vec", "o").err == ""
+    run("mbh2mbm", "m.mbc", "m.std", status=2).refused("out would overwrite control")
+    run("multi_borders", "--no-names", "-n", "plan", "trn", "m", "bare.mbc")
+    assert "#" not in Path("bare.mbc").read_text()
+    run("classify_m", "bare.mbc", "done.vec", "o").line("the points are assumed to be normalised")
+    os.replace("m.std", "moved.std")
+    for command, *words in (("mbh2mbm", "m.mbc", "x.mbm"), ("mbm_info", "m.mbc"),
+                            ("classify_m", "m.mbc", "other.vec", "o")):
+        run(command, *words, status=1).refused(
+            f"{command}: m.mbc:1:3: normalisation 'm.std': there is no such file; -a FILE names")
+    assert run("classify_m", "-a", "moved.std", "m.mbc", "other.vec", "o").out == given.out
+
+
+def test_a_warning_of_unequal_scales(run, three):
+    x = read_vec("trn.vec") * [1, 100, 1]
+    write_vec("far.vec", x)
+    write_cls("far.cls", read_cls("trn.cls"))
+    run("agf_preprocess", "-n", "far", "near")
+    words = "far: the standard deviation of feature 1 (from 0) is", "-n normalises"
+    for command, *rest in (["multi_borders", "--no-calibration", "plan", "far", "m", "m.mbc"],
+                           ["nfold", "-d", "2", "--no-state", "plan", "far"],
+                           ["print_control", "-Q", "empirical", "far"]):
+        run(command, *rest).line(*words)
+        others = [["-n"], ["--no-normalise"], ["-a", "near.std"], ["-S", "2"]]
+        for options in others:
+            assert "deviation of" not in run(command, *options, *rest).err
+        near = ["near" if word == "far" else word for word in rest]
+        assert "deviation of" not in run(command, *near).err
+    run("multi_borders", "-0", "plan", "far", "w", "w.mbc").line(*words)
+    assert run("multi_borders", "--only", "w-00", "plan", "far", "w", "w.mbc").err == ""
 
 
 def test_standard_output_is_no_control_file_of_an_earlier_run(three, run):
@@ -56,8 +129,10 @@ def test_the_file_of_standard_output_is_no_control_file_of_an_earlier_run(monkey
     for data in ("trn", "other"):
         with open("m.mbc", "w") as opened, monkeypatch.context() as patched:
             patched.setattr(sys, "stdout", opened)
-            assert main_of("multi_borders")(["plan", data, "m", f"/dev/fd/{opened.fileno()}"]) == 0
-        assert os.path.getsize("m.mbc") > 0 and not os.path.exists("m.mbc (deleted)")
+            assert main_of("multi_borders")(["plan", data, "m", f"/dev/fd/{opened.fileno()}",
+                                             "-n"]) == 0
+        assert Path("m.mbc").read_text().startswith("# normalisation: m.std\n")
+        assert not os.path.exists("m.mbc (deleted)")
 
 
 def test_a_control_file_of_replaced_models_goes(run, three):
@@ -95,7 +170,7 @@ def test_no_model_is_overwritten(run, monkeypatch, plan, words, three):
     monkeypatch.setattr("agfmc.learners.commands.shutil.which", lambda name: name)
     before = {name: open(name, "rb").read() for name in os.listdir() if os.path.isfile(name)}
     command, *words = words.split()
-    run(command, *words, status=2).line("would overwrite an input")
+    run(command, *words, status=2).line("both are the file")
     assert {name: open(name, "rb").read() for name in before} == before
 
 
@@ -249,12 +324,12 @@ def test_absent_values_need_a_known_number_of_features(run, three):
                                          (("-Z",), "which this format cannot record"),
                                          (("--libsvm",), "which svm-predict does not check")])
 def test_models_that_leave_their_normalisation_behind(run, form, words, three):
-    run("multi_borders", "--no-calibration", "-n", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-calibration", "--no-names", "-n", "plan", "trn", "m", "m.mbc")
     assert run("mbh2mbm", "--quiet", *form, "m.mbc", "x").err == ""
     first, _ = run("mbh2mbm", *form, "m.mbc", "x").err.splitlines()
     assert "m.mbc: trained on normalised points" in first and words in first
-    if not form:
-        assert "warning" not in run("mbh2mbm", "-a", "m.std", "m.mbc", "x").err
+    for given in () if form else ("m.std", "none"):
+        assert "warning" not in run("mbh2mbm", "-a", given, "m.mbc", "x").err
 
 
 def test_a_libsvm_model_keeps_the_settings_of_its_models(run, three):
@@ -344,7 +419,7 @@ def test_two_names_for_one_class_or_one_for_two_are_in_no_model(three, run, line
 
 def test_a_logistic_model_that_wants_normalised_points(run, three):
     Path("plan").write_text('"" L {0 1 2}')
-    run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-names", "-n", "plan", "trn", "m", "m.mbc")
     assert run("classify_m", "-a", "m.std", "m.mbc", "other.vec", "x").err == ""
     done = run("classify_m", "m.mbc", "other.vec", "x")
     done.line("m.mbc: trained on normalised points")
@@ -364,9 +439,9 @@ def formats(folder):
     (folder / "p.txt").write_text("".join(f".5 .3 .2 {label}\n" for label in y))
     (folder / "r.svg").write_text("1 .5 .2\n")
     for name in ("y.vec", "y.cls", "y.names"):
-        os.link("t.lvq", name)
+        shutil.copy("t.lvq", name)
     for name in ("part-01.vec", "part-01.cls"):
-        os.link(f"trn{name[-4:]}", name)
+        shutil.copy(f"trn{name[-4:]}", name)
     os.symlink("trn.vec", "link.con")
     os.symlink("trn.vec", "half.vec")
     return folder
@@ -376,11 +451,10 @@ def contents():
     return {name: open(name, "rb").read() for name in os.listdir() if os.path.isfile(name)}
 
 
-def refused(run, words, text="would overwrite an input"):
+def refused(run, words, text="both are the file"):
     """Status 2 and one line with the text, and every file is as it was."""
     before = contents()
-    err = run(*words.split(), status=2).err
-    assert err.count("\n") == 1 and text in err
+    assert text in run(*words.split(), status=2).err.splitlines()[-1]
     assert contents() == before
 
 
@@ -407,23 +481,25 @@ def test_no_output_takes_the_place_of_an_input(run, words, formats):
     "agf_preprocess -n -a trn.vec trn trn", "agf_preprocess -M -n -f .5 t.svm x x.std",
     "agf_preprocess -M -1 -n -a - t.svm"])
 def test_no_two_outputs_have_one_name(run, words, formats):
-    refused(run, words, "two outputs would go to")
+    refused(run, words, "cannot both be standard output" if "-1" in words else "both are the file ")
 
 
 @pytest.mark.parametrize("words, what", [
-    ("-n -a trn.cls plan trn m m.mbc", "the normalisation would be 'trn.cls'"),
-    ("-n -a plan plan trn m m.mbc", "the normalisation would be 'plan'"),
-    ("-M -n -a t.svm plan t.svm m m.mbc", "the normalisation would be 't.svm'"),
-    ("-n -a m.mbc plan trn m m.mbc", "that is the normalisation already"),
-    ("--only m-01 -n -a trn.cls plan trn m x", "the normalisation would be 'trn.cls'"),
-    ("plan trn m trn.vec", "control-out would be 'trn.vec'"), ("plan trn m plan", " would be "),
-    ("-n plan trn m m.std", "would be"), ("-a trn.std plan trn m trn.std", " would be "),
-    ("-M tree t.svm t.svm out.mbc", " would be "),
-    ("--cv-errors trn.cls plan trn m m.mbc", "the file of --cv-errors would be 'trn.cls'"),
-    ("--cv-errors plan plan trn m m.mbc", "the file of --cv-errors would be 'plan'"),
-    ("--cv-errors ./m.mbc plan trn m m.mbc", "that is control-out already"),
-    ("--cv-errors m-01 plan trn m m.mbc", "that is the file of --cv-errors already"),
-    ("--cv-errors e -n -a e plan trn m m.mbc", "that is the normalisation already")])
+    ("-n -a trn.cls plan trn m m.mbc", "--norm-file would overwrite train: "),
+    ("-n -a plan plan trn m m.mbc", "--norm-file would overwrite control: both are the file plan;"),
+    ("-M -n -a t.svm plan t.svm m m.mbc", "--norm-file would overwrite train: "),
+    ("-n -a m.mbc plan trn m m.mbc", "control-out would overwrite the normalisation: "),
+    ("--only m-01 -n -a trn.cls plan trn m x", "--norm-file would overwrite train: "),
+    ("plan trn m trn.vec", "control-out would overwrite train: "),
+    ("plan trn m plan", "control-out would overwrite control: "),
+    ("-n plan trn m m.std", "control-out would overwrite the normalisation: "),
+    ("-a trn.std plan trn m trn.std", "control-out would overwrite --norm-file: "),
+    ("-M tree t.svm t.svm out.mbc", "a binary model would overwrite train: "),
+    ("--cv-errors trn.cls plan trn m m.mbc", "--cv-errors would overwrite train: "),
+    ("--cv-errors plan plan trn m m.mbc", "--cv-errors would overwrite control: "),
+    ("--cv-errors ./m.mbc plan trn m m.mbc", "--cv-errors would overwrite control-out: "),
+    ("--cv-errors m-01 plan trn m m.mbc", "a binary model would overwrite --cv-errors: "),
+    ("--cv-errors e -n -a e plan trn m m.mbc", "--norm-file would overwrite --cv-errors: ")])
 def test_no_output_of_the_training_takes_another_place(run, formats, words, what):
     (formats / "tree").write_text('"" {0 "" {1 2}}')
     run("agf_preprocess", "-n", "trn", "x")
@@ -517,8 +593,91 @@ def test_the_largest_float32_has_a_place(run, formats):
     assert read_vec("b.vec").ravel().tolist() == [limit, -limit]
 
 
-@pytest.mark.parametrize("words", [["mbh2mbm", "m.mbc", "-"], ["mbh2mbm", "m.mbc", ""],
-                                   ["classify_m", "m.mbc", "trn.vec", "-"]])
+@pytest.mark.parametrize("words", [["mbh2mbm", "m.mbc", "-"], ["mbh2mbm", "m.mbc", ""]])
 def test_standard_output_is_no_name_of_files(run, words, formats):
     before = sorted(os.listdir())
     assert "expected " in run(*words, status=2).err and sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize("words, status", [
+    (["--max-error", "1e-308"], 1), (["--max-error", "5e-324"], 1), (["--max-error", "1e-9"], 1),
+    (["--max-error", ".9", "--confidence", "1e-308"], 0),
+    (["--max-error", ".1", "--confidence", ".9999999999999999"], 1),
+    (["--coverage", "1e-308"], 0), (["--coverage", ".9999999999999999"], 0),
+    (["--reject", "5e-324"], 0), (["--priors", "1e308,1,1"], 2), (["--priors", "1e308,1e308,1"], 2),
+    (["--priors", "1e-308,1,1"], 2), (["--priors", "2e-320,1e-320,0"], 0)])
+def test_extreme_numbers(run, words, status, three):
+    run("multi_borders", "plan", "trn", "m", "c")
+    run("mbh2mbm", "c", "m.mbm")
+    done = run("classify_m", *words, "m.mbm", "trn.vec", "out", status=status)
+    assert "internal" not in done.err and "encountered" not in done.err, done.err
+    if words[0] == "--priors":
+        run("classify_m", "m.mbm", "trn.vec", "out")
+        done = run("eval_uc", *words, "trn.cls", "out", status=status)
+        assert "encountered" not in done.err, done.err
+
+
+def test_long_names_are_shortened_in_warnings_and_errors(run, three):
+    name = "x" * 3000
+    Path("t.csv").write_text(f"{name},b,kind\n1,2,u\n1,3,v\n1,5,u\n1,1,v\n")
+    err = run("table2agf", "t.csv", "t", "--label", "kind").err
+    assert f"'{name[:150]}" in err and f"...{name[:59]}' is constant" in err, err
+    assert max(map(len, err.splitlines())) < 600
+    err = run("table2agf", "t.csv", "t", "--label", name + "y", status=1).line("...")
+    assert len(err) < 1500
+
+
+COMMANDS = sorted(path.name for path in (Path(__file__).resolve().parents[2] / "bin").iterdir())
+
+
+def file_names(parser):
+    """{option or operand: is it an output} of those of a parser that take a file."""
+    fits = any(action.dest == "normalise" for action in parser._actions)
+    return {(action.option_strings or [action.dest])[-1]: action.type is output_file
+            or action.dest == "norm_file" and fits for action in parser._actions
+            if action.type is output_file or action.metavar in FILES or not action.option_strings
+            and action.type is None and action.nargs in (None, "?")}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_output_option_of_any_command_names_another_of_its_files(command, folder):
+    """Each output with each other file of the command: by one name, a path, and links."""
+    parser = importlib.import_module(f"agfmc.cli.{command}").get_parser()
+    names, needed = file_names(parser), [action.dest for action in parser._actions
+                                         if not action.option_strings and action.nargs != "*"]
+    Path("here").write_text("1")
+    os.symlink("here", "link")
+    os.link("here", "hard")
+
+    def words(**given):
+        for name in needed:
+            yield given.get(name, "other" if name != "nrow" else "3")
+        for name, value in given.items():
+            if name not in needed:
+                yield f"{name}={value}"
+            if name == "--norm-file" and names[name]:
+                yield "--normalise"
+
+    pairs = [(name, other) for name, written in names.items() for other in names
+             if written and name != other]
+    for name, other in pairs:
+        for path in "here", "./here", "link", "hard":
+            with pytest.raises(UsageError, match=": both are the file ") as caught:
+                parser.parse_args([*words(**{name: path, other: "here"})])
+            assert {name.replace("_", "-"), other.replace("_", "-")} <= set(
+                re.split("[ :]", str(caught.value)))
+        for path in "/dev/null", "new" if not names[other] else "/dev/null":
+            parser.parse_args([*words(**{name: path, other: path})])
+    # other outputs begin with an operand, and have tests of their own
+    assert pairs or any(action.type is output_base for action in parser._actions) or command in (
+        "cls_comp_stats", "simulate_decoders")
+
+
+@pytest.mark.parametrize("words, kept", [
+    ("nfold --state h.txt -d 2 one-vs-rest trn h", "h.txt"),
+    ("print_control -Q best-tree --state z.png --plot z.png trn", "z.png"),
+    ("tune_m --state z.json --json ./z.json one-vs-one trn", "z.json"),
+    ("compare_control --state z.html --report z.html trn", "z.html")])
+def test_results_that_are_stored_are_no_other_output(run, formats, words, kept):
+    Path(kept).write_bytes(b"agfmc results 1\n")
+    refused(run, words, "would overwrite")

@@ -242,5 +242,5 @@ def test_a_classifier_on_its_own_reads_what_all_together_read(folder, run, optio
     lines = run("multi_borders", "-0", "-M", "mixed", "data.svm", "m", "m.mbc").out.splitlines()
     assert len(lines) == 2
     assert all(("--dense" in shlex.split(line)) == dense for line in lines)
-    assert "--dense needs -M" in run("multi_borders", "--dense", "mixed", "data", "m", "m.mbc",
+    assert "--dense needs -M" in run("multi_borders", "--dense", "mixed", "trn", "m", "m.mbc",
                                          status=2).err

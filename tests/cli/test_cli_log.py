@@ -220,7 +220,7 @@ def execute(args):
     print("from print", file=sys.stderr)
     print("a part", end="", file=sys.stderr)
     logging.warning("from logging")
-    warnings.warn("from numpy", RuntimeWarning)
+    warnings.warn("from numpy", UserWarning)
     subprocess.run(["sh", "-c", "echo a child >&2"])
     thread = threading.Thread(target=lambda: 1 / 0)
     thread.start(); thread.join()

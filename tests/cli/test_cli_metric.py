@@ -94,7 +94,7 @@ def test_the_file_of_another_program_is_refused_before_the_work(data, run):
             run(*words, stdin=design, status=1).refused("is no record of a learned metric")
     assert not Path("m.std").exists() and not Path("out.vec").exists()
     run("multi_borders", *SVM, *LEARN, "-", "train", "k", "k.metric", stdin=design,
-        status=2).err.index("control-out would be 'k.metric', and that is the record of the metric")
+        status=2).err.index("control-out would overwrite the record of the metric: ")
 
 
 def test_the_record_takes_the_place_of_nothing(data, run):
@@ -105,10 +105,10 @@ def test_the_record_takes_the_place_of_nothing(data, run):
     for words in (("-a", "n.std", "x.svm", "n.metric"),
                   ("-a", "n.std", "-f", ".3", "x.svm", "a", "n.metric"),
                   ("-a", "n.std", "x.svm", "./n.metric")):
-        run(*learn, *words, status=2).refused("two outputs would go to n.metric")
-    run(*learn, "-a", "y.std", "y.metric", "a", status=2).refused("overwrite an input")
+        run(*learn, *words, status=2).refused("n.metric; choose another name")
+    run(*learn, "-a", "y.std", "y.metric", "a", status=2).refused("both are the file y.metric;")
     run("print_control", "-Q", "empirical", "-M", *LEARN, "-a", "y.std", "y.metric",
-        status=2).refused("the output y.metric would overwrite an input")
+        status=2).refused("both are the file y.metric;")
     assert sorted(os.listdir()) == ["names", "part.cls", "part.vec", "train.cls", "train.vec",
                                     "x.svm", "y.metric"]
     assert Path("y.metric").read_text() == lines

@@ -335,3 +335,26 @@ def test_experiments(folder, run, pairs):
     found = json.loads(run("compare_control", "-d", "2", "--json", "-+", NYSTROM, "trn", pairs,
                            "rest").out)
     assert found
+
+
+def test_a_training_part_has_fewer_points_than_landmarks(folder, run, monkeypatch):
+    """A number of landmarks that all the points have is no error where a part of them is trained
+    on; one that is too large for all of them is."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    words = "one-vs-rest", "trn"
+    for command in (("nfold",), ("tune_m", "-n", "--learn-metric", "1")):
+        told = run(*command, "-+", "learner=nystrom -m 400", *words).err
+        assert "-m 400 is more than the number of different points of these classes in a " \
+            "training part: all of them are its landmarks there" in told
+        run(*command, "--quiet", "-+", "learner=nystrom -m 401", *words, status=1).line(
+            "-m 401 is more than the number of different points of these classes")
+
+
+@pytest.mark.parametrize("words, what", [
+    (("-n", "-a", "m.sums-0", "rest", "trn", "m", "out"), "the normalisation"),
+    (("-a", "m.sums-0-3", "rest", "trn", "m", "out"), "the normalisation"),
+    (("rest", "trn", "m", "./m.sums-12"), "control-out")])
+def test_names_of_sums_are_for_sums(run, words, what):
+    run("multi_borders", "-+", "learner=nystrom -m 20", *words, status=2).refused(
+        f"{what} would be '{next(word for word in words if 'sums' in word)}', which is a name of "
+        "stored sums of these models: expected another name")

@@ -306,7 +306,7 @@ def test_a_message_is_one_line_and_forges_none(run, folder, command, words):
     assert done.status in (1, 2) and "\u2028" not in done.refused()
 
 
-def test_a_model_whose_names_hold_line_breaks_is_refused(data, call, tmp_path):
+def test_a_model_whose_names_hold_line_breaks_is_refused(data, call, unchecked, tmp_path):
     from agfmc.formats.mbm import read_store, write_store
 
     call("multi_borders", "-+", "-c 1 -t 0", "tree", "trn", "m", "c")

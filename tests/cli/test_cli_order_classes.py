@@ -60,7 +60,8 @@ def accuracies(message):
 
 def refused(answer, status, text):
     assert answer[0] == status and answer[1] == ""
-    assert answer[2].startswith("order_classes: ") and answer[2].count("\n") == 1
+    *warnings, error = answer[2].splitlines()
+    assert error.startswith("order_classes: ") and all(": warning: " in one for one in warnings)
     assert text in answer[2]
 
 
@@ -259,7 +260,7 @@ def test_data_of_other_classes_are_refused(order, plan):
     (["--exact-up-to", "5", "c"], "--exact-up-to needs --errors"),
     (["--exact-up-to", "15", "--errors", "e", "c"], "15 is out of range"),
     (["--error-rate", "1.5", "c"], "expected a number from 0 to 1"),
-    (["--errors", "-", "-"], "can be standard input"),
+    (["--errors", "-", "-"], "control and --errors cannot both be standard input"),
     (["--path", "--metric", "x", "c", "trn"], "invalid choice")])
 def test_wrong_command_lines(order, plan, words, message):
     refused(order(*words), 2, message)

@@ -402,7 +402,6 @@ def test_a_tree_from_a_contingency_table(control_of):
     (["-Q", "contingency", "line"], 1, "line: cannot read"),
     (["-Q", "contingency", "bad"], 1, "bad: `labels` lists class 1 twice"),
     (["-Q", "ordered", "bad"], 1, "bad: `labels` lists class 1 twice"),
-    (["-Q", "contingency", "two.svm"], 1, "two.svm: expected a contingency table"),
     (["-Q", "contingency", "-M", "two.svm"], 2, "-M and -A are for training data"),
     (["-Q", "contingency", "-n", "bad"], 2, "-n is for -Q empirical, adjacent-ordered"),
     (["-Q", "contingency", "--metric", "hausdorff", "bad"], 2, "--metric is for -Q empirical and"),
@@ -423,7 +422,6 @@ def test_a_tree_from_a_contingency_table(control_of):
     (["--dot", "-y", "f", "shown"], 2, "not for a control file that is shown"),
     (["--dot", "-G", "shown"], 2, "not for a control file that is shown"),
     (["--dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
-    (["--dot", "two.svm"], 1, "two.svm:1:1"),
     (["shown"], 1, "there is no shown.cls; LIBSVM text is read with -M"),
     (["--plot", "a.txt", "4"], 2, "a.txt: expected a name that ends in .png"),
     (["--dot"], 2, "operands are missing")])

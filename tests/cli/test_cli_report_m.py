@@ -114,6 +114,7 @@ def test_same_bytes_again_and_on_standard_output(here, run):
     for part in ("Comparison", "Search of options", "Configuration", "Nodes of the tree"):
         assert f">{part}</h2>" in out, part
     assert re.search(r"PAL0910-[A-Z]\d", out)  # ids of the answers
+    assert re.search("<bdi>Adelie.* / .*</bdi>", out) and "<bdi>m.0" not in out  # classifiers
 
 
 def test_answers_have_the_classes_of_the_model_by_name(here, run):
@@ -143,9 +144,9 @@ def test_pages_take_the_place_of_no_file_that_is_read(here, run):
     Path("state.html").write_text("kept")
     before = Path("held.names").read_bytes()
     assert run("report_m", "--answers", "held", "-o", "names.html", status=2).refused(
-        "the output names.html would overwrite an input")
+        "--output would overwrite --answers: both are the file names.html;")
     assert run("nfold", "-n", *TABLE, "--state", "state.html", "--report", "state.html", "balanced",
-               "penguins.csv", status=2).refused("the output state.html would overwrite an input")
+               "penguins.csv", status=2).refused("--state would overwrite --report: ")
     assert Path("held.names").read_bytes() == before and Path("state.html").read_text() == "kept"
 
 
@@ -187,7 +188,7 @@ def test_pages_of_comparison_and_search_are_those_of_their_json(here, run):
     for option, name, words in (("--comparison", "compare", ">Comparison</h2>"),
                                 ("--search", "tune", ">Search of options</h2>")):
         run("report_m", option, f"{name}.json", "-o", "json.html")
-        parts = [re.sub(r"table-\d+", "", page(path).split(words)[1].split(">Provenance")[0])
+        parts = [re.sub(r"table-\d+", "", page(path).split(words)[1].split("</section>")[0])
                  for path in (f"{name}.html", "json.html")]
         assert parts[0] == parts[1]
 

@@ -114,7 +114,7 @@ def test_refused(run):
     run("agf_preprocess", "-C", "--stratified", "-f", "0.5", "t.csv", "p.csv", "q.csv",
         status=2).refused("-C says that there are no classes")
     run("agf_preprocess", "-d", "2", "t.csv", "-", status=2).refused("-d needs the name")
-    run("agf_preprocess", "t.csv", "./t.csv", status=2).refused("would overwrite an input")
+    run("agf_preprocess", "t.csv", "./t.csv", status=2).refused("output would overwrite input: ")
     run("agf_preprocess", "-f", "0.5", "t.csv", "a.csv", "no/q.csv", status=1).refused("no/q.csv")
     assert Path("t.csv").read_bytes() == before and os.listdir() == ["t.csv"]
 

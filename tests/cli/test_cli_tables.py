@@ -98,16 +98,26 @@ def without_times(found):
     return list(map(without_times, found)) if isinstance(found, list) else found
 
 
-# --- the same answers as from binary files
+# --- the same answers as from binary files, with -n, which is the default of tables
 
 
 @pytest.mark.parametrize("options", [
-    [], ["-n"], ["-S", "2", "-n"], ["--min-class", "5", "--seed", "7", "-n", "--learn-metric", "1"],
-    ["-+", "learner=nystrom -m 20 -g 0.2"], ["-+", "-c 4 -g 0.3", "--platt", "cv"],
+    [], ["-n"], ["-S", "2"], ["--min-class", "5", "--seed", "7", "--learn-metric", "1"],
+    ["--no-normalise"], ["--no-normalise", "-S", "2"], ["-+", "learner=nystrom -m 20 -g 0.2"],
+    ["-+", "-c 4 -g 0.3", "--platt", "cv"],
     ["--executor", "threads:2"]], ids=str)
 def test_models_are_those_of_binary_files(run, options):
-    files = same_models(run, ["t.csv", *LABEL, *options], ["b", *options])
+    normalise = ["-n"] * ("--no-normalise" not in options)
+    files = same_models(run, ["t.csv", *LABEL, *options], ["b", *normalise, *options])
     assert {"m.c", "m.c.cal", "m-00", "m-01", "m-02"} <= set(files)
+    named = b"# normalisation: m.std\n" in files["m.c"]
+    assert named == ("m.std" in files) == (options != ["--no-normalise"])
+
+
+def test_a_given_normalisation_of_a_table(run):
+    trained(run, "t.csv", *LABEL, out="first")
+    same_models(run, ["t.csv", *LABEL, "-a", "first.std"], ["b", "-a", "first.std"])
+    assert not os.path.exists("m.std") and b"# normalisation: first.std" in outputs("m")["m.c"]
 
 
 @pytest.mark.parametrize("scheme", [
@@ -115,17 +125,17 @@ def test_models_are_those_of_binary_files(run, options):
     "best-code", "random-tree", "ensemble"])
 def test_designs_are_those_of_binary_files(run, scheme):
     found = [run("print_control", "-Q", scheme, *words, "--no-state").out
-             for words in (["t.csv", *LABEL], ["b"])]
+             for words in (["t.csv", *LABEL], ["b", *["-n"] * scheme.startswith(("best", "emp"))])]
     assert found[0] == found[1] and "# class 1: bee fly\n" in found[0]
 
 
 def test_designs_of_normalised_and_of_few_points(run, folder):
     small = folder / "small.csv"
     small.write_text(text([*rows(), *[["s", "9", "9", "red", "1", "dog"]] * 2]))
-    options = "-n", "--min-class", "3"
+    options = "--min-class", "3"
     found = run("print_control", "-Q", "empirical", "small.csv", *LABEL, *options)
     assert "dog" in found.err
-    before = run("print_control", "-Q", "empirical", "b", *options).out
+    before = run("print_control", "-Q", "empirical", "b", "-n", *options).out
     assert found.out.replace("# class 3: dog\n", "") == before
     assert "# class 3: dog" not in run("print_control", "-Q", "one-vs-one", "small.csv", *LABEL,
                                        "--min-class", "3").out.partition('"')[2]
@@ -133,20 +143,20 @@ def test_designs_of_normalised_and_of_few_points(run, folder):
 
 def test_best_configuration_is_that_of_binary_files(run):
     found = [run("print_control", "--best", "-Q", "one-vs-one,one-vs-rest", "-d", "3", "--trials",
-                 "1", "-n", "--no-state", *words).out for words in (["t.csv", *LABEL], ["b"])]
+                 "1", "--no-state", *words).out for words in (["t.csv", *LABEL], ["b", "-n"])]
     assert found[0] == found[1]
 
 
 def test_comparisons_are_those_of_binary_files(run):
     found = [json.loads(run("compare_control", *words, "one-vs-one", "one-vs-rest", "--json", "-d",
-                            "3", "-n", "--no-state").out) for words in (["t.csv", *LABEL], ["b"])]
+                            "3", "--no-state").out) for words in (["t.csv", *LABEL], ["b", "-n"])]
     assert found[0]["data"] == "t.csv"
     assert without_times(found[0]) == without_times(found[1])
 
 
 def test_cross_validation_is_that_of_binary_files(run):
-    for name, *words in (["x", "t.csv", *LABEL], ["y", "b"]):
-        run("nfold", "pairs", words[0], name, "-d", "3", "-n", "--no-state", *words[1:])
+    for name, *words in (["x", "t.csv", *LABEL], ["y", "b", "-n"]):
+        run("nfold", "pairs", words[0], name, "-d", "3", "--no-state", *words[1:])
     one, two = outputs("x."), outputs("y.")
     assert {"x.cls", "x.txt", "x.truth"} <= set(one)
     assert list(one.values()) == list(two.values())
@@ -154,31 +164,31 @@ def test_cross_validation_is_that_of_binary_files(run):
 
 def test_tuning_is_that_of_binary_files(run):
     found = [run("tune_m", "pairs", *words, "-d", "3", "--log2c", "0:2", "--log2g=-3:-1",
-                 "--no-state").out for words in (["t.csv", *LABEL], ["b"])]
+                 "--no-state").out for words in (["t.csv", *LABEL], ["b", "-n"])]
     assert found[0] == found[1] and "-g" in found[0]
 
 
 def test_a_kept_result_is_used_for_the_same_points(run):
     words = "pairs", "-d", "3", "--state", "state.sqlite"
-    run("nfold", *words[:1], "b", *words[1:])
+    run("nfold", *words[:1], "b", "-n", *words[1:])
     again = run("nfold", *words[:1], "t.csv", *LABEL, *words[1:])
     assert "that were there already" in again.err
 
 
 def test_orders_are_those_of_binary_files(run):
-    for options in ([], ["--path", "-n"]):
+    for options in ([], ["--path"]):
         (Path("ordered")).write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}' if not options else
                                      '"" 0 / 1 2; "" 0 1 / 2; {0 1 2}')
         found = [run("order_classes", *options, "ordered", *words)
-                 for words in (["t.csv", *LABEL], ["b"])]
+                 for words in (["t.csv", *LABEL], ["b", *["-n"] * len(options)])]
         assert found[0].out == found[1].out and found[0].err == found[1].err
 
 
 def test_calibration_and_projection_by_points_of_tables(run):
-    trained(run, "t.csv", *LABEL, "-n")
-    run("classify_m", "m.c", "t.csv", "o.csv", status=2).refused(
+    trained(run, "t.csv", *LABEL)
+    run("classify_m", "-a", "none", "m.c", "t.csv", "o.csv", status=2).refused(
         "m.c was trained on normalised points, and tables are not: -a FILE")
-    run("classify_m", "-a", "m.std", "m.c", "t.csv", "o.csv")
+    run("classify_m", "m.c", "t.csv", "o.csv")
     other = rows(60, 4)
     permuted = [[row[5], "x", *row[3:0:-1], row[4]] for row in other]
     for name in ("o", "o.csv"):
@@ -186,17 +196,17 @@ def test_calibration_and_projection_by_points_of_tables(run):
                                               "code"]))
     by_hand("o", other, [numbers(other, 1), numbers(other, 2), *categories(other, 3),
                          numbers(other, 4)])
-    a = "-a", "m.std"
-    found = [run("calibrate_m", *a, "--data", "o", *table, "-o", f"o{len(table)}.cal", "m.c").out
+    found = [run("calibrate_m", "--data", "o", *table, "-o", f"o{len(table)}.cal", "m.c").out
              for table in (["--table"], [])]
     assert found[0] == found[1]
     assert Path("o0.cal").read_bytes() == Path("o1.cal").read_bytes()
-    small = [run("mbh2mbm", *a, "--keep", "0.9", "--data", name, "m.c", f"{name}.mbm").err
+    small = [run("mbh2mbm", "--keep", "0.9", "--data", name, "m.c", f"{name}.mbm").err
              for name in ("o.csv", "o.vec")]
+    small = [one.replace(f"o.{name}.mbm", "o.mbm") for one, name in zip(small, ("csv", "vec"))]
     assert small[0] == small[1] and "of 60 points keep their class" in small[0]
     assert Path("o.csv.mbm").read_bytes() == Path("o.vec.mbm").read_bytes()
-    for words in (["calibrate_m", "--data", "o.csv", "m.c"],
-                  ["mbh2mbm", "--keep", "0.9", "--data", "o.csv", "m.c", "x.mbm"]):
+    for words in (["calibrate_m", "-a", "none", "--data", "o.csv", "m.c"],
+                  ["mbh2mbm", "-a", "none", "--keep", "0.9", "--data", "o.csv", "m.c", "x.mbm"]):
         run(*words, status=2).line("m.c was trained on normalised points, and tables are not")
     trained(run, "b", out="n")
     for words in (["calibrate_m", "--data", "o.csv", "n.c"],
@@ -342,7 +352,7 @@ def test_no_header_numbers_for_names_and_other_blanks(run):
     by_hand("h", table, [numbers(table, 1), numbers([*table[:5], filled, *table[6:]], 2),
                          *categories(table, 4)])
     same_models(run, ["h.csv", "-H", "--label", "6", "--id", "1", "--ignore", "4", "--categorical",
-                      "5", "--blanks", "none,-", "-E", "7.5"], ["h"])
+                      "5", "--blanks", "none,-", "-E", "7.5"], ["h", "-n"])
 
 
 def test_classes_in_an_order_of_their_own(run):
@@ -352,7 +362,7 @@ def test_classes_in_an_order_of_their_own(run):
               "cat,ant,bee fly").out
     assert out.startswith("# class 0: cat\n# class 1: ant\n# class 2: bee fly\n")
     run("multi_borders", "pairs", "t.csv", "m", "m.c", *LABEL, "--classes", "cat,ant,bee fly")
-    assert Path("m.c").read_text().startswith("# class 0: cat\n")
+    assert "\n# class 0: cat\n# class 1: ant\n" in Path("m.c").read_text()
 
 
 # --- missing values
@@ -388,7 +398,7 @@ def test_missing_values(run, policy):
     if beside:
         features.append(np.arange(len(table)) == 7)
     by_hand("v", table, [*features, numbers(table, 4)])
-    same_models(run, ["v.csv", *LABEL, "--missing", policy], ["v"])
+    same_models(run, ["v.csv", *LABEL, "--missing", policy], ["v", "-n"])
     run("multi_borders", "pairs", "v.csv", "m", "m.c", *LABEL, status=1).refused(
         "v.csv:5: 3 missing values in columns 'length' (2), 'colour' (1), the first here")
 
@@ -410,8 +420,9 @@ def test_the_recipe_lies_beside_the_control_file(run):
 
 
 def test_an_earlier_run_counts_for_the_same_points(run):
-    trained(run, "t.csv", *LABEL)
-    again = ("multi_borders", "pairs", "t.csv", "m", "m.c", "--platt", "loo", *LABEL)
+    raw = "--platt", "loo", "--no-normalise"  # else all change with each row
+    trained(run, "t.csv", *LABEL, *raw)
+    again = ("multi_borders", "pairs", "t.csv", "m", "m.c", *raw, *LABEL)
     assert "kept from an earlier run: 3 of 3" in run(*again).err
     os.remove("m-01")
     assert "kept from an earlier run: 2 of 3" in run(*again).err
@@ -428,7 +439,7 @@ def test_printed_commands_carry_the_options_of_the_table(run, folder, kind):
     name, options = "odd; name", ["--table", "--label", "of what, kind", "--id", "1", "--ignore",
                                   "width", "--categorical", "code", "--classes",
                                   '"cat, of course","ant, of course","bee fly, of course"', "-E",
-                                  "indicator", "--delimiter", ";", "--blanks", "none", "-n"]
+                                  "indicator", "--delimiter", ";", "--blanks", "none"]
     if kind == "text":
         Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
         table = [[*row[:4], "" if i == 4 else row[4], row[5] + ", of course"]
@@ -438,7 +449,7 @@ def test_printed_commands_carry_the_options_of_the_table(run, folder, kind):
         row = '"learner=nystrom -m 20 -g 0.2"'
         Path("plan").write_text(f"{row} 0 / 1 2; {row} 0 1 / 2; {{0 1 2}}")
         arrow_files(folder)
-        name, options = "t.parquet", [*LABEL, "--categorical", "code"]
+        name, options = "t.parquet", [*LABEL, "--categorical", "code", "--no-normalise"]
     command = "plan", name, "m", "m.c", *options, "--quiet"
     run("multi_borders", *command)
     before = outputs("m")
@@ -465,7 +476,7 @@ def test_another_program_trains(run):
     words = "--", "svm-train -q"
     run("multi_borders", *words, "pairs", "t.csv", "m", "m.c", *LABEL)
     one = {name: content for name, content in outputs("m-").items()}
-    run("multi_borders", *words, "pairs", "b", "m", "m.c")
+    run("multi_borders", *words, "-n", "pairs", "b", "m", "m.c")
     assert one == outputs("m-") and len(one) == 3
 
 

@@ -147,6 +147,6 @@ def test_points_without_class_weights_for_a_model_with_them(run):
 def test_the_file_of_class_weights_is_no_output(run):
     Path("f").write_text("2 5\n")
     run("multi_borders", "--class-weight", "f", "code", "t", "m", "f", status=2).refused(
-        "control-out would be 'f', and that is an input already")
+        "control-out would overwrite --class-weight: both are the file f;")
     assert Path("f").read_text() == "2 5\n"
     run("multi_borders", "--weights", "none", "code", "t", "m", "none")

@@ -115,7 +115,7 @@ def test_a_table_and_its_files_give_the_same_models(run):
     Path("t.csv").write_text(Path("t.csv").read_text().replace("0.5,k", "0.69,k"))
     run("table2agf", "--weight", "w", "t.csv", "b")
     Path("code").write_text('"-c 2" 0 / 1; "-c 2" 0 / 2; "-c 2" 1 / 2; {0 1 2}')
-    run("multi_borders", "--weight", "w", "code", "t.csv", "m", "m.mbc")
+    run("multi_borders", "--no-normalise", "--weight", "w", "code", "t.csv", "m", "m.mbc")
     models = [Path(f"m-0{i}").read_bytes() for i in range(3)]
     run("multi_borders", "--retrain", "code", "b", "m", "m.mbc")
     assert models == [Path(f"m-0{i}").read_bytes() for i in range(3)]
@@ -192,7 +192,8 @@ MISTAKES = [
     (NFOLD + ["t", "--weights", "absent"], None, 1, "absent: cannot read"),
     (NFOLD + ["t", "--weights", "."], None, 1, ""),
     (NFOLD + ["t", "--weights", ""], None, 2, "--weights: expected the name of a file"),
-    (NFOLD + ["t", "--weights", "-", "--class-weight", "-"], None, 2, "standard input can be one"),
+    (NFOLD + ["t", "--weights", "-", "--class-weight", "-"], None, 2,
+     "cannot both be standard input"),
     (NFOLD + ["t", "--weights", "w.txt"], first_line("1\n1"), 1, "w.txt: has more weights than "
                                                                  "the 60 points"),
     (NFOLD + ["t", "--weights", "w.txt"], first_line(""), 1, "w.txt: has 59 weights, but there "
@@ -253,6 +254,12 @@ MISTAKES = [
      "c:2: expected the label or name of a class and its weight, found '1'"),
     (NFOLD + ["t", "--class-weight", "c"], lambda: Path("c").write_text("0 1\n\n0 2\n"), 1,
      "c:3: class '0' is there twice"),
+    (NFOLD + ["t", "--class-weight", "c"], lambda: Path("c").write_text("0 1\noak 2\n"), 1,
+     "nfold: c:2: class weights: there is no class 'oak': expected some of 0, 1, 2"),
+    (NFOLD + ["t", "--class-weight", "c"], lambda: Path("c").write_text("0 1\n\n00 2\n"), 1,
+     "nfold: c:3: class weights: class 00 is named twice"),
+    (["eval_uc", "t.cls", "t", "--class-weight", "c"], lambda: Path("c").write_text("7 1\n"), 1,
+     "eval_uc: c:1: class weights: there is no class '7'"),
     (NFOLD + ["t", "--weighted-norm"], None, 2, "--weighted-norm is for a normalisation"),
     (NFOLD + ["t", "--weight", "w"], None, 2, "--weight is for tables"),
     (CSV + ["--weight", "w", "--weights", "w.txt"], None, 2, "--weight and --weights exclude each"),
@@ -262,13 +269,13 @@ MISTAKES = [
     (["agf_preprocess", "t.csv", "new.csv", "-z", "--weight", "w"], None, 2,
      "--weight is for points"),
     (["agf_preprocess", "t", "w", "--weights", "w.wgt"],
-     lambda: shutil.copy("u.wgt", "w.wgt"), 2, "the output w.wgt would overwrite an input"),
+     lambda: shutil.copy("u.wgt", "w.wgt"), 2, "output would overwrite --weights: "),
     (["multi_borders", "-0", "pairs", "t", "m", "c", "--weights", "-"], None, 2, "with -0"),
     (["multi_borders", "pairs", "t", "m", "c", "--class-weight", "1=2", "--", "true"], None, 2,
      "does not heed the weights of samples: expected the word @weights"),
     (["multi_borders", "-", "t", "m", "c", "--class-weight", "-"], None, 2,
-     "standard input can be one of control, the data"),
-    (["multi_borders", "t", "m", "c", "--weights", "-"], None, 2, "control and weights cannot"),
+     "control and --class-weight cannot both be standard input"),
+    (["multi_borders", "t", "m", "c", "--weights", "-"], None, 2, "--weights and control cannot"),
     (["agf_train", "t", "m.mbm", "--weights", "-"], None, 2, "the weights are read several times"),
     (["calibrate_m", "--from", "x", "--weights", "w.txt", "m.c"], None, 2, "--weights is for --d"),
     (["print_control", "-Q", "one-vs-one", "4", "--class-weight", "balanced"], None, 2,

@@ -67,6 +67,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "formats.class_names.TextLabels", "formats.class_names.numeric",
     "formats.class_names.named_by_value", "formats.class_names.number_classes",
     "formats.vectors.VecWriter", "formats.atomic.temporary_name",
+    "formats.consistency.checked", "formats.controlfile.control_text", "formats.text.is_svm",
     "formats.weights_file.weights_beside", "formats.weights_file.weights_bytes",
     "formats.dataset.weights_of"}
 

@@ -208,6 +208,7 @@ def test_a_full_disk(state, root, size):
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 1 and done.stdout.startswith("0 "), done.stdout
+    assert "the limit of the shell for the size of a file (ulimit -f)" in done.stdout
     assert use(state) == "believed"
 
 
@@ -273,14 +274,31 @@ def test_numbers_of_wrong_types():
     assert are_numbers(1, 2.0) and not are_numbers(True) and not are_numbers("1")
 
 
-def test_forged_values_through_a_command(run, tmp_path, monkeypatch):
-    """A state file of right keys whose values are someone else's: the same table as without."""
+@pytest.fixture
+def points(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     y = np.arange(60) % 3
     x = rng.normal(size=(60, 2)) + 2 * np.eye(3)[y][:, :2]
     (tmp_path / "d.vec").write_bytes(np.int32(2).tobytes() + x.astype("<f4").tobytes())
     (tmp_path / "d.cls").write_bytes(y.astype("<i4").tobytes())
+
+
+def test_forged_costs_of_splits_are_computed_again(run, points):
+    words = ["-Q", "best-tree", "--state", "st", "d"]
+    expected = run("print_control", *words).out
+    for forge in (lambda value: value[:8], lambda value: value[:len(value) // 2],
+                  lambda value: 2 * value, lambda value: np.full(len(value) // 8, 1e308).tobytes(),
+                  lambda value: np.full(len(value) // 8, np.nan).tobytes()):
+        with ResultCache("st", keep=True) as cache:
+            for key in list(cache._places):
+                cache.put(key.decode(), forge(cache.get(key.decode())))
+        done = run("print_control", *words)
+        assert done.out == expected and "encountered" not in done.err
+
+
+def test_forged_values_through_a_command(run, points):
+    """A state file of right keys whose values are someone else's: the same table as without."""
     words = ["-d", "2", "--state", "st", "--csv", "d", "one-vs-one"]
 
     def table():

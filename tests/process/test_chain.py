@@ -210,10 +210,18 @@ def test_commands_give_the_files_of_a_run(place, train, model, control, order):
     parts.shell(order + " ../lines | xargs -d '\\n' -P2 -I{} sh -c '{}'"
                 if "{}" not in model else f"{order} ../lines | sh -e")
     calibration = f"{control}.cal"
+    path = f"./{control}" if control.startswith("-") else control
+    for line in (("mbh2mbm", "-a", f"{model}.std", path, "x.mbm"),
+                  ("classify_m", "-a", f"{model}.std", path, f"{train}.vec", "x")):
+        line = [f"./{word}" if word.startswith("-") and word != "-a" else word for word in line]
+        assert f"{control}: not calibrated, there is no " in parts.call(*line).err
+        assert "not calibrated" not in parts.call(line[0], "--uncalibrated", *line[1:]).err
+    for made in ("x.mbm", "x.cls", "x.con"):
+        (place / "parts" / made).unlink()
     assert parts.files() == {name: raw for name, raw in whole.files().items()
                              if name != calibration}
     assert "kept from an earlier run: 3 of 3" in parts.call("multi_borders", *words).err
-    assert parts.files() == whole.files()
+    assert parts.files() == whole.files()  # the same command without -0 adds the calibration
     # data, models, control, normalisation, calibration
     assert len(whole.files()) == 2 + 3 + 1 + 1 + 1
 

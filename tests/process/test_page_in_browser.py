@@ -221,6 +221,23 @@ def test_the_page_is_as_wide_as_the_screen(browser, written, name, width):
         assert small == []
 
 
+def test_a_table_shows_at_its_edge_that_it_scrolls(browser, written):
+    from io import BytesIO
+
+    image = pytest.importorskip("PIL.Image")
+    with Opened(browser, written["plain"], 360) as opened:
+        boxes = opened.page.query_selector_all(".scroll:has(table):visible")
+        box = next(box for box in boxes if box.evaluate("b => b.scrollWidth > b.clientWidth + 40"))
+        edges = []
+        for place in (0, 10_000):
+            box.evaluate("(b, at) => b.scrollLeft = at", place)
+            picture = image.open(BytesIO(box.screenshot())).convert("L")
+            edges.append([np.median([picture.getpixel((x, y)) for y in range(picture.height)])
+                          for x in (1, picture.width - 2)])
+        (left, right), (moved, end) = edges
+        assert right < left - 20 and moved < end - 20
+
+
 def test_headings_are_in_order_and_pictures_have_words(browser, written):
     with Opened(browser, written["plain"]) as opened:
         levels = opened.tell("[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')]"

@@ -90,7 +90,8 @@ def test_a_disk_that_takes_a_part(place, command, unbuffered):
         done = place.run(command, *PRINTING[command], stdout=stream, preexec_fn=lambda: (
             resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))))
     assert done.returncode == 1
-    assert one_line(done, command) == f"{command}: standard output: File too large\n"
+    assert one_line(done, command) == f"{command}: standard output: File too large: the limit of " \
+        "the shell for the size of a file (ulimit -f)\n"
     after = {name: data for name, data in place.files().items() if data or name in before}
     assert after == before
 

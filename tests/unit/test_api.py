@@ -16,6 +16,7 @@ from agfmc.learners.nystrom import NystromOptions
 from agfmc.models import Dataset
 from agfmc.numerals import numeral
 from agfmc.prediction.decision_values import MachineValues
+from agfmc.training import fit
 from agfmc.weights import Weights
 
 @pytest.fixture(scope="module")
@@ -137,6 +138,21 @@ def test_a_search(data):
         agfmc.tune("tree", np.where(np.arange(90)[:, None] == 3, np.nan, x), y)
     with pytest.raises(agfmc.JobsFailed, match="time limit"):
         agfmc.tune("tree", x, y, time_limit=0)
+
+
+def test_the_way_to_probabilities_reaches_the_search(monkeypatch):
+    calls, original = [], fit.loo_values
+    monkeypatch.setattr(fit, "loo_values",
+                        lambda *args, **more: calls.append(1) or original(*args, **more))
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    y = (x[:, 0] > 0) + 2 * (x[:, 1] > 0)
+    space = SearchSpace(log2c=Axis(0, 1, 1), log2g=Axis(0, 0, 1), refine=0)
+    agfmc.tune("one-vs-rest", x, y, space=space, loo=False)
+    assert not calls
+    agfmc.tune("one-vs-rest", x, y, space=space)
+    in_search = len(calls)
+    agfmc.tune("one-vs-rest", x, y, space=space, loo=True)
+    assert in_search > 0 and len(calls) == 2 * in_search + 4  # and in the final training
 
 
 def test_landmarks(data, tmp_path):
@@ -316,3 +332,55 @@ def test_tuning_of_left_out_values_without_calibration():
     y = (x[:, 0] > 0).astype(int) + (x[:, 1] > 0)
     model, result = agfmc.tune("one-vs-rest", x, y, options="learner=nystrom -m 20", calibration=0)
     assert model.calibration is None and "nystrom" in result["points"][result["best"]]["options"]
+
+
+WORDS = np.array(["pine", "birch", "moss"])
+
+
+@pytest.mark.parametrize("words", [WORDS, WORDS.astype(object), WORDS.tolist()])
+def test_classes_that_are_words_are_the_names(data, words):
+    x, y = data
+    y = y // 2
+    given = [words[label] for label in y]
+    model = agfmc.train("one-vs-one", x, given if isinstance(words, list) else np.array(given),
+                        class_weight={"pine": 2.0})
+    assert dict(model.tree.names) == {0: "birch", 1: "moss", 2: "pine"}
+    answers = model.classifier().classify(x).classes
+    assert agfmc.scores(np.unique(given, return_inverse=True)[1], answers)["accuracy"] > .8
+
+
+@pytest.mark.parametrize("y, words", [
+    (["a", 1, None] * 30, "y: expected an array of numbers"), ([0.5, 1] * 45, "y: expected words, "
+     "or whole numbers from 0 to 2147483647, found float64 from 0.5 to 1.0"),
+    (["a ", "b"] * 45, "'a ' cannot be a name"), ([[0, 1]] * 90, "y: .*found shape"),
+    (None, "y: expected an array of numbers of shape .n,., found NoneType")])
+def test_classes_that_cannot_be_trained_with(data, y, words):
+    with pytest.raises(DataError, match=words):
+        agfmc.train("one-vs-one", data[0], y)
+
+
+@pytest.mark.parametrize("x, found", [
+    (np.zeros(4), "shape \\(4,\\)"), (np.zeros((1, 2, 4)), "shape"), (5.0, "float"),
+    (None, "NoneType"), ([[1, 2], [3]], "list"), ([["a", "b", "c", "d"]], "words")])
+def test_points_of_another_shape(data, x, found):
+    for normalise in (False, True):
+        classifier = agfmc.train("one-vs-one", *data, normalise=normalise).classifier()
+        for method in (classifier.probabilities, classifier.classify, classifier):
+            with pytest.raises(DataError, match="x: expected an array of numbers of shape "
+                                                f".n, d., found {found}"):
+                method(x)
+
+
+def test_arguments_of_scores_that_are_none(data):
+    y = data[1]
+    answers = agfmc.train("one-vs-one", *data).classifier().classify(data[0])
+    for words, *given in (
+            ("classes: .*found Answers", y, answers), ("truth: .*found words", WORDS, y),
+            ("classes: .*found NoneType", y, None), ("truth: .*found shape", [y], y),
+            ("classes: expected 90, as many as in truth, found 5", y, y[:5]),
+            ("probabilities: .*n, d.*found Answers", y, y, answers),
+            ("labels: .*found words", y, y, None, WORDS)):
+        with pytest.raises((DataError, UsageError), match=words):
+            agfmc.scores(*given)
+    with pytest.raises(DataError, match="weights: .*found words"):
+        agfmc.scores(y, y, sample_weight=WORDS)

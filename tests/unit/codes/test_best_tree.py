@@ -59,7 +59,7 @@ class Costs:
 def space(k, costs=None, clades=(), know=True):
     made = TreeSpace(k, costs or Costs(), np.arange(1, k + 1) / (k * (k + 1) / 2), clades)
     if know:
-        made.know_all()
+        made.search(10**9, 1)
     return made
 
 

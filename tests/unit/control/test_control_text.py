@@ -205,7 +205,8 @@ def trees(draw, kinds=("bare", "matrix", "direct")):
     names = draw(st.lists(NAMES.filter(lambda name: name == name.strip()), min_size=len(named),
                           max_size=len(named), unique=True))
     headings = {"options": st.sampled_from(["-c 1", "learner=linear", '-x "a # \\ ß']),
-                "decoder": st.sampled_from(["full", "loss:hinge"])}
+                "decoder": st.sampled_from(["full", "loss:hinge"]),
+                "normalisation": st.sampled_from(["m.std", "../a b/ß", "none", "./none"])}
     return Tree(tuple(nodes), dict(zip(named, names)), headings={
         keyword: Heading(draw(text)) for keyword, text in headings.items() if draw(st.booleans())})
 

@@ -34,7 +34,9 @@ def test_a_head_is_read_and_written():
     ("# options: as in the paper", "which begin with - or learner="),
     ("# options:", "which begin with - or learner="),
     ("# decoder:", "expected the name of a decoder after '# decoder:', one word"),
-    ("# decoder: as in the paper", "one word")])
+    ("# decoder: as in the paper", "one word"),
+    ("# normalization: m.std", "did you mean '# normalisation:'?"),
+    ("# normalisation:", "expected the name of a file after '# normalisation:'")])
 def test_what_is_nearly_a_head_is_a_comment(line, told):
     with pytest.warns(AgfmcWarning) as caught:
         tree = parse(f'\n{line}\n"" {{0 1}}', "f")
@@ -98,10 +100,20 @@ def test_a_decoder_goes_where_it_has_lost_its_tree():
     assert restricted(nested, [0, 2, 3]).decoder == "full"
 
 
+def test_a_normalisation_is_named_from_the_folder_of_the_file():
+    text = '# normalisation: ../a  b.std\n"" {0 1}'
+    tree = parse(text, "x/y.mbc")
+    assert tree.norm_file == "x/../a  b.std" and format_tree(tree).startswith(text[:29])
+    assert parse(text).norm_file == parse(text, "standard input").norm_file == "../a  b.std"
+    assert parse('# normalisation: none\n"" {0 1}').norm_file is None
+    assert "normalisation" not in unnamed(tree).headings
+
+
 def test_headings_that_could_not_be_read_are_not_made():
     tree = parse('"" {0 1}')
     assert with_heading(tree, "options", "-c 5\n -g 1 ").options == "-c 5 -g 1"
-    for keyword, text in (("options", "5"), ("decoder", "a b"), ("options", "-" + 4096 * "c")):
+    for keyword, text in (("options", "5"), ("decoder", "a b"), ("options", "-" + 4096 * "c"),
+                          ("normalisation", "a.std "), ("normalisation", "a\nb")):
         with pytest.raises(UsageError):
             with_heading(tree, keyword, text)
 

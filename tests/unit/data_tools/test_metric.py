@@ -449,7 +449,7 @@ def test_machine_and_gradients_of_whole_weights_are_those_of_copies(diagonal):
         machine = learner._trained(data, 0.8)
         beta = machine.landmarks.coefficients(machine.v)
         made.append((beta.T @ machine.landmarks.kernel_values(x) + machine.b[:, None],
-                     gradient_products(machine.landmarks, 0.8, beta, data.x, diagonal, data.w)))
+                     gradient_products(machine.landmarks, beta, data.x, diagonal, data.w)))
     for one, other in zip(*made):
         assert np.allclose(one, other, rtol=1e-9, atol=1e-9)
 

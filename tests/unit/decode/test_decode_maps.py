@@ -1,13 +1,14 @@
 """Calibration maps: application, fits against known optima, the choice of a kind."""
 
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.decode.maps import (MapTrial, apply_map, choose_map, compare_maps, fit_in_training,
-                               fit_map, fit_matrix, fit_temperature, fit_vector, held_out_map,
-                               losses, stratified_folds)
+                               fit_temperature, held_out_map, losses, refit, stratified_folds)
 from agfmc.errors import DataError
 from agfmc.models import ProbabilityMap
 
@@ -99,15 +100,24 @@ def test_weights_are_copies():
         assert one.floor == pytest.approx(other.floor, rel=1e-9)
 
 
-@pytest.mark.parametrize("fit", [fit_vector, fit_matrix])
+def fit_many(kind, ridge=.02):
+    """The fit of a vector or matrix map to points, true columns and weights."""
+    return functools.partial(refit, MapTrial(kind, ridge, np.zeros(0)))
+
+
+def fit_best(p, y, kind="auto"):
+    return refit(choose_map(compare_maps(p, y, kind)), p, y)
+
+
+@pytest.mark.parametrize("fit", [fit_many("vector"), fit_many("matrix")])
 def test_weights_are_copies_for_many_numbers(fit):
     p, y = drawn(300, 3, 6, 1.5)
     w = np.random.default_rng(1).integers(1, 6, 300)
-    one, other, alike = fit(p, y, .02, w), fit(p.repeat(w, 0), y.repeat(w), .02), fit(p, y, .02)
+    one, other, alike = fit(p, y, w), fit(p.repeat(w, 0), y.repeat(w)), fit(p, y)
     for name in ("weights", "intercept", "floor"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=0, atol=1e-9)
         assert np.abs(getattr(one, name) - getattr(alike, name)).max() > 1e-4
-    ones = fit(p, y, .02, np.ones(300))
+    ones = fit(p, y, np.ones(300))
     np.testing.assert_allclose(ones.weights, alike.weights, rtol=0, atol=1e-9)
 
 
@@ -166,8 +176,8 @@ def test_points_are_needed():
         fit_temperature(P[:0], Y[:0])
 
 
-@pytest.mark.parametrize("fit, count", [(fit_vector, 6), (fit_matrix, 12)])
-def test_the_penalised_loss_is_least(fit, count):
+@pytest.mark.parametrize("kind", ["vector", "matrix"])
+def test_the_penalised_loss_is_least(kind):
     p, y = drawn(300, 3, 6, 1.5)
 
     def objective(fitted):
@@ -178,7 +188,7 @@ def test_the_penalised_loss_is_least(fit, count):
             + .5 * np.log(u)**2 / 300 + .02 * (np.sum((w - u * np.eye(3))**2)
                                                + np.sum(fitted.intercept**2))
 
-    fitted = fit(p, y, .02)
+    fitted = fit_many(kind)(p, y)
     best = objective(fitted)
     generator = np.random.default_rng(0)
     for _ in range(50):
@@ -189,7 +199,7 @@ def test_the_penalised_loss_is_least(fit, count):
         assert objective(near) > best - 2e-5  # of u the mean is not quite the best
     limited = np.maximum(p, 1e-4)
     temperature = fit_temperature(limited, y)
-    stiff = fit(p, y, 1e6)
+    stiff = fit_many(kind, 1e6)(p, y)
     np.testing.assert_allclose(apply_map(stiff, p), apply_map(temperature, limited), atol=1e-4)
 
 
@@ -208,19 +218,19 @@ def test_training_takes_a_matrix_where_it_is_worth_it():
     zeros = np.where(q < .05, 0, q)
     zeros[:, 0] += 1 - zeros.sum(axis=1)
     for kind in ("vector", "matrix"):  # zeros have no more weight than 1e-4
-        one, other = fit_map(zeros, y, kind), fit_map(np.maximum(zeros, 1e-4), y, kind)
+        one, other = fit_best(zeros, y, kind), fit_best(np.maximum(zeros, 1e-4), y, kind)
         np.testing.assert_array_equal(one.weights, other.weights)
 
 
 def test_auto_takes_what_is_needed():
     q, y = drawn(2000, 3, 7)
-    assert fit_map(q, y).kind == "none"
-    assert fit_map(q**2 / (q**2).sum(axis=1)[:, None], y).kind == "temperature"
+    assert fit_best(q, y).kind == "none"
+    assert fit_best(q**2 / (q**2).sum(axis=1)[:, None], y).kind == "temperature"
     bent = q**np.array([1, 3, .5])
-    assert fit_map(bent / bent.sum(axis=1)[:, None], y).kind == "vector"
+    assert fit_best(bent / bent.sum(axis=1)[:, None], y).kind == "vector"
     mixed = np.exp(np.log(q) @ np.array([[1, 1, 0], [0, 1, 1], [1, 0, -1]]))
     mixed /= mixed.sum(axis=1)[:, None]
-    assert fit_map(mixed, y).kind == "matrix"
+    assert fit_best(mixed, y).kind == "matrix"
     for points, matrix in ((10, []), (47, []), (48, ["matrix"])):  # 4 for each of 12 numbers
         assert [trial.kind for trial in compare_maps(q[:points], y[:points])] \
             == ["none", "temperature", "vector", *matrix]

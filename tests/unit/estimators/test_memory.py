@@ -79,11 +79,11 @@ def test_many_points_are_cut_up():
 
 
 @pytest.mark.parametrize("change, kind, message", [
-    (lambda x, y: (x[:, 0], y), DataError, "table"),
+    (lambda x, y: (x[:, 0], y), DataError, "x: expected an array .* shape .60,."),
     (lambda x, y: (x[:, :0], y), DataError, "table"),
     (lambda x, y: (x, y[1:]), DataError, "as many labels"),
-    (lambda x, y: (x, y - 1), DataError, "labels from 0"),
-    (lambda x, y: (x, y + .5), DataError, "labels from 0"),
+    (lambda x, y: (x, y - 1), DataError, "y: .* whole numbers from 0"),
+    (lambda x, y: (x, y + .5), DataError, "y: .* whole numbers from 0"),
     (lambda x, y: (np.where(x == x[3, 1], np.nan, x), y), DataError, "row 3"),
     (lambda x, y: (x, y + 2), ControlError, "class 0 has no samples"),
     (lambda x, y: (x, np.minimum(y, 2)), ControlError, "class 4")])

@@ -55,7 +55,12 @@ def numbered():
 def test_classes_of_any_kind(labels, numbered):
     model, found = MultiClassFromBinary(normalise=True).tune(*points(labels), search="full",
                                                              space=SMALL)
-    assert found["params"] == numbered["params"] and found["points"] == numbered["points"]
+    assert found["params"] == numbered["params"]
+    # folds, where leaving out is in doubt, depend on the numbers of the classes
+    assert [point["options"] for point in found["points"]] == [
+        point["options"] for point in numbered["points"]]
+    assert [point["score"] for point in found["points"]] == pytest.approx(
+        [point["score"] for point in numbered["points"]], rel=0.05)
     assert model.classes_.tolist() == list(labels)
     assert set(model.predict(points()[0])) == set(labels)
 

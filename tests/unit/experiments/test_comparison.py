@@ -147,12 +147,25 @@ def test_one_split_is_mcnemar(data):
 
 def test_with_one_split_every_row_has_mcnemars_p(data):
     result = compare(experiment(data, Plan(trials=1)), candidates("one-vs-one", "one-vs-rest"))
-    head, one, rest = plain_table(result).splitlines()
+    head, one, rest, *_ = plain_table(result).splitlines()
     p_value = result["rows"][1]["difference"]["accuracy"]["p_value"]
     assert head.endswith("McNemar p") and rest.endswith(f" {p_value:.4f}")
     assert f"{result['rows'][1]['difference']['log_loss']['pooled']:+.4f}" in rest
     several = plain_table(compare(experiment(data, Plan(trials=2)), candidates("one-vs-one")))
     assert several.splitlines()[0].split()[-2:] == ["diff.", "p"]
+
+
+def test_a_wide_table_is_divided_so_that_no_line_is_longer_than_100(data):
+    result = compare(experiment(data, Plan(trials=2)), candidates("one-vs-one", "one-vs-rest"))
+    first, more = plain_table(result).split("\n\n")
+    assert max(map(len, plain_table(result).splitlines())) <= 100
+    assert plain_table(result, brief=True) == first + "\n"
+    assert first.split("\n")[0].split()[2:] == ["binary", "accuracy", "log", "loss", "diff.", "p"]
+    words = markdown_table(result).splitlines()[0].strip("| ").split(" | ")
+    shown = first.split("\n")[0] + "  " + more.split("\n")[0]
+    assert all(word in shown for word in words) and "test s" in more  # nothing is lost
+    assert [line.split()[:2] for line in first.splitlines()] == \
+        [line.split()[:2] for line in more.splitlines()]
 
 
 def test_progress_names_the_split_and_the_best_so_far(data):
@@ -428,10 +441,10 @@ def test_all_that_cannot_be_left_out_are_named(data, tmp_path):
 
 
 def test_a_group_that_cannot_be_trained_does_not_stop_others(data, tmp_path):
-    (tmp_path / "own").write_text('"learner=nystrom -m 119" {"learner=nystrom -m 12" {2 5} 9}')
+    (tmp_path / "own").write_text('"learner=nystrom -m 5000" {"learner=nystrom -m 12" {2 5} 9}')
     row, other = compare(experiment(data, Plan(trials=1)), [
         read_candidate(str(tmp_path / "own"), ("full",)), read_candidate("one-vs-one")])["rows"]
-    assert "landmarks" in row["error"] or "-m 119" in row["error"]
+    assert "landmarks" in row["error"] or "-m 5000" in row["error"]
     assert "error" not in other
 
 

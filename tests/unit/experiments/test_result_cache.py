@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -144,6 +145,41 @@ def test_unused_files_go(tmp_path, monkeypatch):
         assert cache.get("k") == bytes(900)
     assert set(folder_of(own)) == {os.path.basename(own), "larger.results", "other"}
     assert os.stat(own).st_mtime > now - 60
+
+
+def test_all_files_of_a_user_stay_within_the_bound(tmp_path, monkeypatch, recwarn):
+    """Also when many runs end, one after the other or at once; a run alone stores no more then."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(room, "_ALL", 4000)
+
+    def total():
+        return sum(path.stat().st_size for path in (tmp_path / "agfmc").iterdir())
+
+    def run(number):
+        with open_state(None, f"{number:064}"[::-1]) as cache:
+            for part in range(6):
+                cache.put(f"{number} {part}", bytes([part]) * 200)
+                cache.flush()
+                assert cache.get(f"{number} {part}") in (bytes([part]) * 200, None)
+
+    for number in range(4):
+        run(number)
+        assert 0 < total() <= 4000
+    with open_state(None, f"{3:064}"[::-1]) as cache:  # the last one is there
+        assert cache.get("3 5") == bytes([5]) * 200 and cache.get("0 1") is None
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(run, range(10, 40)))
+    assert 0 < total() <= 4000 and not recwarn.list
+    with open_state(None, "f" * 64) as cache:
+        for number in range(50):
+            cache.put(CLASSIFIER + str(number), bytes(300))
+            cache.flush()
+        assert 1500 < os.path.getsize(cache.path) <= 2400  # for classifiers there is half
+        cache.put("small", bytes(300))
+        assert cache.get("small") == bytes(300)
+    assert 0 < total() <= 4000
+    message, = {str(warning.message) for warning in recwarn.list}
+    assert "no more is stored, and an interrupted run repeats it (--state FILE has" in message
 
 
 def states(tmp_path, data):

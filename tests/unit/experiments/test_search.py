@@ -242,7 +242,9 @@ def test_planes_have_one_axis_that_moves_with_the_scale():
 
 
 @pytest.mark.parametrize("base, kernels", [
-    ("", ["rbf"]), ("-c 5", ["rbf"]), ("-t 0 -c 5", ["linear"]), ("-t 2 -g 1", ["rbf"]),
+    ("", ["rbf", "laplacian"]), ("-c 5", ["rbf", "laplacian"]),
+    ("learner=nystrom", ["rbf", "laplacian"]),
+    ("-t laplacian", ["laplacian"]), ("-t 0 -c 5", ["linear"]), ("-t 2 -g 1", ["rbf"]),
     ("-t 1 -d 3", ["polynomial"] * 11), ("learner=nystrom -t 0", ["linear"])])
 def test_the_kernel_of_the_options_is_searched_where_none_is_named(base, kernels):
     assert [grid.kernel for grid in space_of(base=base).grids(0.0)] == kernels

@@ -7,7 +7,7 @@ import pytest
 
 from agfmc.errors import DataError
 from agfmc.formats.dataset import iter_points, read_labels
-from agfmc.formats.text import blocks, foreign_line, foreign_start, table_line
+from agfmc.formats.text import blocks, foreign_line, foreign_start, is_svm, table_line
 from agfmc.formats.vectors import read_cls, read_con, read_vec
 from agfmc.models import InputFormat
 
@@ -84,10 +84,11 @@ def test_the_start_of_text_is_no_table():
     assert list(blocks(file)) == [(b"PARTS 1:2\n", 1)]
 
 
-@pytest.mark.parametrize("end", [".csv", ".tsv", ".csv.gz", ".parquet", ".feather"])
-def test_a_table_of_the_name_of_data_that_are_not_there(end, tmp_path):
-    (tmp_path / f"iris{end}").touch()
-    with pytest.raises(DataError, match=f"there is .*iris{end}: name it with its ending$"):
-        read_labels(str(tmp_path / "iris"))
-    with pytest.raises(DataError, match=f"there is .*iris{end}$"):
-        read_vec(str(tmp_path / "iris"))
+@pytest.mark.parametrize("text, known", [
+    ("1 1:2 3:-4e-1\n", True), ("# data\n\nred\n-1 2:nan # odd\n", True), ("1 1:2 3:4", True),
+    ("1 2 3:4\n", False), ("1\n2\n", False), ("", False), ('"" 0 / 1; {0 1}\n', False),
+    ("a,b\n1:2,3:4\n", False), ("1 1:2" * 20000, True), ("\0\1 \2:\3\n", False)])
+def test_libsvm_text_is_known_by_its_first_line_with_a_feature(text, known, tmp_path):
+    for name, data in (("x", text.encode()), ("x.gz", gzip.compress(text.encode()))):
+        (tmp_path / name).write_bytes(data)
+        assert is_svm(str(tmp_path / name)) is known

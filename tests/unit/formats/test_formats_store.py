@@ -255,7 +255,7 @@ BAD_NUMBERS = {
 
 
 @pytest.mark.parametrize("case", BAD_NUMBERS)
-def test_lying_numbers_with_a_good_checksum(tmp_path, case):
+def test_lying_numbers_with_a_good_checksum(unchecked, tmp_path, case):
     path, _ = written(tmp_path, model_of(**BAD_NUMBERS[case]))
     with pytest.raises(ModelError, match="^.*m.mbm: damaged or not made by this suite: "):
         read_store(str(path))

@@ -6,10 +6,23 @@ import random
 
 import pytest
 
-from agfmc.errors import DataError
-from agfmc.formats import inputs
-from agfmc.formats.inputs import open_input, read_bytes
+from agfmc.control.parse import MAX_TEXT
+from agfmc.errors import AgfmcError, DataError
+from agfmc.experiments.simulation_tables import read_similarity
+from agfmc.formats import calibration_file, inputs
+from agfmc.formats.calibration_file import read_calibration
+from agfmc.formats.class_names import read_names
+from agfmc.formats.confusions import read_confusions
+from agfmc.formats.controlfile import read_control
+from agfmc.formats.cost_matrix import read_costs
+from agfmc.formats.inputs import open_input, read_bytes, SMALL_TEXT
 from agfmc.formats.libsvm_data import read_svm
+from agfmc.formats.logistic_model import read_logistic_model
+from agfmc.formats.metric_file import read_feature_names, read_metric
+from agfmc.formats.recipe_file import read_recipe
+from agfmc.formats.set_text import read_sets
+from agfmc.formats.weights_file import read_class_weights
+from agfmc.prediction.configuration import load, read_tree
 
 TEXT = b"1 1:2\n0 2:3\n" * 3
 ZIPPED = gzip.compress(TEXT)
@@ -77,11 +90,39 @@ def test_what_grows_too_much_is_no_data(bomb, monkeypatch):
 def test_the_limit_of_memory_is_that_of_the_text(bomb, monkeypatch):
     """16 KiB of gzip would be 16 MiB."""
     monkeypatch.setattr(inputs, "memory_limit", lambda: 1 << 20)
-    with pytest.raises(DataError, match="larger than .* GiB"):
+    with pytest.raises(DataError, match="larger than 256 KiB"):
         read_bytes(bomb)
 
 
-def test_a_name_without_its_ending(tmp_path):
-    (tmp_path / "x.svm.gz").write_bytes(ZIPPED)
-    with pytest.raises(DataError, match="No such file.*; there is .*x.svm.gz"):
-        read_bytes(tmp_path / "x.svm")
+@pytest.mark.parametrize("reader", [
+    read_bytes, load, read_tree, read_control, read_calibration, read_class_weights, read_names,
+    read_recipe, read_metric, read_logistic_model, read_sets, read_confusions, read_similarity,
+    lambda path: read_costs(path, [0, 1]), lambda path: read_feature_names(path, 3)])
+def test_a_device_without_end_costs_a_bounded_time(reader, monkeypatch):
+    monkeypatch.setattr(inputs, "_DEVICE", 1 << 20)
+    with pytest.raises(AgfmcError, match="/dev/zero: (cannot read: it is a device, and gives more "
+                                         "than 1 MiB|.*, found neither)"):
+        reader("/dev/zero")
+    with open("/dev/zero", "rb") as stdin, pytest.raises(DataError, match="it is a device"):
+        read_bytes("-", stdin=stdin)
+
+
+@pytest.mark.parametrize("reader, size, words", [
+    (load, MAX_TEXT, "larger than 256 MiB: expected a control file or a model"),
+    (read_control, MAX_TEXT, "larger than 256 MiB: expected a control file"),
+    (read_class_weights, SMALL_TEXT, "larger than 64 MiB: expected a class and its weight"),
+    (read_names, SMALL_TEXT, "larger than 64 MiB: expected a name in each line"),
+    (read_metric, SMALL_TEXT, "larger than 64 MiB: expected a metric")])
+def test_files_larger_than_their_kind_are_refused_unread(reader, size, words, tmp_path):
+    path = tmp_path / "x"
+    with open(path, "wb") as file:
+        file.truncate(size + 1)  # without blocks on the disk
+    with pytest.raises(AgfmcError, match=words):
+        reader(str(path))
+
+
+def test_a_compressed_calibration_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(calibration_file, "SMALL_TEXT", 1 << 12)
+    (tmp_path / "x").write_bytes(gzip.compress(b"agfmc calibration 1\n" * 1000))
+    with pytest.raises(DataError, match="larger than 4 KiB: expected a calibration"):
+        read_calibration(str(tmp_path / "x"))

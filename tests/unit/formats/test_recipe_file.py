@@ -1,6 +1,5 @@
 """Files of recipes of tables: text for people, without loss, and what is refused."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -90,6 +89,6 @@ def test_sizes_are_bounded(folder, monkeypatch):
             patch.setattr(recipe_file, name, least - 1)
             with pytest.raises(DataError, match=words):
                 read_recipe("t.recipe")
-    monkeypatch.setattr(recipe_file, "_LARGEST", len(json.dumps(TEXT)) // 2)
-    with pytest.raises(DataError, match="larger than 0 MiB: expected a recipe"):
+    monkeypatch.setattr(recipe_file, "SMALL_TEXT", 64)
+    with pytest.raises(DataError, match="larger than 0 KiB: expected a recipe"):
         read_recipe("t.recipe")

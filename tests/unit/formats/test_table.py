@@ -193,7 +193,7 @@ def test_a_gzip_bomb(monkeypatch):
 
     monkeypatch.setattr(module, "_BOMB", 1 << 20)
     data = gzip.compress(b"a,b\n" + b"1,2\n" * 500_000)
-    assert "grows more than 200 times, beyond 0 GiB" in wrong(data, {})
+    assert "grows more than 200 times, beyond 1 MiB" in wrong(data, {})
 
 
 def test_a_table_is_read_again(tmp_path):
@@ -222,3 +222,12 @@ def test_places():
         (block,) = table.blocks({0: "words"})
         assert table.counted == "line" and block.place(1)[:2] == ("-", 5)
         assert str(block.error(0, "no")) == "standard input:2: no"
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_table_of_too_many_columns(header, monkeypatch):
+    from agfmc.formats import table as module
+
+    monkeypatch.setattr(module, "_MOST_COLUMNS", 3)
+    assert "has 4 columns: expected 3 or fewer" in wrong(
+        b"a,b,c,d\n1,2,3,x\n", {}, form=TableFormat(header=header))

@@ -57,7 +57,9 @@ def test_the_file_beside_points():
 def test_weights_of_classes():
     Path("c").write_text("# classes\n\n3 2.5\nred, dark 1e1  # a name\r\n\u00e4\t.5\n")
     assert read_class_weights("c") == {"3": 2.5, "red, dark": 10, "\u00e4": 0.5}
-    for text, words in (("a\n", "c:1: expected the label or name"), ("a 0\n", "above 0, found '0'"),
+    for text, words in (("a\n", "c:1: expected the label or name"),
+                        ("a 0\n", "from 1e-100 to 1e[+]100, found '0'"),
+                        ("\na 1e300\n", "c:2: .*found '1e300'"),
                         ("a -1\n", "found '-1'"), ("a 1\nb nan\n", "c:2: .*found 'nan'"),
                         ("a 1\na 1\n", "c:2: class 'a' is there twice"), ("", "has no weights of")):
         Path("c").write_text(text)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agfmc.errors import CommandFailed, UsageError
+from agfmc.errors import CommandFailed, shortened, UsageError
 from agfmc.learners.commands import Command, killing_commands
 
 ODD = ["a b", "it's", 'say "x"', "a;b", "$(touch pwned)", "`touch pwned`", "$HOME", "two\nlines",
@@ -135,7 +135,7 @@ def test_how_a_program_fails(code, message):
     command = python(code)
     with pytest.raises(CommandFailed) as caught:
         command.run("a")
-    assert str(caught.value) == f"the command '{command.text}' {message}"
+    assert str(caught.value) == shortened(f"the command '{command.text}' {message}")
     assert caught.value.status == 1
 
 

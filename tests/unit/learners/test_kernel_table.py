@@ -8,6 +8,7 @@ import pytest
 from agfmc.learners.protocol import parse_options
 from agfmc.learners.nodes import Nodes
 from agfmc.learners.libsvm import solve
+from agfmc.models import Kernel
 from agfmc.learners.kernel_table import KernelTable, most_rows, rounding, table_pays
 
 
@@ -20,7 +21,7 @@ def data(seed, n, d=5, scale=1.0):
 
 
 def table_of(x, rows, gamma, **kwargs):
-    table = KernelTable(x, rows, gamma, rounding(x, gamma), **kwargs)
+    table = KernelTable(x, rows, Kernel("rbf", gamma), rounding(x, gamma), **kwargs)
     for block in table.blocks[::-1]:
         table.fill(block)
     return table
@@ -57,7 +58,7 @@ def test_the_values_are_those_of_libsvm(n):
 def test_values_near_the_midpoint_of_two_numbers():
     x, _ = data(1, 400, scale=30.0)  # large terms that cancel: many cases of doubt
     x[200:] = x[:200] + np.random.default_rng(2).normal(size=(200, 5))
-    table = KernelTable(x, np.arange(400), 0.05, rounding(x, 0.05))
+    table = KernelTable(x, np.arange(400), Kernel("rbf", 0.05), rounding(x, 0.05))
     asked = []
     again = table._again
     table._again = lambda a, b: asked.append(len(a)) or again(a, b)
@@ -87,7 +88,8 @@ def test_solutions_are_the_same(text, n, reuse):
 
 def test_what_a_table_takes():
     assert most_rows(0) == 0 and most_rows(512) == 8192
-    assert KernelTable(np.eye(5), np.arange(5), 1.0, 1e-15)._memory.nbytes == 8 * 6 * 7
+    table = KernelTable(np.eye(5), np.arange(5), Kernel("rbf", 1.0), 1e-15)
+    assert table._memory.nbytes == 8 * 6 * 7
 
 
 def test_when_a_table_pays():

@@ -117,8 +117,9 @@ def test_kernels():
     ("-z 1", "unknown training option '-z'"), ("5", "unknown training option '5'"),
     ("-c", "option -c: expected a value after it"), ("-c 1 -g", "option -g: expected a value"),
     ("-c x", "option -c: expected a number, found 'x'"),
-    ("-t 1.5", "option -t: expected a whole number, found '1.5'"),
-    ("-t 4", "option -t: 4 is out of range: expected 0 to 3"),
+    ("-t 1.5", "option -t: expected linear, polynomial, rbf, sigmoid, laplacian, exponential, "
+     "or a number, one of 0 1 2 3 5 6, found '1.5'"),
+    ("-t 4", "found '4'; precomputed kernels (4) are not read"),
     ("-s 2", "option -s: 2 is out of range: expected 0 to 1"),
     ("-c 0", "option -c: 0 is out of range: expected more than 0"),
     ("-c inf", "option -c: inf is out of range"), ("-c nan", "option -c: nan is out of range"),

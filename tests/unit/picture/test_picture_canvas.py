@@ -8,7 +8,7 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError, UsageError
 from agfmc.picture import canvas
-from agfmc.picture.canvas import check_picture, class_name, class_names, text_width, thinned
+from agfmc.picture.canvas import class_name, class_names, text_width, thinned
 from agfmc.picture.comparison import draw_comparison
 from agfmc.picture.control import draw_control
 from agfmc.picture.scores import draw_scores
@@ -62,8 +62,6 @@ def test_without_matplotlib(tmp_path, monkeypatch, picture):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError, match=r"^--plot needs matplotlib: pip install 'agfmc\[plot\]'"):
         PICTURES[picture](str(tmp_path / "a.png"))
-    with pytest.raises(UsageError, match="^--picture needs"):
-        check_picture("a.png", "--picture")
     assert not list(tmp_path.iterdir())
 
 

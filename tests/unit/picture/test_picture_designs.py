@@ -1,4 +1,4 @@
-"""Trees with the losses of their nodes, and the space of trees: what is shown, without overlaps."""
+"""Trees with the losses of their nodes: what is shown, without overlaps."""
 
 from types import SimpleNamespace
 
@@ -57,36 +57,3 @@ def test_losses_of_zero(shown):
     for node in tree.nodes:
         node.loss = node.error = 0.0
     assert not shown(designs._losses_figure, tree, dict.fromkeys(range(3), 1 / 3), "x").clashes()
-
-
-def point(kind, asked, loss, name="", error=None):
-    return SimpleNamespace(kind=kind, name=name, asked=asked, loss=loss, error=error)
-
-
-def test_space_of_trees(shown):
-    trees = [point("best", 3.0, 0.08, "chosen"), point("standard", 2.8, 0.1, "balanced", 0.006),
-             point("standard", 3.8, 0.11, "empirical", 0.007), point("alternative", 3.0, 0.081,
-                                                                     error=0.001),
-             point("frontier", 2.8, 0.083, error=0.002)]
-    trees += [point("random", 3 + i / 10, 0.09 + i % 3 / 100) for i in range(9)]
-    figure = shown(designs._space_figure, trees, "log loss", "100 points, 7 classes")
-    assert not figure.clashes()
-    assert {"chosen", "balanced", "empirical", "100 points, 7 classes", "random trees",
-            "binary classifiers asked per point, mean",
-            "log loss per point, leave-one-out"} <= \
-        set(figure.texts)
-    axes = figure.figure.axes[0]
-    drawn = {line.get_gid(): sorted(zip(*line.get_data())) for line in axes.lines
-             if line.get_gid() in designs.KINDS}
-    assert drawn == {kind: sorted((tree.asked, tree.loss) for tree in trees if tree.kind == kind)
-                     for kind in designs.KINDS}
-    bars = [sorted(line.get_ydata()) for line in axes.lines if line.get_gid() is None
-            and len(set(line.get_xdata())) == 1]
-    assert sorted(bars) == [pytest.approx([tree.loss - tree.error, tree.loss + tree.error])
-                            for tree in sorted(trees, key=lambda tree: tree.loss) if tree.error]
-
-
-def test_trees_that_do_not_differ(shown):
-    trees = [point("best", 1.5, 0.0, "chosen"), point("standard", 1.5, 0.0, "balanced", 0.0),
-             point("standard", 1.5, 0.0, "empirical", 0.0)]
-    assert not shown(designs._space_figure, trees, "cost", "3 points").clashes()

@@ -121,7 +121,8 @@ def test_a_tree_as_a_code_keeps_it(trained, folder):
 def test_commands(trained, folder, run):
     trained.beside.write_text(trained.text)
     (folder / "x.cal").write_text(trained.changed)
-    run("mbh2mbm", "m.mbc", "m.mbm").line("with a calibration of 4 decoders")
+    run("mbh2mbm", "m.mbc", "m.mbm").line("with a calibration of 4 decoders; classify new data "
+                                          "with: classify_m m.mbm NEW.vec answers")
     assert source_of("m.mbm") == trained.calibration.source
     assert "calibration" not in run("mbh2mbm", "--uncalibrated", "m.mbc", "m.mbm").err
     assert source_of("m.mbm") is None

@@ -102,6 +102,7 @@ def test_models_of_another_run_with_the_same_names(folder):
             file.write(pairs.format("m-00", "m-01", "m-02", order))
         with warnings.catch_warnings():
             warnings.simplefilter("error", AgfmcWarning)
+            warnings.filterwarnings("ignore", ".*: not calibrated", AgfmcWarning)
             load(name)
     with pytest.warns(AgfmcWarning, match="one: 'm-00' was trained on the classes 2"):
         load("one")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from agfmc.errors import AgfmcWarning, DataError, UsageError
 from agfmc.formats.vectors import read_std, write_std
 from agfmc.prepare import normalise
-from agfmc.prepare.normalise import covariance, fit_normalisation, named_features
+from agfmc.prepare.normalise import (covariance, fit_normalisation, named_features,
+                                     uneven_features)
 
 
 def points(n, d, seed=0):
@@ -170,6 +171,32 @@ def test_a_feature_that_the_stored_factor_would_wipe_out_is_refused(nsv):
 
 
 # The covariance matrix
+
+@pytest.mark.parametrize("scale, found", [
+    ((1, 1, 1), None), ((1, 9, 1), None), ((1, 0.01, 30), (2, 1)), ((0, 1, 2), None),
+    ((1e100, 1, 1), (0, 1)), ((1e-100, 1, 1), (1, 0))])
+def test_features_of_unequal_scales(scale, found):
+    x = np.random.default_rng(0).normal(size=(20000, 3)) * scale
+    uneven = uneven_features(x)
+    assert (uneven is None) == (found is None)
+    if found:
+        large, small, ratio = uneven
+        assert large == found[0] and scale[small] == scale[found[1]]
+        assert ratio == pytest.approx(x[:, large].std() / x[:, small].std(), rel=0.1)
+
+
+def test_rare_values_say_nothing_of_scales():
+    x = np.random.default_rng(0).normal(size=(3000, 6))
+    x[:, 1] = np.arange(3000) % 500 == 0  # rare words
+    x[:, 2] = np.arange(3000) % 500 != 0
+    x[:, 3] = np.where(np.arange(3000) % 300, 0, x[:, 3] * 0.1)  # mostly 0
+    x[:, 4] = 7
+    x[:, 5] = np.where(np.arange(3000) % 3, 0, x[:, 5] * 5)  # mostly 0, and as large as others
+    assert uneven_features(x) is None
+    x[:, 5] *= 10
+    assert uneven_features(x)[0] == 5
+    assert uneven_features(x[:5]) is None and uneven_features(x[:, 4:5]) is None
+
 
 def test_covariance_by_hand():
     got = covariance(np.float32([[1, 10], [2, 10], [3, 40]]))

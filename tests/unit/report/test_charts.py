@@ -126,17 +126,6 @@ def test_sets_by_size(read, scores):
     assert charts.class_sets({}) is None
 
 
-def test_intervals_hold_their_scores(read, scores):
-    found = read(charts.score_intervals(scores))
-    rows = {row.cells[0]: row.cells[1:] for row in found.picture.table.rows}
-    assert rows["accuracy"] == (scores["accuracy"], *scores["intervals"]["accuracy"])
-    assert "top-2 accuracy" in rows and "log loss" not in rows
-    dots = [float(dot.get("cx")) for dot in found.all("circle")]
-    values = [row[0] for row in rows.values()]
-    assert np.corrcoef(dots, values)[0, 1] > 0.9999
-    assert charts.score_intervals({**scores, "intervals": {"accuracy": [0, 1]}}) is None
-
-
 def test_classes_of_least_recall_come_first(read, scores):
     found = read(charts.class_recall(scores, {0: "zero"}))
     recalls = [row.cells[2] for row in found.picture.table.rows]
@@ -171,8 +160,7 @@ def test_pictures_of_scores_have_room_for_all_names(read, k):
     data = DataPart("d", 20 * k, 3, tuple(range(k)), (20.0,) * k)
     for picture in (charts.class_counts(data, names), charts.class_recall(scores, names),
                     charts.confusion_map(scores, names), charts.reliability(scores),
-                    charts.risk_coverage(scores), charts.class_sets(scores),
-                    charts.score_intervals(scores)):
+                    charts.risk_coverage(scores), charts.class_sets(scores)):
         found = read(picture)
         assert not found.clashes(), picture.title
         assert found.size[0] == WIDTH or picture.wide

@@ -15,7 +15,7 @@ from agfmc.errors import UsageError
 from agfmc.prediction.evaluation import Asked, evaluate, Results
 from agfmc.report.content import (AnswersPart, DataPart, HardPoint, ModelPart, ReportContent,
                                   Step)
-from agfmc.report.page import check_page, render, write_page
+from agfmc.report.page import check_page, render
 from agfmc.score.nodes import NodeCost
 
 pytest.importorskip("jinja2")
@@ -86,8 +86,8 @@ class Elements(HTMLParser):
 def test_sections_in_their_order_and_the_table_of_contents():
     page = Elements(render(content(card="# Use\nDigits.")))
     anchors = page.all("section", "id")
-    assert anchors == ["card", "data", "configuration", "scores", "confusions", "probabilities",
-                       "hardest", "provenance", "commands"]
+    assert anchors == ["card", "scores", "confusions", "probabilities", "hardest", "data",
+                       "configuration", "provenance", "commands"]
     assert page.all("a", "href") == ["#content", *(f"#{anchor}" for anchor in anchors)]
 
 
@@ -119,6 +119,71 @@ def test_scores_in_the_words_of_the_field_with_intervals():
     row = next(row for row in page.rows if row and row[0] == "log loss")
     assert row[1] == f"{scores['log_loss']:.4f}"
     assert f"{np.log(3):.4f}" in row  # of answers that know the shares of the classes alone
+
+
+def verdict(**parts):
+    page = render(content(**parts))
+    found = re.search('<p class="verdict">(.*?)</p>', page)
+    return "" if found is None else found[1].replace("\u202f", " ").replace("\u00a0", " ")
+
+
+def answers(truth, result, **parts):
+    k = max(truth) + 1
+    found = Results(np.array(truth), np.array(result), np.arange(k), k)
+    return AnswersPart("x", evaluate(found, 10, Asked(resamples=20)), **parts)
+
+
+def test_the_verdict_says_how_good_against_what_and_what_is_confused():
+    right = [0] * 6 + [1] * 4
+    found = answers(right, [0] * 5 + [1] + [0, 0, 1, 1])
+    assert verdict(k=2, names={0: "window", 1: "cement"}, answers=found) == (
+        "On 10 samples the model answers 70.0 % correctly (95 % interval 39.7 % to 89.2 %); always "
+        "answering the most frequent class would give 60.0 %. It most often takes “cement” for "
+        "“window”: 2 of 4.")
+    perfect = verdict(k=2, answers=answers(right, right, splits={"accuracy": {"sd": None}}))
+    assert perfect.startswith("On 10 held-out samples the model answers 100.0 % correctly (95 %")
+    assert perfect.endswith("No answer is wrong.")
+    rejecting = answers(right, [0] * 5 + [-1] + [-1, 0, 1, 1])
+    assert verdict(k=2, answers=rejecting).startswith(
+        "Of 10 samples the model answers 80.0 %, 87.5 % of these correctly (95 %")
+    assert verdict(answers=None).startswith("This page has no answers to held-out samples")
+    assert verdict(answers=None, model=None) == ""
+
+
+def test_the_estimate_for_new_data_takes_the_place_of_the_held_out_log_loss():
+    estimate = {"score": 0.25, "error": 0.03, "points": 60, "how": "part 3"}
+    found = {"control": "c", "data": "x", "by": "log_loss", "plan": "2 parts", "search": "fast",
+             "decoder": "vote", "complete": True, "points": [], "best": None, "border": [],
+             "tried": 3, "estimate": estimate}
+    tiles = re.findall('<span class="title">(.*?)</span> .*?<bdi>(.*?)</bdi>',
+                       render(content(search=found)))
+    assert tiles[0] == ("Log loss, estimate for new data", "0.2500")
+    assert [title for title, _ in tiles].count("Accuracy") == 1 and len(tiles) == 4
+    assert ("Log loss", ) not in [tile[:1] for tile in tiles]
+    assert "estimated as 0.2500, standard error 0.0300" in verdict(search=found)
+
+
+def test_columns_that_differ_in_their_names_alone_share_a_row():
+    plain = {"categories": None, "fill": None, "indicator": False}
+    recipe = {"label": "y", "ids": (), "weight": "", "missing": "error", "source": "x",
+              "columns": [{"name": f"f{i}", **plain} for i in range(147)] + [
+                  {"name": "size", **plain, "fill": 2.5, "indicator": True}]}
+    page = Elements(render(content(data=DataPart("x", 60, 149, (0, 1, 2), None, recipe))))
+    rows = [row for row in page.rows if "number" in row]
+    assert rows == [["f0, f1, f2, f3, f4, f5, f6, f7, … (147)", "147", "number", "1",
+                     "not accepted"], ["size", "", "number", "2", "2.5, and an indicator"]]
+    assert "error" not in page.text.split("Columns of the table")[1].split("Configuration")[0]
+
+
+def test_answer_and_most_probable_class_stand_once_where_they_are_equal():
+    def heads(answer):
+        point = HardPoint("row-7", 0, answer, 0.01, ((1, 0.9), (0, 0.01)))
+        page = Elements(render(content(answers=AnswersPart(
+            "held out", content().answers.scores, None, (point,)))))
+        return next(row for row in page.rows if row[0] == "point")
+
+    assert heads(1) == ["point", "true class", "p of it", "answer", "p", "second", "p"]
+    assert heads(-1)[3:5] == ["answer", "most probable"]
 
 
 def test_confusions_have_counts_and_shares():
@@ -262,10 +327,8 @@ def test_long_names_keep_their_ends_and_are_whole_on_request():
     assert len(first) <= 40 and first != second
 
 
-def test_the_same_content_gives_the_same_bytes(tmp_path):
-    write_page(str(tmp_path / "a.html"), content())
-    write_page(str(tmp_path / "b.html"), content())
-    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+def test_the_same_content_gives_the_same_bytes():
+    assert render(content()) == render(content())
 
 
 def test_name_of_the_page_and_missing_packages(tmp_path, monkeypatch):

@@ -1,7 +1,7 @@
 """The sections of a comparison and of a search: their tables, and what a reader must know."""
 
-from agfmc.report.content import ReportContent
-from agfmc.report.trials import best_point, best_row, trial_sections
+from agfmc.report.content import DataPart, ReportContent
+from agfmc.report.trials import best_point, best_row, trial_sections, trial_verdict
 
 
 def summary(value, sd=None):
@@ -52,15 +52,52 @@ def test_comparison_says_difference_interval_and_failure():
     found = section(comparison=comparison())
     table, every = tables(found)
     assert [column.title for column in table.columns] == [
-        "configuration", "decoder", "classifiers", "accuracy", "log loss", "difference",
-        "95 % interval", "p"]
+        "configuration", "log loss", "accuracy", "difference", "95 % interval", "p", "classifiers"]
     first, second, third = table.rows
-    assert first.cells[5:] == ("reference", None, None) and not first.strong
-    assert second.cells[2:] == (2, "0.8000 \u00b1\u00a00.0100", "0.2000 \u00b1\u00a00.0200",
-                                "\u22120.1000", "\u22120.1900 to \u22120.0100", 0.04)
-    assert second.strong and third.cells[5] == "failed"
+    assert first.cells[3:6] == ("reference", None, None) and not first.strong
+    assert second.cells == ("second (full)", "0.2000 \u00b1\u00a00.0200",
+                            "0.8000 \u00b1\u00a00.0100", "\u22120.1000",
+                            "\u22120.1900 to \u22120.0100", 0.04, 2)
+    assert second.strong and third.cells[3] == "failed"
     assert every.folded and 1.5 in every.rows[1].cells
     assert "third (full) could not be computed: too few points." in told(found, "note")
+
+
+def test_decoders_with_the_same_scores_share_a_row():
+    first, second, third = comparison()["rows"]
+    found = comparison(rows=[{**second, "configuration": "first", "decoder": "b",
+                              "log_loss": summary(0.3), "accuracy": summary(0.9),
+                              "queried": summary(3.0)}, first, second,
+                             {**second, "decoder": "code"}, third, {**third, "decoder": "code"}])
+    every = section(comparison=found)
+    rows = tables(every)[0].rows
+    assert [row.cells[0] for row in rows] == ["first (b, vote)", "second (full, code)",
+                                              "third (full)", "third (code)"]
+    assert rows[0].cells[3] == "reference" and rows[1].strong
+    drawn = next(block.value for block in every.blocks if block.kind == "pictures")
+    assert [row.cells[0] for row in drawn[0].table.rows] == ["second, full, code"]
+    words = choice(0.1, 0.05) | {"decoder": "code"}
+    assert tables(section(comparison={**found, "choice": words}))[0].rows[1].strong
+
+
+def verdict(**parts):
+    return " ".join(trial_verdict(ReportContent("x", **parts))).replace("\u202f", " ")
+
+
+def test_verdict_of_a_comparison_and_of_a_search():
+    data = DataPart("d", 40, 2, (0, 1, 2), (20.0, 10.0, 10.0))
+    assert verdict(comparison=comparison(), data=data) == (
+        "Of 3 configurations with their decoders, second (full) is best by log loss: 0.2000 on "
+        "held-out samples; the difference from first (vote) is \u22120.1000 (95\u00a0% interval "
+        "\u22120.1900 to \u22120.0100). It answers 80.0 % correctly; always answering the most "
+        "frequent class would give 50.0 %.")
+    assert "second (full) is chosen by" in verdict(comparison=comparison(choice=choice(1, 1)))
+    assert verdict(comparison=comparison(rows=[])) == ""
+    estimate = {"score": 0.25, "error": 0.03, "points": 40, "how": "part 3"}
+    assert verdict(search=search(estimate=estimate), data=data) == (
+        "The log loss on new data is estimated as 0.2500, standard error 0.0300; the shares of "
+        "the classes alone would give 1.0397.")
+    assert verdict(search=search()) == "There is no estimate for new data."
 
 
 def choice(gain, error, **top):
@@ -93,7 +130,7 @@ def test_of_very_many_configurations_the_best_are_shown():
                       "log_loss": summary(0.5 - i / 5000)} for i in range(300))]
     found = section(comparison=comparison(rows=rows))
     table = tables(found)[0]
-    assert len(table.rows) == 100 and table.rows[0].cells[0] == "first"
+    assert len(table.rows) == 100 and table.rows[0].cells[0] == "first (vote)"
     assert table.rows[-1].cells[0].startswith("c299") and table.rows[1].cells[0][:4] == "c201"
     assert "the best 100 of 301 rows" in told(found, "note")
     drawn = next(block.value for block in found.blocks if block.kind == "pictures")
@@ -132,5 +169,5 @@ def test_partitions_with_options_of_their_own():
     own = search() | {"left": [0], "right": [1, 2]}
     result = search(partitions=[own], own=True, common=search())
     found = section(search=result)
-    assert tables(found)[-1].rows[0].cells == ("0 / 1 2", "-c 1", 0.1)
+    assert tables(found)[-1].rows[0].cells == ("0 / 1 2", 0.1, "-c 1")
     assert "Chosen: " not in told(found, "text") and best_point(result)["options"] == "-c 1"

@@ -304,7 +304,7 @@ def test_a_command_is_not_run_unless_allowed(data):
         Classifier(load("ctl"))
 
 
-def test_a_command_is_never_stored(data, tmp_path):
+def test_a_command_is_never_stored(data, unchecked, tmp_path):
     trained('"" { "touch pwned" G {3 1 8} "" L {5 40 11} }')
     configuration = load("ctl")
     for write in (lambda: save("x.mbm", configuration), lambda: export("x", configuration, "svm")):
@@ -425,7 +425,7 @@ def test_damaged_entries(stored, tmp_path, monkeypatch, lie):
     assert not (tmp_path / "pwned").exists()
 
 
-def test_numbers_that_are_not_finite(stored, tmp_path):
+def test_numbers_that_are_not_finite(stored, unchecked, tmp_path):
     given = read_store("x", stored)
     for number, part in ((0, "points"), (1, "weights")):
         for value in (np.nan, np.inf):
@@ -476,7 +476,7 @@ def test_weights_of_neighbours_and_what_they_leave_behind(data, tmp_path):
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, 1e-30])
-def test_wrong_weights_in_a_store(stored, tmp_path, value):
+def test_wrong_weights_in_a_store(stored, unchecked, tmp_path, value):
     given = read_store("x", stored)
     directs = dict(given.node_classifiers)
     node = next(iter(directs))

@@ -1,0 +1,63 @@
+"""Names on the command line that lack an ending, or have one too many: the files they stand for."""
+
+import os
+
+from ..errors import UsageError
+from ..tables import ENDINGS, is_table
+
+__all__ = ["file_named", "holds_svm", "names_scheme"]
+
+_POINTS, _TEXTS = (".vec", ".cls"), (".svm", *ENDINGS)
+# What a name stands for: (the endings that a base name has no use for, those that it may lack).
+_ENDINGS = {
+    "data": (_POINTS, (*_TEXTS, ".lvq", ".txt")),
+    "design": (_POINTS, (*_TEXTS, ".mbt", ".mbc", ".mbm")),
+    "base": (_POINTS, ()),
+    "answers": ((".cls", ".con"), ()),
+    "points": ((), (".vec", *_TEXTS)),
+    "svm": ((), (".svm",)),
+    "lvq": ((), (".lvq",)),
+    "table": ((), ENDINGS),
+    "model": ((), (".mbm", ".mbc", ".mbt")),
+    "trained": ((), (".mbc", ".mbm", ".mbt")),
+    "control": ((), (".mbt", ".mbc", ".mbm")),
+    "labels": ((), (".truth", ".cls")),
+    "printed": ((), (".txt",)),
+    "sets": ((), (".sets",)),
+    "truth": ((), (".truth", ".cls", ".svm")),
+}
+
+
+def file_named(name, what):
+    """The file or base name that `name` stands for, itself where nothing else is there.
+
+    what: a key of `_ENDINGS`.
+    """
+    (superfluous, lacking), (stem, end) = _ENDINGS[what], os.path.splitext(name)
+    first = "".join([name, *superfluous[:1]])
+    if end in superfluous and os.path.isfile(name) and not os.path.isfile(first):
+        return stem
+    if name in ("", "-") or name.isdigit() or what == "control" and names_scheme(name) or \
+            os.path.isfile(first) or os.path.exists(name) and not os.path.isdir(name):
+        return name
+    return next((name + end for end in (*lacking, ".gz") if os.path.isfile(name + end)), name)
+
+
+def names_scheme(name):
+    """True where the name is that of a scheme, and of no file."""
+    from ..codes.schemes import find_scheme
+
+    try:
+        return name is not None and not os.path.exists(name) and bool(find_scheme(name))
+    except UsageError:
+        return False
+
+
+def holds_svm(path, what):
+    """True where data or points are LIBSVM text by their first line with a feature."""
+    if what not in ("data", "design", "points") or not os.path.isfile(path) or is_table(path) or \
+            what != "points" and os.path.isfile(f"{path}.vec"):
+        return False
+    from ..formats.text import is_svm
+
+    return is_svm(path)

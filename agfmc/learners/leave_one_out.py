@@ -1,0 +1,267 @@
+"""Leave-one-out decision values of a C-SVC, computed from a single fit.
+
+Vapnik and Chapelle, "Bounds on error expectation for support vector machines" (2000): if the
+other support vectors stay free, or at their bound, when sample i is left out, its decision value
+becomes f_i - y_i alpha_i S_i^2, where S_i is the distance in feature space from i to the affine
+hull of the other free support vectors.  A sample that is no support vector keeps its f_i.
+
+Two refinements make this agree with retraining where samples repeat and where few are free.
+
+Equal samples of one side share their alpha in an arbitrary way, and S_i is 0 where an equal sample
+stays.  So they are one unit, with the sum A of their alpha and the sum L of their bounds, and the
+hull is that of the different points.  To leave out a sample with the bound l lowers L by l; only
+the excess e = max(A - (L - l), 0) has to go:
+
+    y f_loo = y f - d,  d = e S^2 .
+
+Equal samples of the other side, with the sum A', yield as soon as their own margin is met: where
+y f_loo < -1, it is min(-1, y f - max(e - A', 0) S^2).
+
+Samples near the margin become free while f moves, and resist it.  With a loss that is smooth within
+h of the margin (|1 - y f| <= h / 2, slope of alpha -C / h), these points belong to the hull, with
+h / L on the diagonal of their kernel values; S^2 falls as h grows.  The h to take is that of the
+movement itself, d = 2 h, found by interpolation between a few h.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import LowerTriangle
+from ..errors import UsageError
+
+__all__ = ["MOST_FREE", "Problem", "is_unbounded", "loo_values"]
+
+MOST_FREE = 2000  # the work grows with the cube of their number, the memory with the square
+_MOST_NEAR = 200  # points near the margin that are not free
+_WIDTHS = (0.5, 5.0)  # the h
+_FAR, _DOUBTFUL = 2.0, 0.05  # the formula is in doubt where so large a share moves so far
+_FEW = 300  # points, all of whose kernel values are computed at once
+_BLOCK = 1_000_000  # kernel values at a time
+_BOUND = 1e-9  # relative: LIBSVM sets a coefficient at the bound to C itself
+_RIDGE = 1e-9  # of the largest K_ii: points may depend on each other
+
+
+class Problem(NamedTuple):
+    """The samples of a binary problem.
+
+    rows (l,): of all points;  side (l,): 0 or 1;  w (l,): weights, or None;  number (n,): that of
+    the different point in each row of all points, or None where all differ.
+    """
+
+    rows: np.ndarray
+    side: np.ndarray
+    w: np.ndarray | None = None
+    number: np.ndarray | None = None
+
+
+def loo_values(kernel, x, problem, solution, options, most=MOST_FREE):
+    """f (l,) of each sample by a classifier that was trained without it, in LIBSVM's sign.
+
+    With K the kernel values of the points of the hull, K + diag(h / L) + ridge = T T',
+    q = T^-1 k_i, o = T^-1 1 and H^-1 = K^-1 - K^-1 1 1' K^-1 / o'o, S_i^2 is
+    1 / (H^-1)_ii - h / L_i for a point of the hull and K_ii - q'q + (1 - o'q)^2 / o'o for others.
+    The distance to the mean of the other side's support vectors, weighted by alpha, stands in
+    where the hull holds no other point, and where a kernel that is not positive definite takes
+    S_i^2 out of 0 to 4 max K_ii: to take alpha from these in proportion is always feasible.
+
+    Parameters
+    ----------
+    kernel : function of points a (p, d), b (q, d) that gives K (p, q); either may be empty
+    x : (n, d) all points
+    problem : `Problem`; a sample is left out with all of its weight
+    solution : `Solution` of the problem under `options`
+    options : `SvmOptions`
+    most : largest number of free points
+
+    Returns
+    -------
+    values (l,), or None where folds are the better way: more than `most` points are free, or so
+    many samples move so far that the formula is in doubt
+
+    Raises
+    ------
+    UsageError
+        For a nu-SVC, whose margin and C would change as well.
+    """
+    if options.svm_type != "c_svc":
+        raise UsageError("leave-one-out values are for a C-SVC (-s 0) only, not for a nu-SVC")
+    units = _Units(problem, solution, _limits(solution, options, problem.side, problem.w))
+    between = _between_points(kernel, x, units.first)
+    f, itself, to_mean = _values(between, units, solution.rho)
+    distance = np.abs(1.0 - np.stack([-f, f], axis=1))
+    largest = np.abs(itself).max(initial=0.0)
+    if np.count_nonzero(units.is_free.any(axis=1)) > most:
+        return None
+    moves, before = units.moves, None
+    moved = np.zeros(len(problem.rows))
+    for width in _WIDTHS:
+        hull, limit = _hull(units, distance <= width / 2)
+        at = np.unique(units.point[moves])
+        span = np.full(len(f), np.nan)
+        span[at] = _spans(between, at, hull, width / limit, itself[at])
+        with np.errstate(invalid="ignore"):
+            usable = (span >= -1e-6 * largest) & (span <= 4.0 * largest)
+        squared = np.where(usable[:, None], span[:, None], to_mean)[units.point, units.column]
+        now = units.excess * np.maximum(squared, 0.0)
+        moved[moves] = (now if before is None else _between(before, (width, now)))[moves]
+        moves = moves & (now > 2.0 * width)
+        before = width, now
+        if not moves.any():
+            break
+    if np.count_nonzero(moved > _FAR) > _DOUBTFUL * len(moved):
+        return None
+    return units.leave_out(f, moved)
+
+
+class _Units:
+    """The samples of a problem, merged where point and side are equal.
+
+    first (p,): row of x of each different point, in the order of `rows`;  point, column (l,): the
+    unit of each sample, column 1 for the first label;  alpha, limit, is_free (p, 2): sums of the
+    coefficients and of their bounds, and where the former are between 0 and the latter;  excess
+    (l,): the alpha that goes with a sample;  moves (l,): where that moves f.
+    """
+
+    def __init__(self, problem, solution, limit):
+        rows, number = problem.rows, problem.number
+        positive = problem.side == solution.labels[0]
+        _, first, inverse = np.unique(rows if number is None else number[rows],
+                                      return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        self.first, self.point = rows[first[order]], rank[inverse]
+        self.column = positive.astype(np.intp)
+        alpha = np.zeros(len(rows))
+        alpha[solution.sv] = np.abs(solution.coef)
+        unit, size = 2 * self.point + self.column, 2 * len(order)
+        self.alpha, self.limit = (np.bincount(unit, values, size).reshape(-1, 2)
+                                  for values in (alpha, limit))
+        self.is_free = (self.alpha > 0) & (self.alpha < self.limit * (1 - _BOUND))
+        here = self.point, self.column
+        self.excess = np.maximum(self.alpha[here] - (self.limit[here] - limit), 0.0)
+        self.excess[self.alpha[here] == 0] = 0.0
+        # a free unit of the other side at the same point takes over without any movement
+        self.moves = (self.excess > 0) & ~self.is_free[self.point, 1 - self.column]
+
+    def leave_out(self, f, moved):
+        """Values (l,) of the samples, from f (p,) of the points and movements (l,)."""
+        sign = np.where(self.column == 1, 1.0, -1.0)
+        margin = sign * f[self.point]
+        twin = self.alpha[self.point, 1 - self.column]
+        share = np.maximum(self.excess - twin, 0.0) / np.where(self.excess > 0, self.excess, 1.0)
+        yields = (margin - moved < -1.0) & (twin > 0) & (moved > 0)
+        return sign * np.where(yields, np.minimum(-1.0, margin - share * moved), margin - moved)
+
+
+def _between_points(kernel, x, first):
+    """A function of numbers a (p,), b (q,) of different points that gives K (p, q)."""
+    if len(first) > _FEW:
+        return lambda a, b: kernel(x[first[a]], x[first[b]])
+    whole = kernel(x[first], x[first])  # one call takes less time than several smaller ones
+    return lambda a, b: whole[np.ix_(a, b)]
+
+
+def _values(between, units, rho):
+    """f (p,), K_ii (p,) and squared distances (p, 2) to the mean of the other side.
+
+    The latter two are those of support vectors; other points have 0.
+    """
+    support = np.flatnonzero(units.alpha.any(axis=1))
+    weights = units.alpha[support]
+    coef = weights[:, 1] - weights[:, 0]
+    total = weights.sum(axis=0)
+    sides = weights / np.where(total > 0, total, 1.0)
+    count = len(units.first)
+    f, itself, toward = np.empty(count), np.zeros(count), np.zeros((count, 2))
+    place = np.full(count, -1)
+    place[support] = np.arange(len(support))
+    step = max(1, _BLOCK // max(len(support), 1))
+    for start in range(0, count, step):
+        values = between(np.arange(start, min(start + step, count)), support)
+        f[start:start + step] = values @ coef - rho
+        at = np.flatnonzero(place[start:start + step] >= 0)
+        itself[start + at] = values[at, place[start + at]]
+        toward[start + at] = values[at] @ sides
+    centre = np.einsum("ij,ij->j", sides, toward[support])  # squared length of each mean
+    return f, itself, itself[:, None] - 2.0 * toward[:, ::-1] + centre[::-1]
+
+
+def _hull(units, near):
+    """The points of the hull, ascending, and their bounds L: the free ones and those near (p, 2)
+    the margin.  Of many of the latter some stand for all."""
+    near = (near & (units.limit > 0)) | units.is_free
+    free = units.is_free.any(axis=1)
+    others = np.flatnonzero(near.any(axis=1) & ~free)
+    step = max(1, -(-len(others) // _MOST_NEAR))
+    limit = np.where(near, units.limit, 0.0).sum(axis=1) * np.where(free, 1, step)
+    hull = np.sort(np.concatenate([np.flatnonzero(free), others[::step]]))
+    return hull, limit[hull]
+
+
+def _spans(between, at, hull, stiffness, itself):
+    """S^2 (a,) of points `at` (a,) from the affine hull of the other points of `hull` (q,).
+
+    stiffness (q,): what is added to the diagonal of their kernel values;  itself (a,): K_ii.  NaN
+    where the kernel is not positive definite or there is no hull.
+    """
+    span = np.full(len(at), np.nan)
+    largest = float(itself.max(initial=0.0))
+    if not len(hull) or not largest > 0:
+        return span
+    matrix = np.array(between(hull, hull))
+    matrix[np.diag_indices_from(matrix)] += stiffness + _RIDGE * largest
+    try:
+        triangle = LowerTriangle.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return span
+    ones = triangle.solve(np.ones((len(hull), 1)))[:, 0]
+    length = ones @ ones
+    place = np.minimum(np.searchsorted(hull, at), len(hull) - 1)
+    inside = hull[place] == at
+    step = max(1, _BLOCK // len(hull))
+    for start in range(0, len(at), step):
+        part = slice(start, start + step)
+        q = between(at[part], hull).T
+        own = np.flatnonzero(inside[part])
+        q[:, own] = 0.0
+        q[place[part][own], own] = 1.0
+        q = triangle.solve(q)
+        squares, products = np.einsum("ij,ij->j", q, q), ones @ q
+        with np.errstate(divide="ignore", over="ignore"):       # both formulas are computed for all
+            span[part] = np.where(
+                inside[part], 1.0 / (squares - products ** 2 / length) - stiffness[place[part]],
+                itself[part] - squares + (1.0 - products) ** 2 / length)
+    return span
+
+
+def _between(before, after):
+    """The movement d (l,) that is twice its width, between (width, d) `before` and `after`."""
+    (low, more), (high, less) = before, after
+    more, less = np.maximum(more, 1e-300), np.maximum(less, 1e-300)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        above, below = np.log(more / (2.0 * low)), np.log(less / (2.0 * high))
+        share = np.clip(above / (above - below), 0.0, 1.0)
+    return np.where(below < 0, np.exp((1.0 - share) * np.log(more) + share * np.log(less)), less)
+
+
+def is_unbounded(solution, options, side, w=None) -> bool:
+    """True where no support vector of a C-SVC is at its bound: any larger C gives the same.
+
+    side (l,): the sides of the samples; w (l,): their weights, or None.
+    """
+    if options.own_vectors or options.svm_type != "c_svc" or solution.sv is None:
+        return False
+    limit = _limits(solution, options, side, w)[solution.sv]
+    return bool((np.abs(solution.coef) < limit * (1 - _BOUND)).all())
+
+
+def _limits(solution, options, side, w):
+    """C (l,) of each sample."""
+    weights = dict(options.weights)
+    first, second = (options.cost * weights.get(int(label), 1.0) for label in solution.labels)
+    limits = np.where(side == solution.labels[0], first, second)
+    return limits if w is None else limits * w
