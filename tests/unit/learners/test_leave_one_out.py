@@ -321,6 +321,7 @@ def test_in_doubt():
     assert loo_values(kernel, x, Problem(rows, side), solution, options) is None
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_point_with_hardly_a_kernel_value_to_the_hull():
     """Its squared kernel values are near the least number above zero."""
     matrix = np.array([[1.0, 0.2, 1e-158], [0.2, 1.0, 1e-157], [1e-158, 1e-157, 1.0]])
