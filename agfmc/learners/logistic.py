@@ -6,10 +6,7 @@ f(x) = w.x + b minimises
     |w|^2 / 2 + sum_i C_i log(1 + exp(-y_i f(x_i))) ,
 
 C_i being C times the weights of the side and of the point; the intercept b is not
-penalised.  This is LIBLINEAR's -s 0 -B 1 -R.  Newton's method (iteratively reweighted least
-squares), its steps shortened until the loss falls: with the whole second derivative where
-there are few features, else by conjugate gradients (Lin, Weng and Keerthi, "Trust region
-Newton method for logistic regression", 2008), for which the points may be sparse.
+penalised.  This is LIBLINEAR's -s 0 -B 1 -R.
 
 The branches of a node, code L: P(c | x) = exp(w_c.x) / sum_b exp(w_b.x), and the weights
 minimise
@@ -18,10 +15,9 @@ minimise
 
 with gradient sum_i (P(c | x_i) - [y_i = c]) x_i + ridge w_c; each point has its weight as a factor
 of its terms, if there are such.  The penalty is on the weights of
-the features as they are given, not on the intercepts.  Newton's method too, always by conjugate
-gradients: its second derivative couples the classes, and has c d rows.  Therefore there
-are two descents here, each with the start, the preconditioner and the end that suit its own
-second derivative; what they share is `_conjugate_gradients`.
+the features as they are given, not on the intercepts.  Both are minimised by Newton's method
+with conjugate gradients (Lin, Weng and Keerthi, "Trust region Newton method for logistic
+regression", 2008), for which the points may be sparse; two sides are two classes with a ridge of 2.
 """
 
 import functools
@@ -30,6 +26,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import hstack, issparse
 
 from .._version import __version__
 from ..arrays import is_sparse
@@ -45,13 +42,11 @@ __all__ = ["LogisticOptions", "MultinomialOptions", "fit_logistic", "logistic_pr
            "minimise", "solve"]
 
 _ROWS = 4096  # points for one matrix product
-_WHOLE = 200  # features up to which the second derivative of two sides is made as a matrix
-_STEPS, _INNER = 100, 250
+_STEPS, _INNER = 200, 300  # of Newton's method, of conjugate gradients in each
 # Points of a multinomial model evaluated together.  Every block has this size, short ones are
 # padded: the answer for a point does not depend on its neighbours.
 BLOCK = 512
 _DENSE = 2000  # features up to which the preconditioner is a full matrix
-_MULTINOMIAL_STEPS, _MULTINOMIAL_INNER = 200, 300
 # Largest entry of the gradient over n, on standardised features: what is aimed at, and
 # what is passed over in silence where rounding stops the descent before.
 _AIM, _ENOUGH = 1e-10, 1e-6
@@ -137,106 +132,46 @@ _KNOWN = {
 
 
 def solve(x, rows, side, options, w=None):
-    """Train one classifier; -> `Solution`.
+    """Train one classifier: the multinomial model of two classes, whose f is w_1.x - w_2.x.
 
-    x (n, d): all points, an array or `SparsePoints`; rows (l,) those of this problem;
-    side (l,) 0 for left and 1 for right; options: `LogisticOptions`; w (l,): weights of the
-    points, or None for 1.  The label of the first row comes first.  Warns with
-    `AgfmcWarning` where the minimum was not reached; raises `DataError` where the values are too
-    large.
+    With a ridge of 2 its penalty is |w_1 - w_2|^2 / 2, as w_2 = -w_1 at the minimum.
+
+    Parameters
+    ----------
+    x : (n, d) all points, an array or `SparsePoints`
+    rows : (l,) the points of this problem
+    side : (l,) 0 for left and 1 for right
+    options : `LogisticOptions`
+    w : (l,) weights of the points, or None for 1
+
+    Returns
+    -------
+    `Solution`; the label of the first row comes first
+
+    Raises
+    ------
+    DataError
+        Where the values are too large.
     """
-    problem = _Problem(x[rows], np.asarray(side), options, w)
-    size = len(rows) if w is None else float(w.sum())
-    v = np.zeros(x.shape[1] + 1)  # w, then b
-    f = np.zeros(len(rows))
+    points, side = x[rows], np.asarray(side)
+    first = int(side[0])
+    factors = dict(options.weights)
+    cost = options.cost * np.where(side == 0, factors.get(0, 1.0), factors.get(1, 1.0))
+    if w is not None:
+        cost = cost * w
+    if is_sparse(points):
+        points = hstack((points.csr, np.ones((len(rows), 1))), "csr", dtype=np.float64)
+    else:
+        points = np.c_[np.asarray(points, dtype=np.float64), np.ones(len(rows))]
+    ridge = np.append(np.full(x.shape[1], 2.0), 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        value, gradient, curvature = problem.at(v, f)
-        goal = options.tolerance * np.abs(gradient).max()
-        for _ in range(_STEPS):
-            if not np.abs(gradient).max() > goal:
-                break
-            step = problem.direction(gradient, curvature)
-            move, slope, length = problem.forward(step), float(gradient @ step), 1.0
-            while length > 1e-10:
-                new, loss = v + length * step, problem.loss(v + length * step, f + length * move)
-                if loss <= value + 1e-4 * length * slope + 1e-14 * abs(value):
-                    break
-                length /= 2.0
-            else:
-                break  # rounding: there is nothing lower
-            v, f = new, f + length * move
-            value, gradient, curvature = problem.at(v, f)
-    if not (np.isfinite(v).all() and np.isfinite(value)):
+        weights = minimise(points, (side != first).astype(np.int64), 2, ridge, cost,
+                           options.tolerance)
+    if not np.isfinite(weights).all():
         raise DataError("training gave NaN or infinity: the values of these points are too "
                         "large; normalise the data or choose other options")
-    if np.abs(gradient).max() > max(1000.0 * goal, 1e-6 * size):
-        warnings.warn("logistic regression stopped before the minimum: normalise the data, or "
-                      "try a smaller -c", AgfmcWarning, stacklevel=2)
-    return Solution.plane(v[:-1], v[-1], problem.labels)
-
-
-class _Problem:
-    """The points x (l, d) of one problem, signs y (l,) and factors c (l,) of the losses."""
-
-    def __init__(self, x, side, options, w):
-        self.x = x.csr if is_sparse(x) else np.asarray(x, dtype=np.float64)
-        first = int(side[0])
-        self.labels = (first, 1 - first)
-        self.y = np.where(side == first, 1.0, -1.0)
-        weights = dict(options.weights)
-        self.c = options.cost * np.where(side == 0, weights.get(0, 1.0), weights.get(1, 1.0))
-        if w is not None:
-            self.c = self.c * w
-        self.squares = None
-        self.whole = not is_sparse(x) and x.shape[1] <= _WHOLE
-        if not self.whole:
-            self.squares = self.x.power(2) if is_sparse(x) else self.x ** 2
-
-    def forward(self, v):
-        """The decision values f (l,) of weights and intercept v (d + 1,)."""
-        return self.x @ v[:-1] + v[-1]
-
-    def back(self, u):
-        """The transpose of `forward`."""
-        return np.append(self.x.T @ u, u.sum())
-
-    def loss(self, v, f):
-        """The function to be minimised."""
-        return float(0.5 * v[:-1] @ v[:-1] + self.c @ np.logaddexp(0.0, -self.y * f))
-
-    def at(self, v, f):
-        """Loss, gradient (d + 1,) and second derivatives (l,) of the losses."""
-        wrong = 0.5 * (1.0 - np.tanh(0.5 * self.y * f))  # the probability of the other side
-        gradient = self.back(-self.c * self.y * wrong)
-        gradient[:-1] += v[:-1]
-        return self.loss(v, f), gradient, self.c * wrong * (1.0 - wrong)
-
-    def direction(self, gradient, curvature):
-        """The step of Newton's method from there, exact or nearly so."""
-        little = 1e-10 * float(self.c.sum())  # the intercept of separable points is flat
-        if self.whole:
-            d = self.x.shape[1]
-            matrix = np.zeros((d + 1, d + 1))
-            for start in range(0, len(self.x), _ROWS):
-                part, weight = (a[start:start + _ROWS] for a in (self.x, curvature))
-                scaled = part * weight[:, None]
-                matrix[:d, :d] += scaled.T @ part
-                matrix[d, :d] += scaled.sum(axis=0)
-            matrix[:d, d] = matrix[d, :d]
-            matrix[d, d] = curvature.sum() + little
-            matrix[np.arange(d), np.arange(d)] += 1.0
-            try:
-                return -np.linalg.solve(matrix, gradient)
-            except np.linalg.LinAlgError:  # of large features that are nearly the same
-                return -np.linalg.lstsq(matrix, gradient, rcond=None)[0]
-        scale = 1.0 / np.append(self.squares.T @ curvature + 1.0, curvature.sum() + little)
-
-        def hessian(v):
-            bent = self.back(curvature * self.forward(v)) + v
-            bent[-1] += (little - 1.0) * v[-1]
-            return bent
-
-        return _conjugate_gradients(hessian, scale.__mul__, gradient, 1e-4, _INNER)
+    plane = weights[0] - weights[1]
+    return Solution.plane(plane[:-1], plane[-1], (first, 1 - first))
 
 
 @dataclass(frozen=True)
@@ -357,33 +292,43 @@ def fit_logistic(x, y, c, ridge=1.0, w=None):
     return weights
 
 
-def minimise(x, y, c, ridge, of_points=None):
+def minimise(x, y, c, ridge, of_points=None, share=None):
     """Weights w (c, d) where the value of `_evaluate` is smallest; no intercept is added.
 
-    ridge: one factor for all weights, or (d,) factors of the columns;  of_points (n,): weights of
-    the points, or None for 1.
-    Newton's steps from w = 0, by conjugate gradients preconditioned with X^T X
-    / c + ridge, which is the same for all classes; shortened until Armijo's
-    condition holds.  Warns with `AgfmcWarning` where the minimum was not reached.
+    Newton's steps from w = 0, by conjugate gradients preconditioned with X^T X / c + ridge, which
+    is the same for all classes; shortened until Armijo's condition holds.
+
+    Parameters
+    ----------
+    x : (n, d) points, an array or a CSR matrix
+    y : (n,) classes in 0..c-1
+    c : number of classes
+    ridge : one factor for all weights, or (d,) factors of the columns
+    of_points : (n,) weights of the points, or None for 1
+    share : largest entry of the gradient to stop at, over that at 0; None for 1e-10 of the
+        weight of all points
+
+    Warns
+    -----
+    AgfmcWarning
+        Where the minimum was not reached.
     """
-    x = np.asarray(x, dtype=np.float64)
     y = np.asarray(y, dtype=np.int64)
     ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), x.shape[1:])
-    size_of_all = len(x) if of_points is None else float(of_points.sum())
+    size_of_all = x.shape[0] if of_points is None else float(of_points.sum())
     precondition = _preconditioner(x, ridge, c, of_points)
     w = np.zeros((c, x.shape[1]))
     value, gradient, shares = _evaluate(w, x, y, ridge, of_points)
-    start = np.abs(gradient).max()
-    for _ in range(_MULTINOMIAL_STEPS):
-        size = np.abs(gradient).max()
-        if size <= _AIM * size_of_all:
+    size = start = np.abs(gradient).max()
+    goal = _AIM * size_of_all if share is None else share * start
+    for _ in range(_STEPS):
+        if not size > goal:
             break
-        accuracy = min(0.1, math.sqrt(size / start))
         # over the classes the gradients add up to 0 as long as the weights do, and so do the
         # steps then: the directions in which the loss is flat are never entered
         hessian = functools.partial(_curvature, x, shares, ridge, of_points)
-        direction = _conjugate_gradients(hessian, precondition, gradient, accuracy**2,
-                                         _MULTINOMIAL_INNER)
+        direction = _conjugate_gradients(hessian, precondition, gradient, min(0.01, size / start),
+                                         _INNER)
         if not direction.any():
             direction = precondition(-gradient)
         slope = float(np.vdot(gradient, direction))
@@ -391,21 +336,22 @@ def minimise(x, y, c, ridge, of_points=None):
         length = 1.0
         while length > 1e-10:
             trial = w + length * direction
-            found = _evaluate(trial, x, y, ridge, of_points)
-            if found[0] <= value + 1e-4 * length * slope + slack:
+            trial_value, trial_gradient, trial_shares = _evaluate(trial, x, y, ridge, of_points)
+            if trial_value <= value + 1e-4 * length * slope + slack:
                 break
             length /= 2.0
         else:
             break
-        if slope >= 0.0 or found[0] >= value and np.abs(found[1]).max() >= size:
+        trial_size = np.abs(trial_gradient).max()
+        if slope >= 0.0 or trial_value >= value and trial_size >= size:
             break  # rounding: neither value nor gradient gets smaller
-        w = trial
-        value, gradient, shares = found
-    size = np.abs(gradient).max()
-    if not size <= _ENOUGH * size_of_all:
+        w, value, gradient, shares, size = (
+            trial, trial_value, trial_gradient, trial_shares, trial_size)
+    if size > max(_ENOUGH * size_of_all, 1000.0 * goal):
         warnings.warn(
             f"logistic regression stopped before the minimum: the gradient is {size:.3g} "
-            f"for {len(x)} points; a larger ridge helps", AgfmcWarning, stacklevel=2)
+            f"for {x.shape[0]} points; normalise the data, or try more regularisation (a smaller "
+            "-c, a larger ridge)", AgfmcWarning, stacklevel=2)
     return w
 
 
@@ -444,10 +390,10 @@ def _evaluate(w, x, y, ridge, of_points=None):
     value = 0.5 * float(np.sum(ridge * w * w))
     gradient = ridge * w
     shares = []
-    for start in range(0, len(x), _ROWS):
+    for start in range(0, x.shape[0], _ROWS):
         rows, own = x[start:start + _ROWS], y[start:start + _ROWS]
         place = own, np.arange(len(own))
-        z = w @ rows.T
+        z = (rows @ w.T).T
         z -= z.max(axis=0)
         of_rows = None if of_points is None else of_points[start:start + _ROWS]
         value -= _sum(z[place], of_rows)
@@ -460,7 +406,7 @@ def _evaluate(w, x, y, ridge, of_points=None):
         miss[place] -= 1.0
         if of_rows is not None:
             miss *= of_rows
-        gradient += miss @ rows
+        gradient += (rows.T @ miss.T).T
     return value, gradient, shares
 
 
@@ -476,13 +422,13 @@ def _curvature(x, shares, ridge, of_points, v):
     for mu in shares:
         stop = start + mu.shape[1]
         rows = x[start:stop]
-        z = v @ rows.T
+        z = (rows @ v.T).T
         z -= np.einsum("ci,ci->i", mu, z)
         z *= mu
         if of_points is not None:
             z *= of_points[start:stop]
         start = stop
-        result += z @ rows
+        result += (rows.T @ z.T).T
     return result
 
 
@@ -492,9 +438,9 @@ def _preconditioner(x, ridge, c, w=None):
     w (n,): weights of the points in the products X^T X, or None for 1.
     """
     d = x.shape[1]
-    if d > _DENSE:
-        squares = np.einsum("ij,ij->j", x, x) if w is None else \
-            np.einsum("i,ij,ij->j", w, x, x)
+    if d > _DENSE or issparse(x):
+        weights = np.ones(x.shape[0]) if w is None else w
+        squares = x.power(2).T @ weights if issparse(x) else np.einsum("i,ij,ij->j", weights, x, x)
         diagonal = squares / c + ridge
         scale = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
         return lambda r: r * scale

@@ -169,7 +169,7 @@ def test_what_is_refused():
 
 
 def test_a_descent_cut_short_warns(monkeypatch):
-    monkeypatch.setattr(logistic, "_MULTINOMIAL_STEPS", 1)
+    monkeypatch.setattr(logistic, "_STEPS", 1)
     with pytest.warns(AgfmcWarning, match="stopped before the minimum"):
         fit_logistic(*blobs(), 4, 1e-6)
 

@@ -190,7 +190,7 @@ def test_liblinear_is_quiet(capfd):
 
 def test_values_that_are_too_large():
     x, rows, side = data(scale=1e200)
-    with pytest.warns(AgfmcWarning, match="stopped before the minimum: normalise the data"):
+    with pytest.warns(AgfmcWarning, match="stopped before the minimum.*normalise the data"):
         solved("learner=logistic", x, rows, side)
 
 
