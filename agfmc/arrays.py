@@ -84,17 +84,18 @@ class LowerTriangle:
     STEP = 96
 
     def __init__(self, matrix: np.ndarray):
-        self._matrix = matrix
+        self._matrix, self._step = matrix, self.STEP
         self._inverses = [np.linalg.inv(np.tril(matrix[span, span])) for span in self._spans()]
 
     @classmethod
-    def cholesky(cls, matrix: np.ndarray) -> LowerTriangle:
+    def cholesky(cls, matrix: np.ndarray, step: int = STEP) -> LowerTriangle:
         """The Cholesky factor of a symmetric matrix (p, p), whose memory it takes.
 
-        Raises `numpy.linalg.LinAlgError` where the matrix is not positive definite.
+        step: rows at a time; fewer are faster where the matrix is small.  Raises
+        `numpy.linalg.LinAlgError` where the matrix is not positive definite.
         """
         made = cls.__new__(cls)
-        made._matrix, made._inverses = matrix, []
+        made._matrix, made._step, made._inverses = matrix, step, []
         for span in made._spans():
             below = matrix[span.start:, span]
             if span.start:
@@ -106,8 +107,8 @@ class LowerTriangle:
         return made
 
     def _spans(self):
-        p = len(self._matrix)
-        return [slice(start, min(start + self.STEP, p)) for start in range(0, p, self.STEP)]
+        p, step = len(self._matrix), self._step
+        return [slice(start, min(start + step, p)) for start in range(0, p, step)]
 
     def solve(self, x: np.ndarray) -> np.ndarray:
         """y (p, n) with matrix y = x (p, n)."""

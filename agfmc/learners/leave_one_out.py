@@ -40,6 +40,7 @@ _WIDTHS = (0.5, 5.0)  # the h
 _FAR, _DOUBTFUL = 2.0, 0.05  # the formula is in doubt where so large a share moves so far
 _FEW = 300  # points, all of whose kernel values are computed at once
 _BLOCK = 1_000_000  # kernel values at a time
+_STEP = 48  # rows of a matrix that are factorised at a time
 _BOUND = 1e-9  # relative: LIBSVM sets a coefficient at the bound to C itself
 _RIDGE = 1e-9  # of the largest K_ii: points may depend on each other
 
@@ -127,17 +128,12 @@ class _Units:
 
     def __init__(self, problem, solution, limit):
         rows, number = problem.rows, problem.number
-        positive = problem.side == solution.labels[0]
-        _, first, inverse = np.unique(rows if number is None else number[rows],
-                                      return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        rank = np.empty(len(order), dtype=np.int64)
-        rank[order] = np.arange(len(order))
-        self.first, self.point = rows[first[order]], rank[inverse]
-        self.column = positive.astype(np.intp)
+        self.first, self.point = (rows, np.arange(len(rows))) if number is None else \
+            _merged(rows, number[rows])
+        self.column = (problem.side == solution.labels[0]).astype(np.intp)
         alpha = np.zeros(len(rows))
         alpha[solution.sv] = np.abs(solution.coef)
-        unit, size = 2 * self.point + self.column, 2 * len(order)
+        unit, size = 2 * self.point + self.column, 2 * len(self.first)
         self.alpha, self.limit = (np.bincount(unit, values, size).reshape(-1, 2)
                                   for values in (alpha, limit))
         self.is_free = (self.alpha > 0) & (self.alpha < self.limit * (1 - _BOUND))
@@ -157,12 +153,22 @@ class _Units:
         return sign * np.where(yields, np.minimum(-1.0, margin - share * moved), margin - moved)
 
 
+def _merged(rows, number):
+    """The first row of each different number, in their order, and which of these each row is."""
+    _, first, inverse = np.unique(number, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rows[first[order]], rank[inverse]
+
+
 def _between_points(kernel, x, first):
-    """A function of numbers a (p,), b (q,) of different points that gives K (p, q)."""
+    """A function of numbers a (p,), b (q,) of different points that gives a new array K (p, q)."""
     if len(first) > _FEW:
         return lambda a, b: kernel(x[first[a]], x[first[b]])
-    whole = kernel(x[first], x[first])  # one call takes less time than several smaller ones
-    return lambda a, b: whole[np.ix_(a, b)]
+    points = x[first]
+    whole = kernel(points, points)  # one call takes less time than several smaller ones
+    return lambda a, b: whole[a][:, b]
 
 
 def _values(between, units, rho):
@@ -172,22 +178,23 @@ def _values(between, units, rho):
     """
     support = np.flatnonzero(units.alpha.any(axis=1))
     weights = units.alpha[support]
-    coef = weights[:, 1] - weights[:, 0]
     total = weights.sum(axis=0)
-    sides = weights / np.where(total > 0, total, 1.0)
+    sums = np.column_stack([weights / np.where(total > 0, total, 1.0),
+                            weights[:, 1] - weights[:, 0]])
     count = len(units.first)
-    f, itself, toward = np.empty(count), np.zeros(count), np.zeros((count, 2))
+    products, itself = np.empty((count, 3)), np.zeros(count)
     place = np.full(count, -1)
     place[support] = np.arange(len(support))
     step = max(1, _BLOCK // max(len(support), 1))
     for start in range(0, count, step):
-        values = between(np.arange(start, min(start + step, count)), support)
-        f[start:start + step] = values @ coef - rho
-        at = np.flatnonzero(place[start:start + step] >= 0)
+        part = slice(start, start + step)
+        values = between(part, support)
+        products[part] = values @ sums
+        at = np.flatnonzero(place[part] >= 0)
         itself[start + at] = values[at, place[start + at]]
-        toward[start + at] = values[at] @ sides
-    centre = np.einsum("ij,ij->j", sides, toward[support])  # squared length of each mean
-    return f, itself, itself[:, None] - 2.0 * toward[:, ::-1] + centre[::-1]
+    toward = products[:, :2]
+    centre = np.einsum("ij,ij->j", sums[:, :2], toward[support])  # squared length of each mean
+    return products[:, 2] - rho, itself, itself[:, None] - 2.0 * toward[:, ::-1] + centre[::-1]
 
 
 def _hull(units, near):
@@ -212,10 +219,10 @@ def _spans(between, at, hull, stiffness, itself):
     largest = float(itself.max(initial=0.0))
     if not len(hull) or not largest > 0:
         return span
-    matrix = np.array(between(hull, hull))
+    matrix = between(hull, hull)
     matrix[np.diag_indices_from(matrix)] += stiffness + _RIDGE * largest
     try:
-        triangle = LowerTriangle.cholesky(matrix)
+        triangle = LowerTriangle.cholesky(matrix, _STEP)
     except np.linalg.LinAlgError:
         return span
     ones = triangle.solve(np.ones((len(hull), 1)))[:, 0]
@@ -223,19 +230,26 @@ def _spans(between, at, hull, stiffness, itself):
     place = np.minimum(np.searchsorted(hull, at), len(hull) - 1)
     inside = hull[place] == at
     step = max(1, _BLOCK // len(hull))
-    for start in range(0, len(at), step):
-        part = slice(start, start + step)
-        q = between(at[part], hull).T
-        own = np.flatnonzero(inside[part])
-        q[:, own] = 0.0
-        q[place[part][own], own] = 1.0
-        q = triangle.solve(q)
-        squares, products = np.einsum("ij,ij->j", q, q), ones @ q
-        with np.errstate(divide="ignore", over="ignore"):       # both formulas are computed for all
-            span[part] = np.where(
-                inside[part], 1.0 / (squares - products ** 2 / length) - stiffness[place[part]],
-                itself[part] - squares + (1.0 - products) ** 2 / length)
+    for chosen in _pieces(np.flatnonzero(inside), step):
+        q = np.zeros((len(hull), len(chosen)))
+        q[place[chosen], np.arange(len(chosen))] = 1.0
+        squares, products = _lengths(triangle.solve(q), ones)
+        with np.errstate(divide="ignore"):
+            span[chosen] = 1.0 / (squares - products ** 2 / length) - stiffness[place[chosen]]
+    for chosen in _pieces(np.flatnonzero(~inside), step):
+        squares, products = _lengths(triangle.solve(between(hull, at[chosen])), ones)
+        with np.errstate(over="ignore"):
+            span[chosen] = itself[chosen] - squares + (1.0 - products) ** 2 / length
     return span
+
+
+def _pieces(numbers, step):
+    return (numbers[start:start + step] for start in range(0, len(numbers), step))
+
+
+def _lengths(q, ones):
+    """q_j'q_j and o'q_j of the columns of q."""
+    return np.einsum("ij,ij->j", q, q), ones @ q
 
 
 def _between(before, after):

@@ -110,7 +110,8 @@ class _Training:
     these alone;  fold (l,): of each sample, -1 where it is never held out, or None where leaving
     out single ones is to do;  values (l,):
     decision values of samples that were not trained on;  left: fits that are still to come;
-    seconds: of a core that it took so far;  equal (n,): digests of all points, for leaving out.
+    seconds: of a core that it took so far;  equal (n,): digests of all points, for leaving out,
+    or None where all differ.
     """
 
     job: Job
@@ -300,6 +301,8 @@ def _items(jobs, rows_of, tables, data):
     """(work, its fits that are one task, None for all) of every job."""
     loo = data.settings.loo
     equal = row_digests(data.x) if loo else None
+    if equal is not None and len(np.unique(equal)) == len(equal):
+        equal = None
     for job in jobs:
         work = data.wanted.work(job, samples(job, rows_of), loo, data.weights)
         work.equal = equal
