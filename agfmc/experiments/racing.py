@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
+from ..models import kernel_word, KERNELS
 from ..score.intervals import standard_error
 from ..score.scores import ALL_SCORES
 from ..training.run import TimeUp
@@ -38,6 +39,8 @@ _LEAST, _LEAST_OF_CLASS = 300, 50
 _GROWTH = 4  # of the sample from level to level
 _HELD_OUT = 300  # points that choose, at least
 _NEAR = 2.0  # standard errors of the difference to the best
+_CLEARLY = 1.0  # the same, by which a kernel that LIBSVM does not have must be better
+_COSTLY = {kernel_word(name) for name, kind in KERNELS.items() if not kind.in_libsvm}
 _SURVIVORS = 4  # at most
 _FINALISTS = 6, 2  # at most, on the first and on further parts that had no say
 HOPELESS, COMPARED = 6.0, 30  # standard errors; options with outcomes, at most
@@ -64,7 +67,7 @@ class SearchState:
     `Tuner.summary`};  level: {options: the last level they were tried on};  texts: {`Point`:
     options};  depth: {options: `Depth`} of those that could be trained;  outcomes: {options:
     {`Part`: `Outcome`}} of the best of these;  judges: the parts that had no say in the choice of
-    the last options, or had it in that alone.
+    the last options, or had it in that alone;  settled: the options that `settle` chose, or None.
     """
 
     given: str
@@ -76,6 +79,7 @@ class SearchState:
     depth: dict = field(default_factory=dict)
     outcomes: dict = field(default_factory=dict)
     judges: list = field(default_factory=list)
+    settled: str | None = None
 
     def summary(self, text):
         """The summary of options that were tried, or None."""
@@ -86,13 +90,14 @@ class SearchState:
     def ranked(self) -> list[str]:
         """The options that were scored most thoroughly, the best first.
 
-        Of those that tie, first the ones given, then in the order of `Search.place`.
+        Of those that tie, first the ones given, then in the order of `Search.place`; before all
+        those that are settled.
         """
         deepest = max(self.depth.values(), default=None)
         places = {text: self.search.place(point) for point, text in self.texts.items()}
         return sorted((text for text, depth in self.depth.items() if depth == deepest), key=lambda
-                      text: (-self.sign * self.tried[text]["pooled"], text != self.given,
-                             places.get(text, ())))
+                      text: (text != self.settled, -self.sign * self.tried[text]["pooled"],
+                             text != self.given, places.get(text, ())))
 
     @property
     def best(self):
@@ -137,15 +142,29 @@ class SearchState:
         return float(mean / error) if error > 0 else math.copysign(
             math.inf, mean) if mean else 0.0
 
+    def settle(self, by: str) -> None:
+        """Settle on the best options with a kernel of LIBSVM, whose answers take less time, unless
+        those with another one are clearly better."""
+        ranked = self.ranked
+        other = next((text for text in ranked if not _is_costly(text)), None)
+        if other is not None and 0 < self.gap(by, other, ranked[0]) <= _CLEARLY:
+            self.settled = other
+
     def near(self, by: str, errors: float, most: int) -> list[str]:
         """At most so many of the `ranked`, those within `errors` standard errors of the best; of
-        several with the same score the first."""
+        several with the same score the first.
+
+        Of two or more, one has a kernel of LIBSVM, if any of those has.
+        """
         kept, seen = [], set()
         for text in self.ranked:
             score = self.tried[text]["pooled"]
             if score not in seen and (not kept or self.gap(by, text, kept[0]) <= errors):
                 kept.append(text)
             seen.add(score)
+        if most > 1 and all(map(_is_costly, kept[:most])):
+            kept[most - 1:] = [text for text in kept[most - 1:] if not _is_costly(text)] or \
+                kept[most - 1:]
         return kept[:most]
 
     def is_flat(self, by: str, points: Sequence) -> bool:
@@ -325,7 +344,7 @@ def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part],
             _finals(tuner, task, states, len(levels) - 1, rest)
         except TimeUp:
             tuner.complete = False
-    return states
+    return _settled(states, tuner.by)
 
 
 def search_all(tuner: Tuner, task, grids: list, refine: int) -> list[SearchState]:
@@ -337,7 +356,19 @@ def search_all(tuner: Tuner, task, grids: list, refine: int) -> list[SearchState
             _rounds(tuner, task, states, (0, tuner.parts), 0.0, True)
         except TimeUp:
             tuner.complete = False
+    return _settled(states, tuner.by)
+
+
+def _settled(states, by):
+    for state in states:
+        state.settle(by)
     return states
+
+
+def _is_costly(text):
+    """True for options with a kernel that LIBSVM does not have."""
+    words = text.split()
+    return "-t" in words and words[words.index("-t") + 1] in _COSTLY
 
 
 def _levels(experiment, parts):
