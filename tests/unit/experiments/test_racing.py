@@ -19,7 +19,7 @@ from agfmc.experiments.experiment import Experiment, Part, SplitPlan
 from agfmc.experiments.open_options import with_options
 from agfmc.experiments.pooling import Difference, pooled
 from agfmc.experiments.result_cache import ResultCache
-from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
+from agfmc.experiments.search import Axis, Grid, Point, Search, SearchSpace
 from agfmc.experiments.trial import run_trial
 from agfmc.experiments.tuning import prepare_tuning, tune
 from agfmc.models import Dataset, InputFormat
@@ -206,6 +206,28 @@ def test_near_leaves_out_what_is_worse_and_what_is_the_same():
         assert state.gap("log_loss", "far", "a") > 5 and state.gap("log_loss", "same", "a") == 0
         patch.setattr(racing, "losses", lambda by, outcomes: None)
         assert state.near("kappa", 2.0, 9) == ["a", "b", "far"]
+
+
+def test_a_kernel_of_libsvm_is_chosen_unless_another_one_is_clearly_better(monkeypatch):
+    class Fake:
+        weights = None
+
+        def __init__(self, loss):
+            self.loss = loss
+
+    noise = np.random.default_rng(1).normal(size=400) * 0.1  # the standard error is .005
+    monkeypatch.setattr(racing, "losses", lambda by, outcomes: outcomes[0].loss)
+    for shift, chosen in ((0.004, "-g 1"), (0.008, "-t laplacian -g 1"), (-0.004, "-g 1")):
+        state = racing.SearchState("given", -1, Search(
+            [Grid(kernel, 0, 0.0, Axis(0, 1, 1), 0.0) for kernel in ("rbf", "laplacian")]))
+        for number, own in enumerate(("-t laplacian -g 1", "-t laplacian -g 2", "-g 1")):
+            is_rbf = own == "-g 1"
+            state.record(own, {Part(0): Fake((noise - noise.mean() + shift) * is_rbf)}, 0,
+                         {"pooled": 1.0 + shift * is_rbf + 1e-9 * number})
+            state.texts[Point("rbf" if is_rbf else "laplacian", 0, 0.0, 0.0, number)] = own
+        assert "-g 1" in state.near("log_loss", 2.0, 2)
+        state.settle("log_loss")
+        assert state.best == state.ranked[0] == chosen
 
 
 def test_steps_are_not_halved_where_nothing_can_be_told_apart():
