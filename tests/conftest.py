@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import tarfile
+from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +16,12 @@ from hypothesis import HealthCheck, settings
 
 # The examples of property tests are the same in every run, whatever the machine's speed and
 # whatever an earlier run left in .hypothesis; `explore` draws others by --hypothesis-seed.
+# `-m long` takes ten times as many.
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None,
-                          print_blob=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("explore", settings.get_profile("repeatable"), derandomize=False)
+                          print_blob=True, max_examples=20,
+                          suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", settings.get_profile("repeatable"), max_examples=200)
+settings.register_profile("explore", settings.get_profile("thorough"), derandomize=False)
 settings.load_profile("repeatable")
 
 # A shell has what runs in the background ignore these, and what the tests start would too.
@@ -36,7 +40,7 @@ MOST_WORKERS = 4
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
-    """Whole folders of tests are run by several processes, a file by one of them.
+    """Whole folders of tests are run by several processes.
 
     Where pytest-xdist is installed, there is more than one core, and the command line names no
     file, nor -n, -k, -m, -s or --pdb.
@@ -47,7 +51,50 @@ def pytest_cmdline_main(config):
             cores > 1 and options.markexpr in config.getini("addopts") and not options.keyword
             and options.capture != "no" and not options.usepdb and not options.collectonly
             and all(os.path.isdir(name) for name in config.args)):
-        options.numprocesses, options.dist = min(cores, MOST_WORKERS), "loadfile"
+        options.numprocesses, options.dist = min(cores, MOST_WORKERS), "worksteal"
+
+
+def asks_for_long(config):
+    """Is this a run of the long tests?"""
+    return "long" in config.option.markexpr.replace("not long", "")
+
+
+def pytest_configure(config):
+    if asks_for_long(config) and not config.option.hypothesis_profile:
+        settings.load_profile("thorough")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Mark `long` the parametrisations that `few` leaves out.
+
+    A run of the long tests has property tests too, with more examples.
+    """
+    tests = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("few"):
+            tests[item.parent, item.originalname].append(item)
+        elif asks_for_long(config) and hasattr(getattr(item, "obj", None), "hypothesis"):
+            item.add_marker("long")
+    for cases in tests.values():
+        chosen = some_of(cases, *cases[0].get_closest_marker("few").args)
+        for item in cases:
+            if item not in chosen:
+                item.add_marker("long")
+
+
+def some_of(cases, number=None):
+    """So many cases, evenly spread; or else enough that each value of each parameter occurs."""
+    cases = [item for item in cases if not item.get_closest_marker("long")]
+    if number is not None:
+        return cases[::-(-len(cases) // number)] if cases else []
+    values = [set(item.callspec.indices.items()) for item in cases]
+    missing, chosen = set().union(*values), []
+    while missing:
+        best = max(range(len(cases)), key=lambda i: len(values[i] & missing))
+        chosen.append(cases[best])
+        missing -= values[best]
+    return chosen
 
 
 class Done(NamedTuple):
