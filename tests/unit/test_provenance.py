@@ -1,7 +1,7 @@
 """What a model was made from: its line, part by part, and back."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.models import LearnedMetric
@@ -19,7 +19,6 @@ def test_text(sides, text):
     assert classes_text(sides) == text
 
 
-@settings(max_examples=40)
 @given(SIDES, st.data())
 def test_what_is_left_out_changes_nothing(sides, data):
     made = Provenance.from_line(f"0.1; samples 1 2; classes {classes_text(sides)}; normalised 0")
@@ -111,7 +110,6 @@ def test_projections_add_up():
     assert twice.without_identity().to_line() == "0.1; leave-one-out"
 
 
-@settings(max_examples=60)
 @given(st.floats(1e-12, 1e12))
 def test_bounds_are_rounded_upwards(bound):
     assert bound <= Provenance().projected(1, 2, bound).bound <= 1.02 * bound

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.codes.best_tree import (count_splits, count_trees, fewest_splits, leaves_of, level_tree,
                                    nodes_of, oriented, TreeSpace)
@@ -176,7 +176,6 @@ def test_a_search_among_clades_keeps_to_its_limit():
                nodes_of(found.best()[0].pairs))
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.recursive(st.just(0), lambda inner: st.tuples(inner, inner), max_leaves=12),
        st.randoms(use_true_random=False))
 def test_nodes_and_leaves_of_a_tree(shape, random):
@@ -214,7 +213,6 @@ def test_a_chain_of_many_classes():
     assert len(nodes_of(chain)) == 2999
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_the_least_search_keeps_to_its_limit_and_its_depth(data):
     k = data.draw(st.integers(5, 11))

@@ -6,7 +6,7 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.codes import distances
@@ -221,7 +221,6 @@ def slow_join(d, method):
 
 
 @pytest.mark.parametrize("method", LINKAGES)
-@settings(deadline=None, max_examples=60)
 @given(k=st.integers(2, 9), seed=st.integers(0, 10 ** 6), values=st.integers(1, 6),
        infinite=st.booleans())
 def test_the_rule_with_many_ties(method, k, seed, values, infinite):

@@ -3,7 +3,7 @@
 from itertools import combinations, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.codes import bits, matrix, random_codes
@@ -40,7 +40,6 @@ def test_one_row_more_than_there_are(k, strict):
         random_code(k, available + 1, strict)
 
 
-@settings(deadline=None, max_examples=60)
 @given(k=st.integers(2, 30), strict=st.booleans(), seed=st.integers(0, 10 ** 9), data=st.data())
 def test_properties(check_code, k, strict, seed, data):
     available = random_codes.available_rows(k, strict)
@@ -114,7 +113,6 @@ def worth(rows, k):
     return (min(columns), min(between, default=0), sum(columns), sum(between))
 
 
-@settings(deadline=None, max_examples=30)
 @given(k=st.integers(3, 12), strict=st.booleans(), seed=st.integers(0, 10 ** 6),
        more=st.integers(0, 8))
 def test_more_draws_are_never_worse_and_the_code_stays_a_code(check_code, k, strict, seed, more):

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import chisquare
 
 from agfmc.codes.best_tree import count_trees, leaves_of, nodes_of, oriented
@@ -31,7 +31,6 @@ def test_balanced_trees_of_four_classes():
 
 
 @given(COUNTS, st.sampled_from(sorted(KINDS)), st.integers(0, 99))
-@settings(max_examples=80, deadline=None, derandomize=True)
 def test_every_class_once(counts, kind, seed):
     pairs = drawn_tree(kind, counts, seed)
     assert sorted(leaves_of(pairs)) == list(range(len(counts)))
@@ -39,7 +38,6 @@ def test_every_class_once(counts, kind, seed):
 
 
 @given(COUNTS, st.integers(0, 99))
-@settings(max_examples=60, deadline=None, derandomize=True)
 def test_balance(counts, seed):
     for left, right in nodes_of(drawn_tree("class-balanced", counts, seed)):
         assert abs(len(left) - len(right)) <= 1

@@ -3,7 +3,7 @@
 from dataclasses import replace
 import math
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 
@@ -82,7 +82,6 @@ def several(draw):
 
 
 @given(several())
-@settings(deadline=None, max_examples=50)
 def test_merging_is_a_table_of_bytes(models):
     sides = [((0,), (1, 2)) if i % 2 else ((2,), (0,)) for i in range(len(models))]
     merged = collate(models, sides, [0, 1, 2])
@@ -119,7 +118,6 @@ def test_merging_is_a_table_of_bytes(models):
 
 
 @given(st.lists(st.lists(st.sampled_from(NEAR), min_size=2, max_size=2), max_size=12))
-@settings(deadline=None, max_examples=50)
 def test_unique_rows_are_those_of_a_table(rows):
     assert [len(one) for one in unique_rows(np.empty((3, 0)))] == [1, 3]
     x = np.array(rows, float).reshape(-1, 2)
@@ -252,7 +250,6 @@ SIDES = [((0,), (1,)), ((0, 2), (1,))]
 
 
 @given(several(), st.integers(0, 4))
-@settings(deadline=None, max_examples=50)
 def test_models_with_one_array_are_as_with_copies_of_it(models, first):
     shared = models[first % len(models)]
     models += [replace(one, sv=shared.sv, coef=np.arange(len(shared.sv)) - 1.5, n_sv=shared.n_sv)

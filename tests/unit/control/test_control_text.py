@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 import pytest
 
 from agfmc.control import parse as parsing, write
@@ -211,7 +211,6 @@ def trees(draw, kinds=("bare", "matrix", "direct")):
         keyword: Heading(draw(text)) for keyword, text in headings.items() if draw(st.booleans())})
 
 
-@settings(max_examples=30, deadline=None)
 @given(trees())
 def test_what_is_written_is_read(tree):
     text = format_tree(tree)
@@ -220,7 +219,6 @@ def test_what_is_written_is_read(tree):
         assert bare_of_places(parse(" ".join(text.split("\n")))) == tree
 
 
-@settings(max_examples=30, deadline=None)
 @given(trees(), st.sampled_from([("MAX_CELLS", (2, 30)), ("MAX_SIDES", (2, 60)),
                                  ("MAX_DEPTH", (1, 4)), ("MAX_TEXT", (6, 200))]), st.data())
 def test_what_could_not_be_read_again_is_not_written(tree, limit, data):
@@ -243,7 +241,6 @@ def test_what_could_not_be_read_again_is_not_written(tree, limit, data):
         assert refused[1].startswith("the control file would be too large to be read again: ")
 
 
-@settings(max_examples=40, deadline=None)
 @given(trees(("bare", "matrix")))
 def test_a_tree_and_its_code_have_the_same_classifiers(tree):
     code = to_code(tree)
@@ -258,7 +255,6 @@ TOKENS = st.sampled_from(['"', "{", "}", "/", ";", " ", "\n", "0", "1", "2", "m"
                           "# weights: 1 2\n"])
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.one_of(st.text(max_size=60), st.lists(TOKENS, max_size=25).map("".join)))
 def test_any_text_parses_or_is_a_control_error(text):
     try:
@@ -269,7 +265,6 @@ def test_any_text_parses_or_is_a_control_error(text):
         assert bare_of_places(parse(format_tree(tree))) == bare_of_places(tree)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.binary(max_size=80))
 def test_any_bytes_parse_or_are_a_control_error(tmp_path_factory, raw):
     path = tmp_path_factory.getbasetemp() / "any.mbc"

@@ -7,7 +7,7 @@ import sys
 from html import unescape
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.control.build import from_pairs, from_rows
@@ -73,7 +73,6 @@ def test_awkward_texts(name):
 
 
 @given(st.lists(st.text(max_size=8), min_size=2, max_size=4))
-@settings(max_examples=30, deadline=None)
 def test_quotes_and_brackets_balance(names):
     named = dict(enumerate(names))
     rows = [((i,), (i + 1,)) for i in range(len(names) - 1)]

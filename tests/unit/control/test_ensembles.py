@@ -2,7 +2,7 @@
 
 import pickle
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 import pytest
 
 from agfmc.control.build import (from_pairs, joined, relabelled, rename, resolve_options,
@@ -108,7 +108,6 @@ def test_one_coding_matrix_of_all_members():
     assert format_tree(code) == '"" 0 1 / 2;\n"-c 9" 0 / 1;\n"" 2 / 0 1;\n"-c 2" 0 / 1;\n{ 7 8 9}\n'
 
 
-@settings(max_examples=40, deadline=None)
 @given(ensembles())
 def test_what_is_written_is_read(tree):
     text = format_tree(tree)
@@ -118,7 +117,6 @@ def test_what_is_written_is_read(tree):
         word: tree.headings[word] for word in tree.headings if word == "options"})
 
 
-@settings(max_examples=40, deadline=None)
 @given(ensembles(("bare", "matrix")))
 def test_an_ensemble_and_its_code_have_the_same_classifiers(tree):
     code = to_code(tree)
@@ -133,7 +131,6 @@ def sides_of(pair):
     return tuple(map(frozenset, pair))
 
 
-@settings(max_examples=40, deadline=None)
 @given(ensembles())
 def test_fewer_classes_are_left_out_of_each_member(tree):
     keep = sorted(tree.labels)[:-1]

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.decode.maps import (MapTrial, apply_map, choose_map, compare_maps, fit_in_training,
@@ -48,7 +48,6 @@ def test_a_map_by_hand():
     assert apply_map(ProbabilityMap("none"), p) is p
 
 
-@settings(max_examples=40)
 @given(st.integers(2, 30), st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 2]))
 def test_rows_alone_and_sums_of_one(c, seed, form):
     generator = np.random.default_rng(seed)

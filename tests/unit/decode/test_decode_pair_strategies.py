@@ -5,7 +5,7 @@ from math import ceil, comb, log2
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.decode import code_kinds, matching, pair_queries
@@ -154,7 +154,6 @@ def seats_by_search(weights):
     return seats
 
 
-@settings(max_examples=25)
 @given(st.data())
 def test_as_one_point_at_a_time(data):
     k = data.draw(st.integers(2, 7))

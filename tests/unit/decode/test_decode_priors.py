@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agfmc.decode.priors import Adjustment, class_counts
@@ -25,7 +25,6 @@ def test_by_hand():
     np.testing.assert_allclose(p, [[.12 / .88, .6 / .88, .16 / .88]], rtol=1e-15)
 
 
-@settings(max_examples=40)
 @given(st.integers(2, 40), st.integers(0, 2**32 - 1))
 def test_against_fractions_and_one_by_one(k, seed):
     generator = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.decode import sets
@@ -74,7 +74,6 @@ def test_peers_if_they_are_here():
                                peer.predict_p(1 - at, smoothing=False))
 
 
-@settings(max_examples=30)
 @given(st.integers(1, 60), st.integers(0, 2**32 - 1), st.sampled_from([.05, .1, .2, .3, .5]),
        st.sampled_from(sets.SCORES))
 def test_a_class_is_in_the_set_where_its_p_value_exceeds_alpha(n, seed, alpha, score):

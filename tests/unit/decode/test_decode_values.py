@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 
@@ -252,7 +252,6 @@ def test_all_losses_are_tested():
 
 
 @pytest.mark.parametrize("loss", NAIVE)
-@settings(max_examples=40)
 @given(st.data())
 def test_as_written(loss, data):
     m, k = data.draw(st.integers(1, 6)), data.draw(st.integers(2, 5))

@@ -18,7 +18,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import agfmc.estimators.multiclass
 from agfmc.control.parse import parse
@@ -369,12 +368,13 @@ def test_the_example_of_the_documentation():
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([
+@pytest.mark.parametrize("estimator", [
     MultiClassFromBinary("tree", normalise=True),
     MultiClassFromBinary("one-vs-rest", decoder="vote", options="-t 0", C=10),
     MultiClassFromBinary(learner="nystrom"), MultiClassFromBinary("best-tree", learner="nystrom")])
-def test_checks_of_scikit_learn(estimator, check, perform):
-    perform(check, estimator)
+@pytest.mark.few(1)
+def test_checks_of_scikit_learn(estimator, failed_checks):
+    assert failed_checks(estimator) == {}
 
 
 def test_messages_name_the_columns_of_a_frame():

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.errors import DataError
 from agfmc.formats.answer_columns import open_answers
@@ -32,7 +32,6 @@ def plain(columns):
             columns.cells["set"])
 
 
-@settings(max_examples=40)
 @given(ROWS)
 def test_a_table_and_json_have_the_same_cells(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("rows")

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.formats.csv_text import csv_line, csv_lines
 from agfmc.formats.table import open_table
@@ -12,7 +12,6 @@ from agfmc.tables import TableFormat
 CELLS = st.text(st.sampled_from(list('ab,;"\n\r\t é')), max_size=4)
 
 
-@settings(max_examples=50)
 @given(st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=1, max_size=5),
        st.sampled_from(",;\t"))
 def test_every_cell_comes_back(rows, delimiter):

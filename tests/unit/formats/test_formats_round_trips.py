@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from agfmc.cli.messages import json_text
@@ -52,7 +52,6 @@ KERNELS = st.one_of(
     st.just(Kernel("linear")), st.builds(Kernel, st.just("rbf"), FLOATS.map(abs)),
     st.builds(Kernel, st.just("sigmoid"), FLOATS.map(abs), FLOATS),
     st.builds(Kernel, st.just("polynomial"), FLOATS.map(abs), FLOATS, st.integers(0, 1000)))
-QUICK = settings(deadline=None, max_examples=20)
 # everything but the surrogates that no file can hold, line breaks and NUL
 TEXT = st.text(st.one_of(st.characters(codec="utf-8", exclude_characters="\n\0"),
                          st.sampled_from("\ufeff\udc80\udcff\r\x0b\x1c\x85\u2028 #\"\\{};/")),
@@ -94,7 +93,6 @@ def same(one, other, *, leave=()):
 
 @given(st.binary(min_size=8, max_size=8 * 9), st.integers(1, 4))
 @example(np.array(SINGLE, "<f4").tobytes(), 2)
-@QUICK
 def test_any_numbers_of_a_vec_come_back_as_the_same_bytes(folder, raw, d):
     values = np.frombuffer(raw[:len(raw) // (4 * d) * 4 * d], "<f4")
     path = folder / "a.vec"
@@ -117,7 +115,6 @@ def test_any_numbers_of_a_vec_come_back_as_the_same_bytes(folder, raw, d):
 
 @given(st.lists(LABELS, min_size=1, max_size=9))
 @example([-2**31, 2**31 - 1])
-@QUICK
 def test_labels_through_every_format(folder, labels):
     y = np.array(labels, np.int32)
     raw = y.astype("<i4").tobytes()
@@ -137,7 +134,6 @@ def test_labels_through_every_format(folder, labels):
 
 
 @given(st.data())
-@QUICK
 def test_std(folder, data):
     matrix = data.draw(tables(SINGLES, np.float32))
     zeros = data.draw(st.lists(st.integers(0, len(matrix) - 1), max_size=2))
@@ -157,7 +153,6 @@ def test_std(folder, data):
 @given(tables(FLOATS), st.booleans(), st.integers(1, 60))
 @example(np.array(EXTREMES).reshape(-1, 3), False, 1 << 20)
 @example(np.array(EXTREMES).reshape(-1, 3), True, 7)
-@QUICK
 def test_points_as_text(x, full, block):
     y = np.arange(len(x)) % 3
     text = "".join(svm_lines(x, y, full=full)).encode()
@@ -180,7 +175,6 @@ def test_points_as_text(x, full, block):
 
 @given(tables(FLOATS), st.integers(1, 60))
 @example(np.array(EXTREMES).reshape(-1, 5), 1 << 20)
-@QUICK
 def test_sparse_points_as_text(x, block):
     x[0, -1] = TINY
     text = "".join(svm_lines(x, np.zeros(len(x), int))).encode()
@@ -197,7 +191,6 @@ def test_sparse_points_as_text(x, block):
 @example(["\ufeffa", "b"])
 @example(["a", "\ufeffb"])
 @example(["\ufeff"])
-@QUICK
 def test_words_as_labels_and_names_come_back_or_are_refused(folder, names):
     y = np.arange(len(names))
     try:
@@ -263,7 +256,6 @@ def control_trees(draw):
 
 
 @given(control_trees())
-@settings(deadline=None, max_examples=40)
 def test_control_text_with_odd_names(tree):
     if any("\x00" in row.text for row in tree.rows):
         with pytest.raises(UsageError):
@@ -311,7 +303,6 @@ def binary_models(draw):
                      (0, 0), None, Provenance(("1", "features 4")), 4))
 @example(BinaryModel("m", "c_svc", Kernel("linear"), np.ones((1, 2)), np.ones(1), 0.5, (0, 1),
                      (1, 0), None, Provenance(), 0))  # of another program
-@QUICK
 def test_svm_models(folder, model):
     text = format_svm_model(model)
     (folder / "m").write_text(text)
@@ -321,7 +312,6 @@ def test_svm_models(folder, model):
 
 
 @given(st.data())
-@QUICK
 def test_logistic_models(folder, data):
     weights = data.draw(hnp.arrays(np.float64, st.tuples(st.integers(2, 4), st.integers(2, 4)),
                                    elements=FLOATS))
@@ -383,7 +373,6 @@ def collated(draw, ascii_only=False):
 
 
 @given(collated(), st.booleans())
-@QUICK
 def test_mbm(folder, given, wide):
     given = replace(given, machines=replace(given.machines, any_width=wide))
     path = str(folder / "m.mbm")
@@ -420,7 +409,6 @@ ROUNDED = Configuration(parse("m0 {0 1}"), CollatedModel(
 
 @given(collated(ascii_only=True))
 @example(ROUNDED)
-@QUICK
 def test_ascii_models(given):
     lines = "".join(format_ascii_model(given))
     got = read_ascii_model("m", lines.encode())
@@ -444,7 +432,6 @@ def test_ascii_models(given):
 # What is printed
 
 @given(st.data())
-@QUICK
 def test_tables_of_probabilities(folder, data):
     p = data.draw(hnp.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(2, 4)),
                              elements=st.one_of(st.floats(0, 1), FLOATS.filter(
@@ -466,7 +453,6 @@ def test_tables_of_probabilities(folder, data):
 
 
 @given(st.data())
-@QUICK
 def test_output_of_svm_predict(data):
     labels = data.draw(st.lists(st.integers(1 - 2**31, 2**31 - 1), min_size=2, max_size=4,
                                 unique=True))
@@ -482,7 +468,6 @@ def test_output_of_svm_predict(data):
 
 
 @given(st.data())
-@QUICK
 def test_errors_of_pairs(folder, data):
     k = data.draw(st.integers(2, 4))
     labels = tuple(sorted(data.draw(st.sets(st.integers(0, 2**31 - 1), min_size=k, max_size=k))))
@@ -510,7 +495,6 @@ def test_errors_of_pairs(folder, data):
 
 
 @given(st.data())
-@QUICK
 def test_tables_of_confusions(folder, data):
     labels = sorted(data.draw(st.sets(st.integers(0, 2**31 - 1), min_size=2, max_size=4)))
     n = data.draw(st.integers(1, 30))

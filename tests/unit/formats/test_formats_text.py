@@ -1,6 +1,6 @@
 """Decimals from text, and probabilities to text and back: the digits are Python's own."""
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 import numpy as np
 import pytest
@@ -25,7 +25,6 @@ ANY = st.one_of(PLAIN, PLAIN, PLAIN, st.floats(allow_nan=False, allow_infinity=F
 
 
 @given(st.lists(ANY, min_size=1, max_size=40), st.booleans())
-@settings(deadline=None, max_examples=80)
 def test_numbers_are_those_of_python_to_the_last_bit(words, alone):
     found = read([word.encode() for word in words], alone)
     assert found.tobytes() == np.array([float(word) for word in words]).tobytes()
@@ -61,7 +60,6 @@ def expected(values, classes=None):
 TIES = [i * 1e-6 + 5e-7 for i in range(12)] + [0.5, 0.1234565, 0.9999995, 1.0000005, 9.9999995]
 
 
-@settings(max_examples=60, deadline=None)
 @given(hnp.arrays(np.float64, st.tuples(st.integers(0, 6), st.integers(0, 4)), elements=st.one_of(
     st.floats(0, 1), st.floats(-12, 12), st.floats(), st.sampled_from(TIES + [-0.0, 0.0]),
     st.integers(-2 * 10**7, 2 * 10**7).map(lambda i: (i + 0.5) * 1e-6))),

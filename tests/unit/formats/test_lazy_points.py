@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.errors import AgfmcWarning, DataError
 from agfmc.data_tools.training_data import load_training
@@ -69,7 +69,6 @@ def both(request, base):
 
 
 @given(rows=ROWS)
-@settings(deadline=None, max_examples=60)
 def test_any_rows_are_those_of_the_table(both, rows):
     lazy, eager = both
     got = lazy[rows]

@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.errors import DataError
 from agfmc.formats.svm_predict_output import read_svm_output
@@ -45,7 +45,6 @@ def test_ends_of_lines(text):
     assert read(text).p.tolist() == read(NAMED).p.tolist()
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 4), st.integers(0, 30))
 def test_blocks_change_nothing(size, k, n):
     rng = np.random.default_rng(n)

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.errors import AgfmcWarning, DataError
 from agfmc.formats import libsvm_data
@@ -58,7 +58,6 @@ def svm_files(draw):
 
 
 @given(svm_files(), st.integers(1, 80), st.integers(1, 5))
-@settings(deadline=None, max_examples=80)
 def test_every_allowed_shape_in_any_blocks(text, block, rows):
     x, y = table(text)
     got = read(text, block=block)
@@ -70,7 +69,6 @@ def test_every_allowed_shape_in_any_blocks(text, block, rows):
 
 
 @given(svm_files(), st.binary(min_size=1, max_size=3), st.data())
-@settings(deadline=None, max_examples=80)
 def test_damage_is_refused_or_harmless(text, junk, data):
     """Whatever the bytes are, it is a table or a DataError, and blocks do not matter."""
     place = data.draw(st.integers(0, len(text)))
@@ -217,7 +215,6 @@ def test_a_file_that_cannot_be(text, line, message, tmp_path):
 
 
 @given(svm_files(), st.integers(1, 80), st.integers(0, 300), st.sampled_from([None, -7.5]))
-@settings(deadline=None, max_examples=80)
 def test_a_table_in_a_file_is_the_table(text, block, least, missing):
     expected = read(text, missing)
     got = store_svm("-", InputFormat("svm", missing), stdin=io.BytesIO(text), least=least,

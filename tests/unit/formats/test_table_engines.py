@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import AgfmcError
@@ -103,7 +103,6 @@ def agree(data, kinds, form, block):
     return plain
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_engines_agree(seed):
     for i in range(10):
@@ -125,7 +124,6 @@ def test_the_made_tables_are_of_all_kinds(monkeypatch):
         assert sum(isinstance(column, kind) for column in columns) > 50
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.booleans(), st.booleans(),
        st.sampled_from([1, 2, 3, 100]), st.sampled_from(["number", "either", "words", "text"]))
 def test_engines_agree_on_rubbish(text, quotes, named, block, kind):

@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from agfmc.errors import DataError
@@ -28,7 +28,6 @@ def vec(d, values):
 
 
 @given(TABLES, st.integers(1, 12))
-@settings(deadline=None, max_examples=25)
 def test_chunks_joined_are_the_whole(folder, x, rows):
     path = folder / "x.vec"
     write_vec(path, x)
@@ -150,7 +149,6 @@ def test_a_normalisation_is_not_text(folder):
 
 
 @given(arrays(np.int32, st.integers(1, 200), elements=st.integers(-100, 150_000_000)))
-@settings(deadline=None, max_examples=40)
 def test_labels_are_never_taken_for_text(folder, y):
     write_cls(folder / "y.cls", y)
     assert np.array_equal(read_cls(folder / "y.cls", negative=True), y)

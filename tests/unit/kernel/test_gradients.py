@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.kernel.gradients import gradient_products, metric_of
@@ -50,7 +50,6 @@ def test_checked_values():
 
 @pytest.mark.parametrize("kind", ["rbf", "exponential", "laplacian"])
 @given(SEEDS)
-@settings(max_examples=40)
 def test_products_are_those_of_central_differences(kind, seed):
     x, landmarks, beta = problem(seed, kind=kind)
     # where a difference of features is 0 there is no gradient of a laplacian kernel
@@ -68,7 +67,6 @@ def test_products_are_those_of_central_differences(kind, seed):
 
 
 @given(SEEDS)
-@settings(max_examples=20)
 def test_the_diagonal_is_the_diagonal(seed):
     x, landmarks, beta = problem(seed)
     whole = gradient_products(landmarks, beta, x)
@@ -80,7 +78,6 @@ def test_the_diagonal_is_the_diagonal(seed):
 
 
 @given(SEEDS, st.integers(1, 6), st.integers(1, 8))
-@settings(max_examples=40)
 def test_properties_of_the_metric(seed, d, rank):
     random = np.random.default_rng(seed)
     half = random.normal(size=(rank, d)) * 10.0 ** random.uniform(-3, 3, d)
@@ -97,7 +94,6 @@ def test_properties_of_the_metric(seed, d, rank):
 
 
 @given(SEEDS, st.integers(1, 6))
-@settings(max_examples=20)
 def test_a_multiple_makes_the_same_metric_and_permuted_features_the_permuted_one(seed, d):
     random = np.random.default_rng(seed)
     half = random.normal(size=(d + 2, d))
@@ -111,7 +107,6 @@ def test_a_multiple_makes_the_same_metric_and_permuted_features_the_permuted_one
 
 
 @given(SEEDS)
-@settings(max_examples=20)
 def test_permuted_features_give_permuted_products(seed):
     x, landmarks, beta = problem(seed)
     order = np.random.default_rng(seed).permutation(x.shape[1])

@@ -8,7 +8,7 @@ import time
 from shlex import join, quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import CommandFailed, shortened, UsageError
@@ -85,7 +85,6 @@ def test_words_without_a_shell_are_those_of_a_shell(echo, words):
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6),
                 max_size=4))
-@settings(max_examples=200, deadline=None)
 def test_quoted_words_need_no_shell(words):
     command = Command(join([sys.executable, *words]))
     assert not shells(command) and command._words == [sys.executable, *words]

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
 
 from agfmc.arrays import row_digests
@@ -223,7 +223,6 @@ TEXTS = ["-t 0", "-g 0.5", "-g 10 -c 1000", "-g 1e-6 -c 1000", "-t 1 -g 1 -d 4",
          "-t 3 -g 1 -r -1 -c 10", "-t 3 -g 0.1 -r 1", "-c 0.01 -w0 5", "-t 0 -c 1000 -w1 0.1"]
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.booleans()), min_size=1,
                 max_size=20), st.sampled_from(TEXTS))
 def test_finite_and_never_a_gain(points, text):

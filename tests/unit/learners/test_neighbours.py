@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.learners import neighbours
@@ -56,7 +56,6 @@ def test_many_features():
     np.testing.assert_array_equal(model.nearest(points), brute(x, points, 7))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_small_problem(data):
     d = data.draw(st.integers(1, 3))

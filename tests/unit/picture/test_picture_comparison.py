@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import UsageError
@@ -160,7 +160,6 @@ def test_unknown_score():
 
 @given(st.lists(st.tuples(st.floats(0.5, 5.5), st.floats(0.2, 3.8), st.floats(0.3, 1.5)),
                 min_size=1, max_size=12))
-@settings(max_examples=25, deadline=None)
 def test_places(points):
     places = [(x, y) for x, y, _ in points]
     spots = place_labels(places, [width for *_, width in points], [], (6.0, 4.0))

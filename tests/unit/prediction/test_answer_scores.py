@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.errors import AgfmcWarning, DataError
 from agfmc.formats.csv_text import csv_line, csv_lines
@@ -16,7 +16,6 @@ def write(path, header, rows):
     return str(path)
 
 
-@settings(max_examples=30)
 @given(st.permutations(range(7)), st.permutations(range(7)), st.permutations(range(4)))
 def test_rows_are_joined_by_their_ids(tmp_path_factory, one, other, columns):
     folder = tmp_path_factory.mktemp("join")

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import AgfmcWarning, DataError, UsageError
@@ -28,7 +28,6 @@ def test_by_hand():
 
 
 @given(st.integers(2, 40), st.integers(1, 6), st.integers(0, 99))
-@settings(deadline=None, max_examples=30)
 def test_the_points_end_with_mean_0_and_deviation_1(n, d, seed):
     x = points(n, d, seed)
     out = fit_normalisation(x).apply(x)

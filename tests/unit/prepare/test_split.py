@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError, UsageError
@@ -36,7 +36,6 @@ def test_a_fraction_that_is_none(fraction):
         split_stratified([0, 0, 1, 1], fraction, 1)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), FRACTIONS, st.integers(0, 9))
 def test_every_class_gives_its_fraction(y, fraction, seed):
     y = np.array(y) * 3
@@ -80,7 +79,6 @@ def test_rows_by_largest_remainders():
         kept([90, 2, 6], 9, 5)
 
 
-@settings(max_examples=60)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=8), st.integers(1, 200),
        st.integers(0, 12), st.integers(0, 9))
 def test_every_class_keeps_its_share(sizes, rows, least, seed):

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as extra
 
@@ -163,7 +163,6 @@ def fills(x, missing="median"):
     return [one.fill for one in filled_recipe(recipe, x).columns]
 
 
-@settings(max_examples=60)
 @given(values_with_holes(), st.integers(1, 5), st.sampled_from([0, 20, 1000]))
 def test_medians_are_exact(x, rows, gathered):
     x = np.concatenate([x, [[-2.5, 1, 0]]]).astype(np.float32)
@@ -244,7 +243,6 @@ def text_of(names, rows, order=None):
     return "\n".join(",".join(row) for row in [[names[at] for at in order], *quoted]) + "\n"
 
 
-@settings(max_examples=60)
 @given(tables(), st.data(), st.sampled_from(["mean", "median", "indicator", "value:1"]))
 def test_the_order_of_columns_does_not_matter(table, data, missing):
     names, rows = table

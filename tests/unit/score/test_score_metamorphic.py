@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.score.contingency import accuracy, contingency, uncertainty_coefficient
@@ -29,7 +29,6 @@ CASES = given(SEEDS, st.integers(2, 9), st.integers(1, 40), st.sampled_from([0.0
               st.booleans())
 
 
-@settings(max_examples=25, deadline=None)
 @CASES
 def test_scores_of_probabilities_are_scikit_learn_s(seed, k, n, sharp, weighted):
     metrics = pytest.importorskip("sklearn.metrics")
@@ -49,7 +48,6 @@ def test_scores_of_probabilities_are_scikit_learn_s(seed, k, n, sharp, weighted)
         metrics.mean_squared_error((answers == y).astype(float), top, sample_weight=w), abs=1e-14)
 
 
-@settings(max_examples=40, deadline=None)
 @CASES
 def test_scores_of_classes_are_scikit_learn_s(seed, k, n, sharp, weighted):
     metrics = pytest.importorskip("sklearn.metrics")
@@ -73,7 +71,6 @@ def test_scores_of_classes_are_scikit_learn_s(seed, k, n, sharp, weighted):
                 assert ours == pytest.approx(theirs(y, answers), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @CASES
 def test_what_changes_no_score(seed, k, n, sharp, weighted):
     p, y, answers, weights = problem(seed, k, n, sharp, weighted)
@@ -124,7 +121,6 @@ def test_perfect_constant_and_absent(k):
     np.testing.assert_array_equal(one.table, [[1, 0, 1], [0, 0, 1], [0, 0, 0]])
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEEDS, st.integers(2, 6), st.integers(1, 15))
 def test_calibration_counts_every_sample_once(seed, k, q):
     p, y, _, _ = problem(seed, k, 50)

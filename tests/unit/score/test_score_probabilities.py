@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.errors import DataError, UsageError
@@ -128,7 +128,6 @@ FORECASTS = st.lists(st.tuples(st.sampled_from([0, .125, .25, .5, .75, 1]), st.i
                      min_size=1, max_size=30)
 
 
-@settings(max_examples=200, deadline=None)
 @given(FORECASTS, st.integers(2, 6))
 def test_as_the_loops(pairs, k):
     p, t = (np.array(column, dtype=float) for column in zip(*pairs))
