@@ -1,6 +1,7 @@
 """The last step to an answer, and the choices of guarantees."""
 
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -31,7 +32,10 @@ def points(seed, n):
     return x, np.array(LABELS, dtype=np.int32)[y]
 
 
-def made(text, kind):
+@cache
+def made(text):
+    """A configuration with maps for its decoders."""
+    kind = "matrix" if text == PAIRS else "temperature"
     configuration = train_configuration(parse(text), *points(1, 200),
                                         TrainingSettings("-c 2 -g 0.2"))[0]
     data, found = Dataset(*points(2, 400)), {}
@@ -41,9 +45,14 @@ def made(text, kind):
     return with_decoders(configuration, found, answered.y)
 
 
-PAIRS = made('"" 0 / 1; "" 0 / 2; "" 1 / 2; {9 1 4}', "matrix")
-TREE = made('"" {9 "" {4 1}}', "temperature")
+PAIRS = '"" 0 / 1; "" 0 / 2; "" 1 / 2; {9 1 4}'
+TREE = '"" {9 "" {4 1}}'
 X, Y = points(3, 300)
+
+
+@pytest.fixture
+def configuration(request):
+    return made(request.param)
 
 
 def answers(configuration, guarantees=Guarantees(), **choices):
@@ -60,7 +69,8 @@ def kept(configuration, key="least-squares"):
 
 
 @pytest.mark.parametrize("configuration, tree, key", [
-    (PAIRS, "recursive", "least-squares"), (TREE, "full", "full"), (TREE, "flat", "least-squares")])
+    (PAIRS, "recursive", "least-squares"), (TREE, "full", "full"), (TREE, "flat", "least-squares")],
+    indirect=["configuration"])
 @pytest.mark.parametrize("score", ["lac", "aps"])
 @pytest.mark.parametrize("by_class", [False, True])
 def test_sets_and_p_values_are_of_calibrated_probabilities(configuration, tree, key, score,
@@ -80,7 +90,8 @@ def test_sets_and_p_values_are_of_calibrated_probabilities(configuration, tree, 
 
 
 @pytest.mark.parametrize("configuration, tree, key", [
-    (PAIRS, "recursive", "least-squares"), (TREE, "full", "full")])
+    (PAIRS, "recursive", "least-squares"), (TREE, "full", "full")],
+    indirect=["configuration"])
 def test_columns_of_maps_are_classes_with_ascending_labels(configuration, tree, key):
     own = answers(configuration, tree=tree, calibrated=False).columns
     np.testing.assert_array_equal(
@@ -90,7 +101,7 @@ def test_columns_of_maps_are_classes_with_ascending_labels(configuration, tree, 
 
 def test_rounding_does_not_change_the_answer():
     nearly = ProbabilityMap("temperature", np.array(.05), np.zeros(3), .999)
-    decision = Decision(DecoderCalibration(nearly), PAIRS, Decoding())
+    decision = Decision(DecoderCalibration(nearly), made(PAIRS), Decoding())
     third = 1 / 3
     p = np.array([[third, np.nextafter(third, 1), third]])
     found = decision.of_all_classes(p)
@@ -99,16 +110,18 @@ def test_rounding_does_not_change_the_answer():
 
 def test_sets_do_not_depend_on_priors():
     guarantees = Guarantees(coverage=.9, by_class=True)
-    plain, prior = answers(PAIRS, guarantees), answers(PAIRS, guarantees, priors=[.8, .1, .1])
+    plain, prior = (answers(made(PAIRS), guarantees, **choices)
+                    for choices in ({}, {"priors": [.8, .1, .1]}))
     np.testing.assert_array_equal(plain.sets, prior.sets)
     p = Adjustment(np.array([.8, .1, .1]), np.bincount(np.searchsorted(
-        LABELS, points(1, 200)[1])) / 200)(answers(PAIRS).columns)
+        LABELS, points(1, 200)[1])) / 200)(answers(made(PAIRS)).columns)
     np.testing.assert_array_equal(prior.classes, np.array(LABELS)[p.argmax(axis=1)])
     assert (plain.classes != prior.classes).any()
 
 
 @pytest.mark.parametrize("configuration, tree, key", [
-    (PAIRS, "recursive", "least-squares"), (TREE, "recursive", "recursive")])
+    (PAIRS, "recursive", "least-squares"), (TREE, "recursive", "recursive")],
+    indirect=["configuration"])
 def test_points_that_are_not_sure_enough(configuration, tree, key):
     points = kept(configuration, key)
     threshold = error_threshold(points.p_largest, points.right, .18).threshold
@@ -126,19 +139,19 @@ def test_points_that_are_not_sure_enough(configuration, tree, key):
 def test_other_decoders_have_no_points():
     sets = Guarantees(coverage=.9)
     with pytest.raises(ModelError, match="calibrate_m --data makes them"):
-        Classifier(PAIRS, Decoding("renormalised", guarantees=sets))
+        Classifier(made(PAIRS), Decoding("renormalised", guarantees=sets))
     with pytest.raises(UsageError, match="combined with --uncalibrated"):
         Decoding(guarantees=sets, calibrated=False)
     with pytest.raises(UsageError, match="combined with -c"):
-        Classifier(PAIRS, Decoding(guarantees=sets), Execution(sigmoid=1))
+        Classifier(made(PAIRS), Decoding(guarantees=sets), Execution(sigmoid=1))
     for method in ("vote", "ddag"):
         with pytest.raises(UsageError, match="needs a decoder that gives the probabilities of all"):
-            Classifier(PAIRS, Decoding(method, guarantees=Guarantees(max_error=.1)))
+            Classifier(made(PAIRS), Decoding(method, guarantees=Guarantees(max_error=.1)))
     with pytest.raises(UsageError, match="--tree full"):
-        Classifier(TREE, Decoding(guarantees=Guarantees(coverage=.9)))
+        Classifier(made(TREE), Decoding(guarantees=Guarantees(coverage=.9)))
 
 
 def test_probabilities_are_not_sets():
     for guarantees in (Guarantees(coverage=.9), Guarantees(p_values=True)):
         with pytest.raises(UsageError, match="does not give the probabilities"):
-            Classifier(PAIRS, Decoding(guarantees=guarantees)).probabilities(X)
+            Classifier(made(PAIRS), Decoding(guarantees=guarantees)).probabilities(X)
