@@ -84,17 +84,17 @@ def pytest_collection_modifyitems(config, items):
 
 
 def some_of(cases, number=None):
-    """So many cases, evenly spread; or else enough that each value of each parameter occurs."""
+    """So many cases, or as many as each value of each parameter needs to occur, far apart."""
     cases = [item for item in cases if not item.get_closest_marker("long")]
-    if number is not None:
-        return cases[::-(-len(cases) // number)] if cases else []
     values = [set(item.callspec.indices.items()) for item in cases]
-    missing, chosen = set().union(*values), []
-    while missing:
-        best = max(range(len(cases)), key=lambda i: len(values[i] & missing))
-        chosen.append(cases[best])
+    missing, chosen, left = set().union(*values), [], list(range(len(cases)))
+    while left and (missing if number is None else len(chosen) < number):
+        best = max(left, key=lambda i: (
+            len(values[i] & missing), min((abs(i - j) for j in chosen), default=-i)))
+        chosen.append(best)
+        left.remove(best)
         missing -= values[best]
-    return chosen
+    return {cases[i] for i in chosen}
 
 
 class Done(NamedTuple):

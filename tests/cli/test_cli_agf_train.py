@@ -55,6 +55,7 @@ def is_repeated(shell, script, model):
     return Path(model).read_bytes() == Path("first").read_bytes()
 
 
+@pytest.mark.long
 def test_the_printed_commands_make_the_same_model(run, table, shell):
     out, err = shell(f"agf_train {shlex.join(WORDS)} 'a model.mbm' --seed 2")
     *comments, folder, choose, tune, train, merge = out.splitlines()
@@ -76,6 +77,7 @@ def test_the_printed_commands_make_the_same_model(run, table, shell):
     assert Path("answer.csv").read_text().startswith("no,class,")
 
 
+@pytest.mark.long
 def test_without_time_the_printed_commands_train_one_vs_one(table, shell):
     out, err = shell(f"agf_train {shlex.join(WORDS)} m.mbm --time-limit 0 --quiet")
     assert out.startswith("# configuration: one-vs-one, as there was no time") and err == ""
@@ -107,6 +109,7 @@ sys.exit(main_of("agf_train")())
 """
 
 
+@pytest.mark.long
 def test_a_time_limit_takes_the_best_so_far(table, shell):
     out, _ = shell(f"{shlex.join([sys.executable, '-c', LIMITED, *WORDS])} m.mbm --by accuracy")
     assert re.search(r"\(40 points, 2 of 5 splits, then the time limit; chosen among \d\)\n", out)
@@ -160,6 +163,7 @@ def test_mistakes_are_told_before_the_work(run, table, words, message):
     run("agf_train", *words, status=2).refused(message)
 
 
+@pytest.mark.long
 def test_all_messages_are_of_the_command_that_was_called(run, table):
     err = run("agf_train", *WORDS, "m.mbm").err
     assert "agf_train: best by log-loss" in err and "agf_train: warning: " in err

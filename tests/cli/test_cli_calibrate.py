@@ -120,6 +120,7 @@ def test_a_calibration_alone_beside_the_control_file(run, here):
     assert printed != run("classify_m", "--uncalibrated", "model.mbm", "test.vec", "b").out
 
 
+@pytest.mark.long
 def test_json_and_text_have_the_same_numbers(run, here):
     words = ("calibrate_m", "--data", "apart", "tree.mbm")
     reports = json.loads(run(*words, "--json").out)
@@ -216,6 +217,7 @@ def lines_of(text):
     return [tuple(map(int, line.split())) if line != "-" else () for line in text.splitlines()]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("words", ["", "--set-score aps", "--by-class",
                                    "--by-class --priors 1,1,2"])
 def test_sets(run, here, model, words):
@@ -259,6 +261,7 @@ def test_p_values_and_sets_agree(run, here, model):
         assert [tuple(LABELS[row].tolist()) for row in found] == sets
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", ["", "--confidence .5"])
 def test_errors_are_bounded(run, here, model, words):
     configuration, p = model
@@ -273,6 +276,7 @@ def test_errors_are_bounded(run, here, model, words):
     assert done.line(f"{rejected.sum()} of 200 points rejected, below probability {threshold:g}")
 
 
+@pytest.mark.long
 def test_trees(run, here):
     run("calibrate_m", "--data", "apart", "tree.mbm", "-o", "tree.mbm")
     kept = load("tree.mbm").calibration.decoders["recursive"].points
@@ -326,6 +330,7 @@ def test_too_few_points_are_said(run, here, model):
     assert set(lines_of(done.out)) == {(2, 5, 9)}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("words", [
     ("--from", "held"),  # text of six digits: the probabilities of a point sum to 1.000001
     ("--data", "apart", "-Q", "unconstrained")])  # estimates, which are below 0 or sum to more

@@ -99,6 +99,7 @@ def test_the_log_loss_of_new_digits_falls(folder, run, root):
     assert abs(after - float(found[3])) < abs(before - float(found[3])) / 2
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
 @pytest.mark.parametrize("options", [[], ["--tree", "full"], ["--tree", "path"],
                                      ["--priors", "2=.2,5=.5,9=.3", "--tree", "full"]], ids=str)
@@ -114,6 +115,7 @@ def test_control_file_and_model_file_give_the_same(train, run, plan, options):
     assert own[0] != wanted[0] or not own[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("way", [["-n"], ["-S", "2"]], ids=str)
 def test_support_vectors_as_they_were_have_the_same_calibration(here, run, way):
     run("multi_borders", *way, "pairs", "trn", "m", "m.mbc")
@@ -152,6 +154,7 @@ def test_few_classes_and_few_samples(folder, run, plan, sizes):
 
 # -- the same bytes -----------------------------------------------------------------------------
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
 def test_the_same_for_any_workers(train, plan):
     train("--retrain", plan)
@@ -163,6 +166,7 @@ def test_the_same_for_any_workers(train, plan):
         assert files(*wanted) == wanted
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
 def test_the_same_after_an_interruption(train, plan):
     train(plan)
@@ -178,6 +182,7 @@ def test_the_same_after_an_interruption(train, plan):
     assert {name: Path(name).read_bytes() for name in wanted} == wanted
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
 def test_the_same_after_the_commands_of_a_dry_run(train, run, plan):
     train(plan)
@@ -212,6 +217,7 @@ def test_counting_errors_changes_nothing(train, monkeypatch):
 
 # -- the file -----------------------------------------------------------------------------------
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("folder_of_models", [None, "models"])
 def test_standard_output_and_pipes_leave_it_beside_the_models(here, train, folder_of_models):
     more = ()
@@ -285,6 +291,7 @@ def test_a_file_that_is_no_calibration_is_not_replaced(here, train, words, held)
         os.remove(path)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [("--no-calibration",), ("-0",)], ids=str)
 def test_that_of_an_earlier_run_goes(train, run, words):
     train("pairs")
@@ -353,6 +360,7 @@ def test_control_file_and_calibration_appear_together_or_not_at_all(train, monke
     assert files(*wanted) == wanted
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("change, told", [
     (lambda text: "", "expected a model, found an empty file"),
     (lambda text: "class 0\n", ".cal:1: expected 'agfmc calibration 1', found 'class 0'"),

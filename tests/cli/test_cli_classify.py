@@ -715,6 +715,7 @@ def amounts(folder, run):
     return amount
 
 
+@pytest.mark.long
 def test_expected_quantity_and_quantiles(amounts, run):
     names = Path("rain.names").read_text().split("\n")[:-1]
     low, high, mean = np.array([name.replace("~", "..").split("..") for name in names], float).T

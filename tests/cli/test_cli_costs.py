@@ -67,6 +67,7 @@ def expected(p, costs):
     return np.array([*LABELS, -1])[best], np.array([min(row) for row in sums])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name, costs", [("costs", COSTS[:, :3]), ("refusing", COSTS)])
 def test_answers_of_the_least_expected_cost(run, here, name, costs):
     plain = run("classify_m", "pairs.mbm", "trn.vec", here / "plain").out

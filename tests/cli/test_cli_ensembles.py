@@ -90,6 +90,7 @@ def numbers(text):
     return np.array([line.split()[:4] for line in text.splitlines()], dtype=float)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [["-j", 2], ["--executor", "processes:2"]], ids=str)
 def test_the_same_files_for_any_workers(trained, run, words):
     before = contents()
@@ -234,6 +235,7 @@ def test_pictures(here, run):
     assert "7: weight" not in text and "ensemble of 3 conf" in Path("joint.svg").read_text()
 
 
+@pytest.mark.long
 def test_sample_data(here, run, root):
     """A tree and one-vs-rest for written digits are better together."""
     lines = (root / "sample_data" / "digits.svm").read_text().splitlines(keepends=True)

@@ -245,6 +245,7 @@ def narrow(monkeypatch):
             log2c=search.Axis(0.0, 4.0, 4.0), log2g=search.Axis(-4.0, -2.0, 2.0), refine=0)))
 
 
+@pytest.mark.long
 def test_options_are_searched_inside_the_training_parts(ask, data, narrow):
     words = ("-n", "--tune", "-d", "2", "1v1", "train", "held")
     _, text, err = ask("nfold", "-b", *words)
@@ -279,6 +280,7 @@ def test_tuned_configurations_are_compared(ask, data, narrow):
     assert told["tuned"]["untuned"] == ["own"] and len(told["tuned"]["searches"]) == 2
 
 
+@pytest.mark.long
 def test_a_killed_nested_search_goes_on(ask, data, narrow, monkeypatch):
     words = ("-n", "--tune", "--json", "-d", "2", "--state", "work", "train", "1v1")
     run_trial, calls = nested.run_trial, []
@@ -401,6 +403,7 @@ def test_options_of_best_alone(ask, data):
         assert f"{option} needs --best" in ask("print_control", option, "3", "5")[2]
 
 
+@pytest.mark.long
 def test_best_has_a_time_limit(ask, data, monkeypatch):
     words = ("print_control", "--best", "-Q", "one-vs-one,one-vs-rest", "train")
     assert ask(*words, "--time-limit", "0")[:3] == (
@@ -417,6 +420,7 @@ def test_best_has_a_time_limit(ask, data, monkeypatch):
     assert "reused" in again[2] and again[1] == ask(*words, "--no-state")[1]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [("print_control", "--best", "-d", "2", "-Q",
                                     "one-vs-one,one-vs-rest"),
                                    ("tune_m", "-d", "3", "--log2c", "1", "--log2g", "-3:-1",
@@ -497,6 +501,7 @@ def results_on_disk():
     return sum(path.stat().st_size for path in Path("cache", "agfmc").glob("*.results"))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [(), ("--per-partition",)])
 def test_what_is_written_trains_and_keeps_the_score(tune, words, data):
     _, text, err = tune("tune_m", *QUICK, *words, "--uncalibrated", "--json", "all.json", "-+",
@@ -528,6 +533,7 @@ def test_control_from_a_pipe_and_rows_of_their_own(tune, data):
     assert rows[0] == '"-c 3" 0 / 1;' and len(set(row.split('"')[1] for row in rows[1:])) == 1
 
 
+@pytest.mark.long
 def test_same_bytes_for_all_threads_and_after_a_resume(tune, data):
     words = [*QUICK, "one-vs-rest", "train", "--csv"]
     one = tune("tune_m", *words, "one.csv", "--no-state")
@@ -542,6 +548,7 @@ def test_same_bytes_for_all_threads_and_after_a_resume(tune, data):
     assert len(chosen) == 1 and f'"{chosen[0]["options"]}" ' in one[1]
 
 
+@pytest.mark.long
 def test_killed_and_started_again(tune, monkeypatch, data):
     words = [*QUICK, "--refine", "2", "one-vs-one", "train", "--json"]
     whole = tune("tune_m", *words, "whole.json", "--no-state")
@@ -588,6 +595,7 @@ def test_commands_share_one_state_of_the_same_data(tune, monkeypatch, data):
     assert "reused" not in err and "other data" not in err and len(left_behind()) == 2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("state", ["file", "folder/"])
 def test_a_state_of_other_data_is_told(tune, data, state):
     words = ("nfold", "-b", "-d", "2", "--state", state, "one-vs-one")
@@ -607,6 +615,7 @@ def test_a_state_that_is_a_folder_of_other_files(tune, data):
         1, "", "nfold: .: cannot keep finished work here: it is a folder of other files\n")
 
 
+@pytest.mark.long
 def test_time_limit(tune, monkeypatch, data):
     words = [*QUICK, "one-vs-one", "train"]
     status, text, err = tune("tune_m", *words, "--time-limit", "0")
@@ -626,6 +635,7 @@ def test_time_limit(tune, monkeypatch, data):
     assert text == tune("tune_m", *words)[1]
 
 
+@pytest.mark.long
 def test_quiet_and_pictures(tune, data):
     pytest.importorskip("matplotlib")
     _, text, err = tune("tune_m", *QUICK, "--quiet", "--kernels", "linear,rbf,polynomial",
@@ -634,6 +644,7 @@ def test_quiet_and_pictures(tune, data):
     assert Path("all.png").read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("failing", ["all.csv", "all.svg"])
 def test_outputs_appear_together(tune, monkeypatch, failing, data):
     pytest.importorskip("matplotlib")
@@ -694,6 +705,7 @@ def test_errors_are_one_line(tune, words, status, message, data):
     assert err.startswith("tune_m: ")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("base, control, written, given, column", [
     ("learner=linear -s 0 -R", "one-vs-one", r'"learner=linear -c \S+ -s 0 -R" 0 / 1;',
      "learner=linear -c 1 -s 0 -R", "log2c"),
@@ -725,6 +737,7 @@ def test_each_learner_is_tuned_by_its_own_parameter(tune, base, control, written
     assert told["log_loss"]["pooled"] == pytest.approx(float(best["score"]), abs=0.05)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [name for name, row in LEARNERS.items() if row.searched])
 def test_every_learner_that_has_something_to_search_is_tuned(tune, name, data):
     row = LEARNERS[name]
@@ -805,6 +818,7 @@ def test_shared_landmarks_are_tuned_without_parts(tune, data):
     tune("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
 
 
+@pytest.mark.long
 def test_leave_one_out_scores_alone(tune, data):
     pytest.importorskip("matplotlib")
     words = (*SHARED, "--loo", "--plot", "all.svg", "one-vs-one", "train")

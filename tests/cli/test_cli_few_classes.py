@@ -47,6 +47,7 @@ def table(run, *words):
     return np.array([line.split() for line in out.splitlines()], dtype=float)
 
 
+@pytest.mark.long
 def test_sets_are_nodes_and_their_probabilities_sums(here, run):
     p = table(run, "--tree", "full", "--uncalibrated", "nested.mbm")[:, :-1]
     greedy = table(run, "--tree", "path", "--uncalibrated", "nested.mbm")
@@ -110,6 +111,7 @@ def test_the_most_probable_classes_of_other_decoders(here, run, words):
     assert whole.shape == (200, 9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("option", [["--stop", ".8"], ["--top", "2"]])
 def test_same_bytes_for_any_workers(here, run, option):
     write_vec("many.vec", np.tile(read_vec("tst.vec"), (12, 1)))

@@ -80,6 +80,7 @@ SAME = [  # a command line, one that has been the only way to say it, and what s
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("short, long, note", SAME, ids=[row[0] for row in SAME])
 def test_what_is_meant_is_taken(run, there, short, long, note):
     found = []

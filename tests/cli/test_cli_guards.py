@@ -220,6 +220,7 @@ def signed(path, words, rows=24):
                         for i in range(rows))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("words", [("+1", "-1"), ("2.50", "0.5", "15e-1"), ("1", "-2", "-10")])
 def test_numbers_that_are_no_labels_are_names_from_text_to_scores(run, words, three):
     names = [f"{value:g}" for value in sorted(map(float, words))]
@@ -599,6 +600,7 @@ def test_standard_output_is_no_name_of_files(run, words, formats):
     assert "expected " in run(*words, status=2).err and sorted(os.listdir()) == before
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("words, status", [
     (["--max-error", "1e-308"], 1), (["--max-error", "5e-324"], 1), (["--max-error", "1e-9"], 1),
     (["--max-error", ".9", "--confidence", "1e-308"], 0),

@@ -83,6 +83,7 @@ def test_standard_input_and_a_model_in_gzip(made, run):
     assert run("mbm_info", "m.mbm.gz").out.replace(".gz", "") == run("mbm_info", "m.mbm").out
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("words", [
     ("mbh2mbm", "m.mbc", "m.mbm.gz"), ("calibrate_m", "--data", "b", "m.mbc", "-o", "m.mbm.gz"),
     ("agf_train", "b", "m.mbm.gz")])

@@ -53,6 +53,7 @@ def test_options_of_the_head_are_as_those_of_the_command_line(run, trained):
         "plan:1:3: unknown training option '-z'")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("text, decoder, same", [
     (REST, "inverse", ["-Q", "inverse"]), (REST, "learned", ["-Q", "learned"]),
     (REST, "argmax-raw", ["-Q", "argmax-raw"]), (PAIRS, "ddag", ["-Q", "ddag"]),
@@ -112,6 +113,7 @@ def test_a_decoder_that_does_not_fit_is_refused_before_any_work(run, data, head,
     assert not list(Path().glob("m*"))
 
 
+@pytest.mark.long
 def test_models_whose_decoder_is_not_known_take_another(run, trained):
     """As one of a later version may be."""
     trained(PAIRS)
@@ -127,6 +129,7 @@ def test_models_whose_decoder_is_not_known_take_another(run, trained):
         run("calibrate_m", "-Q", "inverse", "--data", "test", model)
 
 
+@pytest.mark.long
 def test_libagf_gets_none_of_it(run, trained):
     trained(f"# decoder: inverse\n{PAIRS}", "--no-names")
     assert Path("m.mbc").read_text().startswith("m-00 ")
@@ -138,6 +141,7 @@ def test_libagf_gets_none_of_it(run, trained):
     assert text.startswith('"-c 3" 0 / 1;\n')
 
 
+@pytest.mark.long
 def test_from_the_best_to_a_tuned_model(run, data):
     best = run("print_control", "--best", "-Q", "one-vs-one:wu-lin-weng", "--trials", "1",
                "-+", "-c 3 -g 0.1 -e 0.01", "train")

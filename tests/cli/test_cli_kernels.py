@@ -38,6 +38,7 @@ def test_from_training_to_the_page(folder, run):
     assert not (folder / "other").exists()
 
 
+@pytest.mark.long
 def test_tune_m_finds_it(run):
     tuned = run("tune_m", "-n", "--no-state", "--log2c", "1:4:3", "--log2g", "-3:-1:2",
                 "one-vs-one", "trn").out

@@ -23,6 +23,7 @@ def trained(folder, run):
         stdin=design)
 
 
+@pytest.mark.long
 def test_a_smaller_model(trained, run):
     run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
     err = run("mbh2mbm", "--landmarks", 60, "--data", "tst.vec", "m.mbm", "s.mbm").err
@@ -65,6 +66,7 @@ def test_a_calibration_that_is_left_out(trained, run):
     assert Path("s.mbm").read_bytes() == Path("m.mbm").read_bytes()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words, text", [
     ("--landmarks 3 --keep .9 --data tst.vec", "--landmarks and --keep exclude each other"),
     ("--keep .9", "--keep needs points, --data"),

@@ -78,6 +78,7 @@ def test_fitted_in_training(run, here):
         "the model has no learned decoder")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", ["pairs.mbm", "pairs.mbc"])
 def test_fitted_to_points_kept_apart(run, here, model):
     before = load(model).calibration
@@ -107,6 +108,7 @@ def test_fitted_to_a_tree_as_a_code(run, here):
     assert np.mean(found.classes == points(3, 300)[1]) > .75
 
 
+@pytest.mark.long
 def test_calibrated_with_the_others(run, here):
     text = run("calibrate_m", "--data", "apart", "rest.mbm").out
     assert "\nlearned: 300 points of 3 classes; " in text

@@ -102,6 +102,7 @@ def test_probabilities_of_logistic_regression_are_its_own(run, folder):
                                atol=0.01)
 
 
+@pytest.mark.long
 def test_votes_errors_and_every_export(folder, pairs, run):
     for number, text in enumerate(("learner=linear", "learner=linear -s 3", "learner=logistic")):
         run("multi_borders", "-+", text, "--cv-errors", f"e{number}", pairs, "trn", f"m{number}",

@@ -34,6 +34,7 @@ def probabilities(text):
     return np.array([line.split()[:3] for line in text.splitlines()], float)
 
 
+@pytest.mark.few(1)
 def test_exports_give_the_same_answers(here, run):
     run("mbh2mbm", "--quiet", "-Z", "m.mbc", "m.mbaio")
     run("mbh2mbm", "--quiet", "--libsvm", "m.mbc", "m.model")
@@ -45,6 +46,7 @@ def test_exports_give_the_same_answers(here, run):
         assert np.array_equal(np.fromfile("there.cls", "<i4"), np.fromfile("own.cls", "<i4"))
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(not shutil.which("svm-predict"), reason="svm-predict is not installed")
 def test_svm_predict_gives_the_same_answers(here, run):
     run("mbh2mbm", "--quiet", "--libsvm", "m.mbc", "m.model")
@@ -59,6 +61,7 @@ def test_svm_predict_gives_the_same_answers(here, run):
     assert np.allclose(theirs[:, 1:], probabilities(own), rtol=0, atol=5e-3)
 
 
+@pytest.mark.few(1)
 def test_unnormalised_support_vectors(here, run):
     """They are points as they were, and go through the map before kernel values."""
     run("multi_borders", "--quiet", *LEARNED, "-u", "-+", here, "plan", "train", "u", "u.mbc")
@@ -77,6 +80,7 @@ def test_unnormalised_support_vectors(here, run):
         run("mbh2mbm", "--quiet", form, "u.mbc", "u.there", status=1).refused("are not normalised")
 
 
+@pytest.mark.few(1)
 def test_both_commands_learn_the_same(here, run, folder):
     run("agf_preprocess", "--quiet", *LEARNED, "train", "p")
     assert (folder / "p.std").read_bytes() == (folder / "m.std").read_bytes()

@@ -77,6 +77,7 @@ def test_what_a_cache_shares(compare, data):
         assert [row["log_loss"]["values"] for [row] in found] == losses
 
 
+@pytest.mark.long
 def test_a_search_is_on_the_learned_features(run, data):
     words = (*LEARN, "--min-class", "31", "one-vs-rest", "train")
     one = run("tune_m", *QUICK, *words, "--no-state", "--json", "one.json")
@@ -95,6 +96,7 @@ def test_a_search_is_on_the_learned_features(run, data):
     assert told["over_splits"]["accuracy"]["values"]
 
 
+@pytest.mark.long
 def test_runs_that_end_early_come_to_an_end_together(run, data):
     plain = ("tune_m", *QUICK, *LEARN, "--search", "full", "one-vs-one", "train")
     words = (*plain, "--state", "state")
@@ -106,12 +108,14 @@ def test_runs_that_end_early_come_to_an_end_together(run, data):
     assert run(*words).out == run(*plain, "--no-state").out
 
 
+@pytest.mark.long
 def test_each_partition(run, data):
     words = ("tune_m", *QUICK, *LEARN, "--per-partition", "--uncalibrated", "--no-state")
     first, second = (run(*words, *more, "one-vs-one", "train").out for more in ((), ("-j", "2")))
     assert first == second and first.count('"') == 6
 
 
+@pytest.mark.long
 def test_shared_landmarks_are_not_judged_by_values_that_the_metric_has_seen(run, data):
     words = ("tune_m", "-d", "3", "--log2g=-3:-1:2", "--refine", "0", "-+",
              "learner=nystrom -m 20", "--json", "all.json")
@@ -150,6 +154,7 @@ def test_designs_are_of_the_learned_features(run, data):
     assert "decoder" in best
 
 
+@pytest.mark.long
 def test_heads_tell_of_it(run, data):
     told = "divided by deviations, metric learned in 1 round in each training part (-m 30 -g " \
            "auto -l auto seed 1)"

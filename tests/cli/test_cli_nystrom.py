@@ -65,6 +65,7 @@ CONTROLS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["rest", "pairs", *CONTROLS])
 def test_every_kind_of_control_file(folder, run, pairs, kind):
     if kind in CONTROLS:
@@ -215,6 +216,7 @@ def test_points_that_are_all_equal(folder, run):
     np.testing.assert_allclose(np.array(found, float).reshape(100, -1)[:, :5], .2, atol=1e-3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [("-n",), ("-S", "3"), ("-n", "-S", "2")])
 def test_raw_landmarks(run, words):
     answers = []
@@ -273,6 +275,7 @@ def test_models_of_all_left_out_values_are_not_kept_for_a_sample_of_them(folder,
     assert files(folder, "m-") == plain
 
 
+@pytest.mark.long
 def test_one_model_alone_and_what_is_missing(folder, run, pairs):
     words = ("-+", NYSTROM, pairs, "trn", "m", "c")
     run("multi_borders", *words)
@@ -337,6 +340,7 @@ def test_experiments(folder, run, pairs):
     assert found
 
 
+@pytest.mark.long
 def test_a_training_part_has_fewer_points_than_landmarks(folder, run, monkeypatch):
     """A number of landmarks that all the points have is no error where a part of them is trained
     on; one that is too large for all of them is."""

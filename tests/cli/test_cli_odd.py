@@ -164,6 +164,7 @@ def chained(call, tmp_path, name):
             for entry, data in files.items()}, printed
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [
     pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in NAMES],
                          ids=lambda name: ascii(name)[:40])
@@ -250,6 +251,7 @@ def test_graphviz_draws_names_and_no_markup(data, call, scheme):
         assert name in told.replace("\xa0", " "), name
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [
     ("print_control", "-Q", "1", "--plot", "x.svg", "trn"),
     ("print_control", "-Q", "2", "--plot", "x.svg", "trn"),
@@ -368,6 +370,7 @@ def outside(tmp_path, monkeypatch):
     assert "pwned" not in found
 
 
+@pytest.mark.few(2)
 @ODD
 @pytest.mark.parametrize("way", ["alone", "shell"])
 def test_trainers_converters_and_predictors(ran, name, way, outside):
@@ -413,6 +416,7 @@ def test_code_g(ran, name, outside):
     assert np.fromfile(f"{name}.out.cls", "<i4").tolist() == [1] * 27
 
 
+@pytest.mark.long
 def test_the_commands_of_a_dry_run_with_line_breaks(ran, tmp_path_factory, outside):
     """xargs -0 runs what --null prints, whatever the names hold; -0 alone refuses a line break."""
     programs = tmp_path_factory.mktemp("programs")
@@ -516,6 +520,7 @@ def process(outside, *words, **more):
                           capture_output=True, timeout=120)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [
     ("print_control", "-M", "trn.svm"), ("print_control", "--plot", "x.svg", "4"),
     ("multi_borders", "-M", "plan", "trn.svm", "m", "c"),
@@ -540,6 +545,7 @@ def test_nothing_in_the_current_folder_is_run(trap, words):
         assert done.stderr.count(b"\n") <= 2, done.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["evil", "pipe", *(
     pytest.param(kind, marks=pytest.mark.long) for kind in ("no text", "folder", "dangling"))])
 def test_settings_of_pictures_in_the_current_folder_change_nothing(outside, kind):

@@ -407,6 +407,7 @@ def test_without_matplotlib_nothing_is_simulated(run, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name, magic", [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"),
                                          ("a.pdf", b"%PDF")])
 def test_pictures(run, tmp_path, name, magic):

@@ -75,6 +75,7 @@ def test_every_scheme_is_here():
     assert {scheme.name for scheme in FROM_NUMBERS} == set(ROWS), "ROWS lacks a scheme"
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("scheme", FROM_NUMBERS, ids=lambda scheme: scheme.name)
 @pytest.mark.parametrize("k", [2, 3, 4, 9, 16])
 def test_every_number_of_classes(control, scheme, k):
@@ -247,6 +248,7 @@ def test_trees_too_large_to_be_read(control, monkeypatch):
     refused(control("-Q", "3", "near"), 1, "the distances of 4 classes are more than")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [["-Q", "5", "500"], ["-Q", "0", "500"], ["-Q", "4", "500"],
                                    ["200"], ["--options", "-c 2", "-Q", "8", "14"]])
 def test_rows_are_written_one_by_one(control, monkeypatch, words):
@@ -454,6 +456,7 @@ def test_the_kind_of_the_operand(control_of):
     assert tree_of(control_of("-Q", "ordered", "-A", "-H", "text.lvq")).labels == (0, 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_order_of_shuffled_labels_is_found(control_of, root, seed):
     """From data, from the table of a one-vs-one classification, and from errors of its pairs."""

@@ -65,6 +65,7 @@ def pairs(path):
             for name, value in rows}
 
 
+@pytest.mark.long
 def test_page_of_a_cross_validation(here):
     text = page("nfold.html")
     accuracy = re.search(r"accuracy\s+(0\.\d+)", Path("nfold.txt").read_text())[1]

@@ -443,6 +443,7 @@ def test_ids_that_stand_twice_among_all_columns(run):
         status=1).refused("twice.csv:22:")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["o.parquet", "o.feather"])
 def test_an_error_behind_the_first_rows_of_an_answer_for_arrow(run, monkeypatch, name):
     unraisable = []

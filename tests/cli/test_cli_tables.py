@@ -101,6 +101,7 @@ def without_times(found):
 # --- the same answers as from binary files, with -n, which is the default of tables
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("options", [
     [], ["-n"], ["-S", "2"], ["--min-class", "5", "--seed", "7", "--learn-metric", "1"],
     ["--no-normalise"], ["--no-normalise", "-S", "2"], ["-+", "learner=nystrom -m 20 -g 0.2"],
@@ -303,6 +304,7 @@ def arrow_files(folder):
     feather.write_feather(made, folder / "t.feather")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["tsv", "csv.gz", "semicolons", "crlf", "bom", "parquet",
                                   "feather", "stdin", "any"])
 def test_all_kinds_of_tables_give_the_same_models(run, folder, kind):
@@ -434,6 +436,7 @@ def test_an_earlier_run_counts_for_the_same_points(run):
     assert "kept" not in run(*again, "--ignore", "code").err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["text", "parquet"])
 def test_printed_commands_carry_the_options_of_the_table(run, folder, kind):
     name, options = "odd; name", ["--table", "--label", "of what, kind", "--id", "1", "--ignore",

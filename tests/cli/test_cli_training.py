@@ -58,6 +58,7 @@ def numbers(text, columns):
 
 # -- -u -----------------------------------------------------------------------------------------
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("way", [["-n"], ["-S", "2"], ["-n", "-S", "2"]], ids=str)
 def test_vectors_as_they_were(ok, refused, way):
     ok("multi_borders", *way, "plan", "trn", "n", "nctl")
@@ -100,6 +101,7 @@ G = {0: np.tanh, 1: np.vectorize(math.erf), 2: lambda v: 2 / (1 + np.exp(-v)) - 
      3: lambda v: np.arctan(math.pi / 2 * v) * 2 / math.pi}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("code", G)
 def test_functions_of_the_decision_value(ok, code):
     ok("multi_borders", "--no-calibration", "plan", "trn", "m", "ctl")
@@ -116,6 +118,7 @@ def test_functions_of_the_decision_value(ok, code):
     assert ok("classify_m", "--libsvm", "-c", "0", "ctl", "trn.vec", "x") == plain
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("labels", ["label 0 1", "label 1 0"])
 def test_models_without_probabilities(run, ok, refused, here, labels):
     ok("multi_borders", "--no-calibration", "plan", "trn", "m", "ctl")
@@ -296,6 +299,7 @@ def test_one_warning_names_the_classes_left_out(run, rare):
     assert run("print_control", "--min-class", 4, "--quiet", "rare").err == ""
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest", "adjacent"])
 @pytest.mark.parametrize("options", [["-n"], ["-S", "2"], ["-M"], ["--platt", "loo", "-j", "2"]])
 def test_training_is_that_of_data_without_them(scheme, options, run, trained_rare, rare):
@@ -366,6 +370,7 @@ def test_printed_commands_and_resume(rare, run, trained_rare):
     run("multi_borders", "--min-class", 4, "--only", "m-06", "plan", "rare", "m", "m.mbc", status=2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("control", ["one-vs-one", "rare.mbt"])
 def test_evaluation_is_that_of_data_without_them(control, rare, run):
     for name in ("rare", "clean"):

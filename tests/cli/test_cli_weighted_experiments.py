@@ -71,6 +71,7 @@ def test_balanced_classes_make_the_accuracy_balanced(run):
     assert scores["priors"] == pytest.approx([1 / 3] * 3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [
     ("nfold", "-b", "-d", "2", *FAST, "one-vs-one", "t"),
     ("compare_control", "--csv", "-d", "2", *FAST, "t", "one-vs-one:inverse", "empirical:full"),
@@ -98,6 +99,7 @@ def test_results_with_other_weights_are_not_taken(run, words):
     assert ALREADY not in run(command, "--weights", "v.txt", *words).err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command, options, words", [
     ("compare_control", "-g .5", ("--platt", "loo", "--csv", "-f", ".4", "--trials", "1", "t",
                                   "one-vs-one", "empirical")),
@@ -131,6 +133,7 @@ def test_a_sample_keeps_the_weights_of_its_rows(run, data):
     assert "effective" not in plain["estimate"]
 
 
+@pytest.mark.long
 def test_training_begins_anew_where_weights_changed(run):
     Path("one").write_text('"learner=logistic" 0 / 1; "learner=logistic" 0 / 2;\n'
                            '"learner=logistic" 1 / 2; { 0 1 2 }\n')

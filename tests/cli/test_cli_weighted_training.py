@@ -54,6 +54,7 @@ def test_whole_weights_are_copies(run):
     np.testing.assert_array_equal(one[1], other[1])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_later_run_notices_changed_weights(run, learner):
     weights = ["-+", learner, "--weights", "w.txt"]
@@ -72,6 +73,7 @@ def test_a_later_run_notices_changed_weights(run, learner):
     assert "kept" not in trained(run, "-+", learner)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_workers_change_no_byte(run, learner):
     options = ["-+", learner, "--class-weight", "balanced", "--weights", "w.txt"]
@@ -137,6 +139,7 @@ def test_models_tell_the_sums_of_weights(run, data):
     assert "some models were trained with weights of the samples, others without" in err
 
 
+@pytest.mark.long
 def test_points_without_class_weights_for_a_model_with_them(run):
     trained(run, "-+", "learner=logistic", "--class-weight", "2=5")
     told = "was trained with class weights, and the points have none"

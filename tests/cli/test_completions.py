@@ -149,6 +149,7 @@ def test_fish_completes(share, tmp_path):
     assert [line.split("\t")[0] for line in found] == [wanted for _, wanted in FISH]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SHELLS)
 def test_text_of_a_parser_runs_nothing(name, tmp_path):
     parser = Parser("evil", EVIL[0], usage="evil")

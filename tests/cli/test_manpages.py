@@ -316,6 +316,7 @@ def test_every_decoder_is_explained_in_the_overview():
                     if m.number != -1], "man/agfmc.7, Decoders: an entry for each row of the table"
 
 
+@pytest.mark.long
 def test_the_session_of_the_overview_runs(tmp_path):
     if not (ROOT / "sample_data" / "digits.svm").is_file():
         pytest.skip("there are no sample data")

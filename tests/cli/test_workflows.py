@@ -87,6 +87,7 @@ def test_command_lines_have_the_options_of_the_commands(lines, wanted):
             parser.parse_args(arguments)
 
 
+@pytest.mark.long
 def test_the_scripts_of_nextflow_run_in_their_order(run, folder):
     pytest.importorskip("jinja2")
     pytest.importorskip("markdown_it")

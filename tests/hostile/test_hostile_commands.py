@@ -122,6 +122,7 @@ def files(tmp_path_factory):
 CASES = [(name, reader, line) for name, reader, lines in LINES for line in lines]
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("name, reader, line", CASES,
                          ids=[f"{name}, {line}" for name, _, line in CASES])
 @pytest.mark.parametrize("count", [VARIANTS, pytest.param(100, marks=pytest.mark.long)])
@@ -170,6 +171,7 @@ def variants(reader, name, good, count):
     return chosen
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("line", sorted({line for *_, line in CASES}))
 def test_these_commands_end_well_with_good_files(line, files, monkeypatch, run):
     monkeypatch.chdir(files)
@@ -379,6 +381,7 @@ def check(call, command, seed, made, folder):
     return status
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_some_lines(call, command, made, tmp_path):
     for seed in range(FEW if command in SLOW else LINES_LINES):

@@ -254,6 +254,7 @@ def direct(depth, head='""'):
     return "".join(f"{head} K {{ {i} " for i in range(depth)) + f"{depth} " + "}" * depth
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("make, depth", [(left, MAX_DEPTH), pytest.param(
     right, MAX_DEPTH, marks=pytest.mark.long), pytest.param(
     direct, MAX_DEPTH, marks=pytest.mark.long), (matrices, MAX_DEPTH // 2)])
@@ -271,6 +272,7 @@ def test_the_deepest_file_there_may_be(make, depth):
         parse(make(MAX_DEPTH + 1))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("make", [left, right, matrices])
 def test_a_deep_file_as_a_code(make):
     depth = 2 * sys.getrecursionlimit()
@@ -309,6 +311,7 @@ def test_a_description_is_written_as_it_is_made(tmp_path, monkeypatch):
     assert sum(map(len, pieces)) > 5 * max(map(len, pieces))
 
 
+@pytest.mark.long
 def test_a_chain_from_data_is_trained(tmp_path, monkeypatch, run):
     """Classes at growing distances are joined one by one; names by branches had no room."""
     monkeypatch.chdir(tmp_path)
@@ -336,6 +339,7 @@ def test_a_chain_from_data_is_trained(tmp_path, monkeypatch, run):
     assert (tmp_path / "ctl.cls").read_bytes() == (tmp_path / "all.mbm.cls").read_bytes()
 
 
+@pytest.mark.long
 def test_commands_on_a_deep_file(folder, run):
     commands(sys.getrecursionlimit() + 50, [left], folder, run)
 
@@ -538,6 +542,7 @@ class Endless:
         return data[:size]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("read, stream", [
     (inputs.read_bytes, Endless(b"\0")),
     (read_names, Endless(b"a\n")),

@@ -43,6 +43,7 @@ def refused(text, message):
     assert len(str(caught.value)) < 300
 
 
+@pytest.mark.long
 def test_two_of_the_deepest_trees_separate_too_many_labels():
     text = chain(MAX_DEPTH)
     refused(text * 2, "there may be 67108864 at most")
@@ -83,6 +84,7 @@ def test_members_with_other_classes():
     refused("m 0/1;" * 20_000 + "{0 1}" * 2, "found '{'")
 
 
+@pytest.mark.long
 def test_work_grows_with_the_text():
     """Each of these would take minutes where it grew with the square of the members."""
     tree = parse(f"# weights: {'1 ' * MANY}\n" + '"" {0 1}\n' * MANY)

@@ -53,6 +53,7 @@ def refused(raw, words=""):
     assert words in str(caught.value), str(caught.value)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", MODELS)
 def test_honest_models_are_taken(tmp_path, name):
     counts = Counter()
@@ -96,6 +97,7 @@ def flips(name, tmp_path, step):
     return ends.total()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["mixed", "normalised"])
 def test_cut_and_flipped_with_a_new_checksum(tmp_path, name):
     flips(name, tmp_path, 41)
@@ -382,6 +384,7 @@ CONTROLS = {  # of a megabyte or so, standing for gigabytes
     + " ".join(map(str, range(100_000))) + "} 100000 }"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", CONTROLS)
 def test_control_texts_that_stand_for_too_much(case):
     with pytest.raises(ControlError, match=r"up to here .* at most"):
@@ -484,6 +487,7 @@ print(status, int(most) >> 10, file=sys.stderr)
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="tells the memory")
 @pytest.mark.parametrize("case", [
     pytest.param(case, marks=pytest.mark.long if number % 3 else ())
@@ -538,6 +542,7 @@ NAMED = ["../../../../../../../../etc/passwd", "/etc/passwd", "/dev/stdin", "/de
          "folder/../fifo", "t.vec", "x" * 5000, "a\udcffb", "/", "~"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", NAMED, ids=lambda name: ascii(name[:30]))
 @pytest.mark.parametrize("form", [
     "{} {{ 0 1 }}", *(pytest.param(f'{{}} {code} "" {{{{ 0 1 }}}}', marks=pytest.mark.long)

@@ -95,6 +95,7 @@ def started(house, command, *words):
 TUNE = ("tune_m", "-M", "--no-state", "-d", 3, "--refine", 0)
 
 
+@pytest.mark.long
 def test_a_learner_with_a_parameter_of_its_own(house):
     """It is searched, on its default grid and on the one given, and trained."""
     for grid, tried in ((), 5), (("--log2z=0:4",), 3):
@@ -112,6 +113,7 @@ def test_a_learner_with_a_parameter_of_its_own(house):
     assert "--log2z LO:HI" in started(house, "tune_m", "--help").stdout
 
 
+@pytest.mark.long
 def test_a_score_for_which_larger_is_better(house):
     """Search, comparison and estimate take the largest."""
     started(house, *TUNE, "--by", "mean-p", "--json", "t.json", "--log2c=-4:4:4", "--log2g=-8:0:4",

@@ -187,6 +187,7 @@ NAMES = [("trn", "m", "ctl"), ("da ta", "mo 'd", 'c"tl'), ("$(touch pwned);x", "
          ("-t", "-m {} \\", "-o"), ("ü\t*", "{}", "~")]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("train, model, control, order", [
     (*names, order) for names, order in [(NAMES[0], "cat"), *((names, "tac") for names in NAMES)]],
                          ids=["in order", "plain", "blanks", "shell", "minus", "odd"])
@@ -289,6 +290,7 @@ SURROUNDINGS["all at once"] = {name: word for each in reversed(SURROUNDINGS.valu
                                for name, word in each.items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name if name == "all at once" else
                                   pytest.param(name, marks=pytest.mark.long)
                                   for name in SURROUNDINGS])

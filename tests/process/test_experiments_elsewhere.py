@@ -40,6 +40,7 @@ def table(text):
         key: value for key, value in found.items() if key not in TIMES})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_same_tables(big, executor):
     for words in (COMPARE, ("nfold", *LEARN, "-d", "2", "--json", "one-vs-rest", "big", "held")):
@@ -51,6 +52,7 @@ def test_same_tables(big, executor):
     assert big.ok(*best) == big.ok(*best, f"--executor={executor}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize("more", [
     ("--log2c=0:2:2",), ("--log2c=0:2:2", "--per-partition"), ("-+", "learner=nystrom -m 30"),
@@ -74,6 +76,7 @@ def slow(big):
 SLOW = ("compare_control", "-d", "2", "-+", "-c 20", "--json", "big", "one-vs-one", "tree")
 
 
+@pytest.mark.long
 def test_command_killed(slow, wait):
     one = table(slow.ok(*SLOW, "-j", "2", "--no-state"))
     words = (*SLOW, "--state", "st", "--executor=processes:2")
@@ -94,6 +97,7 @@ def test_error_of_a_learner_comes_back_as_it_is(big):
     assert (one.stdout, one.stderr) == (two.stdout, two.stderr)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words, status, told", [
     (("--executor=proceses",), 2, "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N"),
     (("--executor=dask:nowhere",), 1, "expected HOST:PORT or a scheduler file"),
@@ -108,6 +112,7 @@ def test_wrong_executors(big, words, status, told):
     assert not (big / "cache").exists()
 
 
+@pytest.mark.long
 def test_same_nested_search(big, monkeypatch):
     monkeypatch.setattr(nested, "NestedTuning", functools.partial(
         nested.NestedTuning,

@@ -284,6 +284,7 @@ BAD = {
                    "failed with status 1: x")}
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("how", BAD)
 def test_a_trainer_that_fails(place, script, how):
     """On the second model only: the first is kept, the files of an earlier run as well."""
@@ -458,6 +459,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [
     ["multi_borders", "-M", "-j", "1", "--", "SLOW", "plan", "trn.svm", "m", "ctl"],
     ["multi_borders", "-M", "-j", "2", "--", "SLOW", "plan", "trn.svm", "m", "ctl"],
@@ -553,6 +555,7 @@ with open(output, "w") as out:
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["centre", "perceptron",
                                   pytest.param("tree", marks=pytest.mark.long)])
 def test_learners_in_scripts(place, script, kind):
@@ -693,6 +696,7 @@ RUNS = {
     "compare_control": ["--trials", "2", "--state", "st", "trn", "tree"]}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", [
     pytest.param(name, marks=() if name in ("multi_borders", "classify_m") else pytest.mark.long)
     for name in RUNS])

@@ -51,6 +51,7 @@ def kept(done):
     return int(found[1]) if found else 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("threads, when", [("1", 1), ("1", 11), ("2", 5), ("2", 16)])
 def test_killed_in_the_middle(here, data, threads, when, wait):
     with here.start(*WORDS, "-j", threads, "m", "ctl") as process:
@@ -68,6 +69,7 @@ def test_killed_in_the_middle(here, data, threads, when, wait):
     assert files == data[1]
 
 
+@pytest.mark.long
 def test_killed_again_and_again(here, data):
     rng = np.random.default_rng()
     seen = {}
@@ -87,6 +89,7 @@ def test_killed_again_and_again(here, data):
             if not name.startswith(".agfmc-")} == data[1]
 
 
+@pytest.mark.long
 def test_a_finished_run_again(here, data):
     here.ok(*WORDS, "m", "ctl")
     before = models(here)
@@ -124,6 +127,7 @@ def test_held_out_samples_need_training(here):
     assert (here / "pairs.txt").stat().st_size
 
 
+@pytest.mark.long
 def test_commands_of_a_job_array_started_again(place):
     whole = {name: content for name, content in place.files().items() if name.startswith("m-")}
     for name in whole:
@@ -218,6 +222,7 @@ def finished(place):
     return any(path.stat().st_size > 100 for path in place.folder.glob("cache/agfmc/*.results"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [
     signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)], ids=lambda n: n.name)
 def test_comparison_goes_on(big, number, wait):
@@ -316,6 +321,7 @@ def check(told, warm, grows):
     assert last["rss"] - first["rss"] < grows, (first, last)
 
 
+@pytest.mark.long
 def test_a_few_rounds(place):
     check(soak(place, 6), 4, 8 << 20)
 
@@ -392,6 +398,7 @@ def test_side_by_side_on_one_model(many, count):
                 (many / f"one.{end}").read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.long)])
 def test_trainings_side_by_side_into_the_same_folder(place, count):
     """Resuming, new and repeated trainings of the same models: all succeed, with the same bytes."""

@@ -129,6 +129,7 @@ def written(tmp_path_factory):
     return paths
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["hostile", "unguarded"])
 def test_hostile_names_run_nothing(browser, written, name):
     with Opened(browser, written[name]) as opened:
@@ -157,6 +158,7 @@ def test_nothing_is_said_or_asked_for(browser, written):
             assert not opened.said and not opened.foreign
 
 
+@pytest.mark.long
 def test_tables_are_sorted_by_their_headings(browser, written):
     with Opened(browser, written["plain"]) as opened:
         page, tried = opened.page, 0
@@ -203,6 +205,7 @@ def test_a_class_is_highlighted_everywhere(browser, written):
         assert opened.tell("document.querySelectorAll('.lit').length") == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["plain", "hostile"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_page_is_as_wide_as_the_screen(browser, written, name, width):
@@ -250,6 +253,7 @@ def test_headings_are_in_order_and_pictures_have_words(browser, written):
         assert len(pictures) >= 4 and all(pictures)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scheme, width", [("light", 1280), ("dark", 360)])
 def test_accessibility_rules_hold(browser, written, scheme, width):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
@@ -260,6 +264,7 @@ def test_accessibility_rules_hold(browser, written, scheme, width):
         assert any(one["id"] == "color-contrast" for one in found["passes"])
 
 
+@pytest.mark.long
 def test_dark_and_light_differ(browser, written):
     seen = []
     for scheme in ("light", "dark"):
@@ -277,6 +282,7 @@ def test_all_can_be_read_without_scripts(browser, written):
         assert not opened.foreign
 
 
+@pytest.mark.long
 def test_print_shows_what_the_screen_scrolls(browser, written):
     with Opened(browser, written["plain"]) as opened:
         opened.page.emulate_media(media="print")

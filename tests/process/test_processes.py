@@ -104,6 +104,7 @@ def test_worker_killed(place, kill_worker):
     assert f": worker process {number} ended by signal 9; retrying".encode() in said
 
 
+@pytest.mark.long
 def test_worker_killed_while_it_makes_sums(place, kill_worker):
     y = np.arange(10_000) % 3
     x = np.random.default_rng(4).normal(size=(len(y), 6)) + np.eye(3)[y][:, [0, 1, 2, 0, 1, 2]]
@@ -118,6 +119,7 @@ def test_worker_killed_while_it_makes_sums(place, kill_worker):
     assert f": worker process {number} ended by signal 9; retrying".encode() in said
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda n: n.name)
 def test_no_worker_is_left_behind(slow, number, wait, gone):
@@ -131,6 +133,7 @@ def test_no_worker_is_left_behind(slow, number, wait, gone):
     wait(lambda: all(map(gone, workers)))
 
 
+@pytest.mark.long
 def test_worker_killed_in_an_experiment(place, kill_worker):
     words = ("nfold", "-d", "2", "-b", "-+", "-c 20", "--no-state", "plan", "trn")
     place.ok(*words, "here")
@@ -152,6 +155,7 @@ if "-c" in sys.orig_argv:
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", ["multi_borders --executor processes:2 plan trn x xctl",
                                    "classify_m --executor processes:2 all.mbm tst.vec out"])
 @pytest.mark.parametrize("program, told", [
@@ -169,6 +173,7 @@ def test_workers_that_cannot_work(place, words, program, told):
     assert place.files() == before
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words, told", [
     (("--executor=proceses",), "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N"),
     (("--executor=processes:0",), "executor 'processes:0': expected a number from 1 to 1024"),

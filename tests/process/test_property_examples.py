@@ -18,6 +18,7 @@ def test_the_examples_of_a_run_are_always_the_same(request):
         assert own.database is None and own.deadline is None, item.nodeid
 
 
+@pytest.mark.long
 def test_a_failure_names_what_repeats_it(tmp_path, root):
     (tmp_path / "conftest.py").write_text((root / "tests" / "conftest.py").read_text())
     (tmp_path / "test_false.py").write_text(

@@ -3,6 +3,10 @@
 import re
 
 
+import pytest
+
+
+@pytest.mark.long
 def test_from_data_to_a_tuned_model(place, root):
     for name, ours, count in (("trn", "train", 45), ("tst", "test", 60)):
         for end, head, size in ((".vec", 4, 16), (".cls", 0, 4)):

@@ -60,6 +60,7 @@ def slowly(place, *words):
     return place.start("multi_borders", *words, *WORDS, python=("-c", SLOWLY))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda n: n.name)
 @pytest.mark.parametrize("words", [(), ("--time-limit", "1:00:00", "-j", "2")], ids=len)
 def test_ended_by_a_signal(data, here, number, words, wait):
@@ -73,6 +74,7 @@ def test_ended_by_a_signal(data, here, number, words, wait):
     assert files(here) == whole(data)
 
 
+@pytest.mark.long
 def test_time_limit(data, here):
     with slowly(here, "--time-limit", "3") as process:
         _, said = process.communicate(timeout=PATIENCE)
@@ -83,6 +85,7 @@ def test_time_limit(data, here):
     assert files(here) == whole(data)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["vec", "svm"])
 def test_commands_for_ranges(data, here, form):
     """In reversed order, one of them missing; and once more when all is there."""
@@ -103,6 +106,7 @@ def test_commands_for_ranges(data, here, form):
     assert files(here) == whole(data)
 
 
+@pytest.mark.long
 def test_commands_of_a_mixed_control_file(data, here):
     (here / "mixed").write_text('"" 0 / 1; "" 0 1 / 2; "learner=linear" 0 1 / 2 3; {0 1 2 3}')
     words = ("-+", WORDS[2], "mixed", "../big", "m", "ctl")

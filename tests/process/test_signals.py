@@ -81,6 +81,7 @@ def defaults():
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("threads", ["1", "2"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT],
                          ids=lambda number: number.name)
@@ -99,6 +100,7 @@ def test_training(hard, number, threads, wait):
     assert after == before
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_classification_that_waits_for_points(place, number, wait):
     before = place.files()
@@ -137,6 +139,7 @@ def dropped(place, at, number, command, *words):
     return done.returncode, done.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("at", DROPPING)
 def test_a_signal_that_is_dropped_comes_again(hard, at):
     before = hard.files()

@@ -286,6 +286,7 @@ def test_wrong_arguments_of_the_job_array(script, place, root, words, env, messa
     assert not (place / "done").exists()
 
 
+@pytest.mark.few(1)
 def test_by_hand(script, place):
     """The tasks and the merging of the script, which a program in place of sbatch writes down."""
     programs = place / "programs"
@@ -328,6 +329,7 @@ def test_by_hand(script, place):
     assert done.returncode == 0 and b"merged without a calibration" in done.stderr
 
 
+@pytest.mark.long
 def test_ranges_by_hand(script, place):
     """The array makes sums, and the second job trains."""
     programs = place / "programs"
@@ -394,6 +396,7 @@ def submitting(place):
     return f"{programs}{os.pathsep}{place.env['PATH']}"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("words, status, message", [
     ("plan nothing out", 1, "tune_m: nothing"),
     ("--time-limit 1:00 plan nothing out", 1, "tune_m: nothing"),
@@ -416,6 +419,7 @@ def test_usage_of_the_search_and_no_slurm(script, place):
     assert done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.long
 def test_search_by_hand(script, place, submitting):
     """Two tasks at the same time, one of which is killed, and the last job."""
     words = [*SEARCH.split(), "trn"]

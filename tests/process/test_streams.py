@@ -39,6 +39,7 @@ def one_line(done, command):
     return text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command, args", [
     ("print_control", ["-Q", "8", "14"]), ("agf2ascii", ["-C", "many"]),
     ("classify_m", ["all.mbm", "many.vec", "out"]),
@@ -55,6 +56,7 @@ def test_reader_that_leaves(many, command, args):
     assert many.files() == before
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("command", PRINTING)
 def test_reader_that_was_never_there(place, command):
     before = place.files()
@@ -66,6 +68,7 @@ def test_reader_that_was_never_there(place, command):
     assert place.files() == before
 
 
+@pytest.mark.few(2)
 @full
 @pytest.mark.parametrize("command, unbuffered", [
     pytest.param(command, unbuffered, marks=() if number % 2 == unbuffered else pytest.mark.long)
@@ -81,6 +84,7 @@ def test_full_disk_behind_standard_output(place, command, unbuffered):
     assert place.files() == before
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("command", [name for name, words in PRINTING.items() if "m" not in words])
 def test_a_disk_that_takes_a_part(place, command, unbuffered):
@@ -126,6 +130,7 @@ def test_a_folder_that_is_gone(place):
     assert "standard output" not in one_line(done, "classify_m")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("command", PRINTING)
 def test_closed_standard_output(place, command):
     before = place.files()
@@ -135,6 +140,7 @@ def test_closed_standard_output(place, command):
     assert place.files() == before
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("streams", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
 def test_a_command_that_prints_nothing_needs_no_streams(place, streams):
     wanted = (place / "all.mbm").read_bytes()
@@ -169,6 +175,7 @@ def test_no_file_gets_the_number_of_a_stream(place, streams):
     assert int((place / "number").read_text()) > 2
 
 
+@pytest.mark.few(2)
 @full
 @pytest.mark.parametrize("words, status", [(["ctl", "all.mbm"], 0), (["ctl"], 2), (["x", "y"], 1)])
 def test_messages_that_nobody_can_read(place, words, status):
@@ -176,6 +183,7 @@ def test_messages_that_nobody_can_read(place, words, status):
         assert place.run("mbh2mbm", *words, stderr=stream).returncode == status
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("command", WRITING)
 def test_full_disk_leaves_every_file_as_it_was(many, command):
     (many / "many.con").write_bytes(b"\0\0\0\0\0\0\x80\x3f" * 3000)
@@ -301,6 +309,7 @@ def one_line_load(process, err, status=1):
 
 # -- slow writers -------------------------------------------------------------------------------
 
+@pytest.mark.few(2)
 @EVERY
 def test_a_writer_that_trickles_bytes(place, words):
     data = data_for(place, words)
@@ -317,6 +326,7 @@ def test_a_writer_that_trickles_bytes(place, words):
     assert (place / "out.con").read_bytes() == (place / "one.con").read_bytes()
 
 
+@pytest.mark.few(2)
 @EVERY
 @pytest.mark.parametrize("how", ["stops", "killed"])
 def test_a_writer_that_ends_in_the_middle_of_a_row(place, words, how):
@@ -345,6 +355,7 @@ def test_a_writer_that_ends_in_the_middle_of_a_row(place, words, how):
     assert place.files() == before
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("data", [b"", b"\4", b"\4\0\0\0", b"\4\0\0\0\1"], ids=repr)
 def test_a_writer_that_ends_at_once(place, data):
     before = place.files()
@@ -356,6 +367,7 @@ def test_a_writer_that_ends_at_once(place, data):
 
 # -- slow readers -------------------------------------------------------------------------------
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["lines", pytest.param("bytes", marks=LONG), "pauses"])
 @pytest.mark.parametrize("words", [
     (), pytest.param(("-j", "2"), marks=LONG), pytest.param(("--executor", "processes:1"),
@@ -450,6 +462,7 @@ CHAIN = [("multi_borders", "-j", "8", "plan", "trn", "l", "lctl"), ("mbh2mbm", "
          ("multi_borders", "-M", "-j", "4", "--", "cp", "plan", "trn.svm", "x", "xctl")]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", CHAIN, ids=lambda words: " ".join(words[:3]))
 @pytest.mark.parametrize("files", [
     pytest.param(64, marks=LONG), pytest.param(20, marks=LONG), 12, pytest.param(8, marks=LONG)])
@@ -466,6 +479,7 @@ def test_few_open_files(place, words, files):
                                        "x-01", "x-02"} == before.keys()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [
     "multi_borders -M -j 4 -- cp plan trn.svm x xctl",
     "classify_m -M -j 4 -O cp ectl trn.svm out"], ids=lambda words: words.split()[0])
@@ -521,6 +535,7 @@ sys.exit(importlib.import_module("agfmc.cli").main_of(sys.argv[2])(sys.argv[3:])
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", CHAIN, ids=lambda words: " ".join(words[:3]))
 @pytest.mark.parametrize("tasks", [
     pytest.param(0, marks=LONG), 1, pytest.param(2, marks=LONG),
@@ -578,6 +593,7 @@ def test_binary_data_through_text_and_back(place):
     assert {files[f"{base}.cls"] for base in "abc"} == {files["trn.cls"]}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command, args, file", [
     ("agf_preprocess", ["-A", "-1", "-n", "-a", "o.std", "trn.lvq"], "o.std"),
     ("agf_preprocess", ["-M", "-1", "-f", "0.5", "trn.svm", "o"], "o"),

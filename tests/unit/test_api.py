@@ -109,6 +109,7 @@ def test_a_session_with_a_table(tmp_path, run, monkeypatch):
             refused()
 
 
+@pytest.mark.long
 def test_searches_take_tables(tmp_path):
     table = agfmc.read_table(rows_of_a_table(tmp_path), label="kind", ids=["id"],
                              ignored="colour", missing="mean", classes=("k2", "k0", "k1"))
@@ -140,6 +141,7 @@ def test_a_search(data):
         agfmc.tune("tree", x, y, time_limit=0)
 
 
+@pytest.mark.long
 def test_the_way_to_probabilities_reaches_the_search(monkeypatch):
     calls, original = [], fit.loo_values
     monkeypatch.setattr(fit, "loo_values",
@@ -227,6 +229,7 @@ def test_training_options(word):
             parse(text)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("control, members", [("best-tree", 1), ("ensemble", 3)])
 def test_layouts_that_are_searched_in_the_points(data, control, members):
     x, y = data
@@ -318,6 +321,7 @@ def test_weights_of_training():
         agfmc.train("one-vs-rest", x, y, sample_weight=[1, 2], **options)
 
 
+@pytest.mark.long
 def test_weights_of_a_search():
     x, y, w = weighted_points()
     settings = {"options": "learner=nystrom -m 20"}
@@ -359,6 +363,7 @@ def test_classes_that_cannot_be_trained_with(data, y, words):
         agfmc.train("one-vs-one", data[0], y)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("x, found", [
     (np.zeros(4), "shape \\(4,\\)"), (np.zeros((1, 2, 4)), "shape"), (5.0, "float"),
     (None, "NoneType"), ([[1, 2], [3]], "list"), ([["a", "b", "c", "d"]], "words")])

@@ -49,16 +49,19 @@ def check(scene, reports):
     return count
 
 
+@pytest.mark.few(1)
 def test_killed_at_each_call(quick_scene, tmp_path):
     reports = quick_scene.drive([["kill", "every 5", ""]], tmp_path / "work", again=True)
     assert check(quick_scene, reports) >= 2
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["full", "SIGTERM"])
 def test_harm_at_each_call(quick_scene, tmp_path, kind):
     assert check(quick_scene, quick_scene.drive([[kind, "every 4", ""]], tmp_path / "work")) >= 2
 
 
+@pytest.mark.long
 def test_a_signal_at_each_step(make_scene, tmp_path):
     """Between two steps of the interpreter, in the code that writes files and ends the program."""
     scene = make_scene("classify_m")
@@ -96,6 +99,7 @@ def test_a_signal_among_other_errors(root, code):
     assert done.stderr == (b"cleared\n" if "cleared" in code else b"")
 
 
+@pytest.mark.long
 def test_a_signal_that_was_swallowed_is_not_the_last(root):
     code = "try: stop()\n    except BaseException: pass\n    time.sleep(2.2)\n    stop()\n" \
            "    time.sleep(60)"
@@ -176,11 +180,13 @@ def sizes(scene):
     return max(path.stat().st_size for path in scene.place.folder.iterdir())
 
 
+@pytest.mark.few(1)
 def test_files_of_limited_length(quick_scene, tmp_path):
     faults = [["limit", n, ""] for n in (0, 1, 100, 600, 3000)]
     assert check_disk(quick_scene, quick_scene.drive(faults, tmp_path / "work")) >= 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["free", "inodes"])
 def test_a_small_file_system(make_scene, small_disk, what):
     scene = make_scene("multi_borders")
@@ -191,6 +197,7 @@ def test_a_small_file_system(make_scene, small_disk, what):
     assert os.listdir(small_disk) == ["work"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", ["multi_borders", "compare_control", "classify_m"])
 def test_a_full_folder_of_temporary_files(make_scene, small_disk, command):
     """They go elsewhere, or the work is done without."""

@@ -110,6 +110,7 @@ def harm(place, seed, kills, chain=CHAIN):
     return ended
 
 
+@pytest.mark.long
 def test_a_chain_that_is_killed(place):
     chain = [line for line in CHAIN if line.startswith(("agf", "multi_borders -n plan", "mbh"))]
     chain += [line for line in CHAIN if line.startswith("classify_m all")]
@@ -168,6 +169,7 @@ def test_sets_of_files_are_never_mixed(tmp_path):
     assert len(os.listdir(tmp_path)) == 4
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [
     ("mbh2mbm", "ctl", "both.mbm"), ("classify_m", "all.mbm", "tst.vec", "both"),
     ("classify_m", "-j", "2", "all.mbm", "tst.vec", "both"),
@@ -207,6 +209,7 @@ def check_training(place, done, alone, names):
         place.ok("mbh2mbm", "ctl", "x.mbm")
 
 
+@pytest.mark.long
 def test_training_with_the_same_options(place):
     words = ("multi_borders", "--retrain", "-n", "plan", "trn", "m", "ctl")
     names = ("m-00", "m-01", "m-02", "m.std")
@@ -217,6 +220,7 @@ def test_training_with_the_same_options(place):
     assert (place / "ctl").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("times", [2, pytest.param(25, marks=pytest.mark.long)])
 def test_training_with_other_options(place, times):
     commands = [("multi_borders", "--retrain", "--seed", seed, "plan", "trn", "m", "ctl")
@@ -229,6 +233,7 @@ def test_training_with_other_options(place, times):
     assert {name: (place / name).read_bytes() for name in names} == alone[1]
 
 
+@pytest.mark.long
 def test_a_model_of_another_run_is_noticed(place):
     """Another run replaces a model of this one before it has come to its end."""
     place.ok("multi_borders", "--seed", "7", "plan", "trn", "other", "octl")
@@ -251,6 +256,7 @@ def test_a_model_of_another_run_is_noticed(place):
     assert not (place / "ctl").exists()
 
 
+@pytest.mark.long
 def test_models_of_two_runs_under_one_control_file(place):
     """Which multi_borders does not leave, but copying and killing can make."""
     place.ok("multi_borders", "-n", "plan", "trn", "n", "nctl")
@@ -274,6 +280,7 @@ def test_models_of_two_runs_under_one_control_file(place):
     assert b"warning: ctl: the models record different numbers of samples" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("state", [
     ["--state", "st"], ["--state", "folder/"], pytest.param([], marks=pytest.mark.long),
     pytest.param(["--no-state"], marks=pytest.mark.long)], ids=str)
@@ -293,6 +300,7 @@ def test_comparisons_at_once(place, state):
     assert len(list(place.folder.glob("cache/agfmc/*"))) == (not state)
 
 
+@pytest.mark.long
 def test_a_temporary_file_of_a_run_that_was_killed(place):
     """Nothing reads it, nothing removes it: it may be that of a run on another machine."""
     (place / ".agfmc-0123456789abcdef").write_bytes(b"x" * 100)

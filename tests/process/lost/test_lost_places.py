@@ -55,11 +55,13 @@ def refused(place, words, *parts, statuses=(1,)):
     return text
 
 
+@pytest.mark.few(1)
 def test_no_such_folder(moved):
     words, name = elsewhere(moved, "nowhere/new")
     refused(moved.place, words, "nowhere/new")
 
 
+@pytest.mark.few(2)
 def test_a_folder_of_that_name(moved):
     words, name = elsewhere(moved, "new")
     (moved.place / name).mkdir()
@@ -67,6 +69,7 @@ def test_a_folder_of_that_name(moved):
     assert text.count("\n") == 1  # before the work, and its words
 
 
+@pytest.mark.few(1)
 def test_symbolic_links_that_lead_nowhere(moved):
     words, name = elsewhere(moved, "new")
     os.symlink(name, moved.place / name)
@@ -95,6 +98,7 @@ def run_as(prefix, place, words):
                           env=place.env, capture_output=True, timeout=120)
 
 
+@pytest.mark.few(2)
 def test_a_folder_that_may_not_be_written(moved, ordinary):
     place = moved.place
     before = place.files()
@@ -116,6 +120,7 @@ def test_a_folder_that_may_not_be_written(moved, ordinary):
     assert after == before
 
 
+@pytest.mark.few(2)
 def test_a_file_that_may_not_be_written(moved, ordinary):
     words, name = elsewhere(moved, "new")
     place = moved.place
@@ -194,6 +199,7 @@ def test_links_of_all_kinds(make_scene):
     assert (place / "later").read_bytes() == wanted and (place / "other").read_bytes() == b"old"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["new.mbm/", "folder/", "model.mbm/"])
 def test_a_name_that_ends_as_of_a_folder(make_scene, name):
     scene = make_scene("mbh2mbm")
@@ -217,6 +223,7 @@ def test_a_reader_of_a_fifo_that_leaves(make_scene):
     assert err == b"" and stat.S_ISFIFO((place / "fifo").stat().st_mode)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_folder_that_goes_while_the_work_runs(make_scene, replaced):
     """Removed, or replaced by a file: an error in one line, and no traceback."""

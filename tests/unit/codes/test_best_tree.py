@@ -213,6 +213,7 @@ def test_a_chain_of_many_classes():
     assert len(nodes_of(chain)) == 2999
 
 
+@pytest.mark.long
 @given(st.data())
 def test_the_least_search_keeps_to_its_limit_and_its_depth(data):
     k = data.draw(st.integers(5, 11))

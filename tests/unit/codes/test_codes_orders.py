@@ -136,6 +136,7 @@ def test_moves_are_all_swaps_and_insertions():
     assert found == sorted(expected)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("with_shares", [False, True])
 def test_local_search_above_the_exact_limit(with_shares):
     k = 12

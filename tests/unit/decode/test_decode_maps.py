@@ -202,6 +202,7 @@ def test_the_penalised_loss_is_least(kind):
     np.testing.assert_allclose(apply_map(stiff, p), apply_map(temperature, limited), atol=1e-4)
 
 
+@pytest.mark.long
 def test_training_takes_a_matrix_where_it_is_worth_it():
     q, y = drawn(2000, 4, 3)
     fitted, mapped = fit_in_training(q, y)

@@ -46,6 +46,7 @@ def commands(run, x, y, design, way=()):
     run("mbh2mbm", *norm, "m.mbc", "m.mbm")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scheme, design, way, settings", [
     ("one-vs-one", (), (), {}), ("one-vs-rest", (), ("-n",), {"normalise": True}),
     ("tree", (), ("-n", "-S", 3), {"normalise": True, "n_components": 3}),
@@ -74,6 +75,7 @@ def test_the_file_is_that_of_the_commands_for_words(run):
     assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scheme, decoder, query", [
     ("one-vs-one", None, ("-Q", "inverse")), ("one-vs-one", "vote", ("-Q", "vote")),
     ("one-vs-one", "ddag", ("-Q", "ddag")), ("adjacent", None, ("-Q", 0)), ("tree", None, ()),
@@ -124,6 +126,7 @@ def test_what_the_commands_write_is_loaded(run):
     np.testing.assert_array_equal(loaded.predict(x), model.predict(x))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind, decoder", [("votes", "vote"), ("wide", "inverse")])
 def test_models_of_svm_train_are_loaded(run, kind, decoder):
     """Models without probabilities give votes; those that leave out features take any number."""
@@ -152,6 +155,7 @@ def test_models_of_svm_train_are_loaded(run, kind, decoder):
         loaded.predict(x[:, :3])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("labels", [
     WORDS, (-3, -1, 0, 7), (0, 1, 2, 3_000_000_000), ("10", "9", "oak, old", "é # {"),
     ("10", "4", "7", "9"), (0.0, 1.0, 4.0, 9.0), (-1.0, 0.0, 1.0, 2.0)])
@@ -176,6 +180,7 @@ def test_classes_that_no_file_can_name(tmp_path, strange):
     assert not (tmp_path / "m.mbm").exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("text", ['"" K {2 5 9 11}', '"" {2 "-r 0.3" L {5 9 11}}'])
 def test_the_file_is_that_of_the_commands_for_direct_classifiers(run, text):
     x, y = points()
@@ -188,6 +193,7 @@ def test_the_file_is_that_of_the_commands_for_direct_classifiers(run, text):
     assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("design, decoder", [("one-vs-rest", "renormalised"), ("tree", "full")])
 def test_options_and_decoder_of_a_control_file(run, design, decoder):
     """The estimator trains by the head of its control, and a loaded model has its decoder."""

@@ -65,6 +65,7 @@ def test_the_probabilities_of_the_api():
                                   classifier.probabilities(TEST_X))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("control", ["one-vs-one", CONTROL, "tree"])
 @pytest.mark.parametrize("apart", [False, True])
 def test_sets_by_definition(control, apart):
@@ -105,6 +106,7 @@ def test_points_kept_apart_are_answered_by_the_map_of_training():
     assert "500 points" in model.configuration_.calibration.source
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("control", ["one-vs-one", "tree"])
 def test_points_without_an_answer(control):
     always = fitted(control).predict(TEST_X)
@@ -129,6 +131,7 @@ def test_points_without_an_answer(control):
                                                             .9).threshold
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("classes, given, expected", [
     ([5, 8], None, -1), ([-1, 1], 0, 0), (["no", "yes"], None, ""), (["no", "yes"], "?", "?"),
     ([1., 2.], None, -1), ([1., 2.], 0.5, 0.5)])
@@ -170,6 +173,7 @@ def test_in_a_file(tmp_path):
                                rtol=1e-12)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("settings, message", [
     ({"max_error": .001}, "cannot be proved"), ({"max_error": 2}, "between 0 and 1"),
     ({"max_error": .1, "confidence": 1}, "between 0 and 1"),
@@ -205,6 +209,7 @@ def test_wrong_calls():
         assert model.predict_set(TEST_X, .001).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("control", ["one-vs-rest", "one-vs-one", CONTROL])
 def test_learned_decoder(control):
     """It is fitted because it is wanted; its sets come from points by fits without them."""

@@ -71,6 +71,7 @@ def test_rounds_are_searched(data):
     assert first == second != third
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("control", ["one-vs-rest", "empirical"])
 def test_a_search_is_on_the_learned_features(data, control, tmp_path):
     x, y = data
@@ -109,6 +110,7 @@ def test_a_model_that_was_loaded(data, tmp_path):
         _ = MultiClassFromBinary.load(tmp_path / "n").feature_weights_
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("control, decoder", [("one-vs-one", None), ("empirical", "recursive")])
 def test_calibration_points_had_no_part_in_it(data, control, decoder):
     x, y = data

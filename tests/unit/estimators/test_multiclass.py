@@ -153,6 +153,7 @@ def test_a_sparse_table_is_refused_in_one_sentence():
         MultiClassFromBinary(learner="nystrom").fit(csr_matrix(x), y)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("settings", [{}, {"learner": "nystrom", "n_landmarks": 30}])
 def test_nothing_but_time_depends_on_the_number_of_jobs(settings):
     x, y = points()
@@ -162,6 +163,7 @@ def test_nothing_but_time_depends_on_the_number_of_jobs(settings):
     np.testing.assert_array_equal(one.predict_proba(x), two.predict_proba(x))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("control, decoder", [("best-tree", "full"), ("ensemble", None)])
 def test_searched_layouts_do_not_depend_on_jobs_and_copies(control, decoder):
     x, y = points((1, 4, 7, 9))
@@ -184,6 +186,7 @@ def test_seeds():
     MultiClassFromBinary(random_state=None).fit(x, y)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("control, decoder, scores, probabilities", [
     ("one-vs-one", None, True, True), ("one-vs-one", "wu-lin-weng", True, True),
     ("one-vs-one", "vote", True, False), ("one-vs-one", "max-win", False, False),
@@ -220,6 +223,7 @@ def test_what_a_decoder_offers(control, decoder, scores, probabilities, labels):
         np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], predicted)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("control, decoder", [("one-vs-one", None), ("tree", None),
                                               ("tree", "full"), ("tree", "least-squares")])
 def test_the_most_probable_classes(control, decoder):
@@ -341,6 +345,7 @@ def test_a_search_over_a_pipeline():
     assert search.predict_proba(x).shape == (90, 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("data, n, options, best", [
     ("ordered", 400, "", "adjacent"), ("digits.svm", 300, "-t 0 -c 0.003", "one-vs-one")])
 def test_a_search_finds_the_scheme_of_the_sample_data(root, data, n, options, best):

@@ -27,6 +27,7 @@ def points(labels=(0, 1, 2), n=90):
     return x, np.array(labels)[codes]
 
 
+@pytest.mark.long
 def test_the_parameters_found_are_those_of_the_fitted_clone():
     x, y = points()
     model = MultiClassFromBinary("one-vs-rest", tol=0.01, options="-h 0")
@@ -51,6 +52,7 @@ def numbered():
     return MultiClassFromBinary(normalise=True).tune(*points(), search="full", space=SMALL)[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("labels", [("a", "b", "c"), (-5, 0, 7), (1.0, 2.0, 3.0)])
 def test_classes_of_any_kind(labels, numbered):
     model, found = MultiClassFromBinary(normalise=True).tune(*points(labels), search="full",
@@ -65,6 +67,7 @@ def test_classes_of_any_kind(labels, numbered):
     assert set(model.predict(points()[0])) == set(labels)
 
 
+@pytest.mark.long
 def test_threads_change_nothing():
     x, y = points()
     results = [MultiClassFromBinary("tree", n_jobs=jobs).tune(x, y, space=SMALL)[1]
@@ -72,6 +75,7 @@ def test_threads_change_nothing():
     assert results[0] == results[1]
 
 
+@pytest.mark.long
 def test_it_is_the_search_of_the_command(tmp_path, run):
     x, y = points()
     lines = [" ".join([str(label), *(f"{i + 1}:{value!r}" for i, value in enumerate(row))])

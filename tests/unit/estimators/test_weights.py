@@ -56,6 +56,7 @@ def test_weights_are_copies(settings, tolerance):
     assert np.abs(found - decision_values(fitted(**settings))).max() > .01
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("settings", [{}, {"control": "one-vs-rest", "learner": "svm",
                                            "alpha": None}], ids=str)
 def test_weight_0_leaves_out(settings):
@@ -141,6 +142,7 @@ def test_calibration_with_weights():
     np.testing.assert_array_equal(kept.p_true, same.p_true)
 
 
+@pytest.mark.long
 def test_a_search_with_weights():
     settings = {"control": "one-vs-rest", "options": "-m 20", "learner": "nystrom"}
     w = np.where(Y == "oak", 3.0, 1.0)
@@ -193,6 +195,7 @@ CONTROL = "# class 3: elm\n# class 0: oak\n# class 2: ash\n" \
           '"" 0 / 1 2; "" 1 / 0 2; "" 2 / 0 1; {3 0 2}'
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("control", ["one-vs-rest", CONTROL], ids=["scheme", "numbered"])
 def test_the_cheapest_answer(control):
     model = fitted(control=control, costs=COSTS, decoder="least-squares")

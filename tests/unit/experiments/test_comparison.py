@@ -75,6 +75,7 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path):
         assert one["accuracy"] == other["accuracy"] and one["brier_all"] == other["brier_all"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("workers", [2, 3])
 def test_threads_change_nothing(data, workers):
     one = compare(experiment(data, Plan(trials=1)), candidates(*SCHEMES))
@@ -190,6 +191,7 @@ def test_progress_names_the_split_and_the_best_so_far(data):
         *(one.columns[name]["values"][0] for name in ("log_loss", "accuracy"))).replace(" 0.", " .")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("plan, source", [
     (Plan(trials=1), "by bootstrap of 36 held-out points"), (Plan(trials=3), "of 3 splits")])
 def test_the_first_row_stays_within_one_standard_error(data, monkeypatch, plan, source):

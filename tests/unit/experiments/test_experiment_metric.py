@@ -60,6 +60,7 @@ def test_it_is_that_of_the_training_rows(data):
     assert len({one.digest() for one in whole.learned.values()}) == 3
 
 
+@pytest.mark.long
 def test_a_search_learns_each_part_once(data, learned):
     told = []
     task = prepare_tuning(experiment_of(data), read_candidate("one-vs-rest"),
@@ -166,6 +167,7 @@ def test_a_comparison_keeps_no_maps(data, learned):
         own.apply(data.x), data.y, {}))
 
 
+@pytest.mark.long
 def test_a_search_inside_never_sees_what_is_held_out(data, learned):
     records = []
     for other in (False, True):

@@ -40,6 +40,7 @@ def trial_of(data, number=0, **more):
     return found, experiment, list(experiment.splits())[number]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["one-vs-one", "empirical"])
 def test_the_search_is_that_of_the_training_rows_alone(data, scheme):
     found, experiment, split = trial_of(data, 1)
@@ -57,6 +58,7 @@ def test_the_search_is_that_of_the_training_rows_alone(data, scheme):
     assert outcome.scores["log_loss"] == row["log_loss"]["values"][1]
 
 
+@pytest.mark.long
 def test_the_search_never_sees_what_is_held_out(data):
     found, experiment, split = trial_of(data)
     candidate = [read_candidate("one-vs-one")]
@@ -75,6 +77,7 @@ def test_the_search_never_sees_what_is_held_out(data):
     assert again.records[1]["searched"] != found.records[0]["searched"]
 
 
+@pytest.mark.long
 def test_compare_judges_tuned_and_untuned_rows(data):
     found = nested(by="accuracy")
     experiment = Experiment(data, PLAN, SETTINGS, ResultCache(None))
@@ -114,6 +117,7 @@ def test_what_cannot_be_tuned(data):
         compare(few, [read_candidate("one-vs-one")], tuning=nested())
 
 
+@pytest.mark.long
 def test_a_search_that_fails_is_a_row_that_fails(data):
     experiment = Experiment(data, PLAN, SETTINGS, ResultCache(None))
     candidates = [read_candidate("tree:full"), read_candidate("one-vs-one:vote")]
@@ -123,6 +127,7 @@ def test_a_search_that_fails_is_a_row_that_fails(data):
         cross_validate(experiment, candidates[1], tuning=nested())
 
 
+@pytest.mark.long
 def test_cross_validation_answers_for_all_points(data):
     experiment = Experiment(data, PLAN, SETTINGS, ResultCache(None), calibrated=(True, False))
     found = nested()
@@ -131,6 +136,7 @@ def test_cross_validation_answers_for_all_points(data):
     assert calibrated.calibrated and not own.calibrated and len(found.records) == 3
 
 
+@pytest.mark.long
 def test_finished_searches_are_not_done_again(data, fits, tmp_path):
     def run():
         with ResultCache(str(tmp_path / "state"), keep=True) as cache:

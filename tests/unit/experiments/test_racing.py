@@ -94,6 +94,7 @@ def test_whole_grid_on_little_and_finalists_on_all():
     assert 0 < estimate["error"] < 0.1
 
 
+@pytest.mark.long
 def test_small_data_are_scored_whole_by_all_parts():
     result, _ = tune(begin(blobs(150)), SMALL, by="accuracy")
     assert {(point["rows"], tuple(point["parts"])) for point in result["points"]} == {
@@ -103,6 +104,7 @@ def test_small_data_are_scored_whole_by_all_parts():
     assert "choice among" in result["estimate"]["how"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("scaled_down")
 def test_the_race_finds_what_the_full_search_finds():
     data = blobs(300, spread=0.7)
@@ -124,6 +126,7 @@ def mean_p(monkeypatch):
     monkeypatch.setitem(pooling._ADDED, "mean_p", lambda p, right, k: p[0])
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("scaled_down", "mean_p")
 @pytest.mark.parametrize("by", ["mean_p", "accuracy", *pooling._ADDED, scores.COST.name])
 def test_the_race_knows_the_direction_of_each_score(by):
@@ -145,6 +148,7 @@ def test_the_race_knows_the_direction_of_each_score(by):
     assert sign * (state.tried[state.best]["pooled"] - full.tried[full.best]["pooled"]) > -0.02
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("scaled_down")
 @pytest.mark.parametrize("parted", [False, True])
 def test_same_result_with_workers_and_after_a_resume(tmp_path, parted):
@@ -258,6 +262,7 @@ def test_a_start_is_followed_by_half_steps_around_the_best():
             for point in search.next_points()} == {(0, 1), (1, 0), (1, 1)}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("scaled_down")
 def test_partitions_are_taken_only_where_they_are_better(monkeypatch):
     data = blobs(200)
@@ -299,6 +304,7 @@ def test_options_that_fail_on_a_sample_are_tried_on_more():
     assert all(point["rows"] is None for point in result["points"])
 
 
+@pytest.mark.long
 def test_hopeless_options_are_left_out_but_for_the_first_and_the_last_level(monkeypatch):
     monkeypatch.setattr(racing, "_GROWTH", 2)
     monkeypatch.setattr(racing, "_LEAST", 40)
@@ -322,6 +328,7 @@ def test_hopeless_options_are_left_out_but_for_the_first_and_the_last_level(monk
     assert tune(start, kernels, by="log_loss")[1] is not None
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("scaled_down")
 def test_partitions_of_shared_landmarks_are_judged_on_parts():
     space = SearchSpace(log2g=Axis(-4.0, -2.0, 2.0), refine=0)
@@ -372,6 +379,7 @@ def test_parts_are_samples_with_the_shares_of_the_classes():
     assert experiment.training_size(Part(2, 90)) == 90 and experiment.training_size(Part(2)) == 800
 
 
+@pytest.mark.long
 def test_estimate_is_that_of_final_maps():
     """With one option and nothing to choose it is the score of the maps that training fits."""
     data = load_training(str(ORDERED), InputFormat())[0]

@@ -36,6 +36,7 @@ def test_the_best_options_stand_in_the_tree(experiment):
     assert {row.text for row in tree.rows} == {result["points"][result["best"]]["options"]}
 
 
+@pytest.mark.long
 def test_workers_change_nothing(experiment):
     with ThreadPoolExecutor(2) as pool:
         results = [find_options(
@@ -55,6 +56,7 @@ def test_what_is_refused(experiment, wrong, message):
         find_options(experiment, read_candidate("one-vs-one"), **wrong)
 
 
+@pytest.mark.long
 def test_words_of_the_command(experiment):
     """log-loss as well as log_loss; and of another argument there is one line."""
     result, _ = find_options(experiment, read_candidate("one-vs-one"), by="log-loss", space=SMALL)

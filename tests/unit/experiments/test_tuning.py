@@ -102,6 +102,7 @@ def test_points_with_one_gamma_are_one_call(data, fits):
         [{g} for g in (0.25, 0.0625, 1.0) for _ in range(3)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("parted", [False, True])
 def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
     def run(space):
@@ -122,6 +123,7 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
     assert 0 < sum(map(len, fits)) < trained / 2
 
 
+@pytest.mark.long
 def test_equal_problems_are_tuned_once_and_rows_of_their_own_are_kept(data, fits):
     candidate = of_text('"" 0 / 1; "-c 3 -g 0.5" 0 / 2; "" 1 / 0; "" 2 / 1; { 2 5 9 }')
     result, tree = tune(begin(data, candidate), SMALL, by="log_loss", per_partition=True)
@@ -174,6 +176,7 @@ def test_known_scores_are_those_of_the_same_points(data, tmp_path, fits):
         assert one != score(split, "-c 4") and len(fits) == 2
 
 
+@pytest.mark.long
 def test_progress_comes_to_its_end(data):
     calls = []
     tune(begin(data, "one-vs-one"), SMALL, by="accuracy",
@@ -197,6 +200,7 @@ def test_given_options_stay_unless_others_are_better():
     assert best(0.6, 0.7) == "-g 0.5 -c 2"
 
 
+@pytest.mark.long
 def test_workers_change_nothing(data):
     start = begin(data, "one-vs-rest")
     two = begin(data, "one-vs-rest", workers=2)
@@ -264,6 +268,7 @@ def test_data_schemes_are_laid_out_for_each_training_part(data, monkeypatch):
     assert [points for scheme, points in seen if scheme] == [120, 80, 80, 80]
 
 
+@pytest.mark.long
 def test_what_cannot_be_tuned(data):
     with pytest.raises(UsageError, match="nothing to tune"):
         begin(data, '"-c 1" 0 / 1; "." 1 / 2; {2 5 9}')
@@ -303,6 +308,7 @@ def test_one_warning_for_each_border(data):
     assert {row.text for row in tree.rows} == {"-g 0.001953125 -c 128"}
 
 
+@pytest.mark.long
 def test_tables(data):
     start = begin(data, "one-vs-one")
     result, _ = tune(start, SMALL, by="accuracy")
@@ -333,6 +339,7 @@ def left_out(data, base=SHARED, **more):
     return begin(data, "one-vs-one", base, SplitPlan(left_out=True), **more)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("calibrated", [True, False])
 def test_scores_are_those_of_values_that_were_left_out(data, calibrated):
     start = left_out(data)
@@ -396,6 +403,7 @@ def test_points_that_tell_nothing_are_not_chosen(data):
     assert score[-4.0] < 1.05 < score[12.0]
 
 
+@pytest.mark.long
 def test_left_out_values_with_workers_and_after_a_resume(data, fits, tmp_path):
     def run(workers, state=None):
         with ResultCache(state, keep=state is not None) as cache:

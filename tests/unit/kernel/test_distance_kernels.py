@@ -47,6 +47,7 @@ def test_machines_are_those_of_precomputed_kernel_values(kind, weighted, data):
     np.testing.assert_allclose(sign * f, peer.decision_function(gram), atol=1e-4)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [
     "-t laplacian -g 0.3", "-t 6 -g 0.3", "learner=nystrom -t laplacian -g 0.3 -m 40"])
 def test_files_and_workers(options, data, tmp_path):
@@ -66,6 +67,7 @@ def test_files_and_workers(options, data, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.long
 def test_memory_that_does_not_hold_the_kernel_values(data):
     x, y = np.tile(data[0], (4, 1)), np.tile(data[1], 4)
     with pytest.raises(UsageError, match="600 samples of 'm-00', 3 MB .* learner=nystrom"):
@@ -73,6 +75,7 @@ def test_memory_that_does_not_hold_the_kernel_values(data):
     agfmc.train("one-vs-rest", x, y, options="learner=nystrom -t laplacian -m 20", kernel_memory=2)
 
 
+@pytest.mark.long
 def test_search_takes_the_kernel_that_fits():
     """Classes that are unions of cells: no direction of the distance counts twice."""
     x = np.random.default_rng(0).uniform(-1, 1, size=(400, 6))

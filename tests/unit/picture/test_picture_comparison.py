@@ -50,6 +50,7 @@ def labels_of(figure):
     return [text for text in figure.figure.axes[1].texts if text.get_gid() == "label"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("n, seed, spread", [
     (1, 0, 1), (5, 1, 0.0), (20, 1, 1), (20, 2, 0.15), (20, 4, 0.05)])
 def test_no_label_covers_another_or_a_point(shown, n, seed, spread):

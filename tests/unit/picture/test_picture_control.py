@@ -108,6 +108,7 @@ def test_boxes_keep_apart_at_every_depth():
                 assert layout.left[child] >= layout.right[number] + 0.2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("text, told", [
     ('"-k 3" K {0 1 2}', "K: k nearest neighbours\n-k 3"),
     ('m L "-r 1" {0 1 2}', "L: multinomial logistic regression\nm\n-r 1"),
@@ -126,6 +127,7 @@ def test_a_long_chain_fits_a_picture(shown):
     assert max(figure.figure.get_size_inches()) < 45 and not figure.clashes()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("rows, names", [
     (ONE_VS_ONE, LETTERS), (ONE_VS_ONE[:28], {i: f"a long name, number {i}" for i in range(26)}),
     (ONE_VS_ONE[:25], None)])
@@ -149,6 +151,7 @@ def test_small_matrices_have_signs(shown):
     assert "left out" not in shown(control.matrix_figure, parse('"" 0 / 1; {5 3}')).texts
 
 
+@pytest.mark.long
 def test_many_classes_and_rows_stay_on_a_page(shown):
     rows = [((i,), (i + 1,)) for i in range(299)]
     figure = shown(control.matrix_figure, from_rows(rows, range(300)))

@@ -25,6 +25,7 @@ def chain(k):
     return pairs
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("pairs, k, names", [
     (((0, 1), 2), 3, None), (((0, (3, 1)), (2, 4)), 5, {2: "two $x$", 4: "\u56db"}),
     (chain(26), 26, {i: f"the letter {chr(65 + i)} in twenty fonts" for i in range(26)})])
@@ -45,6 +46,7 @@ def test_losses_and_shares(shown, pairs, k, names):
         max(0.6, designs._WIDEST_LINE * sum(shares[c] for c in some)) for some in classes])
 
 
+@pytest.mark.long
 def test_many_classes_stay_on_a_page(shown):
     tree = scored(chain(60), 60)
     figure = shown(designs._losses_figure, tree, dict.fromkeys(range(60), 1 / 60), "cost")

@@ -32,6 +32,7 @@ def axes_of(figure):
     return {axes.get_ylabel(): axes for axes in figure.figure.axes}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("k, names, rejected, weight", [
     (2, None, 0, None), (5, NAMES, 0.03, None), (15, None, 0.1, 1.73),
     (26, {i: f"class number {i}" for i in range(26)}, 0.01, None), (60, None, 0.01, 0.3),
@@ -62,6 +63,7 @@ def test_reliability(shown):
     assert f"winning class, calibration error {error:.4f}" in figure.texts
 
 
+@pytest.mark.long
 def test_calibration_of_all_classes_together(shown):
     """Bins of all probabilities: shares of those whose class is the true one."""
     rng = np.random.default_rng(0)
@@ -104,6 +106,7 @@ def test_curves_of_few_points_cross_no_text(shown):
     assert not panel.texts and panel.get_legend() is None
 
 
+@pytest.mark.long
 def test_a_table_of_1000_classes_is_an_image_in_a_small_file(tmp_path):
     k = 1000
     scores = {**scores_of(3), "labels": list(range(k)), "classes": k, "contingency":
@@ -129,6 +132,7 @@ def test_before_calibration(shown):
         figure.texts
 
 
+@pytest.mark.long
 def test_error_of_the_surest_points(shown):
     for k in (3, 26):  # below the table, and below the diagram
         scores = scores_of(k)

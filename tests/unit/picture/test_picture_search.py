@@ -53,6 +53,7 @@ def test_kernels_have_panels(shown):
     assert "(smaller is better)" in panels["linear"].get_ylabel()
 
 
+@pytest.mark.long
 def test_good_is_bright_either_way(shown):
     points = grid()
     for by, good in (("accuracy", max), ("brier_all", min)):
@@ -62,6 +63,7 @@ def test_good_is_bright_either_way(shown):
         assert light[best] == max(light)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("points", [
     [point(0, 0)], [point(0, None)], [point(0, 0), point(1, 0)], [{**point(0, 0), "score": None}]])
 def test_small_searches(shown, points):

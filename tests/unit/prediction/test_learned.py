@@ -64,6 +64,7 @@ def test_answers_by_definition():
         Classifier(configuration, "learned")(TEST_X[333:334]).columns, mapped.columns[333:334])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scheme", ["one-vs-rest", "orthogonal", "adjacent", MIXED])
 def test_not_worse_than_least_squares(scheme):
     configuration = calibrated(*trained(scheme))
@@ -103,6 +104,7 @@ def test_only_some_of_many_points(monkeypatch):
     assert len(found.decoders["least-squares"].points.label) == 400
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("layout, n", [
     ("one-vs-one", 400), ("tree", 400), ('"" L {1 4 6 9}', 400), ("one-vs-rest", 199)])
 def test_where_none_is_fitted(layout, n):
@@ -116,6 +118,7 @@ def test_where_none_is_fitted(layout, n):
             classifier_for(configuration, "learned")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("layout, decoding", [
     ("one-vs-one", Decoding("learned")), ("tree", Decoding("learned", "flat"))])
 def test_one_that_is_wanted_is_fitted_to_any_code(layout, decoding):

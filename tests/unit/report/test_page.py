@@ -304,6 +304,7 @@ def test_sums_of_weights_that_are_whole_numbers_are_told_as_such():
     assert any(row[:3:2] == ["0", "230.0"] for row in page.rows)  # 2, and 30.0 %
 
 
+@pytest.mark.long
 def test_names_of_10_kB_in_a_small_page():
     names = {label: "x" * 10_000 + str(label) for label in range(200)}
     assert len(render(content(200, names))) < 2_000_000

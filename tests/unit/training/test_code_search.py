@@ -179,6 +179,7 @@ def test_the_result_is_what_its_rows_give():
         chosen.curve) + bool(chosen.chosen.added)
 
 
+@pytest.mark.long
 def test_workers_and_neighbours_change_nothing():
     found = points()
     one, other = (search_code(found, CodeSearch(MACHINE), workers=workers) for workers in (1, 3))
@@ -191,6 +192,7 @@ def test_workers_and_neighbours_change_nothing():
     assert len({done for done, _ in told if 300 < done < 800}) > 3  # not only after a whole walk
 
 
+@pytest.mark.long
 def test_a_start_is_improved():
     found = points(n=40, seed=4)
     start = design("tree", found.labels)
@@ -204,6 +206,7 @@ def test_a_start_is_improved():
     assert search_code(points(), CodeSearch(MACHINE, 3, start=twice)).chosen.rows == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows,better", [(5, True), (None, False)])
 def test_rows_are_exchanged_if_points_that_did_not_choose_gain(rows, better):
     found = points(n=40, seed=1, k=5)

@@ -61,6 +61,7 @@ def test_data_balanced_trees_know_the_numbers_of_points():
         design("random-tree", LABELS, kind="data-balanced")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("loss", [Loss(), Loss("error"), Loss("cost", 1.0 - np.eye(5))])
 def test_the_best_of_many_draws(loss):
     search = TreeSearch(machine=MACHINE, alternatives=3, loss=loss)

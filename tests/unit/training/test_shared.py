@@ -67,6 +67,7 @@ def test_models_are_those_of_all_points_at_once(rows, points):
         assert np.allclose(fitted.values, held_out, atol=1e-5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [OPTIONS, "learner=nystrom -m 12 -g .3",
                                      "learner=nystrom -m 12 -w1 3"])
 @pytest.mark.parametrize("rows", [FULL, PAIRS, FULL + PAIRS])

@@ -68,6 +68,7 @@ def same(one, other):
     return pickle.dumps(one) == pickle.dumps(other)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("workers", [Workers, Remembering, lambda: ProcessPool(2)])
 def test_same_bytes_as_threads(points, workers, raw, monkeypatch):

@@ -124,6 +124,7 @@ def bytes_of(fitted):
     return dumps([(replace(one.model, provenance=None), one.values) for one in fitted])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("raw", [False, True])
 def test_same_bytes_on_any_workers_and_from_a_file(points, raw, tmp_path, monkeypatch):
     monkeypatch.setattr(shared_sums, "_RANGE", (16, 16))

@@ -99,6 +99,7 @@ def test_alternatives_are_the_next_best():
                for one in found.alternatives)
 
 
+@pytest.mark.long
 def test_different_trees_are_the_best_for_some_of_the_points():
     search = search_tree(costs()).costs
     trees = search.different(12)
