@@ -74,7 +74,7 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.get_closest_marker("few"):
             tests[item.parent, item.originalname].append(item)
-        elif asks_for_long(config) and hasattr(getattr(item, "obj", None), "hypothesis"):
+        if asks_for_long(config) and hasattr(getattr(item, "obj", None), "hypothesis"):
             item.add_marker("long")
     for cases in tests.values():
         chosen = some_of(cases, *cases[0].get_closest_marker("few").args)
