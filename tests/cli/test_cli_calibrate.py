@@ -75,6 +75,7 @@ def test_the_model_is_written_with_the_map(run, here):
     assert after.digest() == before.digest()
 
 
+@pytest.mark.long
 def test_weights_of_points_and_classes(run, here):
     x, y = points(2, 300)
     w = np.random.default_rng(1).integers(0, 4, 300)
@@ -107,6 +108,7 @@ def test_weights_of_points_and_classes(run, here):
     assert json.loads(run(*words, "--data", "apart", "--weights", "none").out) == [alike]
 
 
+@pytest.mark.long
 def test_a_calibration_alone_beside_the_control_file(run, here):
     run("calibrate_m", "--data", "apart", "-Q", "least-squares", "pairs.mbc", "-o",
         "pairs.mbc.cal")
@@ -151,6 +153,7 @@ def test_answers_of_a_cross_validation(run, here, monkeypatch):
     assert json.loads(run(*words).out) == [report]
 
 
+@pytest.mark.long
 def test_answers_of_a_cross_validation_of_a_tree(run, here, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(here / "cache"))
     Path("tree").write_text('"" { 5 "" { 9 2 } }')
@@ -166,6 +169,7 @@ def test_answers_of_a_cross_validation_of_a_tree(run, here, monkeypatch):
     assert not Path("held.raw.con").exists()
 
 
+@pytest.mark.long
 def test_the_normalisation_is_missing_or_stored(run, here):
     Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
     run("multi_borders", "--quiet", "-n", "--no-names", "plan", "trn", "n", "n.mbc")
@@ -175,6 +179,7 @@ def test_the_normalisation_is_missing_or_stored(run, here):
     assert run("classify_m", "n.mbm", "test.vec", "out").err == ""
 
 
+@pytest.mark.long
 def test_text_and_points_of_few_features(run, here):
     x, y = points(2, 300)
     x[:, 2] = 0

@@ -254,6 +254,7 @@ def test_a_stream_that_is_a_file_leaves_it_beside_the_models(here, monkeypatch):
         os.remove("m.cal")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("control", ["c 'o\"n;t", "ü\t", "a.cal", "\udcff", "x" * 250])
 def test_odd_names(train, run, control):
     train("pairs", control=control)

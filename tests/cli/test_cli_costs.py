@@ -253,6 +253,7 @@ def test_cross_validation_writes_decisions(run, here):
     assert f"mean cost                   {paid.mean():.6f}  (95 %: " in page
 
 
+@pytest.mark.long
 def test_cross_validation_writes_names(run, here):
     for end in (".vec", ".cls"):
         (here / f"named{end}").write_bytes(Path(f"trn{end}").read_bytes())
@@ -282,6 +283,7 @@ def test_costs_are_a_part_of_what_is_kept(run, here):
     assert json.loads(other.out)["rows"][0]["cost"] != json.loads(first.out)["rows"][0]["cost"]
 
 
+@pytest.mark.long
 def test_options_are_searched_by_cost(run, here):
     done = run("tune_m", *LEARNER, "--costs", "refusing", "--by", "cost", "--log2g", "-3:1",
                "--json", here / "t.json", "pairs", "trn")

@@ -124,6 +124,7 @@ def test_one_command_for_each_classifier(trained, run):
     assert contents() == before
 
 
+@pytest.mark.long
 def test_learned_weights(here, run):
     err = run("multi_borders", "--member-weights", "held-out", "joint", "trn", "m", "m.mbc").err
     tree = read_control("m.mbc")
@@ -170,6 +171,7 @@ def test_averages_are_for_ensembles(here, run):
         "the decoder average is for ensembles")
 
 
+@pytest.mark.long
 def test_calibration_by_other_points(trained, run):
     run("mbh2mbm", "--quiet", "m.mbc", "m.mbm")
     words = ["--quiet", "--json", "--map", "none", "--data", "trn"]
@@ -195,6 +197,7 @@ def test_what_is_told_of_them(trained, run):
             f"{what} holds one configuration, and this is an ensemble of 3")
 
 
+@pytest.mark.long
 def test_comparisons(here, run):
     words = ["-f", .3, "--trials", 2, "-j", 1, "--no-state", "--json"]
     found = json.loads(run("compare_control", *words, "trn",
@@ -225,6 +228,7 @@ def test_designs(here, run):
     run("order_classes", "joint", "trn", status=1).refused("found an ensemble")
 
 
+@pytest.mark.long
 def test_pictures(here, run):
     pytest.importorskip("matplotlib")
     Path("many").write_text(TREE * 9)

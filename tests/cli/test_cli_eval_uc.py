@@ -523,6 +523,7 @@ def test_before_and_after(ten, run):
         assert says in run("eval_uc", *words, status=None).refused()
 
 
+@pytest.mark.long
 def test_intervals_come_from_the_seed(ten, run):
     def page(*told):
         return printed(run, *told, "truth.cls", "out", "p")

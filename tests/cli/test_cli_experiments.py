@@ -171,6 +171,7 @@ def test_held_out_points_are_written(ask, data):
     assert len(left_behind()) == 1
 
 
+@pytest.mark.long
 def test_probabilities_before_the_calibration_are_written_too(ask, data):
     _, text, _ = ask("nfold", *OPTIONS, "-d", "3", "--both", "1v1", "train", "held")
     told = json.loads(ask("nfold", *OPTIONS, "-d", "3", "--both", "--json", "1v1", "train")[1])
@@ -268,6 +269,7 @@ def test_options_are_searched_inside_the_training_parts(ask, data, narrow):
     assert (told["tuned"]["by"], other["by"]) == ("log_loss", "accuracy")
 
 
+@pytest.mark.long
 def test_tuned_configurations_are_compared(ask, data, narrow):
     Path("own").write_text('"-c 3" 0 / 1; "-c 3" 0 / 2; "-c 3" 1 / 2; {2 5 9}')
     words = ("-n", "--tune", "-d", "2", "train", "1v1", "own")
@@ -379,6 +381,7 @@ def test_shuffled_order_is_recovered(classes, root, tmp_path, data):
     assert found in (order.tolist(), order[::-1].tolist())
 
 
+@pytest.mark.long
 def test_a_tree_may_be_best_as_a_code(classes, ask, data):
     status, text, messages = classes("-Q", "tree:least-squares", "train")
     assert status == 0 and "tree with the decoder least-squares" in messages
@@ -525,6 +528,7 @@ def test_what_is_written_trains_and_keeps_the_score(tune, words, data):
         assert "one-vs-one, inverse" in err
 
 
+@pytest.mark.long
 def test_control_from_a_pipe_and_rows_of_their_own(tune, data):
     control = tune("print_control", "train")[1].replace('""', '"-c 3"', 1)
     _, text, _ = tune("tune_m", *QUICK, "-Q", "vote", "--by", "accuracy", "-", "train",
@@ -762,6 +766,7 @@ def test_planes_are_tuned_per_partition(tune, data):
     assert "whole configuration" in err
 
 
+@pytest.mark.long
 def test_a_second_search_tunes_the_nodes(tune, data):
     quick = ("-d", "2", "--refine", "0", "-+", "learner=linear", "-", "train")
     rows = tune("tune_m", *quick, stdin='"" {"" K {2 5} 9}')[1]
@@ -849,6 +854,7 @@ def test_time_is_over_before_the_result_is_scored(tune, monkeypatch, data):
     assert "the result is written, and not scored: time limit reached" in err
 
 
+@pytest.mark.long
 def test_calibrated_probabilities_of_shared_landmarks(tune, data):
     Path("mixed.mbt").write_text('"" {"learner=nystrom -m 9 -g .5" {2 5} 9}')
     for control in ("one-vs-rest", "mixed.mbt"):

@@ -107,6 +107,7 @@ def test_names_that_are_there_are_not_changed(run, there):
     os.rmdir("m")
 
 
+@pytest.mark.long
 def test_a_scheme_in_the_place_of_a_control_file(run, there):
     for scheme, words in (("ovr", []), ("empirical", ["-n"]), ("1", ["--min-class", "2"])):
         control = run("print_control", "-Q", scheme, *words, "trn").out
@@ -166,6 +167,7 @@ def test_the_column_of_the_true_classes(run, there):
     assert run("eval_uc", "two.csv").out == scores
 
 
+@pytest.mark.long
 def test_kernels_have_names(run, there):
     for name, number in (("poly", 1), ("Polynomial", 1), ("rbf", 2), ("radial", 2), ("linear", 0)):
         for word in (name, number):

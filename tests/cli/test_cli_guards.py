@@ -149,6 +149,7 @@ def test_a_control_file_of_replaced_models_goes(run, three):
     assert not os.path.exists("m.mbc")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("plan, words", [
     ('"" K {0 1 2}', "classify_m m.mbc trn.vec m"), ('"" L {0 1 2}', "mbh2mbm m.mbc m"),
     ('"" K {0 1 2}', "mbh2mbm m.mbc m.vec"), ('"" K {0 1 2}', "mbh2mbm -y here own.mbc here/m.cls"),

@@ -36,6 +36,7 @@ def trained(run, data):
     return trained
 
 
+@pytest.mark.long
 def test_options_of_the_head_are_as_those_of_the_command_line(run, trained):
     def written():
         return {path.name: path.read_bytes() for path in Path().glob("m*")}
@@ -172,6 +173,7 @@ def test_from_the_best_to_a_tuned_model(run, data):
         run("classify_m", "--header", "-Q", "wu-lin-weng", "m.mbm", "test.vec", "out").out
 
 
+@pytest.mark.long
 def test_again_tunes_the_rows_of_one_learner(run, data):
     rest = '"-c 4" 0 1 / 2; "-c 4" 0 / 1; "learner=logistic -c 9" 0 2 / 1; {2 5 9}'
     small = ("--again", "--log2c=1", "--log2g=-3", "--refine", "0", "plan", "train")

@@ -55,6 +55,7 @@ def test_as_few_as_keep_classes(trained, run):
     assert "90 of 90 points" in done.err or "nothing is projected" in done.err
 
 
+@pytest.mark.long
 def test_a_calibration_that_is_left_out(trained, run):
     err = run("mbh2mbm", "-a", "m.std", "--landmarks", 3, "m.mbc", "s.mbm").err
     left = Path("m.mbc.cal").exists()
@@ -79,6 +80,7 @@ def test_options_that_do_not_go_together(trained, run, words, text):
     assert not Path("s.mbm").exists()
 
 
+@pytest.mark.long
 def test_points_of_another_width(trained, run):
     write_vec("w.vec", np.zeros((3, 4)))
     assert "w.vec: has 4 features, the model needs 40" in run(

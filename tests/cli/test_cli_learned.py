@@ -102,6 +102,7 @@ def test_fitted_to_points_kept_apart(run, here, model):
     assert set(other.decoders) == {"learned"}
 
 
+@pytest.mark.long
 def test_fitted_to_a_tree_as_a_code(run, here):
     run("calibrate_m", "--data", "apart", "-Q", "learned", "tree.mbm", "-o", "tree.mbm")
     found = load("tree.mbm").classifier("learned").classify(points(3, 300)[0])

@@ -154,6 +154,7 @@ def test_commands_of_a_dry_run_train_the_same(folder, run):
     assert files(folder, "m") == whole
 
 
+@pytest.mark.long
 def test_other_ways_to_probabilities(folder, run):
     (folder / "mixed").write_text(TREE.replace("-s 1", "-s 7"), encoding="ascii")
     run("multi_borders", "--platt", "loo", "mixed", "trn", "m", "c")
@@ -191,6 +192,7 @@ def test_without_the_library(folder, pairs, run, monkeypatch):
     run("multi_borders", "-+", "learner=logistic", pairs, "trn", "m", "c")
 
 
+@pytest.mark.long
 def test_exploring(folder, pairs, run):
     for text in ("learner=linear", "learner=linear -s 1", "learner=logistic"):
         run("nfold", "-d", "2", "-+", text, pairs, "trn")

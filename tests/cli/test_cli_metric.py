@@ -118,6 +118,7 @@ def test_the_record_takes_the_place_of_nothing(data, run):
     assert not Path("n.metric").exists()
 
 
+@pytest.mark.long
 def test_models_trained_with_it_tell_of_it(data, run):
     run("agf_preprocess", *LEARN, "-a", "n.std", "train", "out")
     design = run("print_control", 3).out
@@ -141,6 +142,7 @@ def test_models_trained_with_it_tell_of_it(data, run):
     assert "\nmetric" not in run("mbm_info", "k.mbc").out
 
 
+@pytest.mark.long
 def test_a_note_where_the_points_are_others(data, run):
     run("agf_preprocess", *LEARN, "-a", "n.std", "train", "out")
     design = run("print_control", 3).out
@@ -279,6 +281,7 @@ def test_points_that_went_through_a_metric(data, run, command):
         *(str(word).format("mapped") for word in command), "--no-state", "-+", "-c 1 -g 1").err
 
 
+@pytest.mark.long
 def test_points_that_did_not_go_through_the_metric_beside_them(data, run):
     command = "nfold", "-d", 2, "--no-state", "-+", "-c 1 -g 1", "one-vs-one"
     run("agf2ascii", "-M", "train", "train.svm")
@@ -359,6 +362,7 @@ def test_outputs_are_looked_at_before_the_learning(data, run, monkeypatch, words
     assert sorted(os.listdir()) == before
 
 
+@pytest.mark.long
 def test_the_log_loss_that_is_told_is_of_points_without_a_part_in_the_metric(data, run):
     Path("1v1.mbt").write_text(run("print_control", "-Q", "one-vs-one", "3").out)
     told = run("multi_borders", *LEARN, *SVM, "1v1.mbt", "train", "m", "m.mbc").err

@@ -64,6 +64,7 @@ def test_a_trial_is_what_the_commands_give(run, compare, data):
     np.testing.assert_array_equal(model.predict_proba(test.x), scores)
 
 
+@pytest.mark.long
 def test_what_a_cache_shares(compare, data):
     """Results of other metrics are other results, and a second run takes all of them."""
     runs = [("-n",), LEARN, ("-n", "--learn-metric", "2", "--metric-options", "-m 30"),
@@ -130,6 +131,7 @@ def test_shared_landmarks_are_not_judged_by_values_that_the_metric_has_seen(run,
         run(*command, status=2).refused("leave --loo out")
 
 
+@pytest.mark.long
 def test_options_are_searched_inside(run, data, monkeypatch):
     narrow = search.SearchSpace(log2c=search.Axis(0.0, 2.0, 2.0),
                                 log2g=search.Axis(-2.0, -2.0, 1.0), refine=0)
@@ -143,6 +145,7 @@ def test_options_are_searched_inside(run, data, monkeypatch):
         [one["options"] for one in told[1]["tuned"]["searches"]]
 
 
+@pytest.mark.long
 def test_designs_are_of_the_learned_features(run, data):
     control = run("print_control", "-Q", "empirical", *LEARN, "train").out
     run("agf_preprocess", *LEARN, "train", "mapped")

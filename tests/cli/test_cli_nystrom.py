@@ -106,6 +106,7 @@ def test_exports(run, pairs, form, end):
     assert "learner=nystrom -t 2 -g 0.2 -m 60 -l " in run("mbm_info", "c").out
 
 
+@pytest.mark.long
 def test_words_on_standard_error(folder, run, pairs):
     words = ("--no-calibration", "-+", "learner=nystrom  -l 1", pairs, "trn", "a", "c")
     told = run("multi_borders", *words).err
@@ -216,7 +217,7 @@ def test_points_that_are_all_equal(folder, run):
     np.testing.assert_allclose(np.array(found, float).reshape(100, -1)[:, :5], .2, atol=1e-3)
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("words", [("-n",), ("-S", "3"), ("-n", "-S", "2")])
 def test_raw_landmarks(run, words):
     answers = []
@@ -229,6 +230,7 @@ def test_raw_landmarks(run, words):
     assert all((trained == row).all(axis=1).any() for row in raw)
 
 
+@pytest.mark.long
 def test_small_classes_are_left_out(run, pairs):
     x, y = points(400, 1)
     y[:3], y[3:] = 4, y[3:] % 4
@@ -243,6 +245,7 @@ def test_small_classes_are_left_out(run, pairs):
         assert one.coef.tobytes() == other.coef.tobytes() and one.platt == other.platt
 
 
+@pytest.mark.long
 def test_errors_of_pairs_come_from_leave_one_out_values(folder, run, pairs):
     run("multi_borders", "-+", NYSTROM, pairs, "trn", "n", "d")
     _, y = points(400, 1)

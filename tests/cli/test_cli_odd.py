@@ -545,7 +545,7 @@ def test_nothing_in_the_current_folder_is_run(trap, words):
         assert done.stderr.count(b"\n") <= 2, done.stderr
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["evil", "pipe", *(
     pytest.param(kind, marks=pytest.mark.long) for kind in ("no text", "folder", "dangling"))])
 def test_settings_of_pictures_in_the_current_folder_change_nothing(outside, kind):

@@ -194,6 +194,7 @@ def test_pages_of_comparison_and_search_are_those_of_their_json(here, run):
         assert parts[0] == parts[1]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("change", [
     lambda found: found["rows"][0]["accuracy"].update(pooled=None, sd=None),
     lambda found: found["rows"][0].update(log_loss=None),

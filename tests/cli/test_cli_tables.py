@@ -121,6 +121,7 @@ def test_a_given_normalisation_of_a_table(run):
     assert not os.path.exists("m.std") and b"# normalisation: first.std" in outputs("m")["m.c"]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("scheme", [
     "one-vs-one", "one-vs-rest", "random", "tree", "empirical", "adjacent-ordered", "best-tree",
     "best-code", "random-tree", "ensemble"])
@@ -142,12 +143,14 @@ def test_designs_of_normalised_and_of_few_points(run, folder):
                                        "--min-class", "3").out.partition('"')[2]
 
 
+@pytest.mark.long
 def test_best_configuration_is_that_of_binary_files(run):
     found = [run("print_control", "--best", "-Q", "one-vs-one,one-vs-rest", "-d", "3", "--trials",
                  "1", "--no-state", *words).out for words in (["t.csv", *LABEL], ["b", "-n"])]
     assert found[0] == found[1]
 
 
+@pytest.mark.long
 def test_comparisons_are_those_of_binary_files(run):
     found = [json.loads(run("compare_control", *words, "one-vs-one", "one-vs-rest", "--json", "-d",
                             "3", "--no-state").out) for words in (["t.csv", *LABEL], ["b", "-n"])]
@@ -163,6 +166,7 @@ def test_cross_validation_is_that_of_binary_files(run):
     assert list(one.values()) == list(two.values())
 
 
+@pytest.mark.long
 def test_tuning_is_that_of_binary_files(run):
     found = [run("tune_m", "pairs", *words, "-d", "3", "--log2c", "0:2", "--log2g=-3:-1",
                  "--no-state").out for words in (["t.csv", *LABEL], ["b", "-n"])]
@@ -185,6 +189,7 @@ def test_orders_are_those_of_binary_files(run):
         assert found[0].out == found[1].out and found[0].err == found[1].err
 
 
+@pytest.mark.long
 def test_calibration_and_projection_by_points_of_tables(run):
     trained(run, "t.csv", *LABEL)
     run("classify_m", "-a", "none", "m.c", "t.csv", "o.csv", status=2).refused(
@@ -377,6 +382,7 @@ FILLS = {  # policy: ([fill of length], [feature beside it])
     "indicator": lambda seen: (np.median(seen), ["beside"])}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("policy", FILLS)
 def test_missing_values(run, policy):
     table = rows()
@@ -436,7 +442,7 @@ def test_an_earlier_run_counts_for_the_same_points(run):
     assert "kept" not in run(*again, "--ignore", "code").err
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["text", "parquet"])
 def test_printed_commands_carry_the_options_of_the_table(run, folder, kind):
     name, options = "odd; name", ["--table", "--label", "of what, kind", "--id", "1", "--ignore",

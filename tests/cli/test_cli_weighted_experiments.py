@@ -116,6 +116,7 @@ def test_workers_change_nothing(run, command, options, words):
     assert texts[0] == texts[1] == texts[2]
 
 
+@pytest.mark.long
 def test_a_sample_keeps_the_weights_of_its_rows(run, data):
     """Weights of rows that are those of their classes: the same search."""
     y, _ = data

@@ -123,6 +123,7 @@ def test_costs_come_on_top_of_class_weights(run):
     assert "class weights" not in run("classify_m", "--priors", "training", *words).err
 
 
+@pytest.mark.long
 def test_models_tell_the_sums_of_weights(run, data):
     trained(run, "--weights", "w.txt", "--class-weight", "2=4")
     sums = np.bincount(data[1], data[2])

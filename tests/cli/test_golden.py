@@ -171,6 +171,7 @@ def test_stock_least_squares_files(golden, answer, model, end):
     assert np.abs(np.delete(ours - stock, wrong)).max() < CON
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("model, q, source", cases([(m, -1) for m in CODES]))
 def test_decision_values(golden, answer, model, q, source):
     text, classes, confidence = answer(model, source, "-Q", q)
@@ -289,6 +290,7 @@ def code_and_values(golden, model):
             told(golden / f"{model}_Q7.txt")[:, list(tree.labels)])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("model", CODES)
 def test_zadrozny_fixed_point(golden, model):
     """Why -Q 7 has bounds of its own: the iteration creeps, and libAGF stops on the way.
@@ -328,6 +330,7 @@ def test_zadroznys_methods_on_trees(golden, model, method):
     np.testing.assert_allclose(CodeDecoder(a, method)(r).p, CodeDecoder(a)(r).p, rtol=0, atol=1e-6)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("model", CODES + TREES)
 def test_written_as_ascii_model_and_read_again(golden, called, answer, model):
     """17 digits are all digits: the same text comes out."""

@@ -191,6 +191,7 @@ def test_text_is_plain_and_lines_are_not_blank(path):
     assert not re.search(r"(?<!\\)[-^~]", re.sub(r"\\~", "", text.split("\n.SH NAME\n")[1]))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_no_escape_is_shown_as_it_is_written(path):
     escape = r"\\(?:\(|\[|-|&|~|f[BIRP])"
@@ -201,6 +202,7 @@ def test_no_escape_is_shown_as_it_is_written(path):
         assert not re.search(escape, shown)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_groff_has_no_warnings(path):
     if shutil.which("groff") is None:

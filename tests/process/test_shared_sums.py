@@ -60,7 +60,7 @@ def slowly(place, *words):
     return place.start("multi_borders", *words, *WORDS, python=("-c", SLOWLY))
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda n: n.name)
 @pytest.mark.parametrize("words", [(), ("--time-limit", "1:00:00", "-j", "2")], ids=len)
 def test_ended_by_a_signal(data, here, number, words, wait):

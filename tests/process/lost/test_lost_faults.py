@@ -55,7 +55,7 @@ def test_killed_at_each_call(quick_scene, tmp_path):
     assert check(quick_scene, reports) >= 2
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["full", "SIGTERM"])
 def test_harm_at_each_call(quick_scene, tmp_path, kind):
     assert check(quick_scene, quick_scene.drive([[kind, "every 4", ""]], tmp_path / "work")) >= 2

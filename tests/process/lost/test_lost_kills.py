@@ -182,6 +182,7 @@ def test_the_same_twice(place, words):
     assert place.files() == wanted
 
 
+@pytest.mark.long
 def test_answers_of_one_run(place):
     commands = [("classify_m", "-Q", method, "all.mbm", "tst.vec", "out") for method in "03"]
     names = ["out.cls", "out.con"]

@@ -58,6 +58,7 @@ def test_probabilities_are_calibrated_by_default():
                                                                         abs=.02)
 
 
+@pytest.mark.long
 def test_the_probabilities_of_the_api():
     labels = np.searchsorted(NAMES, Y)
     classifier = agfmc.train("one-vs-rest", X, labels, options="-c 4 -g 0.05").classifier()
@@ -159,6 +160,7 @@ def test_parameters_that_are_set_later_wait():
                                                           .15).threshold
 
 
+@pytest.mark.long
 def test_in_a_file(tmp_path):
     model = fitted("one-vs-one").calibrate(OTHER_X, OTHER_Y)
     model.save(tmp_path / "m.mbm")
@@ -209,7 +211,7 @@ def test_wrong_calls():
         assert model.predict_set(TEST_X, .001).all()
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("control", ["one-vs-rest", "one-vs-one", CONTROL])
 def test_learned_decoder(control):
     """It is fitted because it is wanted; its sets come from points by fits without them."""

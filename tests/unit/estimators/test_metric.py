@@ -71,7 +71,7 @@ def test_rounds_are_searched(data):
     assert first == second != third
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("control", ["one-vs-rest", "empirical"])
 def test_a_search_is_on_the_learned_features(data, control, tmp_path):
     x, y = data
@@ -86,6 +86,7 @@ def test_a_search_is_on_the_learned_features(data, control, tmp_path):
         x, y, search="full", space=SMALL)[1]["points"]
 
 
+@pytest.mark.long
 def test_a_search_hands_its_metric_on(data, monkeypatch):
     sizes, fit = [], TrainingSettings.fit_normalisation
     monkeypatch.setattr(TrainingSettings, "fit_normalisation",

@@ -174,6 +174,7 @@ def test_searched_layouts_do_not_depend_on_jobs_and_copies(control, decoder):
         np.testing.assert_array_equal(other.predict_proba(x), one.predict_proba(x))
 
 
+@pytest.mark.long
 def test_seeds():
     x, y = points((1, 4, 7, 9))
     texts = {}
@@ -367,6 +368,7 @@ def test_without_scikit_learn():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_the_example_of_the_documentation():
     results = doctest.testmod(agfmc.estimators.multiclass)
     assert results.attempted > 4 and not results.failed

@@ -124,6 +124,7 @@ def test_what_is_refused(arguments, message):
         fitted(w=w, **arguments)
 
 
+@pytest.mark.long
 def test_calibration_with_weights():
     x, y = points(220, 3, (8, 2, 1))
     w = np.random.default_rng(0).integers(1, 4, 220)

@@ -249,6 +249,7 @@ def test_scores_that_are_roots_are_shown_where_they_decide(data):
     assert "RMS" not in head("log_loss") and "RMS all" in head("brier_all")
 
 
+@pytest.mark.long
 def test_a_learned_decoder_is_tried_where_the_points_are_enough(data):
     """For a code without zeros, on every split or on none."""
     many = Dataset(*(np.concatenate([part] * 3) for part in (data.x, data.y)))

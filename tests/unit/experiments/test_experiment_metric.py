@@ -148,6 +148,7 @@ def test_a_run_leaves_a_metric_however_little_time_there_is(data, learned, tmp_p
             assert cache.keeps_anything()
 
 
+@pytest.mark.long
 def test_a_comparison_keeps_no_maps(data, learned):
     told, experiment = [], experiment_of(data)
     candidates = [read_candidate("one-vs-rest"), read_candidate("empirical")]

@@ -126,7 +126,7 @@ def mean_p(monkeypatch):
     monkeypatch.setitem(pooling._ADDED, "mean_p", lambda p, right, k: p[0])
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.usefixtures("scaled_down", "mean_p")
 @pytest.mark.parametrize("by", ["mean_p", "accuracy", *pooling._ADDED, scores.COST.name])
 def test_the_race_knows_the_direction_of_each_score(by):
@@ -178,6 +178,7 @@ def test_same_result_with_workers_and_after_a_resume(tmp_path, parted):
         assert run(cache) == one and cache.found
 
 
+@pytest.mark.long
 def test_best_so_far_when_time_is_over(monkeypatch):
     """At any moment the options that were scored most thoroughly are the best."""
     start = begin(blobs(1000))

@@ -258,6 +258,7 @@ def test_failures(data, monkeypatch):
     assert result["whole"] is None and tree is not None
 
 
+@pytest.mark.long
 def test_data_schemes_are_laid_out_for_each_training_part(data, monkeypatch):
     seen = []
     whole = Candidate.tree_for
@@ -417,6 +418,7 @@ def test_left_out_values_with_workers_and_after_a_resume(data, fits, tmp_path):
     assert run(1, str(tmp_path / "state")) == one and not fits
 
 
+@pytest.mark.long
 def test_others_are_scored_on_parts(data):
     mixed = begin(data, '"" 0 / 1; "-c 2" 0 / 2; "." 1 / 2; {2 5 9}', SHARED)
     result, tree = tune(mixed, GAMMAS, by="log_loss")

@@ -89,6 +89,7 @@ def test_search_takes_the_kernel_that_fits():
                    space=agfmc.SearchSpace(log2c=agfmc.Axis(0, 0, 1), log2g=agfmc.Axis(-2, -2, 1)))
 
 
+@pytest.mark.long
 def test_a_metric_of_a_laplacian_kernel_weighs_features():
     x = np.random.default_rng(1).normal(size=(400, 6))
     y = (x[:, 0] > 0) + 2 * (x[:, 1] > 0)

@@ -72,6 +72,7 @@ def solvable(pool, size):
     return [rows for rows in combinations(range(len(pool.a)), size) if pool.determined(rows)]
 
 
+@pytest.mark.long
 def test_one_more_and_one_less_are_the_best_of_all(pool, every):
     for rows in solvable(pool, 3)[::300]:
         one = walk(pool)
