@@ -87,6 +87,7 @@ def get_parser():
 
 def execute(args):
     """Make a recipe of the options, and follow it."""
+    from ..data_tools.metric import fitted_normalisation
     from ..data_tools.preprocess import covariances, preprocess, Recipe
 
     # libAGF's users may say -A -M for LIBSVM text
@@ -113,11 +114,12 @@ def execute(args):
         workers=args.jobs, norm_in=None if fitted else args.norm_file,
         norm_out=args.norm_file if fitted else None, form=form, seed=args.seed)
     if args.covariance:
-        for row in covariances(recipe, source):
+        for row in covariances(recipe, source, fitted_normalisation):
             sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
         return
     _check_files(args, recipe, source, output, test)
-    written, normalisation = preprocess(recipe, source, output, test, sys.stdout.buffer)
+    written, normalisation = preprocess(
+        recipe, source, output, test, sys.stdout.buffer, fitted_normalisation)
     _report(args, written)
     if recipe.metric is not None:
         tell_metric(args, PROG, normalisation, recipe.norm_out or f"{output}.std")

@@ -9,7 +9,8 @@ from ..tables import ENDINGS
 from .file_names import names_scheme
 
 __all__ = ["classify_command", "has_unknown_letter", "hint_for", "operand", "refuse_name",
-           "refuse_scheme", "refuse_unquoted", "refuse_unquoted_command", "reword"]
+           "refuse_scheme", "refuse_unquoted", "refuse_unquoted_command", "reword",
+           "with_scheme"]
 
 _LETTER = re.compile(r"-(?:[a-zA-Z]|w[01])\Z")
 # Options of libAGF's commands, and of earlier versions, that are not here.
@@ -159,6 +160,14 @@ def refuse_scheme(control, then):
     if names_scheme(control):
         raise UsageError(f"there is no file '{control}'; for the scheme of that name: "
                          f"print_control -Q {control} {then}")
+
+
+def with_scheme(message):
+    """The message, which says so where a decoder that does not exist is the name of a scheme."""
+    decoder = re.match("no decoder '([^']+)'", message)
+    if decoder is None or not names_scheme(decoder[1]):
+        return message
+    return f"{decoder[0]} ({decoder[1]} is a scheme of print_control){message[decoder.end():]}"
 
 
 def has_unknown_letter(word, flags, takes):

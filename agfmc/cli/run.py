@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from ..errors import AgfmcError, AgfmcWarning, system_reason
 from ..formats.atomic import remove_temporaries
 from .event_log import EventLog, logged, wants_events
+from .hints import with_scheme
 from .messages import discard, say, signed
 from .signals import raised_signals, Terminated
 
@@ -70,7 +71,7 @@ def _run(parser, execute, argv, came, log):
 
 def _status_and_message(error):
     if isinstance(error, AgfmcError):
-        return error.status, str(error)
+        return error.status, with_scheme(str(error))
     if isinstance(error, ImportError):
         if "failed to map segment" in str(error):
             return 1, "not enough memory: a library cannot be loaded"

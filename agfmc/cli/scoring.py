@@ -82,6 +82,7 @@ def read_results(args, of_table, arrange=None):
     from ..formats.cost_matrix import read_costs
     from ..prediction.configuration import read_tree
     from ..prediction.evaluation import weighted, with_weights
+    from ..prediction.proportions import proportions
     from ..prediction.result_files import with_weights_of
 
     tree = None if args.control is None else read_tree(args.control)
@@ -106,7 +107,8 @@ def read_results(args, of_table, arrange=None):
                                                     names_of()))
     if args.priors is None:
         return results, names_of
-    return weighted(results, args.priors, names_of()), names_of
+    shares = proportions(args.priors, results.labels, names=names_of())
+    return weighted(results, shares), names_of
 
 
 def _of_table(args, tree):

@@ -1,7 +1,11 @@
 """Data made ready for training: classes, features, parts and normalisation, in one pass."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +19,12 @@ from ..models import Dataset, InputFormat, Normalisation
 from ..prepare import split
 from ..prepare.normalise import covariance
 from .convert import refuse_pipe, relabelled, write_together
-from .metric import fitted_normalisation, MetricOptions
 from .table_data import read_table
 from .training_data import about, tell_weights
 from .training_weights import chosen_rows
+
+if TYPE_CHECKING:
+    from .metric import MetricOptions
 
 __all__ = ["Recipe", "covariances", "divided_rows", "drawn_rows", "part_names", "preprocess"]
 
@@ -72,11 +78,13 @@ class Recipe:
 
 
 def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None,
-               stdout=None) -> tuple[dict[str, int], Normalisation | None]:
+               stdout=None, fit: Callable | None = None
+               ) -> tuple[dict[str, int], Normalisation | None]:
     """Read `source`, follow the recipe, write `output` and `test`.
 
     They are base names, or files of text, and `-` is standard input or the binary
-    stream `stdout`.  All files appear together or not at all.
+    stream `stdout`.  All files appear together or not at all.  fit: the function that fits a
+    normalisation, `fitted_normalisation`, for a recipe that has one.
     -> {base: number of rows}, the normalisation, if there is one.
     """
     refuse_pipe([source], recipe.form, recipe.form.labels)
@@ -93,7 +101,7 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
     outputs = _divided(recipe, data, output, test)
     if recipe.metric is not None:
         _check_outputs(outputs, recipe.output_form, norm_out)  # before the learning
-    normalisation = _normalisation(recipe, outputs.get(output, data), source)
+    normalisation = _normalisation(recipe, outputs.get(output, data), source, fit)
     extra, before = std_files(norm_out, normalisation) if recipe.fits_normalisation else ({}, None)
     if recipe.parts is not None and recipe.metric is not None and normalisation.metric.rounds:
         warnings.warn("the metric was learned from the classes of all parts together: a part is no "
@@ -124,11 +132,14 @@ def _check_outputs(bases, form, norm_out):
             check_output(path)
 
 
-def covariances(recipe: Recipe, source: str) -> np.ndarray:
-    """The covariance matrix (d, d) of the features that the recipe makes of `source`."""
+def covariances(recipe: Recipe, source: str, fit: Callable | None = None) -> np.ndarray:
+    """The covariance matrix (d, d) of the features that the recipe makes of `source`.
+
+    fit: as for `preprocess`.
+    """
     refuse_pipe([source], recipe.form, recipe.form.labels)
     data = _prepared(recipe, source)
-    normalisation = _normalisation(recipe, data, source)
+    normalisation = _normalisation(recipe, data, source, fit)
     with about(source):
         return covariance(data.x if normalisation is None else normalisation.apply(data.x))
 
@@ -139,7 +150,7 @@ def part_names(output: str, parts: int) -> list[str]:
     return [f"{output}-{i:0{width}d}" for i in range(parts)]
 
 
-def _normalisation(recipe, data, source):
+def _normalisation(recipe, data, source, fit):
     """The Normalisation fitted to a `Dataset`, or read, or None."""
     if recipe.fits_normalisation:
         with about(source, data.recipe):
@@ -149,7 +160,7 @@ def _normalisation(recipe, data, source):
                 weights = data.weights
                 if not len(data.x):
                     raise DataError("all points of the training part have weight 0")
-            return fitted_normalisation(
+            return fit(
                 data.x, data.y, weights, scale=recipe.scale, nsv=recipe.nsv,
                 metric=recipe.metric, weighted=recipe.weighted_norm, seed=recipe.seed,
                 workers=recipe.workers)

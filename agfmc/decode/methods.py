@@ -6,10 +6,9 @@ table, so nothing heavy is imported here.
 
 from collections import namedtuple  # dataclasses takes 10 ms to load
 
-from ..codes.schemes import SCHEMES
 from ..errors import UsageError
 
-__all__ = ["DEFAULT", "METHODS", "Method", "find_method"]
+__all__ = ["DEFAULT", "METHODS", "Method", "find_method", "is_learned"]
 
 
 class Method(namedtuple("Method", "number name aliases summary solver gives codes takes iterates",
@@ -109,6 +108,12 @@ METHODS = (
 DEFAULT = METHODS[1]
 
 
+def is_learned(name: str) -> bool:
+    """True for the name of a decoder whose weights are a part of the calibration."""
+    return any(name.lower() in (method.name, *method.aliases)
+               for method in METHODS if method.takes == "learned")
+
+
 def find_method(text: str | int | Method) -> Method:
     """The `Method` with this number, name or alias (an int, a string or a Method).
 
@@ -125,7 +130,5 @@ def find_method(text: str | int | Method) -> Method:
     known = ", ".join(
         method.name if method.number is None else f"{method.number} {method.name}"
         for method in METHODS)
-    scheme = f" ({text} is a scheme of print_control)" if any(
-        wanted in (scheme.name, *scheme.aliases) for scheme in SCHEMES) else ""
-    raise UsageError(f"no decoder '{text}'{scheme}; there are: {known}; and for trees "
+    raise UsageError(f"no decoder '{text}'; there are: {known}; and for trees "
                      "recursive and full, for ensembles average and geometric (--tree)")

@@ -15,6 +15,7 @@ from .._version import __version__
 from ..control.parse import MAX_TEXT
 from ..control.tree import Row, Tree
 from ..collate.merge import collate, regroup
+from ..decode.methods import is_learned
 from ..errors import AgfmcError, AgfmcWarning, and_more, DataError, ModelError, Place, UsageError
 from ..formats.atomic import replacing
 from ..formats.calibration_file import calibration_of, read_calibration
@@ -31,7 +32,6 @@ from ..formats.mbm import MAGIC, read_store, write_store
 from ..formats.vectors import read_std
 from ..models import BinaryModel, Configuration, KERNELS, ModelFiles, Normalisation
 from ..provenance import classes_text
-from .decoding import named_decoding
 from .external import ExternalClassifier
 
 __all__ = ["ModelSource", "check_one_run", "export", "load", "load_configuration", "merged",
@@ -186,8 +186,8 @@ def _calibrated(configuration, source, beside="-"):
 
     Raises `ModelError` for that of other classifiers.
     """
-    own = named_decoding(configuration.tree) if source.own_decoder else None
-    if source.uncalibrated and (own is None or own.decoder.takes != "learned"):
+    heading = configuration.tree.headings.get("decoder") if source.own_decoder else None
+    if source.uncalibrated and (heading is None or not is_learned(heading.text)):
         return replace(configuration, calibration=None)
     if source.calibration is not None:
         path, calibration = source.calibration, read_calibration(source.calibration)

@@ -25,7 +25,6 @@ from ..score.ranking import area_by_class, places, separation, top_shares
 from ..score.scores import ALL_SCORES, COST, FURTHER
 from ..score.sets import hierarchical_scores, Paths, set_scores
 from ..weights import check_range, class_factors, of_points, total_weights
-from .proportions import proportions
 
 __all__ = ["Asked", "Results", "Sets", "classwise_calibration", "compared_scores", "evaluate",
            "warn_of_other_numbers", "warn_of_no_probabilities", "weighted", "with_weights"]
@@ -142,15 +141,13 @@ def _chosen(results, rows):
     return replace(results, **found, sets=sets, rows=numbers[rows])
 
 
-def weighted(results, priors, names=None):
-    """`results` whose points count as much as if the true classes had these shares.
+def weighted(results, shares):
+    """`results` whose points count as much as if the true classes had these shares (k,).
 
-    priors, names: as for `proportions`.  A point of class j weighs priors[j]/(n_j/n), and all of
-    them n; weights that the points have stay, within each class.  Raises `UsageError` and
-    `DataError` as `proportions` and `class_weights` do.
+    A point of class j weighs shares[j]/(n_j/n), and all of them n; weights that the points have
+    stay, within each class.  Raises `DataError` as `class_weights` does.
     """
     labels = np.asarray(results.labels)
-    shares = proportions(priors, labels, names=names)
     truth = np.searchsorted(labels, results.truth)
     return replace(results, weights=class_weights(truth, shares, labels, results.weights))
 

@@ -181,6 +181,6 @@ def test_results_of_arrays():
     truth, result = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])
     scores = evaluate(Results(truth, result, [0, 1]))
     assert scores["accuracy"] == .75 and scores["brier_all"] is None and "priors" not in scores
-    rare = weighted(Results(truth, result, [0, 1]), [.9, .1])
+    rare = weighted(Results(truth, result, [0, 1]), np.array([.9, .1]))
     np.testing.assert_allclose(rare.weights, [1.8, 1.8, .2, .2])
     assert evaluate(rare)["accuracy"] == pytest.approx(.55)
