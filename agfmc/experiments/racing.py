@@ -144,17 +144,18 @@ class SearchState:
 
     def settle(self, by: str) -> None:
         """Settle on the best options with a kernel of LIBSVM, whose answers take less time, unless
-        those with another one are clearly better."""
+        those with another one are clearly better; where kernels of both kinds are searched."""
         ranked = self.ranked
         other = next((text for text in ranked if not _is_costly(text)), None)
-        if other is not None and 0 < self.gap(by, other, ranked[0]) <= _CLEARLY:
+        if other is not None and not all(map(_is_costly, self.texts.values())) and \
+                0 < self.gap(by, other, ranked[0]) <= _CLEARLY:
             self.settled = other
 
     def near(self, by: str, errors: float, most: int) -> list[str]:
         """At most so many of the `ranked`, those within `errors` standard errors of the best; of
         several with the same score the first.
 
-        Of two or more, one has a kernel of LIBSVM, if any of those has.
+        Of two or more, one has a kernel of LIBSVM, if any of those has that the search tried.
         """
         kept, seen = [], set()
         for text in self.ranked:
@@ -163,8 +164,8 @@ class SearchState:
                 kept.append(text)
             seen.add(score)
         if most > 1 and all(map(_is_costly, kept[:most])):
-            kept[most - 1:] = [text for text in kept[most - 1:] if not _is_costly(text)] or \
-                kept[most - 1:]
+            own = {text for text in self.texts.values() if not _is_costly(text)}
+            kept[most - 1:] = [text for text in kept[most - 1:] if text in own] or kept[most - 1:]
         return kept[:most]
 
     def is_flat(self, by: str, points: Sequence) -> bool:

@@ -233,6 +233,12 @@ def test_a_kernel_of_libsvm_is_chosen_unless_another_one_is_clearly_better(monke
         assert "-g 1" in state.near("log_loss", 2.0, 2)
         state.settle("log_loss")
         assert state.best == state.ranked[0] == chosen
+        state.settled, state.tried["given"] = None, state.tried["-g 1"]  # laplacian alone searched
+        state.outcomes["given"], state.depth["given"] = state.outcomes["-g 1"], state.depth["-g 1"]
+        del state.depth["-g 1"]
+        state.texts = {point: own for point, own in state.texts.items() if own != "-g 1"}
+        state.settle("log_loss")
+        assert state.settled is None
 
 
 def test_steps_are_not_halved_where_nothing_can_be_told_apart():
