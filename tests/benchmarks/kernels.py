@@ -33,6 +33,9 @@ KERNELS = {"rbf": ("rbf",), "laplacian": ("laplacian",), "chosen": None}
 
 def tuned(control, kernels, options=""):
     """A function of training and test rows: probabilities, support vectors, kernel chosen."""
+    if kernels:  # else the options given, which are tried too, have the Gaussian kernel
+        options += f" -t {kernels[0]}"
+
     def run(x, y, test):
         space = None if kernels is None else agfmc.SearchSpace(kernels=kernels)
         start = time.process_time()
