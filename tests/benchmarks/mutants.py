@@ -59,13 +59,12 @@ def mutants(source, number, seed):
         yield node.lineno, f"{before}  ->  {ast.unparse(node)}", tree
 
 
-def notice(path, tree, words):
-    """Do the tests fail where the module at `path` is this one?"""
+def notice(path, tree, words, seconds=SECONDS):
+    """Do the tests fail, or never end, where the module at `path` is this one?"""
     child = os.fork()
     if child:
-        status = os.waitpid(child, 0)[1]
-        return status != 0
-    signal.alarm(SECONDS)  # what never ends is noticed
+        return os.waitpid(child, 0)[1] != 0
+    signal.alarm(seconds)
     usual = importlib.machinery.SourceFileLoader.get_code
 
     def get_code(self, name):
@@ -99,7 +98,7 @@ def main():
             if notice(path, tree, words):
                 seen += 1
                 continue
-            later = args.long and notice(path, tree, ["-m", "", *words])
+            later = args.long and notice(path, tree, ["-m", "", *words], 0)
             print(f"{path.relative_to(ROOT)}:{line}: {what}{'  (a long test sees it)' * later}",
                   flush=True)
         print(f"{path.relative_to(ROOT)}: {seen} of {number} are noticed", flush=True)
