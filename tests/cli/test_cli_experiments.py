@@ -648,7 +648,7 @@ def test_quiet_and_pictures(tune, data):
     assert Path("all.png").read_bytes()[:4] == b"\x89PNG"
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("failing", ["all.csv", "all.svg"])
 def test_outputs_appear_together(tune, monkeypatch, failing, data):
     pytest.importorskip("matplotlib")

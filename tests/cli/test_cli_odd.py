@@ -164,7 +164,7 @@ def chained(call, tmp_path, name):
             for entry, data in files.items()}, printed
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("name", [
     pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in NAMES],
                          ids=lambda name: ascii(name)[:40])

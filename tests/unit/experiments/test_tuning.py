@@ -91,6 +91,7 @@ def test_maps_of_trials_are_fitted_quickly(data):
     assert all(one.points is None for one in fitted.decoders.values())
 
 
+@pytest.mark.long
 def test_points_with_one_gamma_are_one_call(data, fits):
     start = begin(data, "one-vs-one")
     task = WholeConfiguration(start.candidate, start.tree, start.experiment)
