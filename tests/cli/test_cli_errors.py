@@ -472,7 +472,6 @@ def listing():
             for name in sorted(os.listdir())}
 
 
-@pytest.mark.few(90)
 @pytest.mark.parametrize("command, words, status, text", ERRORS,
                          ids=[f"{command} {words}" for command, words, *_ in ERRORS])
 def test_one_line_and_nothing_written(made, monkeypatch, run, command, words, status, text):

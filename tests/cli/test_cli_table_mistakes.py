@@ -609,7 +609,6 @@ def command_of(number, words):
     return [*COMMANDS[number % len(COMMANDS)].split(), *LABEL * (not whole), *words]
 
 
-@pytest.mark.few(86)
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake[1])
 def test_one_line(mistake, place, run, monkeypatch):
     number, _, content, message, *words = mistake

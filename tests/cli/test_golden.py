@@ -109,7 +109,7 @@ def method(q):
     return "-Q", str(q).removesuffix("fixed")
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(32)
 @pytest.mark.parametrize("model, q, source", cases(GOLDEN_P))
 def test_probabilities(golden, answer, model, q, source):
     path = golden / f"{model}_Q{q}.txt"

@@ -363,7 +363,6 @@ def test_classes_that_cannot_be_trained_with(data, y, words):
         agfmc.train("one-vs-one", data[0], y)
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("x, found", [
     (np.zeros(4), "shape \\(4,\\)"), (np.zeros((1, 2, 4)), "shape"), (5.0, "float"),
     (None, "NoneType"), ([[1, 2], [3]], "list"), ([["a", "b", "c", "d"]], "words")])

@@ -93,7 +93,6 @@ def test_rounds_by_their_definition(rounds, diagonal):
     assert np.allclose(made, expected, rtol=0, atol=1e-4)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("rounds", [1, None])
 def test_the_same_bytes_for_any_number_of_threads(monkeypatch, rounds):
     x, y = points()

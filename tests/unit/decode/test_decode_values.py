@@ -251,7 +251,6 @@ def test_all_losses_are_tested():
     assert set(NAIVE) == set(class_scores.LOSSES)
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("loss", NAIVE)
 @given(st.data())
 def test_as_written(loss, data):

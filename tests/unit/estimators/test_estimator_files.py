@@ -126,7 +126,6 @@ def test_what_the_commands_write_is_loaded(run):
     np.testing.assert_array_equal(loaded.predict(x), model.predict(x))
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("kind, decoder", [("votes", "vote"), ("wide", "inverse")])
 def test_models_of_svm_train_are_loaded(run, kind, decoder):
     """Models without probabilities give votes; those that leave out features take any number."""
@@ -155,7 +154,7 @@ def test_models_of_svm_train_are_loaded(run, kind, decoder):
         loaded.predict(x[:, :3])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("labels", [
     WORDS, (-3, -1, 0, 7), (0, 1, 2, 3_000_000_000), ("10", "9", "oak, old", "é # {"),
     ("10", "4", "7", "9"), (0.0, 1.0, 4.0, 9.0), (-1.0, 0.0, 1.0, 2.0)])

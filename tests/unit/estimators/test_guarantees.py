@@ -66,7 +66,7 @@ def test_the_probabilities_of_the_api():
                                   classifier.probabilities(TEST_X))
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("control", ["one-vs-one", CONTROL, "tree"])
 @pytest.mark.parametrize("apart", [False, True])
 def test_sets_by_definition(control, apart):
@@ -132,7 +132,6 @@ def test_points_without_an_answer(control):
                                                             .9).threshold
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("classes, given, expected", [
     ([5, 8], None, -1), ([-1, 1], 0, 0), (["no", "yes"], None, ""), (["no", "yes"], "?", "?"),
     ([1., 2.], None, -1), ([1., 2.], 0.5, 0.5)])
@@ -175,7 +174,7 @@ def test_in_a_file(tmp_path):
                                rtol=1e-12)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("settings, message", [
     ({"max_error": .001}, "cannot be proved"), ({"max_error": 2}, "between 0 and 1"),
     ({"max_error": .1, "confidence": 1}, "between 0 and 1"),

@@ -224,7 +224,6 @@ def test_what_a_decoder_offers(control, decoder, scores, probabilities, labels):
         np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], predicted)
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("control, decoder", [("one-vs-one", None), ("tree", None),
                                               ("tree", "full"), ("tree", "least-squares")])
 def test_the_most_probable_classes(control, decoder):

@@ -47,7 +47,6 @@ def test_one_option_has_its_pooled_score(by):
         assert found.error == pytest.approx(points.std(ddof=1) / math.sqrt(130), rel=0.08)
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("by", SCORES)
 def test_twice_the_same_option_is_one_option(by):
     rng = np.random.default_rng(2)

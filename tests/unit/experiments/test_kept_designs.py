@@ -131,7 +131,6 @@ def test_a_search_takes_more_splits_only_where_it_must(monkeypatch, k, splits):
     assert found["search"] is own
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("name, options", [("empirical", {}), ("best-tree", {}), (
     "ensemble", {"of": "best-tree", "members": 3}), ("random-tree", {"draws": 5})])
 def test_held_out_points_do_not_change_a_design(clusters, name, options):
@@ -166,7 +165,6 @@ def test_shuffled_labels_are_answered_no_better_than_by_chance(clusters):
         assert row["log_loss"]["pooled"] > np.log(4) - 0.02
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("workers", [2, 3])
 def test_threads_change_no_search(clusters, workers):
     trees = [read_candidate("best-tree").tree_for(clusters.x, clusters.y, {}, TrainingSettings(

@@ -206,7 +206,6 @@ def test_nested_searches_see_the_weights():
     assert nested._inside(split, replace(experiment, data=points(False))).data.weights is None
 
 
-@pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore:the best C")
 @pytest.mark.parametrize("per_partition", [False, True])
 def test_tuning_scores_are_weighted(per_partition):

@@ -68,7 +68,6 @@ def both(request, base):
     return lazy, np.asarray(eager, dtype=np.float64)
 
 
-@pytest.mark.few(1)
 @given(rows=ROWS)
 def test_any_rows_are_those_of_the_table(both, rows):
     lazy, eager = both

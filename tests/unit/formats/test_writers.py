@@ -159,7 +159,6 @@ def test_all_writers_are_here():
     assert names == WRITERS.keys() | OTHERS
 
 
-@pytest.mark.few(7)
 @pytest.mark.parametrize("name", WRITERS)
 def test_what_is_written_can_be_read_and_nothing_else_is_written(name, folder):
     write, read, good, bad = WRITERS[name]

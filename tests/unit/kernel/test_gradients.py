@@ -48,7 +48,6 @@ def test_checked_values():
     assert np.allclose(metric_of(products)[0], M, rtol=0, atol=1e-9)
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["rbf", "exponential", "laplacian"])
 @given(SEEDS)
 def test_products_are_those_of_central_differences(kind, seed):

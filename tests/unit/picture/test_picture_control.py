@@ -108,7 +108,6 @@ def test_boxes_keep_apart_at_every_depth():
                 assert layout.left[child] >= layout.right[number] + 0.2
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("text, told", [
     ('"-k 3" K {0 1 2}', "K: k nearest neighbours\n-k 3"),
     ('m L "-r 1" {0 1 2}', "L: multinomial logistic regression\nm\n-r 1"),

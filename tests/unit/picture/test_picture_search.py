@@ -63,7 +63,6 @@ def test_good_is_bright_either_way(shown):
         assert light[best] == max(light)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("points", [
     [point(0, 0)], [point(0, None)], [point(0, 0), point(1, 0)], [{**point(0, 0), "score": None}]])
 def test_small_searches(shown, points):

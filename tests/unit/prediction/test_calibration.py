@@ -45,7 +45,6 @@ def trained(layout, **settings):
     return train_configuration(tree, X, Y, TrainingSettings("-c 4 -g 0.2", **settings))
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest", "orthogonal", "adjacent"])
 def test_calibrated_answers_have_the_same_classes_and_less_log_loss(scheme):
     configuration = calibrated(*trained(scheme))
@@ -131,7 +130,6 @@ def test_losses_and_thinned_points_keep_their_weights():
     np.testing.assert_array_equal(few.weights, w[_share_of_classes(Y, 8)])
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("layout, keys", [
     ("tree", {"recursive", "full", "least-squares", "inverse", "zadrozny"}),
     (NESTED, {"recursive least-squares", "full least-squares", "full inverse", "least-squares"}),

@@ -104,7 +104,6 @@ def test_only_some_of_many_points(monkeypatch):
     assert len(found.decoders["least-squares"].points.label) == 400
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("layout, n", [
     ("one-vs-one", 400), ("tree", 400), ('"" L {1 4 6 9}', 400), ("one-vs-rest", 199)])
 def test_where_none_is_fitted(layout, n):
@@ -118,7 +117,6 @@ def test_where_none_is_fitted(layout, n):
             classifier_for(configuration, "learned")
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("layout, decoding", [
     ("one-vs-one", Decoding("learned")), ("tree", Decoding("learned", "flat"))])
 def test_one_that_is_wanted_is_fitted_to_any_code(layout, decoding):

@@ -58,7 +58,6 @@ def numbers(value, path=()):
         yield path, value
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("rejecting", [True, False])
 def test_whole_weights_are_copies(rejecting):
     results, w = drawn(rejecting=rejecting)
@@ -81,7 +80,6 @@ def test_weights_of_one_are_none():
     assert with_weights(results, None, {2: 1.0}).weights is None
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_scores_are_those_of_scikit_learn(seed):
     metrics = pytest.importorskip("sklearn.metrics")

@@ -113,7 +113,6 @@ def test_a_file_gives_the_same_bits(tmp_path, nsv):
     assert again.apply(x).tobytes() == std.apply(x).tobytes()
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("nsv, features", [(None, 13), (7, 13), (50, 60)])
 @pytest.mark.parametrize("products", [False, True])
 def test_a_point_has_the_same_bits_in_any_block(nsv, features, products):

@@ -139,7 +139,6 @@ def test_against_enumeration(k, error):
     assert abs(found.separation - wanted) < 4 * spread / math.sqrt(rounds)
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("k, draws", [(3, 1), (3, 2), (4, 1)])
 def test_polls_against_every_draw(k, draws):
     rounds = 20000

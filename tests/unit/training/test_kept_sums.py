@@ -87,7 +87,6 @@ def whole():
     return {name: content for name, content in models("w").items()}
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("count", [1, 4, 13, 27])
 def test_goes_on_from_finished_ranges(whole, monkeypatch, count):
     stopped_after(monkeypatch, count)
@@ -108,7 +107,6 @@ def test_written_now_and_then(whole, monkeypatch):
     assert len(made) == 4 * 7 - 9 and models() == whole
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("rows", ROWS)
 def test_ranges_made_by_other_runs_in_any_order(monkeypatch, rows):
     train(planned(rows, "w"))

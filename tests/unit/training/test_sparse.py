@@ -148,7 +148,6 @@ def test_what_stays_sparse(tmp_path, monkeypatch):
 
 # -- training -----------------------------------------------------------------------------------
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("text", LINEAR)
 def test_models_are_those_of_the_table(text):
     x, y = points()
@@ -178,7 +177,6 @@ def test_other_kernels_take_the_table():
         assert format_svm_model(one) == format_svm_model(other)
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("text", ["-g 0.5", "-t 0", "learner=linear -s 2", "learner=logistic"])
 @pytest.mark.parametrize("kind", ["float32", "sparse"])
 def test_points_packed_for_each_job_are_the_same_models(monkeypatch, text, kind):
