@@ -1,12 +1,14 @@
 """Two checkouts compared: the same command lines, byte by byte the same files and output.
 
-    python tests/benchmarks/same_answers.py OLD NEW [--keep FOLDER] [--messages]
+    python tests/benchmarks/same_answers.py OLD NEW [--part PART] [--keep FOLDER] [--messages]
 
 OLD and NEW are checkouts of this project.  Each runs the lines below in a folder of its own,
 which begins with OLD's sample data and NEW's golden models of libAGF, and with OLD's version
 number, which stands in every model.  After each line standard output, the exit status and all files
 that are new or changed are compared.  Messages on standard error may differ: they are shown
-with --messages.  The exit status is 1 where anything differs that `EXPECTED` does not list.
+with --messages.  `--part features` runs only the lines about tables, weights, costs, landmarks,
+searches, sets, calibration and pages.  The exit status is 1 where anything differs; against a
+release without calibration, that `EXPECTED` does not list.
 
 Where only one of them can calibrate probabilities, it is told not to: the decoders' own answers
 are compared.
@@ -14,6 +16,7 @@ are compared.
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -143,7 +146,97 @@ classify_m -Z -Q 7 segment/models/{code}.mbaio segment/tst.vec g7
 classify_m -y segment/models segment/models/{code}.mbc segment/tst.vec gm
 mbh2mbm -y segment/models segment/models/{code}.mbc {code}.mbm
 """
+# Tables, weights, costs, landmarks, searches, sets, pages: what needs few points to be tried.
+FEATURES = """
+agf_preprocess --stratified -f 0.7 --seed 2 ordered rest small
+table2agf --label species --id id --ignore comments,year -E median penguins.csv pen
+table2agf --recipe pen.recipe penguins-2009.csv pen9
+multi_borders --label species --id id --ignore comments,year -E indicator -+ "-c 10 -g 0.1" \
+one-vs-one penguins.csv w w.mbc
+mbh2mbm w.mbc w.mbm
+mbm_info w.mbm
+mbm_info --json w.mbc.recipe
+classify_m w.mbm penguins-2009.csv w.csv
+classify_m --all-columns w.mbm penguins-2009.csv w.jsonl
+classify_m --all-columns w.mbm penguins-2009.csv w.parquet
+classify_m --table -Q vote w.mbm - < penguins-2009.csv
+eval_uc --truth species --predicted class w.jsonl
+eval_uc --json --intervals 50 --truth species w.parquet
+eval_uc --data penguins-2009.csv --truth species --id id --csv w.csv
+multi_borders --label species --ignore id,comments,year,class,p:Adelie,p:Chinstrap,p:Gentoo \
+-E value:0 -+ "-c 10 -g 0.1" tree w.parquet wp wp.mbc
+multi_borders -n --weights weights.txt -+ "-c 10 -g 0.1" one-vs-rest pen ww ww.mbc
+multi_borders -n --class-weight balanced --platt loo -+ "-c 10 -g 0.1" one-vs-one pen wb wb.mbc
+multi_borders -n --class-weight 0=2,2=.5 --weights weights.txt -+ "learner=linear" one-vs-one pen \
+wl wl.mbc
+multi_borders --weight year --label species --ignore id,comments -E mean -+ "learner=logistic" \
+one-vs-one penguins.csv wy wy.mbc
+classify_m --header ww.mbc pen9.vec ww9 > ww9.txt
+classify_m wb.mbc pen9.vec wb9
+classify_m --priors .5,.2,.3 wl.mbc pen9.vec wl9
+classify_m --costs costs.csv --decisions wb.mbc pen9.vec wb9c
+classify_m --costs costs.csv w.mbm penguins-2009.csv wc.csv
+eval_uc --json --costs costs.csv --class-weight balanced --top 2 pen9.cls ww9 ww9.txt
+eval_uc --ordered --by-class --costs costs.csv pen9.cls ww9 ww9.txt
+multi_borders -n -+ "learner=nystrom -m 40 -g 0.1 -l 0.01" one-vs-one pen ny ny.mbc
+multi_borders -n --weights weights.txt --kernel-memory 1 -+ "learner=nystrom -m 40 -g 0.05" \
+one-vs-rest pen nw nw.mbc
+classify_m ny.mbc pen9.vec ny9
+multi_borders -n --learn-metric 1 --metric-options "-m 40" -+ "-c 10 -g 0.1" \
+one-vs-one pen lm lm.mbc
+multi_borders -n --learn-metric --diagonal --components 2 --metric-options "-m 40" -+ "-c 10" \
+one-vs-one pen ld ld.mbc
+classify_m lm.mbc pen9.vec lm9
+mbh2mbm -a ld.std ld.mbc ld.mbm
+mbm_info --json ld.mbm
+print_control -Q best-tree -n --search-options "-m 60 -g 0.02" --balance 0.001 small > best-tree.mbt
+print_control -Q best-tree --by error --together 2,3 --max-depth 4 --splits 200 \
+--search-options "-m 40 -g 0.02" small
+print_control -Q best-code -n --pool 60 --search-options "-m 40 -g 0.02" small 8 > best-code.mbt
+print_control -Q random-tree --draws 3 --kind data-balanced --search-options "-m 40 -g 0.02" small
+print_control -Q ensemble --members 3 --seed 4 --average geometric small > ensemble.mbt
+multi_borders -n -+ "-c 10 -g 0.05" best-tree.mbt small bt bt.mbc
+multi_borders -n -+ "-c 10 -g 0.05" best-code.mbt small bc bc.mbc
+multi_borders -n --member-weights held-out -+ "-c 10 -g 0.05" ensemble.mbt small en en.mbc
+classify_m en.mbc ordered.vec en
+classify_m --uncalibrated bc.mbc ordered.vec bc
+classify_m --header --tree full bt.mbc ordered.vec bt > bt.txt
+classify_m --stop 0.8 bt.mbc ordered.vec stopped > stopped.txt
+classify_m --top 3 bt.mbc ordered.vec top > top.txt
+classify_m --coverage 0.9 --by-class bc.mbc ordered.vec cover > cover.txt
+classify_m --p-values --set-score aps bc.mbc ordered.vec pvalues
+classify_m --max-error 0.2 --confidence 0.9 bc.mbc ordered.vec sure
+eval_uc --sets cover.sets ordered.cls cover
+eval_uc --json --sets stopped.sets --control bt.mbc ordered.cls bt bt.txt
+calibrate_m --json -o bc2.mbc --data rest bc.mbc
+calibrate_m --tree full --map matrix --folds 3 -o bt.mbm --data rest bt.mbc
+calibrate_m --map temperature --data penguins-2009.csv --label species --class-weight balanced \
+-o w2.mbm w.mbm
+mbm_info bc2.mbc
+compare_control --no-state --json --trials 1 -d 3 -+ "-c 10 -g 0.1" --costs costs.csv --by cost \
+pen one-vs-one tree:recursive,full > compared.json
+compare_control --no-state --markdown --loo -n -+ "learner=nystrom -m 40 -g 0.1" pen one-vs-one \
+one-vs-rest | cut -d"|" -f2-4,7-
+tune_m --no-state --json tuned.json --csv tuned.csv --log2c 0:4:4 --log2g -6:-2:4 --refine 0 -d 3 \
+-n one-vs-one pen > tuned.mbt
+tune_m --no-state --search full --json raced.json -+ "learner=nystrom -m 40" --loo one-vs-one pen
+nfold --no-state --tune --search fast --json -n -d 2 -+ "learner=linear" one-vs-one pen
+nfold --no-state --report nfold.html --multiqc nfold_mqc.json -n -d 3 -+ "-c 10 -g 0.1" one-vs-one \
+pen
+report_m --answers w.jsonl --truth species --predicted class --card card.md --title Penguins \
+--comparison compared.json --search tuned.json --multiqc page_mqc.json -o page.html w.mbm
+report_m -o model.html bt.mbc
+agf_train --label species --id id --ignore comments,year -E median --time-limit 0 --seed 2 \
+--report trained.html penguins.csv trained.mbm
+agf_train --class-weight balanced -j 1 pen again.mbm
+classify_m trained.mbm penguins-2009.csv trained.csv
+agf_train small no-such-folder/model.mbm
+classify_m --weights x bt.mbc ordered.vec wrong
+multi_borders --no-quotes --delimiter , --blanks NA one-vs-one pen x x.mbc
+eval_uc --truth species ordered.cls cover
+"""
 CODES = ("m_1v1", "m_1vR", "m_adj", "m_ortho", "m_hier_lsq", "m_emp_lsq", "m_hier", "m_emp")
+PARTS = "libagf", "features", "golden"
 # {command: (what of its answers may differ, why)}
 EXPECTED = {
     "float_to_class": (("values.names only in the new", "thresholds.names only in the new"),
@@ -157,20 +250,24 @@ EXPECTED = {
 UNCALIBRATED = {"multi_borders": "--no-calibration", **dict.fromkeys(
     ("classify_m", "nfold", "compare_control", "tune_m", "print_control --best"),
     "--uncalibrated")}
-# Times of one run are no answers.
-TIMES = re.compile(r'(training|classification), seconds [^\n]*|"(train|classify)_s": \{[^}]*\}')
+# Times of one run are no answers; neither are the pictures, styles and scripts of a page.
+TIMES = re.compile(r'(training|classification), seconds [^\n]*|'
+                   r'"\w+_s": \{[^}]*\}|"seconds": [\d.e-]+')
+PICTURES = re.compile(r"<(svg|style|script)\b.*?</\1>", re.DOTALL)
 
 
-def lines():
-    """The command lines, those of the golden models last."""
-    return [*LINES.strip().splitlines(),
-            *(line for code in CODES for line in GOLDEN.strip().format(code=code).splitlines())]
+def lines(part=None):
+    """The command lines of one part, or of all."""
+    golden = "".join(GOLDEN.format(code=code) for code in CODES)
+    texts = dict(zip(PARTS, (LINES, FEATURES, golden)))
+    return [line for name, text in texts.items() if part in (None, name)
+            for line in text.splitlines() if line]
 
 
 def prepare(folder, tree, golden):
     """Fill `folder` with data for the lines, the same for both checkouts."""
     sample = tree / "sample_data"
-    for name in ("digits.svm", "ordered.vec", "ordered.cls"):
+    for name in ("digits.svm", "ordered.vec", "ordered.cls", "penguins.csv", "penguins-2009.csv"):
         shutil.copy(sample / name, folder)
     shutil.unpack_archive(golden, folder)
     rows = [line.split() for line in (sample / "digits.svm").read_text().splitlines()[:200]]
@@ -185,6 +282,9 @@ def prepare(folder, tree, golden):
     (folder / "nested.mbt").write_text('"" {\n  "" { 0 1 }\n  "" 0 / 1 2;\n  "." 0 1 / 2 3;\n'
                                        '  "-c 5" 0 2 / 1 3;\n  { 5 3 4 "" { 2 "" { 6 7 } } }\n}\n')
     (folder / "direct.mbt").write_text('"" { "-k 5" K { 0 1 2 } "" L { 3 4 5 6 7 } }\n')
+    (folder / "weights.txt").write_text("".join(f"{1 + i % 3}\n" for i in range(224)))
+    (folder / "costs.csv").write_text(",0,1,2,-\n0,0,1,5,0.5\n1,2,0,1,0.5\n2,1,3,0,0.5\n")
+    (folder / "card.md").write_text("# A card\n\nFor *penguins*.\n")
     (folder / "predicted.txt").write_text("labels 0 1 2\n1 0.2 0.5 0.3\n2 0.125 0.25 0.625\n")
 
 
@@ -213,6 +313,34 @@ def options_of(tree, bin_folder):
                            check=True, capture_output=True).stdout}
 
 
+def without_times(value):
+    """Plain data of JSON in which all measured times are 0."""
+    if isinstance(value, list):
+        return [without_times(item) for item in value]
+    if isinstance(value, dict):
+        return {key: 0 if key == "seconds" or key.endswith("_s") and not isinstance(item, dict)
+                else dict.fromkeys(item, 0) if key.endswith("_s") else without_times(item)
+                for key, item in value.items()}
+    return value
+
+
+def digest(path):
+    """What is compared of one file: its bytes, or the text of a page.
+
+    Times in a JSON file become 0 in the file, too: later lines make a page of it.
+    """
+    data = path.read_bytes()
+    if path.suffix == ".json":
+        try:
+            data = json.dumps(without_times(json.loads(data)), indent=1).encode()
+        except ValueError:
+            return "no JSON"
+        path.write_bytes(data)
+    elif path.suffix == ".html":
+        data = PICTURES.sub("", data.decode("utf-8")).encode()
+    return hashlib.sha256(data).hexdigest()
+
+
 def run(line, tree, bin_folder, folder, more=()):
     """(status, standard output, messages, {file: digest}) of one line.
 
@@ -224,8 +352,8 @@ def run(line, tree, bin_folder, folder, more=()):
     env = {**os.environ, "PYTHONPATH": str(tree), "XDG_CACHE_HOME": str(folder / ".cache"),
            "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(["sh", "-c", line], cwd=folder, env=env, capture_output=True,
-                          stdin=subprocess.DEVNULL, check=False, timeout=600)
-    files = {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+                          stdin=subprocess.DEVNULL, check=False, timeout=1800)
+    files = {path.relative_to(folder).as_posix(): digest(path)
              for path in sorted(folder.rglob("*")) if path.is_file() and
              not path.relative_to(folder).parts[0].startswith((".cache", "segment"))}
     out = TIMES.sub("TIME", done.stdout.decode("utf-8", "replace")).replace(str(tree), ".")
@@ -253,6 +381,7 @@ def main(argv=None):
     parser.add_argument("new", type=Path)
     parser.add_argument("--keep", type=Path, help="a new folder where the files stay")
     parser.add_argument("--messages", action="store_true", help="show messages that differ")
+    parser.add_argument("--part", choices=PARTS, help="run only these lines")
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as scratch:
         base = Path(scratch if args.keep is None else args.keep).resolve()
@@ -268,16 +397,19 @@ def main(argv=None):
         has = [options_of(*side[:2]) for side in sides]
         sides = [(*side, {start: option for start, option in own.items() if start not in other})
                  for side, own, other in zip(sides, has, has[::-1])]
-        return compare(lines(), sides, args.messages)
+        return compare(lines(args.part), sides, args.messages, EXPECTED if has[0] != has[1] else {})
 
 
-def compare(todo, sides, messages):
-    """Run all lines on both sides and print what differs; -> exit status."""
+def compare(todo, sides, messages, expected):
+    """Run all lines on both sides and print what differs; -> exit status.
+
+    expected: rows of `EXPECTED`.
+    """
     bad = same = 0
     for line in todo:
         old, new = (run(line, *side) for side in sides)
         found = list(differences(old, new))
-        may_differ, reason = EXPECTED.get(line.split()[0], ((), ""))
+        may_differ, reason = expected.get(line.split()[0], ((), ""))
         verdict = "same" if not found else "expected" if set(found) <= set(may_differ) else \
             "DIFFERS"
         bad += verdict == "DIFFERS"
