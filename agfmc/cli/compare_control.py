@@ -33,7 +33,7 @@ def get_parser():
               "[--csv | --json | --markdown] "
               f"[--plot FILE] {REPORT} [-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
-              "[--draws N] [--metric NAME] [--linkage NAME] [--state FILE | --no-state] "
+              "[--draws N] [--metric NAME] [--linkage NAME] [--state FOLDER | --no-state] "
               f"{TRAINING_DATA} {NORMALISATION} train [control ...]")
     add_train(parser)
     parser.add_argument("control", nargs="*",

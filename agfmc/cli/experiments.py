@@ -131,11 +131,10 @@ def nested_tuning(args):
 def add_state(parser):
     """--state and --no-state."""
     group = parser.add_argument_group("unfinished work")
-    group.add_argument("--state", type=output_file, metavar="FILE",
-                       help="keep the result cache in FILE, or, where the name ends in a slash, "
-                            "in the folder FILE/, which any number of runs on several machines "
-                            "can share (default: a file for these data in the user's cache "
-                            "folder)")
+    group.add_argument("--state", type=output_file, metavar="FOLDER",
+                       help="keep the result cache in FOLDER, which any number of runs on several "
+                            "machines can share (default: a folder for these data in the user's "
+                            "cache folder)")
     group.add_argument("--no-state", action="store_true",
                        help="keep no results and reuse none")
 

@@ -32,7 +32,7 @@ def get_parser():
               "[--costs FILE] [-Q DECODER] [--uncalibrated | --both] [-b] [--json] [--plot FILE] "
               f"{REPORT} "
               "[-q BINS] [-j N | --executor WHERE] "
-              "[--platt WAY] [--kernel-memory MB] [--state FILE | --no-state] "
+              "[--platt WAY] [--kernel-memory MB] [--state FOLDER | --no-state] "
               f"{TRAINING_DATA} {NORMALISATION} control train [outbase]")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")

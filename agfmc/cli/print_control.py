@@ -40,7 +40,7 @@ def get_parser():
               "[--together CLASSES] [--top SIDES] [--alternatives K] [--rows M|auto] [--pool N] "
               f"[--from CONTROL] [--dot] [--plot FILE] {NORMALISATION} {TRAINING_DATA} "
               "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--by SCORE] [-j N] "
-              "[--state FILE | --no-state] [--best [-d PARTS | -f FRACTION] "
+              "[--state FOLDER | --no-state] [--best [-d PARTS | -f FRACTION] "
               "[--trials N] [--sample N] [--time-limit TIME] [--uncalibrated] [--executor WHERE] "
               "[--platt WAY] "
               "[--kernel-memory MB]] [--kind KIND] [--of SCHEME] [--members N] [--average WAY] "

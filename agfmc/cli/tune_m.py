@@ -45,7 +45,7 @@ def get_parser():
               f"[--csv FILE] [--plot FILE] {REPORT} "
               "[-j N | --executor WHERE] "
               "[--platt WAY] [--kernel-memory MB] "
-              f"[--state FILE | --no-state] {TRAINING_DATA} {NORMALISATION} control train")
+              f"[--state FOLDER | --no-state] {TRAINING_DATA} {NORMALISATION} control train")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
     add_train(parser)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import struct
 import time
 import warnings
 from dataclasses import dataclass, replace
@@ -19,7 +17,7 @@ from ..training.fitted import Fitted
 from ..models import BinaryModel, Dataset
 from .experiment import Experiment, part_of
 from .on_workers import run_on_workers
-from .result_cache import are_numbers, CLASSIFIER, key_of, shuffled_for
+from .result_cache import are_numbers, CLASSIFIER, key_of, Record, shuffled_for
 
 __all__ = ["Trained", "binary_model", "problem_key", "smaller_costs",
            "train_missing"]
@@ -56,53 +54,37 @@ class Trained:
                    model.labels, model.n_sv, model.platt, fitted.seconds,
                    model.sv if own else None, fitted.values, fitted.unbounded)
 
-    def to_bytes(self) -> bytes:
-        """A form that `from_bytes` reads: a line of JSON, then the arrays."""
-        shape = None if self.vectors is None else self.vectors.shape
-        head = json.dumps([len(self.rows), self.rho, self.labels, self.n_sv, self.platt,
-                           self.seconds, shape,
-                           None if self.values is None else len(self.values),
-                           self.unbounded]).encode()
-        parts = [self.rows.astype("<i8"), self.coef.astype("<f8")]
-        if shape is not None:
-            parts.append(self.vectors.astype("<f8"))
+    def to_record(self) -> Record:
+        """The classifier as a result of a cache."""
+        arrays = {"rows": self.rows.astype("<i8"), "coef": self.coef.astype("<f8")}
+        if self.vectors is not None:
+            arrays["vectors"] = self.vectors.astype("<f8")
         if self.values is not None:
-            parts.append(self.values.astype("<f4"))
-        return b"".join([struct.pack("<I", len(head)), head, *(a.tobytes() for a in parts)])
+            arrays["values"] = self.values.astype("<f4")
+        return Record([self.rho, self.labels, self.n_sv, self.platt, self.seconds, self.unbounded],
+                      arrays)
 
     @classmethod
-    def from_bytes(cls, data: bytes, n: int) -> Trained | None:
-        """The classifier in `data` on n training points, or None where it cannot be one."""
+    def from_record(cls, record: Record | None, n: int) -> Trained | None:
+        """The classifier in a record on n training points, or None where it cannot be one."""
         try:
-            (size,) = struct.unpack_from("<I", data)
-            head = json.loads(data[4:4 + size])
-            count, rho, labels, n_sv, platt, seconds, shape, held, unbounded = head
-            own, d = (0, 0) if shape is None else shape
-            more = 0 if held is None else held
-            n_sv, platt = tuple(n_sv), tuple(platt)
+            rho, labels, n_sv, platt, seconds, unbounded = record.head
+            rows, coef = record.array("rows", "<i8", None), record.array("coef", "<f8", None)
+            vectors = values = None
+            if "vectors" in record.arrays:
+                vectors = record.array("vectors", "<f8", len(coef), None)
+            if "values" in record.arrays:
+                values = record.array("values", "<f4", None)
             if not are_numbers(rho, seconds, *platt) or len(platt) != 2 or len(n_sv) != 2 or \
-                    type(unbounded) is not bool or \
-                    labels not in ([0, 1], [1, 0]) or not all(
-                        type(size) is int and 0 <= size < 2**48
-                        for size in (count, own, d, more, *n_sv)) or sum(n_sv) != (own or count):
+                    type(unbounded) is not bool or labels not in ([0, 1], [1, 0]) or \
+                    not all(type(count) is int and count >= 0 for count in n_sv) or \
+                    sum(n_sv) != len(coef) or len(rows) != (0 if vectors is not None else
+                                                            len(coef)) or \
+                    len(rows) and not 0 <= rows.min() <= rows.max() < n:
                 return None
-            at = 4 + size + 8 * count
-            end = at + 8 * ((own or count) + own * d)
-            if len(data) != end + 4 * more or own and count:
-                return None
-            rows = np.frombuffer(data, "<i8", count, 4 + size)
-            if count and not 0 <= rows.min() <= rows.max() < n:
-                return None
-            coef = np.frombuffer(data, "<f8", own or count, at)
-            vectors = None if shape is None else \
-                np.frombuffer(data, "<f8", own * d, at + 8 * own).reshape(own, d)
-            values = None if held is None else np.frombuffer(data, "<f4", held, end)
-            if not all(array is None or np.isfinite(array).all()
-                       for array in (coef, vectors, values)):
-                return None
-            return cls(rows, coef, rho, tuple(labels), n_sv, platt, seconds, vectors, values,
-                       unbounded)
-        except (ValueError, TypeError, RecursionError, struct.error):
+            return cls(rows, coef, rho, tuple(labels), tuple(n_sv), tuple(platt), seconds, vectors,
+                       values, unbounded)
+        except (AttributeError, ValueError, TypeError):
             return None
 
 
@@ -113,7 +95,7 @@ def problem_key(split, job, experiment: Experiment) -> str:
     points.
     """
     loo = not job.options.shares and experiment.settings.loo  # else values are left out anyway
-    return CLASSIFIER + key_of("binary 5", __version__, split.digest, *job.sides,
+    return CLASSIFIER + key_of("binary 6", __version__, split.digest, *job.sides,
                                *job.options.identity(job), loo, experiment.calibration)
 
 
@@ -188,7 +170,7 @@ def _train_missing(problems, split, experiment, progress, wanted):
             results[key] = fitted.model if isinstance(fitted.model, AgfmcError) else \
                 Trained.of(fitted)
             if isinstance(results[key], Trained):
-                cache.put(key, results[key].to_bytes())
+                cache.put(key, results[key].to_record())
             done += work[key]
             follow(0)
         left = {key: job for key, job in left.items() if key not in results}
@@ -200,8 +182,7 @@ def _found(problems, split, experiment):
     chosen, found = split.calibration_rows(experiment), {}
     held = None if chosen is None else Dataset(split.x[:0], split.y[chosen]).counts
     for key, job in problems.items():
-        data = experiment.cache.get(key)
-        trained = None if data is None else Trained.from_bytes(data, len(split.y))
+        trained = Trained.from_record(experiment.cache.get(key), len(split.y))
         count = None if held is None else sum(held.get(label, 0) for label in job.labels)
         if trained is not None and count == (
                 None if trained.values is None else len(trained.values)):

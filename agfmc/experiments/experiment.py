@@ -18,8 +18,7 @@ from ..prepare.split import split_stratified, stratified_parts, stratified_sampl
 from ..training.fit import TrainingSettings, Wanted
 from ..training.held_out import CALIBRATION_POINTS, calibration_rows
 from ..weights import Weights
-from .kept_designs import Design, design_of
-from .kept_metrics import metric_from_bytes, metric_key, metric_to_bytes
+from .kept_costs import Design, design_of, metric_from_record, metric_key, metric_record
 from .result_cache import key_of, weight_parts
 
 __all__ = ["Experiment", "Part", "PreparedSplit", "Split", "SplitPlan", "part_of",
@@ -214,7 +213,7 @@ class Experiment:
     """Raw data, the plan of their splits, the settings, and the cache of results.
 
     settings: its scale and nsv normalise with statistics of each training part;
-    cache: has `get`, `put` and `flush`, as `result_cache` describes them; None before the
+    cache: has `get` and `put`, as `result_cache` describes them; None before the
     trials begin;  calibrated: which answers are scored, True for calibrated ones, False for
     those of the decoder itself;  quick_maps: the calibration maps are temperatures fitted to a
     thousand points, as where very many configurations are tried;  along_cost: of problems that
@@ -352,7 +351,7 @@ class Experiment:
         run or now."""
         x, y, weights = part.x, part.y, part.weights
         cached = None if self.cache is None else metric_key(self.settings, x, y, weights)
-        found = None if cached is None else metric_from_bytes(self.cache.get(cached), x, y)
+        found = None if cached is None else metric_from_record(self.cache.get(cached), x, y)
         if found is not None:
             _warn_of_dropped(found)
             return found
@@ -360,8 +359,7 @@ class Experiment:
             tell(f"learning the metric of {name}")
         found = _normalisation(self.settings, x, y, weights)
         if cached is not None:
-            self.cache.put(cached, metric_to_bytes(found))
-            self.cache.flush()
+            self.cache.put(cached, metric_record(found))
         return found
 
 

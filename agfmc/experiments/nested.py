@@ -6,7 +6,6 @@ by the same points.  Here the search is a part of the training.
 
 from __future__ import annotations
 
-import json
 import time
 import warnings
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from ..models import Dataset
 from .candidates import Candidate
 from .experiment import Experiment, part_of, PreparedSplit, SplitPlan
 from .open_options import open_nodes, open_rows
-from .result_cache import are_numbers, key_of, weight_parts
+from .result_cache import are_numbers, key_of, Record, weight_parts
 from .search import SearchSpace
 from .trial import Outcome, run_trial
 from .tuning import prepare_tuning, tune
@@ -138,12 +137,9 @@ def _inside(split, experiment):
 
 def _remembered(cache, key, seconds, complete):
     """The seconds of a search that was finished by an earlier run, or else these."""
-    try:
-        earlier = json.loads(cache.get(key) or b"null")
-    except (ValueError, RecursionError):
-        earlier = None
-    if are_numbers(earlier):
-        return float(earlier)
+    record = cache.get(key)
+    if record is not None and are_numbers(record.head):
+        return float(record.head)
     if complete:
-        cache.put(key, json.dumps(seconds).encode())
+        cache.put(key, Record(seconds))
     return seconds

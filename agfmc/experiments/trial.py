@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import time
-import zlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -37,7 +35,7 @@ from .candidates import decoders_for
 from .experiment import Experiment, PreparedSplit
 from .on_workers import run_on_workers
 from .pooling import forecasts
-from .result_cache import are_numbers, key_of, shuffled_for
+from .result_cache import are_numbers, key_of, Record, shuffled_for
 
 __all__ = ["COLUMNS", "Outcome", "UNCALIBRATED", "are_scores", "columns_of", "run_trial"]
 
@@ -109,44 +107,38 @@ class Outcome:
         """The number, or None, in one of `COLUMNS` or `PER_POINT`."""
         return self.scores[column] if column in ALL_SCORES else getattr(self, column)
 
-    def to_bytes(self) -> bytes:
-        """All that `from_bytes` is not told: neither design_s nor what the test points are."""
+    def to_record(self) -> Record:
+        """What `from_record` is not given: neither design_s nor what the test points are."""
         head = [self.classifiers, self.train_s, self.classify_s, self.scores, self.calibrated,
                 self.queried, self.kernel_values]
-        arrays = self.classes.astype("<i4").tobytes() + self.forecasts.astype("<f4").tobytes()
-        return json.dumps(head).encode() + b"\n" + zlib.compress(arrays)
+        return Record(head, {"classes": self.classes.astype("<i4"),
+                             "forecasts": self.forecasts.astype("<f4")})
 
     @classmethod
-    def from_bytes(cls, candidate: int, decoder: str, data: bytes, truth: np.ndarray,
-                   labels: np.ndarray, costs: CostMatrix | None = None,
-                   weights: np.ndarray | None = None) -> Outcome | None:
-        """The outcome in `data` on test points of classes `truth` (n,), or None where it cannot
+    def from_record(cls, candidate: int, decoder: str, record: Record | None, truth: np.ndarray,
+                    labels: np.ndarray, costs: CostMatrix | None = None,
+                    weights: np.ndarray | None = None) -> Outcome | None:
+        """The outcome in a record on test points of classes `truth` (n,), or None where it cannot
         be one.
 
         labels (k,): of all classes;  costs: of the answers, or None;  weights (n,): of the
         points, or None.
         """
         try:
-            head, _, packed = data.partition(b"\n")
-            classifiers, train, classify, scores, calibrated, *per_point = json.loads(head)
-            queried, kernel_values = per_point
-            unpacker, n = zlib.decompressobj(), len(truth)
-            plain = unpacker.decompress(packed, 16 * n + 1)
-            names = SCORES if costs is None else ALL_SCORES
-            if not unpacker.eof or len(plain) != 16 * n or not are_scores(scores, names) or \
+            classifiers, train, classify, scores, calibrated, queried, kernel_values = record.head
+            classes = record.array("classes", "<i4", len(truth))
+            numbers = record.array("forecasts", "<f4", 3, len(truth), finite=False)
+            if not are_scores(scores, SCORES if costs is None else ALL_SCORES) or \
                     not are_numbers(classifiers, train, queried, *(
                         number for number in (classify, kernel_values) if number is not None)) or \
-                    type(calibrated) is not bool:
-                return None
-            classes = np.frombuffer(plain, "<i4", n)
-            numbers = np.frombuffer(plain, "<f4", offset=4 * n).reshape(3, n)
-            if np.isinf(numbers).any() or not np.isin(classes, [REJECTED, *labels]).all():
+                    type(calibrated) is not bool or np.isinf(numbers).any() or \
+                    not np.isin(classes, [REJECTED, *labels]).all():
                 return None
             paid = Results(truth, classes, labels, costs=costs).paid
             return cls(candidate, decoder, classifiers, train, classify, scores, truth, classes,
                        numbers, calibrated=calibrated, resumed=True, paid=paid, weights=weights,
                        queried=queried, kernel_values=kernel_values)
-        except (ValueError, TypeError, AttributeError, RecursionError, zlib.error, UsageError):
+        except (ValueError, TypeError, AttributeError, UsageError):
             return None
 
 
@@ -180,7 +172,7 @@ class LaidOutCandidate:
 
     def outcome_key(self, name, split, experiment, smaller):
         """The key of the `Outcome` with one decoder; smaller: of `smaller_costs`."""
-        return key_of("outcome 4", __version__, self.decoders[name], experiment.costs, self.keys,
+        return key_of("outcome 5", __version__, self.decoders[name], experiment.costs, self.keys,
                       self.text,
                       split.test_digest, experiment.calibration, experiment.quick_maps,
                       experiment.settings.seed, [smaller[key] for key in self.keys])
@@ -226,10 +218,10 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
     def lacks_some(candidate):
         """Take from the cache what it has of a candidate; true where that is not everything."""
         for decoder in [] if keep else candidate.decoders:
-            data = cache.get(candidate.outcome_key(decoder, split, experiment, smaller))
-            if data is not None:
-                outcomes[candidate.number, decoder] = Outcome.from_bytes(
-                    candidate.number, decoder, data, split.test_y, labels, experiment.costs,
+            record = cache.get(candidate.outcome_key(decoder, split, experiment, smaller))
+            if record is not None:
+                outcomes[candidate.number, decoder] = Outcome.from_record(
+                    candidate.number, decoder, record, split.test_y, labels, experiment.costs,
                     split.test_weights)
         return any(outcomes.get((candidate.number, decoder)) is None
                    for decoder in candidate.decoders)
@@ -244,9 +236,8 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
         for outcome in made:
             if outcome.error is None and not keep:
                 cache.put(candidate.outcome_key(outcome.decoder, split, experiment, smaller),
-                          outcome.to_bytes())
+                          outcome.to_record())
             outcomes[candidate.number, outcome.decoder] = outcome
-    cache.flush()
     return [replace(outcomes[candidate.number, decoder], design_s=candidate.design_s)
             for candidate in laid_out for decoder in candidate.decoders]
 

@@ -453,14 +453,14 @@ class BinaryProblems:
         jobs = [self.job(*item) for item in items]
         keys = [problem_key(split, job, self._experiment) for job in jobs]
         smaller = smaller_costs(dict(zip(keys, jobs)), self._experiment)
-        outcome_keys = [key_of("sides 4", key, split.test_digest, smaller[key]) for key in keys]
+        outcome_keys = [key_of("sides 5", key, split.test_digest, smaller[key]) for key in keys]
         rows_of = rows_by_class(split.test_y)
         parts = [_held_out(job, rows_of) for job in jobs]
         weights = [None if split.test_weights is None else split.test_weights[rows]
                    for rows, _ in parts]
-        outcomes = [None if data is None else Outcome.from_bytes(
-            number, "binary", data, truth, np.array([0, 1]), weights=w)
-            for (number, _), data, (_, truth), w in
+        outcomes = [Outcome.from_record(
+            number, "binary", record, truth, np.array([0, 1]), weights=w)
+            for (number, _), record, (_, truth), w in
             zip(items, map(cache.get, outcome_keys), parts, weights)]
         missing = [i for i, known in enumerate(outcomes) if known is None]
         trained = train_missing(dict(zip(keys, jobs)), split, self._experiment, progress,
@@ -481,8 +481,7 @@ class BinaryProblems:
         for i, result in run_tasks(score, missing, threads_here(settings.workers)):
             outcomes[i] = result
             if not isinstance(result, AgfmcError):
-                cache.put(outcome_keys[i], result.to_bytes())
-        cache.flush()
+                cache.put(outcome_keys[i], result.to_record())
         return outcomes
 
 

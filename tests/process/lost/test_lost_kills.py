@@ -283,21 +283,18 @@ def test_models_of_two_runs_under_one_control_file(place):
 
 @pytest.mark.long
 @pytest.mark.parametrize("state", [
-    ["--state", "st"], ["--state", "folder/"], pytest.param([], marks=pytest.mark.long),
+    ["--state", "st"], pytest.param([], marks=pytest.mark.long),
     pytest.param(["--no-state"], marks=pytest.mark.long)], ids=str)
 def test_comparisons_at_once(place, state):
     place.env = {**place.env, "XDG_CACHE_HOME": str(place / "cache")}
     words = ("compare_control", "--trials", "3", "--json", *state, "trn", "one-vs-one", "tree")
     alone = scores(place.ok(*words))
-    if state == ["--state", "st"]:
-        (place / "st").unlink()
-    shutil.rmtree(place / "folder", ignore_errors=True)
+    shutil.rmtree(place / "st", ignore_errors=True)
     shutil.rmtree(place / "cache", ignore_errors=True)
     for status, out, err in together(place, words, words, words):
         assert status == 0, err
         assert scores(out) == alone
     assert (place / "st").exists() == (state == ["--state", "st"])
-    assert (place / "folder").exists() == (state == ["--state", "folder/"])
     assert len(list(place.folder.glob("cache/agfmc/*"))) == (not state)
 
 

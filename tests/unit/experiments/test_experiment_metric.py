@@ -13,9 +13,9 @@ from agfmc.experiments import experiment as experiments
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import compare, cross_validate, find_best
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
-from agfmc.experiments.kept_metrics import metric_from_bytes, metric_key, metric_to_bytes
+from agfmc.experiments.kept_costs import metric_from_record, metric_key, metric_record
 from agfmc.experiments.nested import NestedTuning
-from agfmc.experiments.result_cache import ResultCache
+from agfmc.experiments.result_cache import Record, ResultCache
 from agfmc.experiments.search import Axis, scale_exponent, SearchSpace
 from agfmc.experiments.tuning import prepare_tuning, tune
 from agfmc.models import Dataset
@@ -112,27 +112,28 @@ def test_later_runs_learn_nothing_again(data, learned, tmp_path):
     assert len(learned) == 18
 
 
-def test_the_bytes_of_a_metric(data):
+def test_the_record_of_a_metric(data):
     x = np.column_stack([np.ones(120), data.x])
     with pytest.warns(AgfmcWarning):
         made = fitted_normalisation(x, data.y, metric=MetricOptions(None, machine="-m 20"))
-    kept = metric_to_bytes(made)
-    read = metric_from_bytes(kept, x, data.y)
+    stored = metric_record(made)
+    head, arrays = json.loads(json.dumps(stored.head)), stored.arrays
+    read = metric_from_record(Record(head, arrays), x, data.y)
     assert read.digest() == made.digest() and read.dropped == made.dropped == (0,)
     for name, value in vars(made.metric).items():
         np.testing.assert_array_equal(getattr(read.metric, name), value)
-    head, _, rest = kept.partition(b"\n")
-    record = json.loads(head)
-    wrong = [None, b"", b"1\n", kept[:-1], kept + b"\0", head, b"[" * 9999 + b"\n" + rest,
-             kept[:-8] + np.float64(np.nan).tobytes(),
-             head + b"\n" + np.float32(np.inf).tobytes() + rest[4:]]
-    for at, values in ((0, (0, -1, 3.0, 2**40, "3", None)), (1, ([4], [-1], ["0"], 3)),
-                       (2, (-1, None, 1.0)), (3, (119,)), (4, (2,)), (5, ("0" * 16, 3)),
-                       (6, ("-m 20", 3)), (7, ([[1]], [[1, "x"]], 3, [[1, float("nan")]]))):
-        wrong += [json.dumps([*record[:at], value, *record[at + 1:]]).encode() + b"\n" + rest
-                  for value in values]
-    assert [metric_from_bytes(one, x, data.y) for one in wrong] == [None] * len(wrong)
-    assert metric_from_bytes(kept, x[::-1], data.y) is None
+    wrong = [None, Record(head), Record(None, arrays), Record(head[:-1], arrays)]
+    for name, value in (("mean", np.inf), ("matrix", np.nan), ("weights", -1.0)):
+        changed = arrays[name].copy()
+        changed[-1] = value
+        wrong += [Record(head, {**arrays, name: array})
+                  for array in (changed, arrays[name][:-1], arrays[name].astype(int))]
+    for at, values in ((0, ([4], [-1], ["0"], 3)), (1, (-1, None, 1.0)), (2, (119,)), (3, (2,)),
+                       (4, ("0" * 16, 3)), (5, ("-m 20", 3)),
+                       (6, ([[1]], [[1, "x"]], 3, [[1, float("nan")]]))):
+        wrong += [Record([*head[:at], value, *head[at + 1:]], arrays) for value in values]
+    assert [metric_from_record(one, x, data.y) for one in wrong] == [None] * len(wrong)
+    assert metric_from_record(Record(head, arrays), x[::-1], data.y) is None
     settings, weights = TrainingSettings(scale=True, metric=METRIC), Weights(np.arange(1.0, 121))
     assert len({metric_key(settings, x, data.y), metric_key(settings, x, data.y, weights),
                 metric_key(replace(settings, weighted_norm=True), x, data.y, weights)}) == 3

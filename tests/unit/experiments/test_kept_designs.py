@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from agfmc.control.write import format_tree
-from agfmc.experiments import kept_designs
+from agfmc.experiments import kept_costs
 from agfmc.experiments.candidates import Candidate, read_candidate, read_candidates, suited
 from agfmc.experiments.comparison import compare, cross_validate
 from agfmc.experiments.experiment import Experiment, Part, prepare_split, SplitPlan, splits
-from agfmc.experiments.kept_designs import design_of
-from agfmc.experiments.result_cache import ResultCache
+from agfmc.experiments.kept_costs import design_of
+from agfmc.experiments.result_cache import Record, ResultCache
 from agfmc.codes.schemes import COMPARED
 from agfmc.data_tools.metric import MetricOptions
 from agfmc.models import Dataset
@@ -71,9 +71,6 @@ def test_designs_of_other_options_are_made_anew(clusters):
     class Cache:
         get, put = staticmethod(kept.get), staticmethod(kept.__setitem__)
 
-        def flush(self):
-            pass
-
     for options in ("-g 0.1", "-g 2", "-g 0.1"):
         design_of(read_candidate("best-tree"), clusters.x, clusters.y, {},
                   TrainingSettings(options), Cache())
@@ -90,9 +87,6 @@ def test_kept_designs_are_checked(clusters, monkeypatch):
     class Cache:
         get, put = staticmethod(kept.get), staticmethod(kept.__setitem__)
 
-        def flush(self):
-            pass
-
     def made(names=names):
         return design_of(read_candidate("best-tree"), clusters.x, clusters.y, names, settings,
                          Cache())
@@ -100,15 +94,17 @@ def test_kept_designs_are_checked(clusters, monkeypatch):
     first = made()
     assert first.seconds > 0 and first.tree.names == names
     monkeypatch.setattr(Candidate, "tree_for", lambda self, *more: "anew")
-    monkeypatch.setattr(kept_designs, "named_as", lambda tree, names: tree)
-    (key, data), = kept.items()
+    monkeypatch.setattr(kept_costs, "named_as", lambda tree, names: tree)
+    (key, record), = kept.items()
+    seconds, text = record.head
     again = made({})
-    assert (format_tree(again.tree).split(), again.seconds) == (data.decode().split()[1:],
-                                                                first.seconds)
-    monkeypatch.setattr(kept_designs, "format_tree", lambda tree: "")
-    for damaged in (data[:-3], b"", data.replace(b"5", b"7"), b"nan" + data, b'"a"\n' + data[9:],
-                    data.replace(b'""', b'"-c 1"'), data.replace(b'""', b"name"), b"\xff" + data):
-        kept[key] = damaged
+    assert (format_tree(again.tree), again.seconds) == (text, first.seconds) == (text, seconds)
+    monkeypatch.setattr(kept_costs, "format_tree", lambda tree: "")
+    for damaged in ([seconds, text[:-3]], [seconds], None, [seconds, text.replace("5", "7")],
+                    [float("nan"), text], ["a", text], [-1, text],
+                    [seconds, text.replace('""', '"-c 1"')], [seconds, text.replace('""', "name")],
+                    [seconds, 3], "text"):
+        kept[key] = Record(damaged)
         assert made().tree == "anew"
 
 

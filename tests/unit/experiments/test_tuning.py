@@ -169,7 +169,8 @@ def test_known_scores_are_those_of_the_same_points(data, tmp_path, fits):
         task = BinaryProblems(start.tree, start.experiment)
 
         def score(split, text):
-            return task.score(split, [(0, text)], None)[0].to_bytes()
+            record = task.score(split, [(0, text)], None)[0].to_record()
+            return record.head, record.arrays["forecasts"].tobytes()
 
         one = score(split, "-c 2")
         other = score(replace(split, test_x=split.test_x[::-1] + 1), "-c 2")

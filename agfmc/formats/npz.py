@@ -1,0 +1,72 @@
+"""Arrays beside a head of plain values in a file of NumPy's kind `npz`, read without pickle.
+
+The member `head` is JSON.  Members are stored as they are, and their lengths must agree with
+the directory of the file and with their own headers before memory is asked for: what is read is
+never more than its file.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import struct
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+import numpy as np
+
+__all__ = ["NpzReader", "write_npz"]
+
+
+def write_npz(file: BinaryIO, head, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+    """Write a head, of values that JSON has, and (name, array), which may be made one by one."""
+    text = np.frombuffer(json.dumps(head).encode(), np.uint8)
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in itertools.chain([("head", text)], arrays):
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+class NpzReader:
+    """What `write_npz` wrote to a binary file that can seek; arrays are read when asked for.
+
+    head: its values;  names: of its arrays.  Raises `ValueError` for anything else.
+    """
+
+    def __init__(self, file: BinaryIO):
+        with _damage():
+            size = file.seek(0, os.SEEK_END)
+            self._archive = zipfile.ZipFile(file)
+            members = self._archive.infolist()
+            if sum(member.file_size for member in members) > size or any(
+                    member.compress_type != zipfile.ZIP_STORED for member in members):
+                raise ValueError("its members are larger than the file")
+            self.names = [member.filename.removesuffix(".npy") for member in members
+                          if member.filename != "head.npy"]
+            self.head = json.loads(self["head"].tobytes())
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        with _damage():
+            info = self._archive.getinfo(f"{name}.npy")
+            with self._archive.open(info) as member:
+                if np.lib.format.read_magic(member) != (1, 0):
+                    raise ValueError("another version of the format")
+                shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+                if dtype.hasobject or min(shape, default=0) < 0 or \
+                        member.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
+                    raise ValueError("an array is not as long as its header says")
+            with self._archive.open(info) as member:
+                return np.lib.format.read_array(member, allow_pickle=False)
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    try:
+        yield
+    except (zipfile.BadZipFile, struct.error, KeyError, TypeError, OSError, EOFError, RuntimeError,
+            OverflowError) as error:
+        raise ValueError(f"not what was written: {error}") from error
