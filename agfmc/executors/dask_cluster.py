@@ -6,8 +6,6 @@ and the data that go to each worker once.
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import json
 import logging
 import os
@@ -17,13 +15,12 @@ from collections import Counter
 from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
 
-from ..errors import and_more, CommandFailed, DataError, UsageError
+from ..errors import CommandFailed, DataError, UsageError
 from .remote import check_versions, versions, warn
 
-__all__ = ["DaskPool", "address_of", "check_scheduler", "connected", "first_line"]
+__all__ = ["DaskPool", "address_of", "connected"]
 
-_PATIENCE = 10  # seconds for a scheduler to take us on, and for a first worker to be there
-_ANSWER = 5  # seconds for a scheduler to say that it is one
+_PATIENCE = 10  # seconds for a scheduler to answer, and for a first worker to be there
 
 
 @contextmanager
@@ -32,7 +29,7 @@ def connected(where):
 
     The name of a file that ends as an address does, in a colon and digits, needs a slash.
     Raises `UsageError` without dask.distributed, and `CommandFailed` where no
-    scheduler answers within five seconds, where there are no workers, or
+    scheduler answers within ten seconds, where there are no workers, or
     where they have other versions of what the results depend on.
     """
     try:
@@ -42,12 +39,11 @@ def connected(where):
             from error
     address = address_of(where)
     with _quiet():
-        check_scheduler(address, where)
         try:
             client = Client(address, timeout=_PATIENCE, set_as_default=False)
-        except (OSError, ValueError, RuntimeError) as error:
+        except Exception as error:  # of bytes that another server sends, too
             raise CommandFailed(f"there is no scheduler of dask at {where}: "
-                                f"{first_line(error)}") from error
+                                f"{_first_line(error)}") from error
         try:
             yield DaskPool(client, where)
         finally:
@@ -62,27 +58,25 @@ class DaskPool(Executor):
     workers: threads of all of them;  together: of those that share a machine.
     """
 
+    tries = 1
+
     def __init__(self, client, where):
         self._client, self._where = client, where
         try:
             client.wait_for_workers(1, timeout=_PATIENCE)
         except TimeoutError as error:
             raise CommandFailed(f"the cluster at {where} has no workers") from error
-        several = []
         for worker, found in client.run(_report, on_error="return").items():
             if isinstance(found, Exception):
                 raise CommandFailed(f"the worker {worker} cannot do this work: "
-                                    f"{first_line(found)}")
+                                    f"{_first_line(found)}")
             check_versions(worker, found[0], versions())
-            several += [] if found[1] else [worker]
-        if several:
-            warn(f"the worker {several[0]}{and_more(several)} may use several threads for one sum: "
-                 "start it with OMP_NUM_THREADS=1, else the last digits may differ from those here")
+            if not found[1]:
+                warn(f"the worker {worker} may use several threads for one sum: start it with "
+                     "OMP_NUM_THREADS=1, else the last digits may differ from those here")
         machines = Counter()
         for worker, count in client.nthreads().items():
             machines[worker.rpartition(":")[0]] += count
-            # the topic "all" has messages that cannot be sent, and end the connection
-            client.subscribe_topic(worker, functools.partial(_changed, worker))
         self.workers = max(1, machines.total())
         self.together = max([1, *machines.values()])
         self._futures = client.get_executor(pure=False)
@@ -103,7 +97,7 @@ class DaskPool(Executor):
                 self._data, = self._client.scatter([shared], broadcast=True, hash=False)
             except (OSError, TimeoutError) as error:
                 raise CommandFailed(f"the data cannot be sent to the workers of {self._where}: "
-                                    f"{first_line(error)}") from error
+                                    f"{_first_line(error)}") from error
             self._shared = shared
         return self.submit(function, self._data, *args)
 
@@ -125,11 +119,6 @@ def _report():
     found = (os.environ.get(name) for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
                                                "OMP_NUM_THREADS"))
     return versions(), next((value for value in found if value), None) == "1"
-
-
-def _changed(worker, event):
-    if isinstance(event[1], dict) and event[1].get("action") == "remove-worker":
-        warn(f"the worker {worker} is lost; its work is repeated by another one")
 
 
 @contextmanager
@@ -167,36 +156,6 @@ def address_of(where):
             from error
 
 
-def check_scheduler(address, where):
-    """Raise `CommandFailed` where no scheduler answers: a client would wait for one for long."""
-    from distributed.utils import LoopRunner
-
-    try:  # in a thread, as the client does: the caller may have an event loop, as notebooks do
-        found = LoopRunner().run_sync(_identity, address, callback_timeout=_ANSWER + 1)["type"]
-        reason = None if found == "Scheduler" else f"a {found} answers"
-    except (OSError, RuntimeError, asyncio.TimeoutError) as error:
-        while isinstance(error.__cause__, Exception):
-            error = error.__cause__
-        late = isinstance(error, (TimeoutError, asyncio.TimeoutError))
-        reason = f"no answer in {_ANSWER} seconds" if late else \
-            getattr(error, "strerror", None) or first_line(error)
-    except (TypeError, ValueError) as error:
-        reason = f"it cannot be spoken with: {first_line(error)}"
-    except Exception:  # of reading bytes that are not meant for us
-        reason = "something else answers (a scheduler's own port is 8786)"
-    if reason is not None:
-        raise CommandFailed(f"there is no scheduler of dask at {where}: {reason}")
-
-
-async def _identity(address):
-    from distributed import Security
-    from distributed.core import rpc
-
-    async with rpc(address, timeout=_ANSWER, deserialize=False,
-                   connection_args=Security().get_connection_args("client")) as scheduler:
-        return await scheduler.identity()
-
-
-def first_line(error):
+def _first_line(error):
     """The message of an error, in one line."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

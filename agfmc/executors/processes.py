@@ -1,194 +1,155 @@
-"""An executor of processes of this machine, which may die one by one.
+"""Processes of this machine as an executor: the standard pool, made anew when it breaks.
 
-`ProcessPoolExecutor` is broken as a whole when a worker dies, and does not record which task
-it had.  Here a thread hands tasks to each process: the one task is lost, and the thread
-starts another process.
+The pool is that of `concurrent.futures`, which breaks as a whole when one of its processes
+dies; the next task then goes to a new pool.
 """
 
 from __future__ import annotations
 
-import errno
+import multiprocessing
 import os
 import pickle
-import queue
 import signal
-import socket
-import subprocess
 import sys
 import threading
-from contextlib import suppress
+import types
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 
 from ..errors import CommandFailed
-from .threads import start_threads, Threads
 
-__all__ = ["ProcessPool", "WorkerLost", "serve"]
+__all__ = ["ProcessPool"]
 
-_START = ("import sys; sys.excepthook = lambda *_: None; sys.path[:] = {}; "  # its end tells enough
-          "from agfmc.executors.processes import serve; serve({})")
-_TOO_MANY = "this user may have no more processes and threads (ulimit -u): ask for fewer workers"
-_PATIENCE = 1.0  # seconds for a process that has closed its socket to end
+_shared: object = None  # of a worker process
 
 
-class WorkerLost(Exception):
-    """The end of a worker in the middle of a task."""
-
-
-class ProcessPool(Threads):
-    """An executor of `workers` processes; each is started with its first task.
+class ProcessPool(Executor):
+    """An executor of `workers` processes, which begin with the first tasks.
 
     together: how many tasks share the memory of one machine.
     """
 
     def __init__(self, workers: int):
         self.workers = self.together = workers
-        self._mine = threading.local()  # worker: the process of a thread
-        self._all: list[_Worker] = []
-        self._lock = threading.Lock()
-        super().__init__(workers)
+        self._shared: object = None
+        self._pool: ProcessPoolExecutor | None = None
+        self._ready = Future[None]()  # the first task of the pool
+        self._ended = False
 
-    def submit(self, function, /, *args):
+    def submit(self, function: Callable, /, *args) -> Future:
         """The `Future` of function(*args), for a function of a module."""
-        return self.submit_with(None, function, *args)
+        return self._submit(function, *args)
 
-    def submit_with(self, shared, function, /, *args):
-        """The `Future` of function(shared, *args); `shared`, if not None, is sent once."""
-        return super().submit(self._call, shared, function, args)
+    def submit_with(self, shared: object, function: Callable, /, *args) -> Future:
+        """The `Future` of function(shared, *args); `shared` is sent once to each process."""
+        if shared is not self._shared:
+            if self._pool is not None:
+                self._pool.shutdown()
+            self._shared, self._pool = shared, None
+        return self._submit(_call_with_shared, function, *args)
 
-    @staticmethod
-    def lost(error: BaseException) -> str | None:
-        """The end of the worker, if `error` belongs to a future whose worker ended."""
-        return str(error) if isinstance(error, WorkerLost) else None
+    def lost(self, error: BaseException) -> str | None:
+        """The end of the worker, if `error` belongs to a future whose worker may have ended.
+
+        Raises `CommandFailed` where workers cannot even begin.
+        """
+        if not isinstance(error, BrokenProcessPool):
+            return None
+        if self._ended or self._ready.done() and self._ready.exception() is not None:
+            raise CommandFailed("the worker processes were stopped" if self._ended else
+                                "worker processes end before they begin to work: is there too "
+                                "little memory for so many?") from error
+        return "a worker process has ended"
 
     def shutdown(self, wait=True, *, cancel_futures=False):
-        """As of any executor; the worker processes end with it."""
-        super().shutdown(wait, cancel_futures=cancel_futures)
-        if wait:
-            self.kill_workers()
+        """As of any executor; the processes end with it."""
+        self._ended, pool, self._pool = True, self._pool, None
+        if pool is not None:
+            pool.shutdown(wait, cancel_futures=cancel_futures)
 
-    def kill_workers(self):
+    def kill_workers(self) -> None:
         """End all processes, whatever they do."""
-        with self._lock:
-            self._ended = True
-        for worker in self._all:
-            worker.process.kill()
-        super().shutdown(cancel_futures=True)
-        for worker in self._all:
-            worker.end()
+        if self._pool is not None:
+            self._writer.close()
+        self.shutdown(cancel_futures=True)
 
-    def _call(self, shared, function, args):
-        worker = getattr(self._mine, "worker", None)
-        if worker is None:
-            with self._lock:
-                if self._ended:
-                    raise CommandFailed("the workers have been stopped")
-                worker = _Worker()
-                self._all.append(worker)
-            worker.greet()
-            self._mine.worker = worker
+    def _submit(self, function, *args):
+        if self._ended:
+            raise RuntimeError("no tasks can be submitted after the shutdown")
         try:
-            result, error = worker.call(shared, function, args)
-        except BaseException:  # nothing can be sent after half a message
-            self._mine.worker = None
-            worker.end()
-            raise
-        if error is not None:
-            raise error
-        return result
+            if self._pool is not None:
+                with suppress(BrokenProcessPool), _starting():
+                    return self._pool.submit(function, *args)
+            context = multiprocessing.get_context("spawn")
+            # its end ends the workers, also where this process is killed
+            reader, self._writer = context.Pipe(duplex=False)
+            with _starting():
+                self._pool = ProcessPoolExecutor(self.workers, context, _begin,
+                                                 (_Parcel(self._shared), reader))
+            with _starting():
+                self._ready = self._pool.submit(_be_ready)
+                return self._pool.submit(function, *args)
+        except (OSError, RuntimeError) as error:
+            raise CommandFailed(f"a worker process cannot be started: {error}: ask for fewer "
+                                "workers, or see ulimit -u") from error
 
 
-class _Worker:
-    """One process, and our end of the socket between us."""
-
-    def __init__(self):
-        try:
-            ours, theirs = socket.socketpair()
-            with ours, theirs:
-                self._file = ours.makefile("rwb")
-                # by itself, -c would look for modules in the current folder first
-                self.process = subprocess.Popen(
-                    [sys.executable, "-c", _START.format(sys.path, theirs.fileno())],
-                    pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL, start_new_session=True)
-        except OSError as error:
-            reason = _TOO_MANY if error.errno == errno.EAGAIN else error.strerror or error
-            raise CommandFailed(f"a worker process cannot be started: {reason}") from error
-        self._shared = None
-
-    def greet(self):
-        """Wait until it is ready; `CommandFailed` where it cannot work."""
-        try:
-            error = pickle.load(self._file)
-        except (EOFError, OSError):
-            raise CommandFailed(
-                f"a worker process ended {self.end()} before it was ready to work") from None
-        if error is not None:
-            self.end()
-            raise error
-
-    def call(self, shared, function, args):
-        """(result, error), one of which is None; `WorkerLost` where the process ends."""
-        new = shared is not None and shared is not self._shared
-        try:
-            with suppress(OSError):  # of a process that ended: so does the answer
-                _send(self._file, (shared if new else None, shared is not None, function, args))
-            self._shared = shared
-            answer = pickle.load(self._file)
-        except (EOFError, OSError, pickle.UnpicklingError):
-            raise WorkerLost(f"worker process {self.process.pid} ended {self.end()}") from None
-        if isinstance(answer, CommandFailed):  # its last word
-            raise answer
-        return answer
-
-    def end(self):
-        """Stop it; -> how it ended, in words."""
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(_PATIENCE)
-        self.process.kill()
-        status = self.process.wait()
-        with suppress(OSError, ValueError):
-            self._file.close()
-        return f"by signal {-status}" if status < 0 else f"with status {status}"
-
-
-def _send(file, message):
-    pickle.dump(message, file, protocol=5)
-    file.flush()
-
-
-def serve(number: int) -> None:
-    """Be a worker, at the socket of that number, until whoever made it is gone."""
-    file = socket.socket(fileno=number).makefile("rwb")
-    tasks: queue.SimpleQueue = queue.SimpleQueue()
-    if not start_threads(1, _listen, file, tasks):
-        _send(file, CommandFailed(f"a worker process cannot begin to work: {_TOO_MANY}"))
-        return
-    _send(file, None)
-    shared = None
-    while True:
-        new, with_shared, function, args = tasks.get()
-        shared = shared if new is None else new
-        del new
-        result = problem = None
-        try:
-            result = function(*((shared, *args) if with_shared else args))
-        except BaseException as error:
-            problem = error
-        try:
-            data = pickle.dumps((result, problem), protocol=5)
-        except Exception as error:
-            data = pickle.dumps((None, RuntimeError(f"a result cannot be sent: {error}")))
-        file.write(data)
-        file.flush()
-
-
-def _listen(file, tasks):
-    """Receive what is sent; a worker whose parent is gone ends at once, not after its task."""
+@contextmanager
+def _starting() -> Iterator[None]:
+    """Processes that start get neither this one's script, nor modules of the current folder (in
+    Python 3.10 they do), nor Ctrl-C, which is for this one."""
+    main, safe = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGQUIT})
+    sys.modules["__main__"], os.environ["PYTHONSAFEPATH"] = types.ModuleType("__main__"), "1"
     try:
-        while True:
-            tasks.put(pickle.load(file))
-    except (EOFError, OSError):
-        pass
-    except BaseException as error:  # it has no work then, and its parent waits for an answer
-        _send(file, CommandFailed(f"a worker process cannot load its task: {error}"))
+        yield
     finally:
-        os.kill(os.getpid(), signal.SIGKILL)
+        sys.modules["__main__"] = main
+        del os.environ["PYTHONSAFEPATH"]
+        if safe is not None:
+            os.environ["PYTHONSAFEPATH"] = safe
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+class _Parcel:
+    """An object that is pickled, for workers that end silently where they cannot load it."""
+
+    def __init__(self, content):
+        self._content = content
+
+    def __reduce__(self):
+        return _opened, (pickle.dumps(self._content, protocol=5),)
+
+
+def _opened(data):
+    try:
+        return pickle.loads(data)
+    except Exception:  # no memory, another installation: `ProcessPool.lost` tells
+        os._exit(1)
+
+
+def _begin(shared, reader):
+    """Make this process a worker, which ends when nobody can write to `reader` any more."""
+    global _shared
+    _shared = shared
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        threading.Thread(target=_end_with, args=(reader,), daemon=True).start()
+    except (OSError, RuntimeError):
+        os._exit(1)
+
+
+def _end_with(reader):
+    with suppress(EOFError, OSError):
+        reader.recv_bytes()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _be_ready():
+    """The first task of a pool."""
+
+
+def _call_with_shared(function, *args):
+    return function(_shared, *args)

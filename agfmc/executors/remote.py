@@ -6,8 +6,9 @@ mpi4py, or one of `open_executor`.  It may have more than such a one, which is u
     submit_with(shared, function, *args)  the future of function(shared, *args), where
                                           `shared` goes to each worker once, also for
                                           several calls of `run_remote`
-    lost(error)                           the end of the worker that a future had, in words,
-                                          where that is its error; else None
+    lost(error)                           the end of the worker that a future may have had, in
+                                          words, where that is its error; else None
+    tries                                 how often a lost task is begun again (default 2)
     workers, num_workers                  how many tasks run at a time
     together                              how many of them share the memory of a machine
 """
@@ -31,7 +32,7 @@ from .threads import available_cores, outcomes
 __all__ = ["Lacking", "TRIES", "check_versions", "executor_kind", "open_executor", "run_remote",
            "threads_here", "together_of", "versions", "warn", "workers_of"]
 
-TRIES = 2  # a task that ends two workers would end the others too
+TRIES = 2  # so often a task is begun beside others before it is tried alone
 _collecting = threading.local()
 _installing = threading.Lock()
 
@@ -116,20 +117,20 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
     function: of a module, so that workers can import it;  part(shared, item): what is sent with
     an item in place of `shared`, as less is enough: by an executor without `submit_with`, where
     `shared` is None, and from the first result on that is `Lacking`;  name(item): what messages
-    call it;  ordered: as for `outcomes`, or a number, which is their window: else 4 a worker.  The
-    task of a worker that dies is tried again as long as there are attempts left; then its
-    result is the error.  Warnings of tasks are given here.  Raises any other exception of a
-    task, and `CommandFailed` where the workers cannot be used.
+    call it;  ordered: as for `outcomes`, or a number, which is their window: else 4 a worker.
+    Tasks that are lost with a worker are done again, and the second time one by one: the task
+    that ends its worker has an error for its result.  Warnings of tasks are given here.  Raises
+    any other exception of a task, and `CommandFailed` where the workers cannot be used.
     """
     home, whole = _process(), (function, shared)
     once = shared is not None and hasattr(executor, "submit_with")
-    attempts: Counter = Counter()
+    losses: Counter = Counter()
+    tries, warned = getattr(executor, "tries", TRIES), 0
     by_parts = part is not None and not once
     window = 4 * workers_of(executor) if isinstance(ordered, bool) else ordered
 
     def submit(entry):
-        number, item = entry
-        attempts[number] += 1
+        item = entry[1]
         if by_parts:
             return executor.submit(_call, (function, part(shared, item)), home, item)
         if once:  # by itself: the executor knows it again
@@ -141,26 +142,29 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
         return executor.lost(error) if error is not None and hasattr(executor, "lost") else None
 
     def retry(entry, future):
-        nonlocal by_parts
+        nonlocal by_parts, warned
         if not future.cancelled() and future.exception() is None and \
                 isinstance(future.result()[0], Lacking):
             by_parts = True
-            attempts[entry[0]] -= 1  # this was none
-            return True
+            return "again"
         reason = lost(future)
-        if reason is None or attempts[entry[0]] >= TRIES:
-            return False
-        warn(f"{name(entry[1])}: {reason}; retrying")
-        return True
+        if reason is None:
+            return None
+        losses[entry[0]] += 1
+        if losses[entry[0]] > tries:
+            return None
+        if losses[entry[0]] > warned:  # of all that were lost at once, one
+            warned = losses[entry[0]]
+            warn(f"{name(entry[1])}: {reason}; retrying")
+        return "again" if losses[entry[0]] < TRIES else "alone"
 
     try:
         for (number, item), future in outcomes(submit, enumerate(items), window,
                                                ordered=bool(ordered), retry=retry):
-            del attempts[number]
+            del losses[number]
             reason = lost(future)
             if reason is not None:
-                yield item, CommandFailed(
-                    f"{name(item)}: {reason}; giving up after {TRIES} attempts")
+                yield item, CommandFailed(f"{name(item)}: {reason}; giving up")
                 continue
             result, texts = future.result()
             for text in texts:

@@ -6,7 +6,6 @@ and still run side by side.  Results do not depend on the number of threads.
 
 from __future__ import annotations
 
-import itertools
 import os
 import queue
 import threading
@@ -38,34 +37,49 @@ def outcomes(submit: Callable, items: Iterable, window: int, *, ordered: bool = 
     """Yield (item, future) when the future that submit(item) gave is done.
 
     ordered: in the order of `items`, else as they finish.  At most `window` items are
-    taken ahead of what was yielded, so that memory stays bounded.  retry(item, future):
-    true where the item is to be submitted again.  Futures that have not begun are
-    cancelled when the generator is closed.
+    taken ahead of what was yielded, so that memory stays bounded.  retry(item, future): None, or
+    "again" or "alone" where the item is to be submitted again, at once or when no other future is
+    pending.  Futures that have not begun are cancelled when the generator is closed.
     """
     entries = enumerate(items)
     done: queue.SimpleQueue = queue.SimpleQueue()
     pending, waiting, turn = {}, {}, 0
+    alone: deque = deque()
+    single = None
 
     def begin(number, item):
         future = submit(item)
         pending[future] = number, item
         future.add_done_callback(done.put)
 
-    try:
-        for entry in itertools.islice(entries, window):
+    def refill():
+        nonlocal single
+        if single in pending:
+            return
+        while not alone and len(pending) + len(waiting) < window and (
+                entry := next(entries, None)) is not None:
             begin(*entry)
+        if alone and not pending:
+            begin(*alone.popleft())
+            single = next(iter(pending))
+
+    try:
+        refill()
         while pending:
             future = done.get()
             number, item = pending.pop(future)
-            if retry is not None and retry(item, future):
+            how = None if retry is None else retry(item, future)
+            if how == "again":
                 begin(number, item)
-                continue
-            waiting[number] = item, future
+            elif how == "alone":
+                alone.append((number, item))
+            else:
+                waiting[number] = item, future
             while waiting and (not ordered or turn in waiting):
                 yield waiting.pop(turn) if ordered else waiting.popitem()[1]
                 turn += 1
-                for entry in itertools.islice(entries, 1):
-                    begin(*entry)
+                refill()
+            refill()
     finally:
         for future in pending:
             future.cancel()

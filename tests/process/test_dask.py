@@ -117,7 +117,6 @@ def test_worker_killed_in_the_middle(cluster, slow):
         _, words = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, words.decode()
     assert here.files() == there.files()
-    assert b"the worker tcp://" in words and b" is lost; its work is repeated" in words
     cluster.workers[0] = cluster.join()
     cluster.wait(2)
 
@@ -140,7 +139,7 @@ def test_sums_of_shared_landmarks(cluster, slow):
         os.kill(cluster.workers[0].pid, signal.SIGKILL)
         _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said.decode()
-    assert here.files() == killed.files() and b" is lost; its work is repeated" in said
+    assert here.files() == killed.files()
     cluster.workers[0] = cluster.join()
     cluster.wait(2)
 
@@ -161,7 +160,7 @@ def test_same_comparison(cluster, slow):
         os.kill(cluster.workers[0].pid, signal.SIGKILL)
         done, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said.decode()
-    assert table(done) == one and b" is lost; its work is repeated" in said
+    assert table(done) == one
     cluster.workers[0] = cluster.join()
     cluster.wait(2)
     assert table(slow.ok(*words, f"--executor=dask:{cluster.file}")) == one
@@ -210,7 +209,7 @@ def test_in_a_program_with_an_event_loop():
         with connected("127.0.0.1:1"):
             pass
 
-    with pytest.raises(CommandFailed, match="at 127.0.0.1:1: Connection refused"):
+    with pytest.raises(CommandFailed, match="no scheduler of dask at 127.0.0.1:1: "):
         asyncio.run(begin())
 
 

@@ -30,7 +30,7 @@ def workers_of(process):
         with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
             for number in map(int, file.read().split()):
                 with open(f"/proc/{number}/cmdline", "rb") as line:
-                    if b"executors.processes" in line.read():
+                    if b"multiprocessing.spawn" in line.read():
                         found.append(number)
     return found
 
@@ -77,7 +77,7 @@ if "-c" in sys.orig_argv:
 
 @pytest.fixture
 def kill_worker(place, wait):
-    """Function that runs a command, and kills a worker in the function; -> (number, stderr)."""
+    """Function that runs a command, and kills a worker in the function; -> stderr."""
     def kill_worker(here, module, function, *words):
         at = place / "at"
         (place / "site").mkdir()
@@ -90,7 +90,7 @@ def kill_worker(place, wait):
             os.kill(number, signal.SIGKILL)
             _, said = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, said.decode()
-        return number, said
+        return said
 
     return kill_worker
 
@@ -99,9 +99,9 @@ def test_worker_killed(place, kill_worker):
     here, there = place.below("here"), place.below("there")
     words = ("multi_borders", "-+", "-c 100", "../plan", "../trn", "m", "ctl")
     here.ok(*words)
-    number, said = kill_worker(there, "agfmc.training.fit", "_fit_or_error", *words)
+    said = kill_worker(there, "agfmc.training.fit", "_fit_or_error", *words)
     assert here.files() == there.files() and len(here.files()) == 5
-    assert f": worker process {number} ended by signal 9; retrying".encode() in said
+    assert b": a worker process has ended; retrying" in said
 
 
 @pytest.mark.long
@@ -113,10 +113,10 @@ def test_worker_killed_while_it_makes_sums(place, kill_worker):
     here, there = place.below("here"), place.below("there")
     words = ("multi_borders", "-+", "learner=nystrom -m 90", "../rest", "../big", "m", "ctl")
     here.ok(*words)
-    number, said = kill_worker(there, "agfmc.training.shared_sums", "_sums_elsewhere", *words)
+    said = kill_worker(there, "agfmc.training.shared_sums", "_sums_elsewhere", *words)
     assert here.files() == there.files() and len(here.files()) == 4
     assert b"multi_borders: warning: sums of rows " in said
-    assert f": worker process {number} ended by signal 9; retrying".encode() in said
+    assert b": a worker process has ended; retrying" in said
 
 
 @pytest.mark.few(1)
@@ -137,10 +137,10 @@ def test_no_worker_is_left_behind(slow, number, wait, gone):
 def test_worker_killed_in_an_experiment(place, kill_worker):
     words = ("nfold", "-d", "2", "-b", "-+", "-c 20", "--no-state", "plan", "trn")
     place.ok(*words, "here")
-    number, said = kill_worker(place, "agfmc.experiments.on_workers", "_perform", *words, "there")
+    said = kill_worker(place, "agfmc.experiments.on_workers", "_perform", *words, "there")
     for end in (".cls", ".con", ".txt", ".raw.txt"):
         assert (place / f"here{end}").read_bytes() == (place / f"there{end}").read_bytes()
-    assert f": worker process {number} ended by signal 9; retrying".encode() in said
+    assert b": a worker process has ended; retrying" in said
 
 
 NO_THREADS = """import sys, threading
@@ -159,10 +159,10 @@ if "-c" in sys.orig_argv:
 @pytest.mark.parametrize("words", ["multi_borders --executor processes:2 plan trn x xctl",
                                    "classify_m --executor processes:2 all.mbm tst.vec out"])
 @pytest.mark.parametrize("program, told", [
-    (NO_THREADS, b": a worker process cannot begin to work: this user may have no more processes "
-                 b"and threads (ulimit -u): ask for fewer workers\n"),
-    (NO_LIBRARIES, b": a worker process cannot load its task: import of numpy halted; None in "
-                   b"sys.modules\n")], ids=["threads", "libraries"])
+    (NO_THREADS, b": worker processes end before they begin to work: is there too little memory "
+                 b"for so many?\n"),
+    (NO_LIBRARIES, b": worker processes end before they begin to work: is there too little memory "
+                   b"for so many?\n")], ids=["threads", "libraries"])
 def test_workers_that_cannot_work(place, words, program, told):
     (place / "site").mkdir()
     (place / "site" / "sitecustomize.py").write_text(program)

@@ -12,14 +12,16 @@ FILES = sorted((ROOT / "agfmc").rglob("*.py")) + sorted((ROOT / "bin").iterdir()
 # Modules that make code of data, or start programs: {module: the files that may have it}.
 MODULES = {
     **dict.fromkeys(("_pickle", "pickletools", "copyreg", "marshal", "shelve", "dbm",
-                     "dill", "cloudpickle", "joblib", "yaml", "multiprocessing", "runpy", "code",
+                     "dill", "cloudpickle", "joblib", "yaml", "runpy", "code",
                      "codeop", "imp", "pty", "pdb", "xmlrpc", "cffi", "pyximport",
                      "requests", "urllib", "http", "ftplib", "webbrowser"), ()),
-    "pickle": ("agfmc/executors/processes.py",),  # to processes of our own, on private sockets
+    "pickle": ("agfmc/executors/processes.py",),  # to processes of our own, on private pipes
+    "multiprocessing": ("agfmc/executors/processes.py",),
     "concurrent": ("agfmc/executors/threads.py", "agfmc/executors/remote.py",
                    "agfmc/executors/dask_cluster.py", "agfmc/training/fit.py",
+                   "agfmc/executors/processes.py",
                    "agfmc/data_tools/metric.py"),
-    "subprocess": ("agfmc/learners/commands.py", "agfmc/executors/processes.py"),
+    "subprocess": ("agfmc/learners/commands.py",),
     # by names from tables of their own, of this package, or of a function that is at hand
     "importlib": ("agfmc/__init__.py", "agfmc/cli/__init__.py", "agfmc/codes/schemes.py",
                   "agfmc/decode/front.py", "agfmc/picture/canvas.py",
@@ -27,10 +29,10 @@ MODULES = {
                   "agfmc/score/scores.py"),
     "ctypes": ("agfmc/learners/nodes.py", "agfmc/learners/liblinear.py",
                "agfmc/learners/libsvm.py"),
-    "socket": ("agfmc/executors/processes.py",),
+    "socket": (),
     "sqlite3": (),
     "distributed": ("agfmc/executors/dask_cluster.py",),
-    "asyncio": ("agfmc/executors/dask_cluster.py",),
+    "asyncio": (),
 }
 # Builtins, and attributes by their last two names.
 CALLS = {"eval", "exec", "compile", "__import__", "breakpoint", "input", "os.system", "os.popen",
@@ -44,7 +46,7 @@ BEGINNINGS = ("os.exec", "os.spawn")
 TEMPORARY = {"TemporaryFile", "TemporaryDirectory", "mkdtemp", "mkstemp", "gettempdir"}
 # Whatever else is in the environment changes nothing here but where programs are found.
 ENVIRONMENT = {"XDG_CACHE_HOME", "COLUMNS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-               "OMP_NUM_THREADS", "MPLBACKEND"}
+               "OMP_NUM_THREADS", "MPLBACKEND", "PYTHONSAFEPATH"}
 
 
 def name_of(path):
