@@ -38,7 +38,7 @@ class ProcessPool(Executor):
         self._ready = Future[None]()  # the first task of the pool
         self._ended = False
 
-    def submit(self, function: Callable, /, *args) -> Future:
+    def submit(self, function, /, *args):
         """The `Future` of function(*args), for a function of a module."""
         return self._submit(function, *args)
 

@@ -43,7 +43,9 @@ def outcomes(submit: Callable, items: Iterable, window: int, *, ordered: bool = 
     """
     entries = enumerate(items)
     done: queue.SimpleQueue = queue.SimpleQueue()
-    pending, waiting, turn = {}, {}, 0
+    pending: dict[Future, tuple] = {}
+    waiting: dict[int, tuple] = {}
+    turn = 0
     alone: deque = deque()
     single = None
 

@@ -10,7 +10,6 @@ import errno
 import io
 import os
 import stat
-import time
 from collections.abc import Callable, Iterable, Iterator
 from _thread import allocate_lock  # loading `threading` would make each command start later
 from contextlib import contextmanager, ExitStack, suppress
@@ -20,10 +19,8 @@ from ..errors import DataError, system_reason
 __all__ = ["check_output", "install", "private_folder", "remove", "remove_temporaries",
            "replacing", "replacing_all", "temporary_file", "temporary_name", "writing"]
 
-_PATIENCE = 2.0  # seconds to wait for the renames of another run
 _LEVEL = 6  # of gzip
 _BUFFER = 1 << 16  # bytes that it gets at a time
-_ACL = "system.posix_acl_access"
 _known = {}  # temporary name: is it a folder?
 _left = set()  # folders that could not be removed when their time had come
 _umask_lock = allocate_lock()
@@ -35,10 +32,9 @@ def replacing(path, binary: bool = False, before: Callable | None = None,
     """A file object whose contents take the place of `path` when the block ends well.
 
     On any exception `path` is as it was.  A new file gets the permissions of the umask, a
-    replaced one keeps its own, its owner, its group and its access control list.  A symbolic
-    link is followed.  What exists and is not a regular file (a device, a pipe) is written
-    directly.  Text is compressed by gzip where the name ends in .gz: the same bytes for the same
-    contents.
+    replaced one keeps its own, its owner and its group.  A symbolic link is followed.  What
+    exists and is not a regular file (a device, a pipe) is written directly.  Text is compressed
+    by gzip where the name ends in .gz: the same bytes for the same contents.
     binary: what is written is bytes;  text: whether they are text (default: not with `binary`);
     before: called when the new contents are on the disk, and `path` is still as it was.
 
@@ -54,9 +50,9 @@ def replacing_all(paths: Iterable, binary: bool = False,
                   text: bool | None = None) -> Iterator[list[_Output]]:
     """Like `replacing` for several files: a list of file objects in the order of `paths`.
 
-    Every file is complete on the disk before the first is renamed; when a rename fails, or
-    a signal comes between two, the files that were replaced are put back.  (Only kill -9 in
-    that moment leaves files of two runs.)
+    Every file is complete on the disk before the first is renamed, and a signal between two
+    renames comes after the last.  (kill -9, or a system that refuses one of the renames, leaves
+    files of two runs.)
     """
     outputs = []
     try:
@@ -78,26 +74,25 @@ def replacing_all(paths: Iterable, binary: bool = False,
         _rename([output for output in outputs if not output.direct])
     finally:
         for output in outputs:
-            for name in {output.temporary, output.earlier} & _known.keys():
-                remove_temporary(name)
+            if output.temporary is not None:
+                remove_temporary(output.temporary)
 
 
 def _rename(outputs):
-    """Give all files their names, or none."""
-    folders = sorted({os.path.dirname(output.target) for output in outputs})
-    with _turn(folders if len(outputs) > 1 else ()):
-        try:
-            for output in outputs:
-                if len(outputs) > 1:
-                    output.keep_earlier()
+    """Give all files their names."""
+    for output in outputs:
+        with writing(output.name):
+            if os.path.isdir(output.target):  # made since the work began
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    try:
+        for output in outputs:
+            output.appear()
+    except KeyboardInterrupt:  # of a signal
+        for output in outputs:
+            if os.path.lexists(output.temporary):
                 output.appear()
-        except BaseException as error:
-            kept = [output.earlier for output in outputs if not output.restore()]
-            if kept:
-                raise DataError("the files could neither be written nor restored: the old "
-                                f"contents are in {', '.join(kept)}") from error
-            raise
-    for folder in folders:
+        raise
+    for folder in sorted({os.path.dirname(output.target) for output in outputs}):
         with suppress(OSError):  # not every file system can; the renames are done either way
             _sync(folder)
 
@@ -109,7 +104,6 @@ class _Output:
         self.name = path
         self._zipped = (not binary if text is None else text) and path.lower().endswith(".gz")
         self.temporary = None
-        self.earlier = None  # a second name of the old contents
         self.permissions = None  # of a file that replaces nothing, but for those of the umask
         self._binary = binary
 
@@ -175,34 +169,9 @@ class _Output:
             self._file.close()
             self._raw.close()
 
-    def keep_earlier(self):
-        """Give what is there a second name, from which `restore` takes it back.
-
-        Not the file of another user, whose link nobody could remove from a sticky folder.
-        """
-        if self._old is not None and self._old.st_uid == os.geteuid():
-            earlier = temporary_name(os.path.dirname(self.target))
-            with suppress(OSError):  # not every file system has links
-                os.link(self.target, earlier)
-            self.earlier = earlier
-
     def appear(self):
         with writing(self.name):
             os.replace(self.temporary, self.target)
-
-    def restore(self):
-        """Undo `appear`; -> False where the old contents are only in `earlier`, which stays."""
-        try:
-            if self.earlier is not None and os.path.lexists(self.earlier):
-                os.replace(self.earlier, self.target)
-                return True
-        except OSError:
-            del _known[self.earlier]
-            return False
-        with suppress(OSError):
-            if self._old is None and not os.path.lexists(self.temporary):
-                os.unlink(self.target)
-        return True
 
     def close(self):
         # after a failure the rest of the buffer cannot be written either: nothing to add
@@ -216,29 +185,6 @@ def _compressed(file):
     import gzip
 
     return io.BufferedWriter(gzip.GzipFile("", "wb", _LEVEL, file, mtime=0), _BUFFER)
-
-
-@contextmanager
-def _turn(folders):
-    """Within the block no other run of this suite renames several files in these folders.
-
-    Who cannot lock a folder, or waits longer than _PATIENCE, goes on without.
-    """
-    end = time.monotonic() + _PATIENCE
-    with ExitStack() as stack:
-        for folder in folders:  # in one order, so that no two wait for each other
-            with suppress(ImportError, OSError):
-                import fcntl
-
-                handle = os.open(folder or os.curdir, os.O_RDONLY)
-                stack.callback(os.close, handle)
-                while time.monotonic() < end:
-                    try:
-                        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        break
-                    except BlockingIOError:
-                        time.sleep(0.005)
-        yield
 
 
 def check_output(path) -> None:
@@ -306,33 +252,20 @@ def _new_permissions():
 def _copy_permissions(path, old, handle):
     """Give the open file `handle`, which is private, what others may do with the file `path`.
 
-    old: `os.stat` of `path`.  Where the system does not let its group or its access control
-    list be kept, the group gets no more than everybody, or nothing.
+    old: `os.stat` of `path`.  Where the group cannot be kept, it gets no more than everybody; where
+    there is an access control list, which goes, it gets nothing: its bits are the list's mask.
     """
-    mode, acl = old.st_mode & 0o777, _acl(path)
+    mode = old.st_mode & 0o777
     for owner in (old.st_uid, -1):
         with suppress(OSError):
             os.fchown(handle, owner, old.st_gid)
             break
     if os.fstat(handle).st_gid != old.st_gid:
-        mode, acl = mode & 0o707 | (mode & 0o007) << 3, None
-    if _acl(handle) != acl:  # the folder may have given one to a file that is to have none
-        with suppress(OSError):
-            if acl is None:
-                os.removexattr(handle, _ACL)
-            else:
-                os.setxattr(handle, _ACL, acl)
-        if _acl(handle) != acl:
-            mode &= 0o707  # the group's bits are the mask of the list, and mean that only with it
+        mode = mode & 0o707 | (mode & 0o007) << 3
+    with suppress(OSError, AttributeError):  # systems without lists
+        if "system.posix_acl_access" in os.listxattr(path):
+            mode &= 0o707
     os.fchmod(handle, mode)
-
-
-def _acl(file):
-    """The access control list of a path or handle; None where there is none, or no such thing."""
-    try:
-        return os.getxattr(file, _ACL)
-    except (OSError, AttributeError):  # systems without them
-        return None
 
 
 def temporary_name(folder: str, prefix: str = ".agfmc-", is_folder: bool = False) -> str:
@@ -404,13 +337,9 @@ def _system_folder():
 
     try:
         return tempfile.gettempdir()
-    except OSError:
-        try:  # no file can be opened, wherever it is?
-            os.close(os.open(os.devnull, os.O_RDONLY))
-        except OSError as error:
-            raise DataError(f"cannot make a temporary file: {error.strerror}") from error
-        raise DataError("there is no folder for temporary files that can be written: TMPDIR "
-                        "may name one") from None
+    except OSError as error:
+        raise DataError("cannot make a temporary file: there is no folder for them that can be "
+                        "written (TMPDIR may name one), or no file can be opened") from error
 
 
 def install(made: str, path: str, before: Callable | None = None) -> None:
@@ -449,17 +378,11 @@ def _install_folder(made, target, before):
     try:
         shutil.move(made, new)  # a link may lead to another file system
         if replaces:
-            handle = os.open(new, os.O_RDONLY)
-            try:
-                _copy_permissions(target, os.stat(target), handle)
-            finally:
-                os.close(handle)
+            shutil.copymode(target, new)
         for folder, _, names in os.walk(new, topdown=False):
-            for name in names:
-                if stat.S_ISREG(os.lstat(os.path.join(folder, name)).st_mode):
-                    _sync(os.path.join(folder, name))
-            with suppress(OSError):  # not every file system can
-                _sync(folder)
+            for path in [folder, *(os.path.join(folder, name) for name in names)]:
+                if not os.path.islink(path) and (os.path.isfile(path) or path == folder):
+                    _sync(path)
         if before is not None:
             before()
         try:

@@ -336,31 +336,6 @@ def test_no_input_and_no_other_output_becomes_it(here, run, words, told):
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
 
-def test_control_file_and_calibration_appear_together_or_not_at_all(train, monkeypatch):
-    train("pairs")
-    wanted = files("m.mbc", "m.mbc.cal")
-    replace, failed = os.replace, []
-
-    def full(source, target):
-        if target.endswith(".cal") and not failed:  # and then put back
-            failed.append(target)
-            raise OSError(28, "No space left on device")
-        replace(source, target)
-
-    for earlier in (True, False):
-        if not earlier:
-            os.remove("m.mbc")
-            os.remove("m.mbc.cal")
-        with monkeypatch.context() as patch:
-            failed.clear()
-            patch.setattr(os, "replace", full)
-            train("--quiet", "pairs", status=1).refused("m.mbc.cal: cannot write: No space")
-        assert files("m.mbc", "m.mbc.cal") == (
-            wanted if earlier else dict.fromkeys(wanted))
-    train("pairs")
-    assert files(*wanted) == wanted
-
-
 @pytest.mark.few(3)
 @pytest.mark.parametrize("change, told", [
     (lambda text: "", "expected a model, found an empty file"),

