@@ -232,17 +232,7 @@ def _write(args, result, tree, words):
 def _draw(args, result):
     if args.plot is not None and result["best"] is not None:
         from ..picture.search import draw_search
-        draw_search(args.plot, {**result, "points": [_drawn(point) for point in
-                                                     result["points"]]})
-
-
-def _drawn(point):
-    """A point for the picture, in which each polynomial has a panel of its own."""
-    if point["kernel"] != "polynomial":
-        return point
-    homogeneous = point["coef0"] == 0 or point["degree"] == 1
-    return {**point, "kernel": f"polynomial -d {point['degree']} -r {point['coef0']:g}",
-            "log2g": None if homogeneous else point["log2g"]}
+        draw_search(args.plot, result)
 
 
 def _table(result, words):

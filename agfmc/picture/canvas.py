@@ -1,30 +1,32 @@
-"""Files, looks and sizes of all pictures; places of labels that cover nothing.
+"""Pictures as files: the drawings of pages, drawn by matplotlib.
 
 matplotlib is loaded when something is drawn, by its own settings alone, and never needs a
 screen.
 """
 
+from __future__ import annotations
+
 import base64
 import importlib.util
 import io
 import logging
-import math
 import os
+import pkgutil
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 
-from ..control.dot import visible
 from ..errors import AgfmcWarning, DataError, UsageError
 from ..formats.atomic import check_output, replacing
-from .style import FALLBACKS, LIGHT, MATPLOTLIB
+from ..report.classes import told_apart
+from ..report.colours import FALLBACKS, LIGHT, MATPLOTLIB
+from ..report.content import Picture
+from ..report.svg import LINE, text_width
+from ..report.words import clean
 
-__all__ = ["GREY", "GRID", "INK", "LEFT", "MUTED", "RIGHT", "check_picture", "class_name",
-           "class_names",
-           "load_matplotlib", "nearest", "new_figure", "overlap", "page", "place_labels", "save",
-           "styled", "text_width", "thinned"]
+__all__ = ["check_picture", "figure_of", "load_matplotlib", "picture_names", "save", "styled"]
 
 
 def load_matplotlib():
@@ -76,14 +78,13 @@ def _no_backend():
             os.environ["MPLBACKEND"] = name
 
 
-LEFT, RIGHT, GREY, GRID, INK, MUTED = (
-    LIGHT[name] for name in ("left", "right", "grey", "grid", "ink", "muted"))
-
 _KINDS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 _UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 _MOST_PIXELS = 20_000  # along a side
-_MOST_COLOURS = 256  # of an image with a palette
-_IMAGE = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]{65536,})")  # a large one
+_MOST_INCHES = 180  # of a page that programs show
+_INCH, _POINT = 96, 0.75  # pixels of an inch, and points of type in a pixel
+_BOLD = 1.15  # of the width of text: that of bold text
+_MARGIN, _GAP, _WIDEST = 16, 30, 1140  # pixels; between pictures, and of a row of them
 
 
 def check_picture(path: str) -> None:
@@ -94,23 +95,17 @@ def check_picture(path: str) -> None:
     if path[-4:].lower() not in _KINDS:
         raise UsageError(f"--plot {path}: expected a name that ends in "
                          + " or ".join(_KINDS))
-    new_figure()
+    try:
+        load_matplotlib()
+        importlib.import_module("matplotlib.figure")
+    except ImportError:
+        raise UsageError("--plot needs matplotlib: pip install 'agfmc[plot]'") from None
     check_output(path)
 
 
-def new_figure(**settings):
-    """A figure without a screen; UsageError where matplotlib is missing."""
-    try:
-        load_matplotlib()
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError("--plot needs matplotlib: pip install 'agfmc[plot]'") from None
-    return Figure(**settings)
-
-
 @contextmanager
-def styled(math=False):
-    """The looks of all pictures, whatever the user's own settings; math: True where $ marks it."""
+def styled():
+    """The looks of all pictures, whatever the user's own settings."""
     import matplotlib
     from matplotlib.font_manager import fontManager
     there = {font.name for font in fontManager.ttflist}
@@ -120,49 +115,37 @@ def styled(math=False):
     log.setLevel(logging.ERROR)
     try:
         with matplotlib.rc_context({**matplotlib.rcParamsDefault, **MATPLOTLIB,
-                                    "text.parse_math": math, "font.family": fonts}):
+                                    "font.family": fonts}):
             yield
     finally:
         log.setLevel(level)
 
 
-def save(path: str, make: Callable, math: bool = False) -> None:
-    """Write the figure that `make()` returns; the kind of picture follows from the name.
+def picture_names(names: Mapping[int, str] | None) -> dict[int, str]:
+    """Names of classes as pictures have them: clean, with their labels where they would look alike.
+    """
+    return told_apart({label: clean(name) for label, name in (names or {}).items()}, 40)
 
-    The same figure gives the same bytes with the same matplotlib.  The file is
-    written whole or not at all.
-    Raises UsageError as `check_picture`, DataError when the file cannot be written.
+
+def save(path: str, title: str, pictures: Sequence[Picture]) -> None:
+    """Write pictures, beside and below each other, with a title above all of them; the kind of
+    file follows from its name.
+
+    The same pictures give the same bytes with the same matplotlib.  The file is written whole or
+    not at all.  Raises UsageError as `check_picture`, DataError when the file cannot be written.
     """
     check_picture(path)
     kind = _KINDS[path[-4:].lower()]
     image = io.BytesIO()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with styled(math):
-            figure = make()
+        with styled():
+            figure = figure_of(title, pictures)
             dpi = min(MATPLOTLIB["savefig.dpi"], _MOST_PIXELS / max(figure.get_size_inches()))
             figure.savefig(image, format=kind, metadata=_UNDATED[kind], dpi=dpi)
     _pass_on(path, caught)
-    content = image.getvalue()
-    if kind == "svg":
-        content = _IMAGE.sub(_with_palette, content)
     with replacing(path, binary=True) as file:
-        file.write(content)
-
-
-def _with_palette(match):
-    """An image within SVG again, with a byte for each element where it has few colours."""
-    import numpy as np
-    from PIL import Image
-    pixels = np.array(Image.open(io.BytesIO(base64.b64decode(match[1]))).convert("RGBA"))
-    colours, places = np.unique(pixels.view(np.uint32), return_inverse=True)
-    if len(colours) > _MOST_COLOURS:
-        return match[0]
-    small = Image.fromarray(places.reshape(pixels.shape[:2]).astype(np.uint8), "P")
-    small.putpalette(colours.tobytes(), "RGBA")
-    file = io.BytesIO()
-    small.save(file, "png", optimize=True)
-    return b"data:image/png;base64," + base64.b64encode(file.getvalue())
+        file.write(image.getvalue())
 
 
 def _pass_on(path, caught):
@@ -177,180 +160,178 @@ def _pass_on(path, caught):
                                    warning.lineno)
 
 
-def page(width, height):
-    """A figure of `width` x `height` inches, and axes over all of it in inches from the top left.
+def figure_of(title: str, pictures: Sequence[Picture]):
+    """The figure of pictures in rows, each with its title above it and its note below it."""
+    from matplotlib.figure import Figure
 
-    -> figure, axes
-    """
-    figure = new_figure(figsize=(width, height))
+    blocks = []
+    for picture in pictures:
+        wide = max(picture.drawing.width, 280, _BOLD * text_width(picture.title))
+        blocks.append((picture, wide, _wrapped(picture.note, wide)))
+    places, x, y, tall, right = [], _MARGIN, 0, 0, 600.0
+    for picture, wide, lines in blocks:
+        if x > _MARGIN and x + wide > _WIDEST:
+            x, y, tall = _MARGIN, y + tall + _GAP, 0
+        places.append((x, y))
+        right, x = max(right, x + wide), x + wide + _GAP
+        tall = max(tall, 2 * LINE + picture.drawing.height + LINE * len(lines) + 12)
+    heads = _wrapped(title, right / _BOLD)
+    top = _MARGIN + LINE * (len(heads) + bool(heads))
+    width = max([x + wide for (x, _), (_, wide, _) in zip(places, blocks)]
+                + [_MARGIN + _BOLD * text_width(head) for head in heads]) + _MARGIN
+    height = top + y + tall + _MARGIN
+    scale = min(1, _MOST_INCHES * _INCH / max(width, height))
+    figure = Figure(figsize=(scale * width / _INCH, scale * height / _INCH))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
-    return figure, axes
+    pen = _Pen(axes, scale)
+    for at, head in enumerate(heads):
+        pen.text(_MARGIN, _MARGIN + 12 + LINE * at, head, "strong")
+    for (picture, _, lines), (x, y) in zip(blocks, places):
+        pen.x, pen.y = x, top + y + 2 * LINE
+        pen.text(0, 12 - 2 * LINE, picture.title, "strong")
+        for shape in picture.drawing.shapes:
+            pen.draw(shape)
+        for at, line in enumerate(lines):
+            pen.text(0, picture.drawing.height + LINE * (at + 1) + 4, line, "muted")
+    return figure
 
 
-def text_width(texts: Iterable[str], size: float) -> float:
-    """Width in inches of the widest of `texts` in font size `size`; 0 without texts."""
-    from matplotlib.backends.backend_agg import RendererAgg
-    from matplotlib.font_manager import FontProperties
-    renderer = RendererAgg(10, 10, 100)
-    font = FontProperties(size=size)
-    return max((renderer.get_text_width_height_descent(line, font, False)[0] / 100
-                for text in set(texts) for line in text.split("\n") if line), default=0.0)
+def _wrapped(text, width):
+    """Lines of a text that are at most so many pixels wide."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and text_width(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
 
 
-def class_name(names: dict | None, label: int, longest: int = 40) -> str:
-    """The name of a class in a picture, or its label where it has none.
+def _looks():
+    """[(class, {property: value})] of `charts.css`, with the colours of light pages."""
+    css = pkgutil.get_data("agfmc.report", "charts.css").decode()
+    rules = []
+    for selectors, body in re.findall(r"^([^{}@/]+)\{([^}]*)\}", css, re.MULTILINE):
+        pairs = (part.split(": ") for part in body.strip(" ;").split("; "))
+        values = {name: LIGHT.get(value.removeprefix("var(--").removesuffix(")"), value)
+                  for name, value in pairs}
+        rules += [(name, values) for name in re.findall(
+            r"(?:^|, *)svg\.chart \.([\w-]+)(?=,| |$)", selectors.strip())]
+    return rules
 
-    A longer one is cut in the middle: names often differ at their ends.
+
+class _Pen:
+    """Draws shapes on axes whose units are pixels, at (x, y).
+
+    scale: of type and lines, below 1 where the figure would be too large.
     """
-    name = visible(str((names or {}).get(label, label)), 10**6).replace("\n", " ")
-    tail = (longest - 3) // 2
-    return name if len(name) <= longest else f"{name[:longest - 3 - tail]}...{name[-tail:]}"
+
+    def __init__(self, axes, scale):
+        self.axes, self.scale, self.x, self.y = axes, scale * _POINT, 0, 0
+        self._rules, self._groups = _looks(), [{}]
+
+    def _style(self, look, attributes):
+        """Properties of a shape: of its groups, of its attributes, and of its looks."""
+        style = {**self._groups[-1], **attributes}
+        for name, values in self._rules:
+            if name in look.split():
+                style.update(values)
+        return style
+
+    def draw(self, shape):
+        """Draw one shape, or begin or end a group."""
+        values = {name.replace("_", "-"): value for name, value in shape.attributes.items()}
+        if shape.tag == "g":
+            self._groups.append({**self._groups[-1], **values})
+        elif shape.tag == "/g":
+            self._groups.pop()
+        elif shape.tag == "text":
+            self.text(values["x"], values["y"], shape.text, shape.look, "transform" in values)
+        elif shape.tag == "image":
+            self._image(values)
+        elif "disc" in shape.look.split():
+            self._discs(self._style(shape.look, values))
+        else:
+            self._shape(shape, self._style(shape.look, values))
+
+    def text(self, x, y, text, look="", upright=False):
+        """Text from its base line, centred or ending there where its look says so."""
+        from matplotlib.patheffects import withStroke
+
+        style = self._style(look, {})
+        side = {"end": "right", "middle": "center"}.get(style.get("text-anchor"), "left")
+        effects = [withStroke(linewidth=3 * self.scale, foreground=style["stroke"])] \
+            if "paint-order" in style else None
+        self.axes.text(self.x + x, self.y + y, text, ha=side, va="baseline",
+                       rotation=90 * upright, rotation_mode="anchor", fontsize=12 * self.scale,
+                       fontweight=int(style.get("font-weight", 400)),
+                       color=style.get("fill", LIGHT["ink"]), path_effects=effects)
+
+    def _image(self, values):
+        from matplotlib.image import imread
+
+        left, top = self.x + values["x"], self.y + values["y"]
+        data = base64.b64decode(values["href"].partition(",")[2])
+        limits = self.axes.axis()
+        self.axes.imshow(imread(io.BytesIO(data)), aspect="auto", interpolation="none", extent=(
+            left, left + values["width"], top + values["height"], top))
+        self.axes.axis(limits)
+
+    def _discs(self, style):
+        """The ends of dashes of no length, which matplotlib leaves out."""
+        pitch = sum(map(float, style["stroke-dasharray"].split()))
+        places = [(self.x + float(x) + at * pitch, self.y + float(y)) for x, y, length in
+                  re.findall(r"M(-?[\d.]+) (-?[\d.]+)h([\d.]+)", style["d"])
+                  for at in range(round(float(length) / pitch) + 1)]
+        if places:
+            self.axes.scatter(*zip(*places), s=(float(style["stroke-width"]) * self.scale)**2,
+                              color=style["stroke"], linewidths=0, zorder=1)
+
+    def _shape(self, shape, style):
+        from matplotlib.colors import to_rgba
+        from matplotlib.patches import PathPatch
+        from matplotlib.transforms import Affine2D
+
+        fill = style.get("fill", "none" if shape.tag == "path" else "black")
+        dashes = [max(float(part) * self.scale, 1e-3) for part in
+                  str(style.get("stroke-dasharray", "")).split()]
+        stroke = style.get("stroke")
+        self.axes.add_patch(PathPatch(
+            _path(shape, style), transform=Affine2D().translate(self.x, self.y)
+            + self.axes.transData, capstyle="round" if style.get("stroke-linecap") == "round"
+            else "butt", joinstyle="miter", linewidth=float(style.get("stroke-width", 1))
+            * self.scale if stroke else 0, linestyle=(0, dashes) if dashes else "solid",
+            facecolor="none" if fill in ("none", "transparent") else to_rgba(
+                fill, float(style.get("fill-opacity") or 1)),
+            edgecolor=to_rgba(stroke, float(style.get("stroke-opacity", 1))) if stroke
+            else "none"))
 
 
-def class_names(names: dict | None, labels: Iterable[int], longest: int = 40) -> list[str]:
-    """The names of classes as `class_name` has them, or, where two are cut alike, what differs.
+def _path(shape, values):
+    """The outline of a shape in pixels."""
+    from matplotlib.path import Path
 
-    Then of long names the part is kept around what they do not share at their beginnings and
-    ends; names that are alike still stand behind their labels.
-    """
-    labels = list(labels)
-    called = [class_name(names, label, longest) for label in labels]
-    if len(set(called)) == len(called):
-        return called
-    whole = [class_name(names, label, 10**6) for label in labels]
-    called = _differing(whole, longest)
-    if len(set(called)) == len(called):
-        return called
-    return [f"{label}: {name}" for label, name in zip(labels, called)]
-
-
-def _differing(texts, longest):
-    """Each text, of a longer one the part around what differs between the longer ones."""
-    long = [text for text in texts if len(text) > longest]
-    head = len(os.path.commonprefix(long))
-    tail = min(len(os.path.commonprefix([text[::-1] for text in long])),
-               min(map(len, long)) - head)
-    room = max(longest - 6, 1)  # two gaps
-    result = []
-    for text in texts:
-        if len(text) > longest:
-            first = max((head + len(text) - tail - room) // 2, 0)
-            first = min(first, head, len(text) - room)
-            last = first + room
-            if first and (word := text.rfind(" ", first, head)) >= 0:
-                first = text.index(" ", first, word + 1) + 1  # whole words
-            if last < len(text) and (word := text.rfind(" ", len(text) - tail, last)) >= 0:
-                last = word
-            part = text[first:last].strip(" ,;:") if first or last < len(text) else text
-            text = f"{'...' * (first > 0)}{part}{'...' * (last < len(text))}"
-        result.append(text)
-    return result
-
-
-def thinned(count: int, room: int) -> range:
-    """The positions, out of `count`, that are labelled where there is room for `room` labels.
-
-    Every one, or every second, fifth, tenth, ... one.
-    """
-    step, scale = 1, 1
-    while -(-count // step) > max(room, 1):
-        for factor in (2, 5, 10):
-            step = factor * scale
-            if -(-count // step) <= max(room, 1):
-                break
-        scale *= 10
-    return range(0, count, step)
-
-
-# Labels of points
-
-_HEIGHT = 0.15  # inches, of a line of text
-_RADII = (0.09, 0.16, 0.24, 0.32, 0.42, 0.52, 0.64, 0.76, 0.9, 1.05, 1.25, 1.5, 1.8, 2.2)
-_ANGLES = tuple(math.radians(angle) for angle in
-                (0, 180, 90, 270, 35, 325, 145, 215, 65, 295, 115, 245, 15, 345, 165, 195))
-_MARKER = 0.06
-
-
-def place_labels(points: Iterable, widths: Sequence[float], bars: Sequence, room: tuple[float,
-                 float]) -> list[tuple]:
-    """Rectangles (left, bottom, right, top) of the labels of `points`, all in inches.
-
-    points: (x, y), the most important first; widths: of their labels; bars:
-    segments (x0, y0, x1, y1) better left free; room: (width, height).  The nearest
-    free place is taken, to the right if that is free; where none is, the place that
-    covers least.  The same input gives the same places.
-    """
-    points = list(points)
-    marks = [(x - _MARKER, y - _MARKER, x + _MARKER, y + _MARKER) for x, y in points]
-    placed, leaders = [], []
-    for i, (x, y) in enumerate(points):
-        best = None
-        for turn, radius in enumerate(_RADII):
-            for angle in _ANGLES:
-                dx, dy = math.cos(angle), math.sin(angle)
-                # the side that faces the point is what stands at this distance
-                centre = (x + dx * radius + (0.0 if abs(dx) < 0.1 else
-                                             math.copysign(widths[i] / 2, dx)),
-                          y + dy * radius + (0.0 if abs(dy) < 0.1 else
-                                             math.copysign(_HEIGHT / 2, dy) * abs(dy)))
-                spot = (centre[0] - widths[i] / 2, centre[1] - _HEIGHT / 2,
-                        centre[0] + widths[i] / 2, centre[1] + _HEIGHT / 2)
-                if spot[0] < 0 or spot[1] < 0 or spot[2] > room[0] or spot[3] > room[1]:
-                    continue
-                leader = (x, y, *nearest(spot, x, y))
-                cost = (100 * sum(overlap(spot, other) for other in placed) +
-                        30 * sum(overlap(spot, mark) for mark in marks) +
-                        8 * sum(_crosses(line, spot) for line in leaders) +
-                        3 * sum(_crosses(bar, spot) for bar in bars) +
-                        (8 * sum(_crosses(leader, other) for other in placed) +
-                         8 * sum(_crosses(leader, mark) for j, mark in enumerate(marks) if j != i) +
-                         6 * sum(_meet(leader, other) for other in leaders) +
-                         1 * sum(_meet(leader, bar) for bar in bars)
-                         if turn > 1 else 0) + 0.7 * turn)
-                if best is None or cost < best[0]:
-                    best = (cost, spot, leader if turn > 1 else None)
-            if best is not None and best[0] <= 0.7 * turn:
-                break
-        if best is None:  # wider than the room
-            best = (0, (x, y, x + widths[i], y + _HEIGHT), None)
-        placed.append(best[1])
-        if best[2] is not None:
-            leaders.append(best[2])
-    return placed
-
-
-def overlap(a: tuple, b: tuple) -> bool:
-    """True where two rectangles (left, bottom, right, top) have more than an edge in common."""
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
-def nearest(spot: tuple, x: float, y: float) -> tuple[float, float]:
-    """The point of a rectangle that is nearest to (x, y)."""
-    return min(max(x, spot[0]), spot[2]), min(max(y, spot[1]), spot[3])
-
-
-def _crosses(line, spot):
-    """True where a segment enters a rectangle (Liang and Barsky's clipping)."""
-    x0, y0, x1, y1 = line
-    enter, leave = 0.0, 1.0
-    for delta, start, low, high in ((x1 - x0, x0, spot[0], spot[2]), (y1 - y0, y0, spot[1],
-                                                                      spot[3])):
-        if delta == 0:
-            if not low < start < high:
-                return False
-            continue
-        near, far = sorted(((low - start) / delta, (high - start) / delta))
-        enter, leave = max(enter, near), min(leave, far)
-    return enter < leave
-
-
-def _meet(a, b):
-    """True where two segments cross."""
-
-    def side(line, x, y):
-        x0, y0, x1, y1 = line
-        return (x1 - x0) * (y - y0) - (y1 - y0) * (x - x0)
-
-    return (side(a, *b[:2]) * side(a, *b[2:]) < 0) and (side(b, *a[:2]) * side(b, *a[2:]) < 0)
+    if shape.tag == "circle":
+        return Path.circle((values["cx"], values["cy"]), values["r"])
+    if shape.tag == "rect":
+        x, y, wide, high = (values.get(name, 0) for name in ("x", "y", "width", "height"))
+        return Path([(x, y), (x + wide, y), (x + wide, y + high), (x, y + high), (x, y)],
+                    closed=True)
+    places, codes, x, y = [], [], 0.0, 0.0
+    for command, text in re.findall(r"([MmLlHhVvz])([^MmLlHhVvz]*)", values["d"]):
+        numbers = [float(number) for number in re.findall(r"-?[\d.]+", text)]
+        if command == "z":
+            places.append((x, y))
+            codes.append(Path.CLOSEPOLY)
+        step = 1 if command in "HhVv" else 2
+        for at in range(0, len(numbers), step):
+            right, down = numbers[at:at + 2] if step == 2 else \
+                (numbers[at], None) if command in "Hh" else (None, numbers[at])
+            start = (x, y) if command.islower() else (0, 0)
+            x = x if right is None else start[0] + right
+            y = y if down is None else start[1] + down
+            places.append((x, y))
+            codes.append(Path.MOVETO if command in "Mm" and not at else Path.LINETO)
+    return Path(places or [(0, 0)], codes or [Path.MOVETO])

@@ -1,44 +1,43 @@
 """Weights of the features of a learned metric, as bars."""
 
-from ..control.dot import visible
-from .canvas import GREY, LEFT, new_figure, save, text_width
+from __future__ import annotations
 
-__all__ = ["draw_weights"]
+from collections.abc import Mapping
+
+from ..report.content import Picture
+from ..report.svg import Drawing, text_width
+from ..report.words import cut
+from .canvas import save
+
+__all__ = ["draw_weights", "weight_bars"]
 
 _MOST = 60  # features that are drawn
-_BAR = 0.2  # inches from one bar to the next
-_WIDTH = 4.5  # of the longest bar
+_PITCH, _LONGEST = 20, 430  # pixels from one bar to the next, and of the longest
 
 
-def draw_weights(path: str, metric: dict) -> None:
+def draw_weights(path: str, metric: Mapping) -> None:
     """Draw the weights of the features, the largest first and above, at most sixty of them.
 
     metric: as in `description.describe_normalisation`.  Raises errors as `canvas.save`.
     """
-    save(path, lambda: _figure(metric))
+    save(path, f"Learned from {metric['points']} points of {metric['classes']} classes",
+         [weight_bars(metric)])
 
 
-def _figure(metric):
-    rows = metric["weights"][:_MOST]
-    labels = [visible(row.get("name", f"feature {row['feature']}"), 40) for row in rows]
-    margin, height = 0.3 + text_width(labels, 8), _BAR * len(rows)
-    size = margin + _WIDTH + 0.6, height + 1.1
-    figure = new_figure(figsize=size)
-    axes = figure.add_axes((margin / size[0], 0.55 / size[1], _WIDTH / size[0], height / size[1]))
-    weights = [row["weight"] for row in rows]
-    bars = axes.barh(range(len(rows)), weights, height=0.72, color=LEFT)
-    axes.axvline(1.0, color=GREY, linewidth=0.8, linestyle="--")  # all alike
-    axes.bar_label(bars, [f"{weight:.3g}" for weight in weights], padding=3, fontsize=7,
-                   bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # above that line
-    axes.set_yticks(range(len(rows)), labels, fontsize=8)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(0, max(*weights, 1.0) * 1.1)
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("weight of the feature, standardised (1: all alike)", fontsize=8)
-    count = len(metric["weights"])
-    of = f", the first {len(rows)} of {count}" if count > len(rows) else ""
-    title = f"weights of features{of}; learned from {metric['points']} points of " \
-            f"{metric['classes']} classes"
-    left = min(margin, size[0] - text_width([title], 9) - 0.1)  # that of the bars, if it has room
-    figure.text(left / size[0], 1 - 0.25 / size[1], title, fontsize=9, va="center")
-    return figure
+def weight_bars(metric: Mapping) -> Picture:
+    """The picture of the weights."""
+    rows, count = metric["weights"][:_MOST], len(metric["weights"])
+    names = [cut(row.get("name", f"feature {row['feature']}"), 40) for row in rows]
+    side = max(map(text_width, names)) + 8
+    unit = _LONGEST / max(1.0, *(row["weight"] for row in rows))
+    drawing = Drawing(side + _LONGEST + 60, _PITCH * len(rows) + 30)
+    drawing.line([(side + unit, 0), (side + unit, _PITCH * len(rows))], "rule")
+    for at, (row, name) in enumerate(zip(rows, names)):
+        y = _PITCH * at
+        drawing.text(side - 8, y + 14, name, "end")
+        drawing.add("rect", "fill-left", x=side, y=y + 3, width=unit * row["weight"], height=14)
+        drawing.text(side + unit * row["weight"] + 5, y + 14, f"{row['weight']:.3g}", "halo")
+    drawing.text(side, _PITCH * len(rows) + 18,
+                 "weight of the feature, standardised (1: all alike)", "muted")
+    shown = f", the first {len(rows)} of {count}" if count > len(rows) else ""
+    return Picture(drawing, f"Weights of the features{shown}", f"{len(rows)} features")

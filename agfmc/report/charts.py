@@ -6,6 +6,7 @@ that they stand beside each other on a laptop and fit a phone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from .content import Column, DataPart, DataTable, Picture, TableRow
@@ -13,7 +14,7 @@ from .experiment_charts import comparison, comparison_cost, search_surface
 from .structure import node_costs
 from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, Panel, pixels, short,
                   text_width, WIDTH)
-from .words import class_name, percent
+from .words import class_name, number, percent
 
 __all__ = ["class_counts", "class_recall", "class_sets", "comparison", "comparison_cost",
            "confusion_map", "node_costs", "reliability", "risk_coverage",
@@ -21,6 +22,7 @@ __all__ = ["class_counts", "class_recall", "class_sets", "comparison", "comparis
 
 _NAMED = 40  # classes at most that have a row with their names
 _LIT = 300  # classes at most that have parts of their own, which can be highlighted
+_COUNTED = 15  # classes at most of a table with its numbers
 _LEFT = 46  # pixels for the numbers of an axis
 
 
@@ -41,12 +43,8 @@ def class_counts(data: DataPart, names: Mapping[int, str]) -> Picture | None:
     least, most = min(counts), max(counts)
     summary = f"{len(counts)} classes of {short(least)} to {short(most)} points" \
         if least != most else f"{len(counts)} classes of {short(least)} points each"
-    if len(counts) > _NAMED:
-        note = "A bar for each class, from the largest to the smallest."
-    else:
-        note = ""
-    return Picture(drawing.markup(f"Points of each class. {summary}."), "Points of each class",
-                   f"{summary}.", note, table)
+    note = "A bar for each class, from the largest to the smallest." * (len(counts) > _NAMED)
+    return Picture(drawing, "Points of each class", summary, note, table)
 
 
 def _named_bars(names, counts):
@@ -91,53 +89,81 @@ def _upright_bars(names, counts):
 
 # Scores
 
-def reliability(scores: Mapping) -> Picture | None:
-    """Shares of right answers over the probabilities that they had, above a histogram of these."""
+def reliability(scores: Mapping, of_classes: bool = False) -> Picture | None:
+    """Shares of right answers over the probabilities that they had, above a histogram of these.
+
+    of_classes: with the probabilities of all classes together, of `calibration_by_class`.
+    """
     bins = [row for row in scores.get("calibration") or () if row["count"]]
     if not bins:
         return None
     before = scores.get("before")
     earlier = [row for row in before["calibration"] if row["count"]] if before else []
-    low = _floor(bins + earlier)
-    side, top = WIDTH - _LEFT - 14, 46 if before else 26
+    every = _all_classes(scores) if of_classes else []
+    low = _floor(bins + earlier + every)
+    error = scores.get("expected_calibration_error")
+    known = "" if error is None or error != error else f"ECE {number(error)}"
+    keys = [("circle", "fill-left", "calibrated" if before else "winning class", known)] \
+        if before or every else []
+    for rows, look, title, value in (
+            (earlier, "right", "before", (before or {}).get("expected_calibration_error")),
+            (every, "third", "all classes", scores.get("classwise_calibration_error"))):
+        if rows:
+            keys.append(("rect", f"fill-{look}", title, f"ECE {number(value)}"))
+    texts = [", ".join(filter(None, words)) for _, _, *words in keys]
+    across = 2 if max(map(text_width, texts), default=0) < WIDTH / 2 - 10 else 1
+    side, top = WIDTH - _LEFT - 14, 26 + 20 * -(-len(keys) // across)
     drawing = Drawing(WIDTH, top + side + 118)
     panel = Panel(drawing, Box(_LEFT, top, side, side), Linear(low, 1), Linear(low, 1))
     panel.axis_up("share of right answers")
     panel.axis_across()
     drawing.line(panel.places([(low, low), (1, 1)]), "rule")
-    if earlier:
-        drawing.line(panel.places([(row["forecast"], row["observed"]) for row in earlier]),
-                     "right curve thin dashed")
-        for row in earlier:
-            x, y = panel.x(row["forecast"]), panel.y(row["observed"])
-            drawing.add("rect", "fill-right edge", x=x - 4, y=y - 4, width=8, height=8)
+    for rows, look in ((earlier, "right"), (every, "third")):
+        if rows:
+            places = panel.places((row["forecast"], row["observed"]) for row in rows)
+            drawing.line(places, f"{look} curve thin dashed")
+            for x, y in places:
+                drawing.add("rect", f"fill-{look} edge", x=x - 4, y=y - 4, width=8, height=8)
     intervals = [_wilson(row) for row in bins]
-    drawing.line(panel.places([(row["forecast"], row["observed"]) for row in bins]),
+    drawing.line(panel.places((row["forecast"], row["observed"]) for row in bins),
                  "left curve thin")
     drawing.add("path", "left curve", d="".join(_whisker(panel, row["forecast"], *ends, low)
                                                for row, ends in zip(bins, intervals)))
     for row, ends in zip(bins, intervals):
         drawing.add("circle", "fill-left edge", _bin_words(row, ends), cx=panel.x(row["forecast"]),
                     cy=panel.y(row["observed"]), r=5)
-    error = scores.get("expected_calibration_error")
-    _reliability_words(drawing, top, error, before)
+    for at, ((tag, look, *_), text) in enumerate(zip(keys, texts)):
+        x, y = at % across * (WIDTH / 2 + 6), 11 + at // across * 20
+        if tag == "circle":
+            drawing.add(tag, look, cx=x + 5, cy=y, r=5)
+        else:
+            drawing.add(tag, look, x=x, y=y - 4, width=8, height=8)
+        drawing.text(x + 14, y + 4, text)
+    if not keys:
+        drawing.text(WIDTH - 14, top - 10, known, "end")
     _histogram(drawing, scores["calibration"], low, top + side)
     table = _bins_table(bins, intervals, earlier)
-    summary = f"Expected calibration error {_small(error)}" if error is not None else \
+    summary = f"Expected calibration error {number(error)}" if error is not None else \
         "Share of right answers in bins of their probability"
     if before:
-        summary += f", before calibration {_small(before['expected_calibration_error'])}"
+        summary += f", before calibration {number(before['expected_calibration_error'])}"
     note = "Points on the broken line have right probabilities. Bars are intervals of 95 % " \
            "(Wilson); below, the number of points in each bin."
     if low > 0:
         note += f" Both axes begin at {low:g}."
-    return Picture(drawing.markup(f"Reliability diagram. {summary}."), "Reliability",
-                   f"{summary}.", note, table)
+    return Picture(drawing, "Reliability", summary, note, table)
 
 
-def _small(value):
-    """A score with four digits behind the point, or with an exponent where these are all 0."""
-    return f"{value:.4f}" if value == 0 or abs(value) >= 5e-5 or value != value else f"{value:.1e}"
+def _all_classes(scores):
+    """Bins of the probabilities of all classes together."""
+    pooled = []
+    for rows in zip(*(table["bins"] for table in scores.get("calibration_by_class", ()))):
+        count = sum(row["count"] for row in rows)
+        if count:
+            pooled.append({"lower": rows[0]["lower"], **{
+                key: sum(row["count"] * row[key] for row in rows if row["count"]) / count
+                for key in ("forecast", "observed")}})
+    return pooled
 
 
 def _floor(bins):
@@ -168,18 +194,6 @@ def _bin_words(row, ends):
     return (f"{row['lower']:g} to {row['upper']:g}: {short(row['count'])} points, mean probability "
             f"{row['forecast']:.4f}, {percent(row['observed'])} right "
             f"({percent(ends[0])} to {percent(ends[1])})")
-
-
-def _reliability_words(drawing, top, error, before):
-    """The calibration error above the panel, with a key of both curves where there are two."""
-    text = "" if error is None or error != error else f"ECE {_small(error)}"
-    if not before:
-        drawing.text(WIDTH - 14, top - 10, text, "end")
-        return
-    drawing.add("circle", "fill-left", cx=5, cy=11, r=5)
-    drawing.text(14, 15, f"calibrated, {text}" if text else "calibrated")
-    drawing.add("rect", "fill-right", x=WIDTH / 2 + 6, y=7, width=8, height=8)
-    drawing.text(WIDTH / 2 + 20, 15, f"before, ECE {_small(before['expected_calibration_error'])}")
 
 
 def _histogram(drawing, rows, low, down):
@@ -245,21 +259,15 @@ def risk_coverage(scores: Mapping) -> Picture | None:
     table = _coverage_table(rows)
     half = next((row["error"] for row in rows if row["coverage"] >= 0.5), None)
     summary = f"{percent(whole)} of all answers are wrong, {percent(half)} of the surer half; " \
-              f"area under the curve (AURC) {_small(scores['aurc'])}"
-    _curve_words(drawing, panel, rows, whole, scores)
+              f"area under the curve (AURC) {number(scores['aurc'])}"
+    drawing.text(panel.box.left + 6, panel.y(whole) - 6, "at random", "muted")
+    text = f"AURC {number(scores['aurc'])}"
+    if scores.get("e_aurc") is not None:
+        text += f", above the best order {number(scores['e_aurc'])}"
+    drawing.text(panel.box.left, 290, text)
     note = "The broken line is the error of points drawn at random, the dotted one that of an " \
            "order in which all errors come last."
-    return Picture(drawing.markup(f"Risk-coverage curve. {summary}."), "Risk and coverage",
-                   f"{summary}.", note, table)
-
-
-def _curve_words(drawing, panel, rows, whole, scores):
-    """Names of the lines where these leave room."""
-    drawing.text(panel.box.left + 6, panel.y(whole) - 6, "at random", "muted")
-    text = f"AURC {_small(scores['aurc'])}"
-    if scores.get("e_aurc") is not None:
-        text += f", above the best order {_small(scores['e_aurc'])}"
-    drawing.text(panel.box.left, 290, text)
+    return Picture(drawing, "Risk and coverage", summary, note, table)
 
 
 def _coverage_table(rows):
@@ -304,8 +312,7 @@ def class_sets(scores: Mapping) -> Picture | None:
         Column("classes", "number", digits=0), Column("points", "number", digits=0),
         Column("share", "share")), tuple(
             TableRow((size, count, count / total)) for size, count in sizes), folded=True)
-    return Picture(drawing.markup(f"Sets of classes by size. {summary}."),
-                   "Sets of classes by size", f"{summary}.", "", table)
+    return Picture(drawing, "Sets of classes by size", summary, "", table)
 
 
 def _beginning(low):
@@ -367,8 +374,7 @@ def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
            "95 % (Wilson). Precision: the share of right ones among the answers of that class."
     if len(chosen) > len(shown):
         note += f" The {len(shown)} classes of least recall of {len(chosen)}."
-    return Picture(drawing.markup(f"Recall of the classes. {summary}."), "Recall of the classes",
-                   f"{summary}.", note, table)
+    return Picture(drawing, "Recall of the classes", summary, note, table)
 
 
 _BLUES, _ORANGES = (33, 113, 181), (230, 115, 12)
@@ -376,7 +382,8 @@ _STEPS = 100  # of either colour
 
 
 def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
-    """The contingency table as an image: right answers blue, errors orange on a logarithmic scale.
+    """The contingency table as an image: right answers blue, errors orange on a logarithmic scale,
+    with the numbers of points where the classes are few.
     """
     from .raster import png_address
 
@@ -384,21 +391,32 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     k = len(labels)
     if not table or k < 2:
         return None
-    cell = max(1, min(16, 620 // k)) if k > 38 else 16
+    counts = [[short(count, 3) if count else "" for count in row] for row in table] \
+        if k <= _COUNTED else []
+    cell = max(1, min(16, 620 // k)) if k > 38 else math.ceil(max(
+        (text_width(text) + 6 for row in counts for text in row), default=16))
+    cell = max(cell, 22) if counts else cell
     palette = [(0, 0, 0, 0)] + [(*colour, round(255 * step / _STEPS))
                                 for colour in (_BLUES, _ORANGES) for step in range(1, _STEPS + 1)]
     shares = _shares_of(table)
-    rows = _map_rows(shares[:, :k])
+    steps = _map_steps(shares)
     titles = [class_name(names, label) for label in labels]
+    columns = [*titles, "rejected"][:shares.shape[1]]
     named = cell >= 14
-    side = min(max(map(text_width, titles)), 150 if named else 90) + (8 if named else 16)
+    side = min(max(map(text_width, columns)), 150 if named else 90) + (8 if named else 16)
     top = side + 16 if named else 40
-    drawing = Drawing(max(side + cell * k + 10, 330), top + cell * k + 62)
-    box = Box(side, top, cell * k, cell * k)
+    drawing = Drawing(max(side + cell * len(columns) + 10, 330), top + cell * k + 62)
+    box = Box(side, top, cell * len(columns), cell * k)
     drawing.add("image", x=box.left, y=box.top, width=box.width, height=box.height,
-                href=png_address(rows, palette), preserveAspectRatio="none")
+                href=png_address([row.tobytes() for row in steps], palette),
+                preserveAspectRatio="none")
     drawing.add("rect", "frame", x=box.left, y=box.top, width=box.width, height=box.height)
-    _map_names(drawing, box, titles, cell, named)
+    _map_names(drawing, box, titles, columns, cell)
+    for i, row in enumerate(counts):
+        for j, text in enumerate(row):
+            deep = 70 <= steps[i, j] <= _STEPS
+            drawing.text(box.left + (j + 0.5) * cell, box.top + (i + 0.5) * cell + 4, text,
+                         "mid fill-paper" if deep else "mid")
     _map_legend(drawing, box)
     worst = _worst(shares[:, :k])
     summary = f"Accuracy {short(scores['accuracy'])}"
@@ -410,10 +428,9 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
         Column("share of the true class", "share")), tuple(
             TableRow((titles[i], titles[j], table[i][j], share), (i, j))
             for share, i, j in worst), folded=True)
-    return Picture(drawing.markup(f"Map of the contingency table. {summary}."),
-                   "Map of the contingency table", f"{summary}.",
+    return Picture(drawing, "Map of the contingency table", summary,
                    "A row for each true class, a column for each answer; the deeper the colour, "
-                   "the larger the share of the true class.", pairs if worst else None, wide=True)
+                   "the larger the share of the true class.", pairs if worst else None)
 
 
 def _shares_of(table):
@@ -425,15 +442,15 @@ def _shares_of(table):
     return np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
 
 
-def _map_rows(shares):
-    """Rows of numbers in the palette: 0, then the steps of blue, then those of orange."""
+def _map_steps(shares):
+    """Numbers in the palette: 0, then the steps of blue, then those of orange."""
     import numpy as np
 
     right = np.maximum(1, np.rint(_STEPS * shares))
     wrong = _STEPS + np.maximum(25, np.rint(
         _STEPS * (1 + np.log10(np.maximum(shares, 1e-3)) / 3)))
-    steps = np.where(np.eye(len(shares), dtype=bool), right, wrong)
-    return [row.tobytes() for row in np.where(shares > 0, steps, 0).astype(np.uint8)]
+    steps = np.where(np.eye(*shares.shape, dtype=bool), right, wrong)
+    return np.where(shares > 0, steps, 0).astype(np.uint8)
 
 
 def _worst(shares):
@@ -445,19 +462,21 @@ def _worst(shares):
     return [(wrong[at].item(), *divmod(at.item(), len(shares))) for at in order if wrong[at] > 0]
 
 
-def _map_names(drawing, box, names, cell, named):
+def _map_names(drawing, box, titles, columns, cell):
     """Names of the classes, or numbers of their places, on bands that are highlighted."""
-    k = len(names)
-    for at, name in enumerate(names if k <= _LIT else ()):
-        drawing.open(data_classes=(at,))
-        drawing.add("rect", "band", x=box.left - (box.left if named else 8), y=box.top + at * cell,
-                    width=box.width + (box.left if named else 8), height=cell)
-        drawing.add("rect", "band", x=box.left + at * cell, y=box.top - (
-            box.top - 16 if named else 8), height=box.height + (box.top - 16 if named else 8),
-            width=cell)
+    k, named = len(titles), cell >= 14
+    aside, above = (box.left, box.top - 16) if named else (8, 8)
+    for at, name in enumerate(columns if k <= _LIT else ()):
+        drawing.open(data_classes=(at,) * (at < k))
+        if at < k:
+            drawing.add("rect", "band", x=box.left - aside, y=box.top + at * cell,
+                        width=box.width + aside, height=cell)
+        drawing.add("rect", "band", x=box.left + at * cell, y=box.top - above,
+                    height=box.height + above, width=cell)
         if named:
-            drawing.text(box.left - 6, box.top + (at + 0.5) * cell + 4, name, "end",
-                         width=box.left - 8)
+            if at < k:
+                drawing.text(box.left - 6, box.top + (at + 0.5) * cell + 4, name, "end",
+                             width=box.left - 8)
             x, y = box.left + (at + 0.5) * cell + 4, box.top - 6
             drawing.text(x, y, name, width=box.top - 24,
                          transform=f"rotate(-90 {pixels(x)} {pixels(y)})")
@@ -467,19 +486,16 @@ def _map_names(drawing, box, names, cell, named):
         drawing.text(0, box.top - 8, "truth")
         for at in range(0, k, max(1, -(-k // 10))):
             drawing.text(box.left - 10, box.top + (at + 0.5) * cell + 4,
-                         cut_to_width(names[at], box.left - 12), "end small")
+                         cut_to_width(titles[at], box.left - 12), "end small")
 
 
 def _map_legend(drawing, box):
     y = box.bottom + 18
-    x = 0
-    for look, text in (("fill-left", "right"), ("fill-right", "wrong")):
-        for step, opacity in enumerate((0.25, 0.5, 0.75, 1)):
+    for x, look, text, ends in ((0, "fill-left", "right", ("25", "100 %")),
+                                (140, "fill-right", "wrong", ("0.1", "100 %"))):
+        for step in range(4):
             drawing.add("rect", look, x=x + step * 16, y=y, width=16, height=12,
-                        fill_opacity=f"{opacity:g}")
-        words = ("25", "50", "75", "100 %") if text == "right" else ("0.1", "1", "10", "100 %")
-        for step, word in ((0, words[0]), (3, words[3])):
-            drawing.text(x + (0 if step == 0 else 64), y + 28, word,
-                         "small" if step == 0 else "end small")
+                        fill_opacity=f"{(step + 1) / 4:g}")
+        drawing.text(x, y + 28, ends[0], "small")
+        drawing.text(x + 64, y + 28, ends[1], "end small")
         drawing.text(x + 70, y + 11, text)
-        x += 140

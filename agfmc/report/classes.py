@@ -10,7 +10,7 @@ from functools import cached_property
 from .content import ReportContent
 from .words import cut
 
-__all__ = ["Classes", "classes_of"]
+__all__ = ["Classes", "classes_of", "told_apart"]
 
 
 NARROW = 16  # characters of names in the least room
@@ -56,12 +56,12 @@ def classes_of(content: ReportContent) -> Classes:
         names = dict(zip(scores["labels"], scores.get("names") or ())) | names
     if content.model is not None:
         names = dict(content.model.tree.names) | names
-    return Classes(tuple(labels), _told_apart(names))
+    return Classes(tuple(labels), told_apart(names))
 
 
-def _told_apart(names):
+def told_apart(names: Mapping[int, str], longest: int = NARROW) -> dict[int, str]:
     """The names, with their labels before those that are alike where they are cut."""
-    heads = {label: cut(name, NARROW) for label, name in names.items() if name}
+    heads = {label: cut(name, longest) for label, name in names.items() if name}
     times = Counter(heads.values())
     return {label: f"{label}: {name}" if name and times[heads[label]] > 1 else name
             for label, name in names.items()}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..control.tree import Tree
 from ..score.nodes import NodeCost
+from .svg import Drawing, WIDTH
 
 __all__ = ["AnswersPart", "Column", "DataPart", "DataTable", "HardPoint", "ModelPart", "Picture",
            "ReportContent", "Step", "TableRow"]
@@ -55,19 +56,27 @@ class DataTable:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a page, with its numbers as a table.
+    """A picture with its numbers as a table, of a page or of a file.
 
-    svg: markup of the module `svg`, in which all text is escaped;  title: what it shows;
-    summary: what a reader would see in it, in a sentence, for those who cannot;  note: how to
-    read it;  table: its numbers;  wide: it takes the whole width of the page.
+    drawing: its shapes;  title: what it shows;  summary: what a reader would see in it, in words,
+    for those who cannot;  note: how to read it;  table: its numbers.
     """
 
-    svg: str
+    drawing: Drawing
     title: str
     summary: str
     note: str = ""
     table: DataTable | None = None
-    wide: bool = False
+
+    @property
+    def svg(self) -> str:
+        """Its markup, in which all text is escaped."""
+        return self.drawing.markup(f"{self.title}. {self.summary}.")
+
+    @property
+    def wide(self) -> bool:
+        """True where it takes the whole width of a page."""
+        return self.drawing.width > WIDTH
 
 
 @dataclass(frozen=True)

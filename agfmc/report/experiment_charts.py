@@ -11,7 +11,7 @@ from ..score.scores import ALL_SCORES, PER_POINT
 from .content import Column, DataTable, Picture, TableRow
 from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, LINE, Logarithmic,
                   Panel, pixels, short, text_width, WIDTH)
-from .words import cut, WHOLE
+from .words import cut, number, signed, WHOLE
 
 __all__ = ["comparison", "comparison_cost", "search_surface"]
 
@@ -20,7 +20,8 @@ _MOST_KERNELS, _MOST_OPTIONS = 6, 200  # panels of a search, and rows of its tab
 _MOST_DRAWN = 1000  # options of a search
 
 
-def _name(row):
+def row_name(row: Mapping) -> str:
+    """The configuration and the decoder of a row of a comparison."""
     return cut(f"{row['configuration']}, {row['decoder']}", WHOLE)
 
 
@@ -34,77 +35,93 @@ def comparison(result: Mapping) -> Picture | None:
     """Differences of all configurations from the reference on the same splits: a forest plot.
 
     Intervals of 95 % are those of `difference[score]["interval"]`, and left out where there are
-    none.
+    none.  Without a reference the scores, with their standard deviations over the splits.
     """
     by = result["by"]
-    score = ALL_SCORES[by]
+    score, against = ALL_SCORES[by], result.get("against")
     rows = []
     for row in result["rows"]:
-        test = (row.get("difference") or {}).get(by) if "error" not in row else None
-        if test is not None and _known(test["mean"]):
+        if "error" in row or not row.get(by):
+            continue
+        if against is None:
+            value, sd = row[by]["pooled"], row[by].get("sd")
+            ends = (value - sd, value + sd) if _known(value) and _known(sd) else None
+            rows.append((row_name(row), value, ends, None))
+        elif test := (row.get("difference") or {}).get(by):
             low, high = test.get("interval") or (None, None)
             ends = (low, high) if _known(low) and _known(high) else None
-            rows.append((_name(row), test["mean"], ends, test.get("p_value")))
-    against = result.get("against")
-    if not rows or against is None:
+            rows.append((row_name(row), test["mean"], ends, test.get("p_value")))
+    rows = sorted((row for row in rows if _known(row[1])), key=lambda row: -score.sign * row[1])
+    if not rows:
         return None
-    rows.sort(key=lambda row: -score.sign * row[1])
-    drawing = _forest(rows, score, _name(against))
-    better = sum(row[2] is not None and min(score.sign * end for end in row[2]) > 0
-                 for row in rows)
-    worse = sum(row[2] is not None and max(score.sign * end for end in row[2]) < 0 for row in rows)
     top, last = rows[0], rows[-1]
-    summary = f"Differences in {score.title} from {_name(against)}: from {_signed(top[1])} " \
-              f"({top[0]}) to {_signed(last[1])} ({last[0]})"
-    note = ""
-    if any(row[2] for row in rows):
-        summary += f"; of {len(rows)}, {better} better and {worse} worse by intervals of 95 %"
-        # a single split has no deviation from split to split, which the t test is made of
-        how = "paired shares, Agresti and Min" if score.name == "accuracy" else \
-            "paired means over the points"
-        note = f"Differences on the same held-out points, with intervals of 95 % ({how})" \
-            if result.get("mcnemar") else "Mean differences on the same splits, with intervals " \
-            "of 95 % (corrected resampled t test)"
-        note += ". Filled: the interval does not reach 0."
-    table = DataTable(f"Differences in {score.title} from {_name(against)}", (
-        Column("configuration"), Column("mean difference", "number"), Column("low", "number"),
-        Column("high", "number"), Column("p", "number", "of McNemar's test" if
-                                          result.get("mcnemar") else
-                                          "of the corrected resampled t test")),
-        tuple(TableRow((name, mean, *(ends or (None, None)), p)) for name, mean, ends, p in rows),
-        folded=True)
-    return Picture(drawing.markup(f"Differences from the reference. {summary}."),
-                   f"Differences in {score.title}", f"{summary}.", note, table)
-
-
-def _signed(value):
-    return f"{value:+.4f}".replace("-", "\u2212")
+    if against is None:
+        title = score.title[0].upper() + score.title[1:]
+        summary = f"From {number(top[1])} ({top[0]}) to {number(last[1])} ({last[0]})"
+        note = "Bars are standard deviations over the splits." if any(row[2] for row in rows) \
+            else ""
+        head, columns = title, (Column(score.title, "number"), Column("less the deviation",
+                                "number"), Column("with the deviation", "number"))
+    else:
+        title = f"Differences in {score.title}"
+        summary = f"{title} from {row_name(against)}: from {signed(top[1])} ({top[0]}) to " \
+                  f"{signed(last[1])} ({last[0]})"
+        head, columns = f"{title} from {row_name(against)}", (
+            Column("mean difference", "number"), Column("low", "number"), Column("high", "number"),
+            Column("p", "number", "of McNemar's test" if result.get("mcnemar") else
+                   "of the corrected resampled t test"))
+        note = ""
+        intervals = [sorted(score.sign * end for end in row[2]) for row in rows if row[2]]
+        if intervals:
+            summary += f"; of {len(rows)}, {sum(low > 0 for low, _ in intervals)} better and " \
+                       f"{sum(high < 0 for _, high in intervals)} worse by intervals of 95 %"
+            # a single split has no deviation from split to split, which the t test is made of
+            how = "paired shares, Agresti and Min" if score.name == "accuracy" else \
+                "paired means over the points"
+            note = f"Differences on the same held-out points, with intervals of 95 % ({how})" \
+                if result.get("mcnemar") else "Mean differences on the same splits, with " \
+                "intervals of 95 % (corrected resampled t test)"
+            note += ". Filled: the interval does not reach 0."
+    table = DataTable(head, (Column("configuration"), *columns), tuple(
+        TableRow((name, mean, *(ends or (None, None)), p)[:len(columns) + 1])
+        for name, mean, ends, p in rows), folded=True)
+    return Picture(_forest(rows, score, against and row_name(against)), title, summary, note, table)
 
 
 def _forest(rows, score, against):
-    """For each row its name and difference, and below them the interval, over a zero line."""
-    pitch = 36
-    ends = [0.0] + [end for row in rows for end in (row[2] or (row[1],))]
-    scale = Linear.around(ends)
+    """For each row its name and value, and below them the interval; of differences from a
+    reference over a zero line."""
+    pitch, show = 36, number if against is None else signed
+    scale = Linear.around([0.0] * bool(against) + [
+        end for row in rows for end in (row[2] or (row[1],))])
     drawing = Drawing(WIDTH, 46 + pitch * len(rows) + 42)
     panel = Panel(drawing, Box(8, 46, WIDTH - 16, pitch * len(rows)), scale, Linear(0, 1))
     for at in range(1, len(rows), 2):
         drawing.add("rect", "stripe", x=0, y=46 + at * pitch, width=WIDTH, height=pitch)
-    zero = panel.x(0)
-    panel.axis_across(f"difference in {score.title}", grid=False)
-    # beside the intervals alone, so that no line goes through a name
-    drawing.add("path", "zero", d=f"M{pixels(zero)} 40v6" + "".join(
-        f"M{pixels(zero)} {46 + at * pitch + 18}v18" for at in range(len(rows))))
-    name = cut_to_width(against, WIDTH - 16)
-    half = text_width(name) / 2
-    drawing.text(min(max(zero, half), WIDTH - half), 34, name, "mid", title=against)
-    _directions(drawing, zero, score.larger_is_better)
+    panel.axis_across(score.axis if against is None else f"difference in {score.title}", grid=False)
+    if against is not None:
+        zero = panel.x(0)
+        # beside the intervals alone, so that no line goes through a name
+        drawing.add("path", "zero", d=f"M{pixels(zero)} 40v6" + "".join(
+            f"M{pixels(zero)} {46 + at * pitch + 18}v18" for at in range(len(rows))))
+        name = cut_to_width(against, WIDTH - 16)
+        half = text_width(name) / 2
+        drawing.text(min(max(zero, half), WIDTH - half), 34, name, "mid", title=against)
+        _directions(drawing, zero, score.larger_is_better)
     for at, (name, mean, interval, _) in enumerate(rows):
-        y = 46 + at * pitch
-        value = _signed(mean)
+        y, value = 46 + at * pitch, show(mean)
         drawing.text(4, y + 14, name, width=WIDTH - 14 - text_width(value))
         drawing.text(WIDTH - 4, y + 14, value, "end")
-        _difference(drawing, panel, mean, interval, y + 26, name)
+        title = f"{name}: {value}"
+        apart = against is None or interval is None or interval[0] > 0 or interval[1] < 0
+        if interval is not None:
+            title += f" ({show(interval[0])} to {show(interval[1])})"
+        drawing.open(title=title)
+        if interval is not None:
+            drawing.add("path", "left curve", d=level_bar(*map(panel.x, interval), y + 26))
+        drawing.add("circle", "fill-left edge" if apart else "fill-paper left thin",
+                    cx=panel.x(mean), cy=y + 26, r=5)
+        drawing.close()
     return drawing
 
 
@@ -117,19 +134,6 @@ def _directions(drawing, zero, larger):
             drawing.text(zero - 10, 14, word, "end muted")
         elif side and WIDTH - zero - 10 >= wide:
             drawing.text(zero + 10, 14, word, "muted")
-
-
-def _difference(drawing, panel, mean, interval, y, name):
-    title = f"{name}: {_signed(mean)}"
-    apart = interval is not None and (interval[0] > 0 or interval[1] < 0)
-    if interval is not None:
-        title += f" ({_signed(interval[0])} to {_signed(interval[1])})"
-    drawing.open(title=title)
-    if interval is not None:
-        drawing.add("path", "left curve", d=level_bar(*map(panel.x, interval), y))
-    drawing.add("circle", "fill-left edge" if apart or interval is None else
-                "fill-paper left thin", cx=panel.x(mean), cy=y, r=5)
-    drawing.close()
 
 
 _COSTS = (*((key, PER_POINT[key].title) for key in ("kernel_values", "queried")),
@@ -157,7 +161,7 @@ def comparison_cost(result: Mapping) -> Picture | None:
                        key=lambda one: max(one[1]) / min(one[1]))
     order = sorted(range(len(sound)), key=lambda at: (
         -score.sign * sound[at][score.name]["pooled"], costs[at]))
-    points = [(costs[at], sound[at][score.name]["pooled"], _name(sound[at])) for at in order]
+    points = [(costs[at], sound[at][score.name]["pooled"], row_name(sound[at])) for at in order]
     front = _front(points, score.sign)
     drawing = _scatter(points, front, score, title)
     best = points[0]
@@ -170,9 +174,8 @@ def comparison_cost(result: Mapping) -> Picture | None:
             TableRow((place + 1, points[place][2], points[place][1], *(
                 values[at] for _, values in known)), strong=place in front)
             for place, at in enumerate(order)), folded=True)
-    return Picture(drawing.markup(f"Score and cost. {summary}."), f"{score.title} and cost"
-                   .capitalize() if score.title[0].islower() else f"{score.title} and cost",
-                   f"{summary}.", note, table)
+    title = f"{score.title} and cost"
+    return Picture(drawing, title[0].upper() + title[1:], summary, note, table)
 
 
 def _costs(rows):
@@ -246,7 +249,7 @@ def _numbers(drawing, box, places, front):
         x, y = places[group[0]]
         text = ", ".join(str(at + 1) for at in group)
         wide = text_width(text)
-        spots = [(x + dx, y + dy) for far in (8, 18, 30, 44) for dx, dy in (
+        spots = [(x + dx, y + dy) for far in (8, 18, 30, 44, 60, 80) for dx, dy in (
             (far, 4), (-far - wide, 4), (-wide / 2, -far), (-wide / 2, far + 9),
             (far * 0.7, -far * 0.7), (-far * 0.7 - wide, -far * 0.7),
             (far * 0.7, far * 0.7 + 9), (-far * 0.7 - wide, far * 0.7 + 9))]
@@ -486,8 +489,9 @@ def _parameter(key):
 
 def _search_picture(kernel, drawing):
     search, score, best = kernel.search, kernel.score, kernel.best
-    number_ = len(kernel.points)
-    summary = f"{number_} options" + f" of the kernel {kernel.title}" * bool(kernel.title)
+    summary = f"{len(kernel.points)} options"
+    if kernel.title:
+        summary += f" of the kernel {kernel.title}"
     if best is not None:
         summary += f"; best {best['options'] or 'the defaults'} with {score.title} " \
                    f"{short(best['score'])}"
@@ -511,4 +515,4 @@ def _search_picture(kernel, drawing):
             TableRow((point["options"], point["score"], point.get("sd"), *_amount(point)),
                      strong=point is best) for point in rows[:_MOST_OPTIONS]), folded=True)
     name = f"Search: {kernel.title}" if kernel.title else "Search"
-    return Picture(drawing.markup(f"{name}. {summary}."), name, f"{summary}.", note, table)
+    return Picture(drawing, name, summary, note, table)

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from .._version import __version__
 from ..errors import UsageError
 from ..formats.atomic import check_output
-from ..picture.style import DARK, LIGHT
 from . import words
 from .classes import classes_of
+from .colours import DARK, LIGHT
 from .content import Column, DataTable, ReportContent
 
 __all__ = ["check_page", "render"]

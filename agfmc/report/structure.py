@@ -16,7 +16,7 @@ from .content import Column, DataTable, Picture, TableRow
 from .svg import cut_to_width, Drawing, pixels, text_width, WIDTH
 from .words import class_name, percent
 
-__all__ = ["coding_matrix", "configuration", "decision_tree", "node_costs"]
+__all__ = ["coding_matrix", "configuration", "decision_tree", "listed", "node_costs"]
 
 _MEMBERS = 3  # of an ensemble that are drawn
 _MOST_ROWS, _FIRST_ROWS = 600, 120  # of a matrix that are drawn, and of one with more
@@ -32,17 +32,26 @@ def configuration(tree: Tree, names: Mapping[int, str],
     """The picture of a control tree: a coding matrix or a tree; of an ensemble those of its first
     members."""
     if tree.is_ensemble:
-        return [picture for number_, (member, weight) in enumerate(
-            zip(tree.members[:_MEMBERS], tree.weights), 1)
-            for picture in [_picture(member, names, (), f"Member {number_} of {len(tree.roots)}, "
-                                     f"weight {weight:.3g}")]]
-    return [_picture(tree, names, nodes, "")]
+        return [_picture(member, names, (), f"Member {place} of {len(tree.roots)}, "
+                         f"weight {weight:.3g}") for place, (member, weight) in enumerate(
+                             zip(tree.members[:_MEMBERS], tree.weights), 1)]
+    return [_picture(tree, names, nodes)]
 
 
-def _picture(tree, names, nodes, title):
+def _picture(tree, names, nodes, title=""):
     if tree.hierarchical or tree.nodes[0].direct is not None:
         return decision_tree(tree, names, nodes, title or "Tree of the classes")
     return coding_matrix(tree, names, title or "Coding matrix")
+
+
+def _place_of(tree):
+    """{label: its position among the ascending labels}."""
+    return {label: at for at, label in enumerate(tree.classes)}
+
+
+def _positions(place, *sides):
+    """The ascending positions of the classes on the sides of something."""
+    return tuple(sorted(place[label] for side in sides for label in side))
 
 
 def listed(names: Mapping[int, str], labels: Sequence[int], most: int = 12) -> str:
@@ -55,14 +64,16 @@ def listed(names: Mapping[int, str], labels: Sequence[int], most: int = 12) -> s
 
 # Coding matrices
 
-def coding_matrix(tree: Tree, names: Mapping[int, str], title: str = "Coding matrix") -> Picture:
+def coding_matrix(tree: Tree, names: Mapping[int, str], title: str = "Coding matrix",
+                  whole: bool = False) -> Picture:
     """A coding matrix: a column for each class, a row for each binary classifier.
 
     Blue squares are -1, the left side, orange discs +1, the right side; other cells are 0.
+    whole: all rows are drawn, however many there are.
     """
     node, labels = tree.nodes[0], tree.labels
     m, k = len(node.rows), len(labels)
-    shown = list(node.rows if m <= _MOST_ROWS else node.rows[:_FIRST_ROWS])
+    shown = list(node.rows if whole or m <= _MOST_ROWS else node.rows[:_FIRST_ROWS])
     drawing = _Matrix(tree, names, shown).drawing
     zeros = any(len(row.left) + len(row.right) < k for row in shown)
     summary = f"{m} binary classifier{'s' * (m != 1)} of {k} classes" + (
@@ -72,8 +83,7 @@ def coding_matrix(tree: Tree, names: Mapping[int, str], title: str = "Coding mat
            "(left), orange discs: +1 (right)" + "; blank: left out" * zeros + "."
     if m > len(shown):
         note += f" The first {len(shown)} of {m} rows."
-    return Picture(drawing.markup(f"{title}. {summary}."), title, f"{summary}.", note,
-                   _rows_table(tree, names), wide=drawing.width > WIDTH)
+    return Picture(drawing, title, summary, note, _rows_table(tree, names))
 
 
 class _Matrix:
@@ -82,14 +92,15 @@ class _Matrix:
     def __init__(self, tree, names, rows):
         labels = tree.labels
         self.k, self.m = len(labels), len(rows)
-        place = {label: at for at, label in enumerate(tree.classes)}
+        place = _place_of(tree)
         self.places = [place[label] for label in labels]
         self.called = [class_name(names, label) for label in labels]
         self.named = self.k <= _NAMED_COLUMNS
         self.wide = max(15, min(22, 600 // self.k)) if self.named else \
             max(1, min(8, 840 // self.k))
         self.tall = min(20, self.wide) if self.m <= 40 and self.named else \
-            max(2, min(14, self.wide + 2, 560 // self.m))
+            max(2, min(14, self.wide + 2, 560 // self.m)) if self.m <= _MOST_ROWS else \
+            1200 / self.m
         texts = [row.text.strip() for row in rows]
         if any(row.is_name for row in rows) or len(set(texts)) < len(texts):
             texts = [" / ".join(listed(names, [labels[j] for j in side], 1)
@@ -224,21 +235,17 @@ def _round_step(least):
 
 def _rows_table(tree, names):
     """The classes on both sides of each classifier, of the first ones."""
-    place = {label: at for at, label in enumerate(tree.classes)}
     node, labels = tree.nodes[0], tree.labels
-    m, k = len(node.rows), len(place)
-    rows = []
+    m, rows, place = len(node.rows), [], _place_of(tree)
     for at, row in enumerate(node.rows[:_TOLD_ROWS]):
         left, right = ([labels[j] for j in side] for side in (row.left, row.right))
-        taking = len(left) + len(right) < k
         rows.append(TableRow((at + 1, _options(row), listed(names, left), listed(names, right)),
-                             tuple(sorted(place[label] for label in (*left, *right)))
-                             if taking else ()))
+                             _positions(place, left, right)
+                             if len(left) + len(right) < len(labels) else ()))
     caption = "Classes on the two sides of each binary classifier"
     if m > _TOLD_ROWS:
         caption += f" (the first {_TOLD_ROWS} of {m})"
-    columns = (Column("", "number", digits=0), Column("options", "code"),
-               Column("\u22121, left", "prose"), Column("+1, right", "prose"))
+    columns = (Column("", "number", digits=0), Column("options", "code"), *_SIDES)
     return without_empty(DataTable(caption, columns, tuple(rows), folded=True))
 
 
@@ -251,17 +258,21 @@ def _options(row):
 
 _MOST_ENDS = 240  # classes, or groups of them that are not divided further
 _MOST_NAME = 400  # pixels
+_MOST_BOXED, _WIDEST_BOX = 3600, 190  # pixels of nodes below each other with texts; of a text
+_GRID, _MOST_GRID = 10, 16  # pixels of a cell of a matrix in a tree, and its classifiers
+_WIDEST_LINE = 12  # pixels, for all points of the data
 
 
 def decision_tree(tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost] = (),
-                  title: str = "Tree of the classes") -> Picture:
+                  title: str = "Tree of the classes", boxes: Mapping[int, tuple] | None = None,
+                  shares: Mapping[int, float] | None = None) -> Picture:
     """A tree with its classes at the right, the side -1 of each node above the side +1.
 
     nodes: what they cost, by which their discs grow.  Of a large tree the smallest groups of
-    classes are not divided.
+    classes are not divided, unless boxes are given: {number of a node: (text at it, depth of its
+    colour from 0 to 1)};  shares: {label: share of the points}, by which the branches are wide.
     """
-    layout = _Tree(tree, names, {cost.node: cost for cost in nodes})
-    drawing = layout.drawing
+    layout = _Tree(tree, names, {cost.node: cost for cost in nodes}, boxes, shares)
     k, inner = len(tree.labels), len(tree.nodes)
     deepest = max(node.depth for node in tree.nodes) + 1
     summary = f"{k} classes below {inner} node{'s' * (inner != 1)}, at most {deepest} " \
@@ -273,34 +284,38 @@ def decision_tree(tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost
                 "its share."
     if layout.closed:
         note += f" {layout.closed} groups of classes are not divided further here."
-    return Picture(drawing.markup(f"{title}. {summary}."), title, f"{summary}.", note.strip(),
-                   _nodes_table(tree, names, nodes), wide=drawing.width > WIDTH)
+    return Picture(layout.drawing, title, summary, note.strip(), _nodes_table(tree, names, nodes))
 
 
 class _Tree:
     """Places of nodes and classes, and the drawing.
 
     ends: what stands at the right, a label or the number of a node that is not divided;
-    closed: the number of these.
+    closed: the number of these;  grids: numbers of the nodes that are drawn as matrices.
     """
 
-    def __init__(self, tree, names, costs):
-        self.tree, self.names, self.costs = tree, names, costs
-        place = {label: at for at, label in enumerate(tree.classes)}
-        self.branches = [tuple(tuple(sorted(place[label] for label in labels))
-                               for labels in node) for node in tree.branch_labels()]
-        self.labels = tree.branch_labels()
-        self.opened = self._opened()
-        self.ends, self.y = [], {}
-        self._order()
+    def __init__(self, tree, names, costs, boxes, shares):
+        self.tree, self.names, self.costs, self.shares = tree, names, costs, shares
+        self.labels, self.place = tree.branch_labels(), _place_of(tree)
+        self.branches = [tuple(_positions(self.place, labels) for labels in node)
+                         for node in self.labels]
+        self.opened = self._opened(_MOST_ENDS if boxes is None else len(tree.labels))
+        self.ends = self._order()
         self.closed = sum(not isinstance(end, Leaf) for end in self.ends)
         self.pitch = 18 if len(self.ends) <= 60 else 15
-        depth = max(tree.nodes[number_].depth for number_ in self.opened) + 1
+        depth = max(tree.nodes[number].depth for number in self.opened) + 1
+        self.boxes = {number: _box_text(tree.nodes[number]) for number in self.opened}
+        self.depths, self.grids = {}, set()
+        if boxes is not None and depth * (_WIDEST_BOX + 30) <= _MOST_BOXED:
+            self.boxes |= {number: cut_to_width(text, _WIDEST_BOX)
+                           for number, (text, _) in boxes.items() if text}
+            self.depths = {number: deep for number, (_, deep) in boxes.items()}
+            self.grids = {number for number in self.opened if not tree.nodes[number].bare
+                          and 0 < len(tree.nodes[number].rows) <= _MOST_GRID}
         self.step = max(8, min(46, 480 / depth))
-        self.boxes = {number_: _box_text(tree.nodes[number_]) for number_ in self.opened}
-        widest = max([text_width(text) + 14 for text in self.boxes.values() if text] or [0])
+        widest = max((self._wide(number) for number in self.opened), default=0)
         if widest:
-            self.step = max(self.step, min(widest + 30, 220))
+            self.step = max(self.step, min(widest + 16, 220))
         self.x0, self.top = 14, 26
         self.end = self.x0 + depth * self.step
         texts = [self._end_text(end) for end in self.ends]
@@ -313,55 +328,54 @@ class _Tree:
         self._draw_branches()
         self._draw_nodes()
 
-    def _size(self, number_):
-        return sum(map(len, self.branches[number_]))
+    def _wide(self, number):
+        """Pixels of the box of a node, 0 for a disc."""
+        if number in self.grids:
+            return _GRID * len(self.tree.nodes[number].rows) + 1
+        return text_width(self.boxes[number]) + 14 if self.boxes[number] else 0
 
-    def _opened(self):
+    def _opened(self, most):
         """Numbers of the nodes that are divided: the largest first, while there is room."""
         import heapq
 
-        found, ends = set(), 1
-        heap = [(-self._size(0), 0)]
+        def size(number):
+            return sum(map(len, self.branches[number]))
+
+        opened, ends = set(), 1
+        heap = [(-size(0), 0)]
         while heap:
             _, at = heapq.heappop(heap)
             children = self.tree.nodes[at].children
-            if found and ends + len(children) - 1 > _MOST_ENDS:
+            if opened and ends + len(children) - 1 > most:
                 continue
-            found.add(at)
+            opened.add(at)
             ends += len(children) - 1
             for child in children:
                 if not isinstance(child, Leaf):
-                    heapq.heappush(heap, (-self._size(child), child))
-        return found
+                    heapq.heappush(heap, (-size(child), child))
+        return opened
 
     def _order(self):
-        """The classes at the right, from above, with its line in `y`."""
-        stack = [0]
+        """What stands at the right, from above."""
+        ends, stack = [], [0]
         while stack:
             child = stack.pop()
             if isinstance(child, Leaf) or child not in self.opened:
-                self.y[("end", len(self.ends))] = len(self.ends)
-                self.ends.append(child)
+                ends.append(child)
             else:
                 stack.extend(reversed(self.tree.nodes[child].children))
+        return ends
 
     def _places(self):
-        """The height of each node that is divided: the middle of its branches."""
-        lines = {}
-        for at, end in enumerate(self.ends):
-            lines[end.label if isinstance(end, Leaf) else ("group", end)] = \
-                self.top + (at + 0.5) * self.pitch
-        self.at_y = {}
-        for at in sorted(self.opened, reverse=True):
-            heights = [self._height(child, lines) for child in self.tree.nodes[at].children]
-            self.at_y[at] = sum(heights) / len(heights) if len(heights) == 2 else \
-                (heights[0] + heights[-1]) / 2
-        self.lines = lines
+        """The height of each end, and of each node that is divided: the middle of its branches."""
+        self.y = {end.label if isinstance(end, Leaf) else ("node", end):
+                  self.top + (at + 0.5) * self.pitch for at, end in enumerate(self.ends)}
+        for number in sorted(self.opened, reverse=True):
+            heights = [self._height(child) for child in self.tree.nodes[number].children]
+            self.y["node", number] = (heights[0] + heights[-1]) / 2
 
-    def _height(self, child, lines):
-        if isinstance(child, Leaf):
-            return lines[child.label]
-        return self.at_y[child] if child in self.opened else lines[("group", child)]
+    def _height(self, child):
+        return self.y[child.label if isinstance(child, Leaf) else ("node", child)]
 
     def _end_text(self, end):
         if isinstance(end, Leaf):
@@ -369,24 +383,22 @@ class _Tree:
         labels = [label for side in self.labels[end] for label in side]
         return f"{len(labels)} classes: {listed(self.names, labels, 3)}"
 
-    def _x(self, number_):
-        return self.x0 + self.tree.nodes[number_].depth * self.step
+    def _x(self, number):
+        return self.x0 + self.tree.nodes[number].depth * self.step
 
     def _legend(self):
         drawing = self.drawing
-        if any(self.tree.nodes[at].bare for at in self.opened):
+        if any(self.tree.nodes[number].bare for number in self.opened):
             drawing.line([(1, 9), (19, 9)], "left branch")
             drawing.text(25, 13, "\u22121, left")
             drawing.line([(92, 9), (110, 9)], "right branch")
             drawing.text(116, 13, "+1, right")
 
     def _draw_ends(self, texts):
-        place = {label: at for at, label in enumerate(self.tree.classes)}
         for at, (end, text) in enumerate(zip(self.ends, texts)):
             y = self.top + (at + 0.5) * self.pitch
-            classes = (place[end.label],) if isinstance(end, Leaf) else tuple(sorted(
-                place for side in self.branches[end] for place in side))
-            self.drawing.open(data_classes=classes)
+            self.drawing.open(data_classes=_positions(self.place, *(
+                [[end.label]] if isinstance(end, Leaf) else self.labels[end])))
             self.drawing.add("rect", "band", x=self.end + 2, y=y - self.pitch / 2,
                              width=self.drawing.width - self.end - 2, height=self.pitch)
             self.drawing.text(self.end + 6, y + 4, text, "" if isinstance(end, Leaf) else "muted",
@@ -394,36 +406,43 @@ class _Tree:
             self.drawing.close()
 
     def _draw_branches(self):
-        for at in sorted(self.opened):
-            node, x, y = self.tree.nodes[at], self._x(at), self.at_y[at]
-            if self.boxes[at]:
-                x += text_width(self.boxes[at]) + 14
+        for number in sorted(self.opened):
+            node, y = self.tree.nodes[number], self.y["node", number]
+            x = self._x(number) + self._wide(number)
             for branch, child in enumerate(node.children):
-                height = self._height(child, self.lines)
+                height = self._height(child)
                 far = self._x(child) if not isinstance(child, Leaf) and child in self.opened \
                     else self.end
                 if node.bare:
                     path = f"M{pixels(x)} {pixels(y)}V{pixels(height)}H{pixels(far)}"
                 else:
-                    turn = min(x + 24, far)
-                    path = f"M{pixels(x)} {pixels(y)}L{pixels(turn)} {pixels(height)}" \
-                           f"H{pixels(far)}"
+                    start = y + (branch - (len(node.children) - 1) / 2) * _GRID \
+                        if number in self.grids else y
+                    path = f"M{pixels(x)} {pixels(start)}L{pixels(min(x + 24, far))} " \
+                           f"{pixels(height)}H{pixels(far)}"
                 look = ("left", "right")[branch] if node.bare else "grey"
-                self.drawing.add("path", f"{look} branch", d=path,
-                                 data_classes=self.branches[at][branch])
+                share = None if self.shares is None else max(0.8, _WIDEST_LINE * sum(
+                    self.shares[label] for label in self.labels[number][branch]))
+                self.drawing.add("path", look if share else f"{look} branch", d=path,
+                                 stroke_width=share, data_classes=self.branches[number][branch])
 
     def _draw_nodes(self):
         top = max([cost.log_loss for cost in self.costs.values()] or [0]) or 1
         total = sum(cost.log_loss for cost in self.costs.values()) or 1
-        for at in sorted(self.opened):
-            x, y, cost = self._x(at), self.at_y[at], self.costs.get(at)
-            self.drawing.open(title=self._words(at, total), data_node=at, data_classes=tuple(
-                sorted(place for side in self.branches[at] for place in side)))
-            if self.boxes[at]:
-                wide = text_width(self.boxes[at]) + 14
-                self.drawing.add("rect", "fill-paper frame mark", x=x, y=y - 10, width=wide,
-                                 height=20, rx=4)
-                self.drawing.text(x + 7, y + 4, self.boxes[at])
+        for number in sorted(self.opened):
+            x, y, cost = self._x(number), self.y["node", number], self.costs.get(number)
+            self.drawing.open(title=self._words(number, total), data_node=number,
+                              data_classes=_positions(self.place, *self.labels[number]))
+            if number in self.grids:
+                self._draw_grid(self.tree.nodes[number], x, y)
+            elif self.boxes[number]:
+                for look, opacity in (("fill-paper", None), (
+                        "fill-right", f"{0.7 * self.depths.get(number, 0):.2f}")):
+                    self.drawing.add("rect", f"{look} edged mark", x=x, y=y - 10, rx=4,
+                                     width=self._wide(number), height=20, fill_opacity=opacity)
+                    if not self.depths.get(number):
+                        break
+                self.drawing.text(x + 7, y + 4, self.boxes[number])
             else:
                 radius = 3.5 if cost is None else 2.5 + \
                     (self.pitch / 2 - 3.5) * math.sqrt(max(cost.log_loss, 0) / top)
@@ -436,10 +455,20 @@ class _Tree:
                                       "halo small")
             self.drawing.close()
 
-    def _words(self, at, total):
-        sides = " / ".join(listed(self.names, side, 6) for side in self.labels[at][:4])
-        text = f"node {at}: {sides}"
-        cost = self.costs.get(at)
+    def _draw_grid(self, node, x, y):
+        """A small matrix: a row for each branch, a column for each classifier."""
+        top = y - len(node.children) / 2 * _GRID
+        self.drawing.add("rect", "fill-paper edged", x=x, y=top, width=_GRID * len(node.rows),
+                         height=_GRID * len(node.children))
+        for column, row in enumerate(node.rows):
+            for side, look in ((row.left, "fill-left"), (row.right, "fill-right")):
+                self.drawing.bars([(x + column * _GRID + 0.5, top + branch * _GRID + 0.5, _GRID - 1,
+                                    _GRID - 1) for branch in side], look)
+
+    def _words(self, number, total):
+        sides = " / ".join(listed(self.names, side, 6) for side in self.labels[number][:4])
+        text = f"node {number}: {sides}"
+        cost = self.costs.get(number)
         if cost is not None:
             text += f"; {percent(cost.log_loss / total)} of the log loss, " \
                     f"{percent(cost.error)} of its points on the wrong side, " \
@@ -460,8 +489,7 @@ def _nodes_table(tree, names, nodes):
     """The sides of each node, with what it costs where that is known."""
     costs = {cost.node: cost for cost in nodes}
     total = sum(cost.log_loss for cost in nodes) or 1
-    place = {label: at for at, label in enumerate(tree.classes)}
-    labels = tree.branch_labels()
+    labels, place = tree.branch_labels(), _place_of(tree)
     rows = []
     for at, node in enumerate(tree.nodes[:_TOLD_ROWS]):
         sides = [listed(names, side) for side in labels[at]]
@@ -471,22 +499,26 @@ def _nodes_table(tree, names, nodes):
             _options(node.rows[0]) if node.bare else f"{len(node.rows)} classifiers"
         cells = (at, text, *sides)
         if nodes:
-            cost = costs.get(at)
-            cells += (None,) * 4 if cost is None else (
-                cost.share, cost.error, cost.log_loss, cost.log_loss / total)
-        rows.append(TableRow(cells, tuple(sorted(place[label] for side in labels[at]
-                                                 for label in side))))
+            cells += _cost_cells(costs.get(at), total)
+        rows.append(TableRow(cells, _positions(place, *labels[at])))
     caption = "Nodes of the tree"
     if len(tree.nodes) > _TOLD_ROWS:
         caption += f" (the first {_TOLD_ROWS} of {len(tree.nodes)})"
-    columns = (Column("node", "number", digits=0), Column("options", "code"),
-               Column("\u22121, left", "prose"), Column("+1, right", "prose"))
-    if nodes:
-        columns += (Column("points", "share", "of all points, whose class is below the node"),
-                    Column("error", "share", "of these points, on the wrong side"),
-                    Column("log loss", "number", "of the node, as a part of that of all points"),
-                    Column("share of log loss", "share"))
+    columns = (Column("node", "number", digits=0), Column("options", "code"), *_SIDES,
+               *_COSTS * bool(nodes))
     return without_empty(DataTable(caption, columns, tuple(rows), folded=True))
+
+
+_SIDES = Column("\u22121, left", "prose"), Column("+1, right", "prose")
+_COSTS = (Column("points", "share", "of all points, whose class is below the node"),
+          Column("error", "share", "of these points, on the wrong side"),
+          Column("log loss", "number", "of the node, as a part of that of all points"),
+          Column("share of log loss", "share"))
+
+
+def _cost_cells(cost, total):
+    return (None,) * 4 if cost is None else (
+        cost.share, cost.error, cost.log_loss, cost.log_loss / total if total else None)
 
 
 # What nodes cost
@@ -501,18 +533,16 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
     total = sum(cost.log_loss for cost in nodes)
     order = sorted(nodes, key=lambda cost: (-cost.log_loss, cost.node))
     shown = order[:_SHOWN_NODES]
-    labels = tree.branch_labels()
-    place = {label: at for at, label in enumerate(tree.classes)}
+    labels, place = tree.branch_labels(), _place_of(tree)
     pitch, top = 40, max(cost.log_loss for cost in nodes) or 1
     drawing = Drawing(WIDTH, pitch * len(shown) + 24)
     drawing.text(0, 12, "share of the log loss", "muted")
     drawing.text(WIDTH, 12, "error, of points", "end muted")
     for at, cost in enumerate(shown):
         y = 22 + at * pitch
-        sides = [listed(names, side, 6) for side in labels[cost.node]]
-        title = " / ".join(sides)
-        drawing.open(title=f"node {cost.node}: {title}", data_node=cost.node, data_classes=tuple(
-            sorted(place[label] for side in labels[cost.node] for label in side)))
+        title = " / ".join(listed(names, side, 6) for side in labels[cost.node])
+        drawing.open(title=f"node {cost.node}: {title}", data_node=cost.node,
+                     data_classes=_positions(place, *labels[cost.node]))
         drawing.add("rect", "band", x=0, y=y - 2, width=WIDTH, height=pitch)
         drawing.text(0, y + 12, _short_sides(names, labels[cost.node]))
         share = cost.log_loss / total if total else 0
@@ -529,17 +559,15 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
            "points below a node that are on its wrong side."
     if len(order) > len(shown):
         note += f" The {len(shown)} nodes of {len(order)} that add most."
-    table = DataTable("Costs of the nodes", (
-        Column("node", "number", digits=0), Column("\u22121, left", "prose"),
-        Column("+1, right", "prose"),
-        Column("points", "share"), Column("error", "share"), Column("log loss", "number"),
-        Column("share of log loss", "share")), tuple(
-            TableRow((cost.node, *_two(labels[cost.node], names), cost.share, cost.error,
-                      cost.log_loss, cost.log_loss / total if total else None),
-                     tuple(sorted(place[label] for side in labels[cost.node] for label in side)))
-            for cost in order), folded=True)
-    return Picture(drawing.markup(f"Costs of the nodes. {summary}."), "Costs of the nodes",
-                   f"{summary}.", note, table)
+    rows = []
+    for cost in order:
+        sides = [listed(names, side) for side in labels[cost.node]]
+        sides = sides if len(sides) == 2 else [f"{len(sides)} branches", ""]
+        rows.append(TableRow((cost.node, *sides, *_cost_cells(cost, total)),
+                             _positions(place, *labels[cost.node])))
+    table = DataTable("Costs of the nodes", (Column("node", "number", digits=0), *_SIDES, *_COSTS),
+                      tuple(rows), folded=True)
+    return Picture(drawing, "Costs of the nodes", summary, note, table)
 
 
 def _short_sides(names, sides):
@@ -550,9 +578,3 @@ def _short_sides(names, sides):
     room = WIDTH - text_width(" / ")
     half = max(room / 2, *(room - text_width(text) for text in texts)) if texts else room
     return " / ".join(cut_to_width(text, half) for text in texts)
-
-
-def _two(sides, names):
-    if len(sides) == 2:
-        return tuple(listed(names, side) for side in sides)
-    return f"{len(sides)} branches", ""

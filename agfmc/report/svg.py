@@ -1,21 +1,21 @@
-"""Pictures of a page as SVG text: shapes, text that is escaped, and panels with axes.
+"""Drawings: shapes, their looks by name, text with its measure, and panels with axes.
 
 A drawing is as wide as it is shown, one unit is a pixel, and no text is smaller than `SIZE`.
-Colours are classes of `charts.css`, whose variables the page sets for light and dark; no element
-has an id, so that pictures never meet.
+Looks are classes of `charts.css`, whose colours are those of `colours`; no element of its SVG has
+an id, so that pictures never meet.
 """
 
 from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from .words import clean, cut, WHOLE
 
-__all__ = ["Box", "Drawing", "LINE", "Linear", "Logarithmic", "Panel", "SIZE", "WIDTH",
+__all__ = ["Box", "Drawing", "LINE", "Linear", "Logarithmic", "Panel", "SIZE", "Shape", "WIDTH",
            "cut_to_width", "level_bar", "pixels", "round_ticks", "short", "text_width",
            "tick_texts"]
 
@@ -158,35 +158,42 @@ def tick_texts(ticks: Sequence[float]) -> list[str]:
 
 # Drawings
 
-class Drawing:
-    """A picture of `width` by `height` pixels; what is added later lies above.
+class Shape(NamedTuple):
+    """A part of a drawing: "rect", "circle", "path", "text", "image", or "g", which begins a group
+    that "/g" ends.
 
-    All text and all values of attributes are escaped.  Names of attributes are those of SVG with
-    `_` for `-`; `look` is the attribute class.  Numbers are rounded to a tenth of a pixel.
+    look: its classes in `charts.css`;  attributes: those of SVG, with `_` for `-`;  title: shown
+    when it is pointed at;  text: of a "text".
+    """
+
+    tag: str
+    look: str = ""
+    attributes: Mapping[str, Any] = {}
+    title: str = ""
+    text: str = ""
+
+
+class Drawing:
+    """Shapes on `width` by `height` pixels; what is added later lies above.
+
+    A page has it as SVG (`markup`), a file as matplotlib draws it (`picture.canvas`).
     """
 
     def __init__(self, width: float, height: float):
         self.width, self.height = width, height
-        self._parts: list[str] = []
-        self._open = 0
+        self.shapes: list[Shape] = []
 
     def add(self, tag: str, look: str = "", title: str = "", **attributes) -> None:
-        """An element without content but a title, which is shown when it is pointed at."""
-        head = f"<{tag}{_attributes(look, attributes)}"
-        self._parts.append(f"{head}><title>{_text(title)}</title></{tag}>" if title
-                           else f"{head}/>")
+        """A shape without content but a title, which is shown when it is pointed at."""
+        self.shapes.append(Shape(tag, look, attributes, title))
 
     def open(self, look: str = "", title: str = "", **attributes) -> None:
         """Begin a group, which `close` ends."""
-        self._parts.append(f"<g{_attributes(look, attributes)}>")
-        if title:
-            self._parts.append(f"<title>{_text(title)}</title>")
-        self._open += 1
+        self.shapes.append(Shape("g", look, attributes, title))
 
     def close(self) -> None:
         """End the last group that was begun."""
-        self._parts.append("</g>")
-        self._open -= 1
+        self.shapes.append(Shape("/g"))
 
     def text(self, x: float, y: float, text: str, look: str = "", *, width: float = 0,
              title: str = "", **attributes) -> None:
@@ -195,11 +202,9 @@ class Drawing:
         y: of its base line;  width: pixels that it is cut to, its whole being the title.
         """
         shown = cut_to_width(text, width or math.inf)
-        if shown.endswith("…") and not title and width:
-            title = text
-        named = f"<title>{_text(title)}</title>" if title else ""
-        self._parts.append(f"<text{_attributes(look, {'x': x, 'y': y, **attributes})}>"
-                           f"{named}{_text(shown)}</text>")
+        if shown.endswith("…") and width:
+            title = title or text
+        self.shapes.append(Shape("text", look, {"x": x, "y": y, **attributes}, title, shown))
 
     def line(self, points: Iterable[tuple[float, float]], look: str, title: str = "",
              **attributes) -> None:
@@ -215,13 +220,25 @@ class Drawing:
             for x, y, w, h in bars), **attributes)
 
     def markup(self, label: str) -> str:
-        """The whole picture; label: what one would see in it, for those who cannot."""
+        """SVG of it, in which all text and all values of attributes are escaped; label: what one
+        would see in it, for those who cannot."""
         size = f"{pixels(self.width)} {pixels(self.height)}"
         width, height = size.split()
         label = _quoted(cut(label, 1000))
         return (f'<svg class="chart" role="img" aria-label={label} viewBox="0 0 {size}" '
-                f'width="{width}" height="{height}">{"".join(self._parts)}'
-                f'{"</g>" * self._open}</svg>')
+                f'width="{width}" height="{height}">{"".join(map(_element, self.shapes))}</svg>')
+
+
+def _element(shape):
+    """SVG of a shape."""
+    if shape.tag == "/g":
+        return "</g>"
+    inside = f"<title>{_text(shape.title)}</title>" if shape.title else ""
+    head = f"<{shape.tag}{_attributes(shape.look, shape.attributes)}"
+    if shape.tag == "g":
+        return f"{head}>{inside}"
+    inside += _text(shape.text)
+    return f"{head}>{inside}</{shape.tag}>" if inside or shape.tag == "text" else f"{head}/>"
 
 
 def _text(text):

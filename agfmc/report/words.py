@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from .content import Column
+if TYPE_CHECKING:
+    from .content import Column
 
 __all__ = ["LONGEST", "WHOLE", "class_name", "clean", "count", "cut", "interval", "joined",
            "number", "percent", "plural", "shown", "signed", "sort_key", "whole_name"]

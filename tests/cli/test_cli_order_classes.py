@@ -427,30 +427,25 @@ def test_picture_that_cannot_be_written(run, tmp_path):
     refused_simulate(run, *SMALL, "--plot", str(tmp_path / "nowhere" / "a.png"), status=1)
 
 
-def test_panels_and_axes_of_the_figure():
-    pytest.importorskip("matplotlib")
+def test_panels_and_lines_of_the_pictures():
     from agfmc.experiments.simulation_tables import SimulationPlan, simulations
-    from agfmc.picture.simulation import _figure
+    from agfmc.picture.simulation import simulation_pictures
 
-    def panels(classes, errors):
-        rows = simulations(SimulationPlan(classes, errors, ["2", "1log"], 3, 50, 1))
-        return rows, _figure(rows, 3, None).axes
-
-    rows, (left, right) = panels([16, 4, 8], [0.1, 0.4])
-    assert left.get_xscale() == right.get_xscale() == "log"
-    assert [left.get_title(loc="left"), right.get_title(loc="left")] == \
-        ["error probability 0.1", "error probability 0.4"]
-    lines = {line.get_label(): line for line in right.get_lines()
-             if not line.get_label().startswith("_")}  # but for the ends of intervals
-    assert len(lines) == 7
-    # wide intervals stand beside each other
-    assert np.allclose(np.log(lines["DDAG"].get_xdata()), np.log([4, 8, 16]), atol=0.2)
+    rows = simulations(SimulationPlan([16, 4, 8], [0.1, 0.4], ["2", "1log"], 3, 50, 1))
+    *panels, key = simulation_pictures(rows, 3)
+    assert [panel.title for panel in panels] == ["error probability 0.1", "error probability 0.4"]
+    words = [shape.text for shape in key.drawing.shapes if shape.tag == "text"]
+    assert {"MAX-WIN", "POLL l = 2", "POLL l = log\u2082 k + TOP-3", "DDAG"} < set(words)
+    lines = [shape.attributes["d"].split() for shape in panels[1].drawing.shapes
+             if shape.look.endswith("thin") and shape.tag == "path"]
+    assert len(lines) == len(words) == 7
     by_k = {row["classes"]: row for row in rows if row["error"] == 0.4}
-    for label, value in (("MAX-WIN", by_k[8]["max_win"]), ("POLL $l=2$", by_k[8]["polls"][0]),
-                         (r"POLL $l=\log_2 k$ + TOP-3", by_k[8]["polls"][1]["top"])):
-        assert lines[label].get_ydata()[1] == value["success"]
-    assert panels([4, 6, 8], [0.1])[1][0].get_xscale() == "linear"
-    assert len(panels([4], [0.1, 0.2, 0.3, 0.4, 0.5])[1]) == 5
+    for place, value in ((0, by_k[8]["max_win"]), (4, by_k[8]["polls"][0]),
+                         (1, by_k[8]["polls"][1]["top"])):
+        if place:  # the order of POLL is that of the number of its opponents
+            place = words.index(f"POLL l = {'2' if place == 4 else 'log' + chr(0x2082) + ' k'}"
+                                + " + TOP-3" * (place == 1))
+        assert float(lines[place][3]) == pytest.approx(256 - 230 * value["success"], abs=0.1)
 
 
 def test_frequencies_and_distances_are_weighted(order, plan):

@@ -16,8 +16,8 @@ FLOORS = {
     "control": 1, "codes": 1, "models": 1, "provenance": 1, "tables": 1, "weights": 1,
     "costs": 1, "formats": 2,
     "learners": 3, "collate": 3, "kernel": 3, "decode": 3, "score": 3, "prepare": 3,
-    "executors": 4, "picture": 4, "data_tools": 5, "prediction": 5, "training": 5,
-    "experiments": 6, "report": 6, "estimators": 7, "api": 7, "cli": 7}
+    "executors": 4, "data_tools": 5, "prediction": 5, "training": 5,
+    "experiments": 6, "report": 6, "picture": 6.5, "estimators": 7, "api": 7, "cli": 7}
 HEAVY = ("numpy", "scipy", "libsvm", "liblinear")
 COMMANDS = sorted(path.stem for path in (PACKAGE / "cli").glob("*.py") if path.stem != "__init__")
 

@@ -8,11 +8,14 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError, UsageError
 from agfmc.picture import canvas
-from agfmc.picture.canvas import class_name, class_names, text_width, thinned
+from agfmc.picture.canvas import picture_names
 from agfmc.picture.comparison import draw_comparison
 from agfmc.picture.control import draw_control
 from agfmc.picture.scores import draw_scores
 from agfmc.picture.search import draw_search
+from agfmc.report.colours import LIGHT
+from agfmc.report.content import Picture
+from agfmc.report.svg import Drawing
 
 TREE = parse('# class 0: a_$b$ <é> & c\n"" {0 "-c $1" 0 / 1; {1 2}}')
 SCORES = {"labels": [0, 3], "contingency": [[5, 1], [0, 4]], "accuracy": 0.9, "rejected": 0,
@@ -93,38 +96,62 @@ def test_what_cannot_be_drawn_at_all(tmp_path):
     ElementTree.parse(tmp_path / "a.svg")
 
 
-def test_names():
-    assert class_name({3: "x\ny"}, 3) == "x y"
-    assert class_name({3: "x"}, 4) == class_name(None, 4) == "4"
-    assert class_name({0: "a" * 50}, 0) == "a" * 19 + "..." + "a" * 18
+def test_names_that_would_be_cut_alike_stand_behind_their_labels():
+    assert picture_names(None) == {} and picture_names({3: "x\x01"}) == {3: "x\ufffd"}
+    long = {i: f"{'a' * 50}{i}{'z' * 50}" for i in range(2)}
+    assert [name[:4] for name in picture_names({**long, 2: "b"}).values()] == ["0: a", "1: a", "b"]
 
 
-def test_names_that_would_be_cut_alike_keep_what_differs():
-    long = {i: f"handwritten capital letter {letter}, printed type of the old kind"
-            for i, letter in enumerate("AB")}
-    assert class_names(long, range(3), 32) == ["...letter A, printed...",
-                                               "...letter B, printed...", "2"]
-    assert class_names(long, range(2), 14) == ["...A...", "...B..."]
-    # without blanks, and names of which one begins as the other
-    runs = {0: "x" * 60 + "b" + "y" * 60, 1: "x" * 60 + "c" + "y" * 60}
-    cut = class_names(runs, range(2), 32)
-    assert all(len(name) <= 32 for name in cut) and "xby" in cut[0] and "xcy" in cut[1]
-    # names that differ in what is cut anyway stand behind their labels
-    assert [name[:3] for name in class_names({0: "x" * 50, 1: "x" * 50}, range(2), 32)] == [
-        "0: ", "1: "]
+# What matplotlib draws
+
+def drawn(shown, *shapes):
+    drawing = Drawing(200, 100)
+    for tag, look, values in shapes:
+        drawing.add(tag, look, **values)
+    return shown(Picture(drawing, "p", "s"), title="").figure.axes[0]
 
 
-def test_thinned():
-    assert list(thinned(3, 10)) == [0, 1, 2] and list(thinned(26, 13)) == list(range(0, 26, 2))
-    assert list(thinned(26, 12)) == list(range(0, 26, 5)) and list(thinned(325, 3)) == [0, 200]
-    assert list(thinned(5, 0)) == [0] and not thinned(0, 4)
-
-
-def test_width_of_texts():
+@pytest.mark.parametrize("tag, values, corners", [
+    ("rect", {"x": 10, "y": 20, "width": 30, "height": 5}, (10, 20, 40, 25)),
+    ("circle", {"cx": 10, "cy": 20, "r": 3}, (7, 17, 13, 23)),
+    ("path", {"d": "M10 20h5v-2l-1 -3M1 2H4.5V6z"}, (1, 2, 15, 20))])
+def test_shapes_are_where_they_are_on_a_page(shown, tag, values, corners):
     pytest.importorskip("matplotlib")
-    assert text_width([], 9) == 0
-    assert 1.8 < text_width(["aaaa"], 18) / text_width(["aaaa"], 9) < 2.2
-    assert text_width(["a", "a\nbbbb"], 9) == text_width(["bbbb"], 9)
+    axes = drawn(shown, (tag, "left", values))
+    box = axes.patches[0].get_path().get_extents()
+    assert (box.x0, box.y0, box.x1, box.y1) == pytest.approx(corners)
+
+
+def test_looks_are_those_of_the_style_sheet(shown):
+    colors = pytest.importorskip("matplotlib.colors")
+    box = {"x": 1, "y": 1, "width": 5, "height": 5}
+    axes = drawn(shown, ("rect", "fill-left edge", box), ("path", "rule", {"d": "M0 0H9"}),
+                 ("rect", "band", box), ("rect", "fill-right", {**box, "fill_opacity": ".5"}))
+    first, second, third, last = axes.patches
+    assert colors.to_hex(first.get_facecolor()) == LIGHT["left"]
+    assert colors.to_hex(first.get_edgecolor()) == LIGHT["paper"]
+    assert first.get_linewidth() == 0.75 and second.get_linewidth() == 0.75 * 1.5
+    assert second.get_linestyle() != "solid" and first.get_linestyle() == "solid"
+    assert third.get_facecolor()[3] == 0 and last.get_facecolor()[3] == 0.5
+
+
+def test_discs_of_no_length_are_drawn(shown):
+    pytest.importorskip("matplotlib")
+    axes = drawn(shown, ("path", "right disc", {"d": "M10 20h.01M40 20h40", "stroke_width": 8,
+                                                "stroke_dasharray": ".01 19.99"}))
+    places = axes.collections[0].get_offsets()
+    assert len(places) == 4 and (places[:, 0] - places[0, 0]).tolist() == [0, 30, 50, 70]
+
+
+def test_pictures_stand_in_rows_with_their_titles_and_notes(shown):
+    pytest.importorskip("matplotlib")
+    pictures = [Picture(Drawing(328, 100 * at), f"picture {at}", "s", "a note of some words " * 9)
+                for at in range(1, 6)]
+    figure = shown(*pictures)
+    assert not figure.clashes() and {"a title", "picture 5"} <= set(figure.texts)
+    places = {text: box for text, box in figure.boxes}
+    assert places["picture 3"].y0 == pytest.approx(places["picture 1"].y0)
+    assert places["picture 4"].y1 < places["picture 1"].y0 - 300 * 100 / 96
 
 
 # The folder in which matplotlib is loaded, and the way back

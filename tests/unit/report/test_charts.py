@@ -105,6 +105,19 @@ def test_before_calibration_has_its_own_marks(read, scores):
     assert len(found.picture.table.columns) == 9
 
 
+def test_the_probabilities_of_all_classes_have_their_own_marks(read, scores):
+    bins = [bar({"count": 3}), bar({"count": 1, "forecast": 0.09, "observed": 0.5})]
+    every = {**scores, "classwise_calibration_error": 0.25,
+             "calibration_by_class": [{"bins": [one]} for one in bins]}
+    assert not read(charts.reliability(every)).all("rect", "fill-third")
+    found = read(charts.reliability(every, True))
+    dot = found.all("rect", "fill-third edge")[0]
+    curve, = found.all("path", "third curve")  # 0.06 of 4 points, of which 0.2 are right
+    x, y = map(float, curve.get("d")[1:].split(" "))
+    assert (float(dot.get("x")) + 4, float(dot.get("y")) + 4) == pytest.approx((x, y), abs=0.1)
+    assert "all classes, ECE 0.2500" in found.texts and not found.clashes()
+
+
 def test_the_curve_of_risk_ends_at_the_error_of_all(read, places, scores):
     found = read(charts.risk_coverage(scores))
     random, = found.all("path", "rule")
@@ -149,6 +162,15 @@ def test_the_map_of_confusions_has_right_ones_and_errors_on_their_scales(read):
     assert found.picture.table.rows[0].cells == ("one", "2", 2, 0.2)
 
 
+def test_few_classes_have_their_numbers_and_those_that_are_rejected(read):
+    found = read(charts.confusion_map({"contingency": [[80, 2, 4], [0, 10, 0]], "labels": [1, 2],
+                                       "accuracy": 0.9}, {1: "one"}))
+    assert {"80", "2", "4", "10", "rejected"} <= set(found.texts) and not found.clashes()
+    rows, palette = found.pixels()
+    assert [len(row) for row in rows] == [3, 3] and palette[rows[0][2]][:3] == palette[200][:3]
+    assert [one.text for one in found.all("text", "fill-paper")] == ["80", "10"]
+
+
 def test_png_refuses_more_than_a_palette():
     with pytest.raises(ValueError, match="256"):
         png([b"\0"], [(0, 0, 0, 0)] * 257)
@@ -164,7 +186,8 @@ def test_pictures_of_scores_have_room_for_all_names(read, k):
         found = read(picture)
         assert not found.clashes(), picture.title
         assert found.size[0] == WIDTH or picture.wide
-        assert picture.summary.endswith(".") and (picture.table is None or picture.table.rows)
+        assert not picture.summary.endswith(".")  # the sentence that it ends is in the markup
+        assert picture.table is None or picture.table.rows
         assert len(picture.svg) < 40_000
 
 
@@ -237,9 +260,17 @@ def test_intervals_of_one_split_are_not_those_of_the_t_test(result):
     assert "t test" not in charts.comparison({**result, "mcnemar": True}).note
 
 
-def test_no_reference_is_no_comparison(result):
-    assert charts.comparison({**result, "against": None}) is None
+def test_the_reference_alone_is_no_comparison(result):
     assert charts.comparison({**result, "rows": result["rows"][:1]}) is None
+
+
+def test_without_a_reference_there_are_scores_with_their_deviations(read, result):
+    found = read(charts.comparison({**result, "against": None}))
+    assert [row.cells[:2] for row in found.picture.table.rows] == [
+        ("better, full", 0.3), ("base, full", 0.5), ("same, full", 0.5), ("worse, full", 0.9)]
+    assert found.picture.table.rows[0].cells[2:] == pytest.approx((0.2, 0.4))
+    assert not found.all("path", "zero") and not found.clashes()
+    assert "deviations" in found.picture.note and "interval" not in found.picture.note
 
 
 def test_scores_over_costs(read, result):

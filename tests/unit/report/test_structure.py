@@ -10,7 +10,6 @@ from agfmc.control.build import from_rows
 from agfmc.control.parse import parse
 from agfmc.report import structure
 from agfmc.score.nodes import NodeCost
-from agfmc.report.svg import Drawing
 
 ROWS = [((0, 2), (1,)), ((1,), (0,)), ((0, 1, 3), (2,))]
 NESTED = '"" 0 / 1 2; "" 0 1 / 2; { "" { 7 5 } "-k 5" K { 0 1 2 } 9 }'
@@ -198,9 +197,3 @@ def test_costs_of_nodes_begin_with_the_largest(read):
     assert "0 from one" in picture.summary and "75.0\u202f%" in picture.summary
     assert [row.cells[0] for row in picture.table.rows] == [1, 0, 2]
     assert structure.node_costs((), tree, {}) is None
-
-
-def test_a_drawing_closes_its_groups():
-    drawing = Drawing(10, 10)
-    drawing.open()
-    assert drawing.markup("x").endswith("</g></svg>")

@@ -1,11 +1,10 @@
-"""The looks of all pictures in one place: colours, of matplotlib and of pages, type and lines.
+"""The colours of all pictures and pages, and the settings of matplotlib.
 
 Blue and orange differ for the colour-blind and in print; the others are Okabe and Ito's ("Color
 universal design", 2008).  Every colour of text has a contrast of 4.5 at least on its paper.
 """
 
-__all__ = ["BLUES", "DARK", "DECODERS", "FALLBACKS", "LIGHT", "LOSSES", "MATPLOTLIB", "ORANGES",
-           "PATHS", "POLLS", "RULE"]
+__all__ = ["DARK", "FALLBACKS", "LIGHT", "MATPLOTLIB"]
 
 # Right answers and the side -1 are left (blue), errors and the side +1 right (orange); shades are
 # mixed with the paper below numbers, which have to stay readable on them.
@@ -20,25 +19,9 @@ DARK = {"paper": "#15181d", "ink": "#e9eaec", "muted": "#a9afb8", "grid": "#3338
         "shade-left": "#3f7fa8", "shade-right": "#b5651d", "third": "#4cc39b",
         "fourth": "#dfa3c4"}
 
-# From paper to the darkest, for shares of right answers and for errors.
-BLUES = (LIGHT["paper"], LIGHT["left-pale"], LIGHT["left"])
-ORANGES = ("#fff3e6", "#fee0bf", "#fdae6b", LIGHT["right"], "#8a3a06")
-
-# Lines of trees that join classes, and ways of points, as wide as their share.
-PATHS = {"join": "#2b4a6f", "share": "#7f9db9"}
-# Of cells, boxes and panels.
-RULE = "#c8c8c8"
-# matplotlib's scale of the losses of nodes, up to where black numbers can be read on it.
-LOSSES = ("YlOrRd", 0.62)
-# Decoders that are simulated: POLL, most opponents first, and others.
-POLLS = ("#08306b", LIGHT["left"], "#6baed6", LIGHT["left-pale"])
-DECODERS = {"max_win": LIGHT["ink"], "adag": "#d95f02", "ddag": "#7b3294"}
-
 # What matplotlib is told of all figures.
-MATPLOTLIB = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False,
-              "axes.titlesize": 10, "savefig.dpi": 160, "svg.hashsalt": "agfmc", "backend": "agg",
-              # images lie over each other as they are, not as one of more picture elements
-              "image.composite_image": False}
+MATPLOTLIB = {"savefig.dpi": 160, "svg.hashsalt": "agfmc", "backend": "agg",
+              "text.parse_math": False, "lines.scale_dashes": False}
 # Fonts tried in this order, where they are installed, for signs that DejaVu Sans lacks.
 FALLBACKS = ("Noto Sans CJK JP", "Noto Sans CJK SC", "Source Han Sans", "Droid Sans Fallback",
              "WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Arial Unicode MS",
