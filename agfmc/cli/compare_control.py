@@ -4,6 +4,7 @@ import os
 import sys
 
 from ..codes.schemes import COMPARED
+from .._version import RESULTS
 from ..errors import JobsFailed, UsageError
 from ..score.scores import BY_COST
 from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
@@ -134,7 +135,7 @@ def _print(args, result):
                                       plain_table, row_notes)
 
     if args.json:
-        text = json_text(result)
+        text = json_text({"version": RESULTS, **result})
     elif args.csv:
         text = comparison_csv(result)
     elif args.markdown:

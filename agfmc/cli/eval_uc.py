@@ -2,6 +2,7 @@
 
 import sys
 
+from .._version import RESULTS
 from ..errors import UsageError
 from ..tables import is_answer_table
 from .messages import json_text
@@ -139,7 +140,7 @@ def _check_operands(args):
 
 def _text(args, scores):
     if args.json:
-        return json_text(scores)
+        return json_text({"version": RESULTS, **scores})
     if args.csv:
         from ..prediction.score_page import scores_csv
         return scores_csv(scores, _is_table(args))

@@ -4,6 +4,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import replace
 
+from .._version import RESULTS
 from ..errors import one_line, UsageError
 from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
                           nested_tuning, plan_of, read_experiment, read_one_candidate,
@@ -185,7 +186,7 @@ def _print(args, experiment, candidate, results, tuned):
         for other in own:
             told["uncalibrated"] = {**evaluate(other.results, args.bins),
                                     "over_splits": other.columns}
-        text = json_text({**head, **told})
+        text = json_text({"version": RESULTS, **head, **told})
     else:
         text = f"{one_line(candidate.name)}{', tuned' * (tuned is not None)}, {result.decoder}: " \
                f"{result.classifiers} binary classifiers; {plan.description}\n" \

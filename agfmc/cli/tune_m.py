@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ..control.learners import LEARNERS, PARAMETERS
+from .._version import RESULTS
 from ..errors import DataError, JobsFailed, one_line, UsageError
 from ..models import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..score.scores import ALL_SCORES, BY_COST, COST
@@ -216,7 +217,7 @@ def _write(args, result, tree, words):
 
     if not args.quiet and result["tried"]:
         _table(result, words)
-    texts = [(args.json, json_text(result)),
+    texts = [(args.json, json_text({"version": RESULTS, **result})),
              (args.csv, search_csv(result.get("partitions") or [result.get("common", result)]))]
     texts = [(path, text) for path, text in texts if path is not None]
     with replacing_all([path for path, _ in texts], before=lambda: _draw(args, result)) as files:

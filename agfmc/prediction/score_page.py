@@ -7,7 +7,7 @@ import io
 import unicodedata
 
 from ..errors import one_line
-from ..score.scores import ABSTAINING, COST, FURTHER, HIERARCHICAL, ORDERED, SCORES
+from ..score.scores import BEFORE, COST, HIERARCHICAL, PAGE, page_title, SCORES
 
 __all__ = ["MOST_CLASSES", "format_scores", "scores_csv"]
 
@@ -49,56 +49,31 @@ def _summary(scores):
         lines += [_line("rejected", f"{scores['rejected']:d}"),
                   _line("coverage", _number(scores["coverage"]))]
 
-    def add(name, title, missing=None):
-        if scores.get(name) is not None or missing is not None:
-            lines.append(_line(title, _number(scores[name], missing) + _interval(scores, name)))
-
-    for name, score in SCORES.items():
-        if name == "accuracy":
-            lines += _accuracy(scores) + _costs(scores)
+    for name in list(PAGE)[1:]:  # the coverage stands above
+        missing = _NEEDED.get(SCORES[name].takes, "-") if name in SCORES else None
+        if scores.get(name) is None and missing is None:
             continue
-        add(name, score.title, _NEEDED.get(score.takes, "-"))
-        if name == "log_loss" and scores["zero_probability"]:
+        lines.append(_line(page_title(name, scores, line=True),
+                           _number(scores[name], missing) + _interval(scores, name)))
+        if name == "accuracy" and scores["rejected"]:
+            bounds = scores["intervals"].get(name)
+            lines.append(_line("error of the answered", _number(1 - scores[name]) + _bounds(
+                bounds and [1 - bound for bound in reversed(bounds)])))
+        elif name == COST.name:
+            lines += _other_costs(scores)
+        elif name == "log_loss" and scores["zero_probability"]:
             lines.append(_line("  true classes with p = 0", f"{scores['zero_probability']:d}"))
-        if name == "brier":
-            add("expected_calibration_error", "expected calibration error")
-            add("classwise_calibration_error", "  mean of the classes")
-        if name == "uncertainty_coefficient":
-            if scores[f"{name}_random"] is not None:
-                lines[-1] += f"  (of random answers {_number(scores[name + '_random'])})"
-            for word in ("adjusted", "reverse", "symmetric"):
-                add(f"{name}_{word}", f"  {word}")
-    for name, score in FURTHER.items():
-        add(name, score.title)
-    for name, title in (ORDERED | ABSTAINING).items():
-        add(name, title)
+        elif name == "uncertainty_coefficient" and scores[f"{name}_random"] is not None:
+            lines[-1] += f"  (of random answers {_number(scores[name + '_random'])})"
     return lines
 
 
-def _accuracy(scores):
-    """Lines of the share that is right; that of the answered, and the errors, where some were
-    rejected."""
-    told = " of the answered" if scores["rejected"] else ""
-    lines = [_line(f"accuracy{told}", _number(scores["accuracy"]) + _interval(scores, "accuracy"))]
-    if told:
-        error, interval = 1 - scores["accuracy"], scores["intervals"].get("accuracy")
-        interval = interval and [1 - bound for bound in reversed(interval)]
-        lines.append(_line(f"error{told}", _number(error) + _bounds(interval)))
-    if scores.get("top_accuracy") is not None:
-        lines.append(_line(f"top-{scores['top']} accuracy", _number(scores["top_accuracy"])
-                           + _interval(scores, "top_accuracy")))
-    return lines
-
-
-def _costs(scores):
-    """Lines of the mean cost, of that of the best single answer, and of no answer to any point."""
-    if COST.name not in scores:
-        return []
+def _other_costs(scores):
+    """Lines of the mean cost of the best single answer, and of no answer to any point."""
     label = scores["single_class"]
     name = dict(zip(scores["labels"], scores.get("names", ()))).get(label)
     always = f"  always {label if not name else _cut(one_line(name))}"
-    lines = [_line(COST.title, _number(scores[COST.name]) + _interval(scores, COST.name)),
-             _line(f"{always:27s} ", _number(scores["single_class_cost"]))]
+    lines = [_line(f"{always:27s} ", _number(scores["single_class_cost"]))]
     if "no_answer_cost" in scores:
         lines.append(_line("  no answer to any", _number(scores["no_answer_cost"])))
     return lines
@@ -119,12 +94,12 @@ def _before(scores):
         return []
     lines = ["before and after calibration",
              f"{'':28s}{'before':>10s}{'after':>12s}{'change':>12s}{'std.error':>12s}"]
-    for name, title in (("log_loss", "log loss"), ("brier", "Brier score"),
-                        ("expected_calibration_error", "expected calibration error")):
+    for name in BEFORE:
         one, other = before[name], scores[name]
         change = before["difference"].get(name, {"mean": other - one, "error": None})
         error = "-" if change["error"] is None else f"{change['error']:.6f}"
-        lines.append(_line(title, f"{one:10.6f}{other:12.6f}{change['mean']:12.6f}{error:>12s}"))
+        lines.append(_line(PAGE[name].title, f"{one:10.6f}{other:12.6f}{change['mean']:12.6f}"
+                                             f"{error:>12s}"))
     if before["zero_probability"] or scores["zero_probability"]:
         lines.append(_line("true classes with p = 0", f"{before['zero_probability']:10d}"
                                                       f"{scores['zero_probability']:12d}"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from ..score.scores import ABSTAINING, COST, FURTHER, HIERARCHICAL, ORDERED, SCORES
+from ..score.scores import BEFORE, COST, HIERARCHICAL, PAGE, page_title
 from . import charts
 from .blocks import Block, Cell, Matrix, MatrixRow, Section, Tile, heading, matrix, note, pictures
 from .blocks import beside, facts, table, text, without_empty
@@ -23,47 +23,7 @@ _ACROSS = 60  # characters of the names above the columns of a table of confusio
 _NARROW = 10  # classes of such a table that has room for another one beside it
 _ALL_OF_THEM = "eval_uc --json has all of them."
 
-# Sentences that say what a score is.
-_MEANINGS = {
-    "accuracy": "Share of the answers that are right.",
-    "log_loss": "Mean of \u2212ln p of the true class. 0 is perfect.",
-    "brier": "Mean of the squared errors of the probabilities, summed over the classes. "
-             "0 is perfect.",
-    "uncertainty_coefficient": "Share of the information about the class that the answers tell.",
-    "brier_all": "Root of the mean squared error of all probabilities.",
-    "brier_winning": "Root of the mean squared error of the probability of the answer.",
-    "cost": "Mean cost of the answers.",
-    "top_accuracy": "Share of the points whose true class is among the most probable ones.",
-    "coverage": "Share of the points that are answered.",
-    "expected_calibration_error": "Mean distance of the probability of the answer from the share "
-                                  "that is right.",
-    "classwise_calibration_error": "The same of the probabilities of each class.",
-    "balanced_accuracy": "Mean of the recalls of the classes.",
-    "macro_f1": "Mean of the F1 of the classes.",
-    "weighted_f1": "Mean of the F1 of the classes, weighted by their points.",
-    "cohen_kappa": "Agreement beyond that of answers by chance with the same shares.",
-    "matthews": "Correlation of answers and truth, for several classes.",
-    "macro_auc": "Probability that a point of a class gets more of it than one of another, mean of "
-                 "the classes.",
-    "hand_till_auc": "The same of pairs of classes.",
-    "mean_class_error": "Mean distance of the answer from the truth in the order of the classes.",
-    "within_one_class": "Share of the answers that are right or in a neighbouring class.",
-    "ranked_probability_score": "Squared errors of the cumulative probabilities. 0 is perfect.",
-    "aurc": "Mean error over all shares of answered points, the surest first.",
-    "e_aurc": "What of it an order of the points by their errors would not have.",
-}
-# Those that few readers ask for.
-_RARER = frozenset(("uncertainty_coefficient_adjusted", "uncertainty_coefficient_reverse",
-                    "uncertainty_coefficient_symmetric", "brier_all", "brier_winning",
-                    "weighted_f1", "classwise_calibration_error", "aurc", "e_aurc"))
 _COUNTS = frozenset(("support", "rejected"))
-_LOSSES = frozenset(("log_loss", "brier", "mean_class_error", "ranked_probability_score"))
-_SIGNED = frozenset(("cohen_kappa", "matthews", "uncertainty_coefficient_adjusted"))
-_SHARES = frozenset(("accuracy", "top_accuracy", "balanced_accuracy", "within_one_class"))
-# Those whose intervals are of a bootstrap, and that may be the same in all resamples.
-_RESAMPLED = frozenset(("balanced_accuracy", "macro_f1", "weighted_f1", "cohen_kappa", "matthews",
-                        "uncertainty_coefficient", "macro_auc", "hand_till_auc",
-                        "mean_class_error", COST.name))
 
 
 def answer_sections(content: ReportContent) -> list[Section]:
@@ -114,7 +74,7 @@ def score_tiles(answers: AnswersPart) -> list[Tile]:
                         ("expected_calibration_error", "Calibration error")):
         value = scores.get(name)
         if value is not None:
-            found.append(Tile(title, percent(value) if name in _SHARES else number(value),
+            found.append(Tile(title, percent(value) if PAGE[name].share else number(value),
                               _sureness(answers, name)))
     if scores["rejected"]:
         found.insert(1, Tile("Coverage", percent(scores["coverage"]),
@@ -124,7 +84,7 @@ def score_tiles(answers: AnswersPart) -> list[Tile]:
 
 def _sureness(answers, name):
     """The interval of a score, why it has none, its deviation, or what it is in other words."""
-    show = percent if name in _SHARES else number
+    show = percent if PAGE[name].share else number
     bounds = _bounds(answers.scores, name)
     if bounds:
         return f"95 %: {interval(bounds, show)}"
@@ -143,14 +103,13 @@ def _bounds(scores, name):
     found = scores["intervals"].get(name)
     if found is None or name == COST.name:
         return found
-    low, high = -1.0 if name in _SIGNED else 0.0, math.inf if name in _LOSSES else 1.0
-    return [min(max(bound, low), high) for bound in found]
+    return [min(max(bound, PAGE[name].low), PAGE[name].high) for bound in found]
 
 
 def _unsure(scores, name):
     """True where a score has no interval, as it is the best or the worst in all resamples."""
     return bool(scores["intervals"]) and name not in scores["intervals"] and \
-        scores.get(name) in (0.0, 1.0) and name in _RESAMPLED
+        scores.get(name) in (0.0, 1.0) and PAGE[name].resampled
 
 
 def _no_interval(scores):
@@ -197,40 +156,20 @@ def shares_alone(totals: Sequence[float]) -> dict[str, float]:
             "brier": 1 - math.fsum(share**2 for share in shares)}
 
 
-def _overall_rows(scores: Mapping) -> Iterator[tuple[str, str]]:
-    """Yield (key, title) of the scores of all points, in the order of the page of eval_uc."""
-    told = " of the answered" if scores["rejected"] else ""
-    if told:
-        yield "coverage", "coverage"
-    for name, score in SCORES.items():
-        yield name, score.title + told * (name == "accuracy")
-        if name == "accuracy":
-            yield "top_accuracy", f"top-{scores.get('top')} accuracy"
-            yield COST.name, COST.title
-        if name == "brier":
-            yield "expected_calibration_error", "expected calibration error"
-            yield "classwise_calibration_error", "calibration error, mean of classes"
-        if name == "uncertainty_coefficient":
-            for word in ("adjusted", "reverse", "symmetric"):
-                yield f"{name}_{word}", f"{score.title}, {word}"
-    for name, further in FURTHER.items():
-        yield name, further.title
-    yield from (ORDERED | ABSTAINING).items()
-
-
 def _overall_tables(answers):
     """The table of the scores of all points, and that of the rarer ones."""
     scores, base = answers.scores, _baselines(answers.scores)
     rows: tuple[list, list] = ([], [])
-    for name, title in _overall_rows(scores):
+    for name, row in PAGE.items():
         value, summary = scores.get(name), (answers.splits or {}).get(name) or {}
-        if value is not None:
-            rows[name in _RARER].append(TableRow(
-                (title, value, interval(_bounds(scores, name)), summary.get("sd"),
-                 base.get(name), _MEANINGS.get(name, "")), strong=name in ("accuracy", "log_loss")))
+        if value is not None and (name != "coverage" or scores["rejected"]):
+            rows[row.rare].append(TableRow(
+                (page_title(name, scores), value, interval(_bounds(scores, name)),
+                 summary.get("sd"), base.get(name), row.meaning),
+                strong=name in ("accuracy", "log_loss")))
     zero = scores["zero_probability"]
     more = f" The true class of {plural(zero, 'point')} had the probability 0." if zero else ""
-    if any(_unsure(scores, name) for name in _RESAMPLED):
+    if any(_unsure(scores, name) for name in PAGE):
         more += " A score that is the same in all resamples of the points has no interval: they " \
             "cannot tell how far off it may be. That of the accuracy needs no resamples."
     return [without_empty(DataTable(caption, (
@@ -246,11 +185,10 @@ def _overall_tables(answers):
 def _before_table(scores):
     before = scores["before"]
     rows = []
-    for name, title in (("log_loss", "log loss"), ("brier", "Brier score"),
-                        ("expected_calibration_error", "expected calibration error")):
+    for name in BEFORE:
         change = before["difference"].get(name, {"mean": scores[name] - before[name],
                                                  "error": None})
-        rows.append(TableRow((title, before[name], scores[name], change["mean"],
+        rows.append(TableRow((PAGE[name].title, before[name], scores[name], change["mean"],
                               change["error"])))
     return DataTable("What the calibration changed.",
                      (Column("score"), Column("before", "number"), Column("after", "number"),

@@ -15,7 +15,7 @@ from .words import cut, number, signed, WHOLE
 
 __all__ = ["comparison", "comparison_cost", "search_surface"]
 
-_LEFT = 50
+_AXIS = 50
 _MOST_KERNELS, _MOST_OPTIONS = 6, 200  # panels of a search, and rows of its table
 _MOST_DRAWN = 1000  # options of a search
 
@@ -206,7 +206,7 @@ def _scatter(points, front, score, title):
     low, high = min(costs), max(costs)
     span = math.log10(high / low)
     margin = max(0.1 * span, (0.6 - span) / 2, 0.08)
-    panel = Panel(drawing, Box(_LEFT, 30, WIDTH - _LEFT - 12, 240),
+    panel = Panel(drawing, Box(_AXIS, 30, WIDTH - _AXIS - 12, 240),
                   Logarithmic(low / 10**margin or low, high * 10**margin),
                   Linear.around([value for _, value, _ in points], 0.1))
     panel.axis_up(score.axis)
@@ -427,7 +427,7 @@ class _Kernel:
         """Scores as the depth of a colour over two parameters."""
         left, up = self.across
         drawing = Drawing(WIDTH, 400)
-        panel = Panel(drawing, Box(_LEFT - 10, 30, WIDTH - _LEFT - 4, 256),
+        panel = Panel(drawing, Box(_AXIS - 10, 30, WIDTH - _AXIS - 4, 256),
                       Linear.around((point[left] for point in self.points), 0.09),
                       Linear.around((point[up] for point in self.points), 0.09))
         panel.axis_up(_parameter(up), _exponents(panel.up, 7))
@@ -454,7 +454,7 @@ class _Kernel:
         drawing = Drawing(WIDTH, 330)
         spread = [point["score"] + sign * (point.get("sd") or 0) for point in scored
                   for sign in (-1, 1)]
-        panel = Panel(drawing, Box(_LEFT, 30, WIDTH - _LEFT - 12, 220),
+        panel = Panel(drawing, Box(_AXIS, 30, WIDTH - _AXIS - 12, 220),
                       Linear.around((point[key] for point in self.points), 0.06),
                       Linear.around(spread, 0.08))
         panel.axis_up(self.score.axis)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..errors import UsageError
-from ..score.scores import ALL_SCORES, FURTHER
+from ..score.scores import PAGE
 from .content import ReportContent
 
 __all__ = ["ENDING", "check_multiqc", "comparison_section", "name_of_file", "scores_section",
@@ -23,9 +23,6 @@ __all__ = ["ENDING", "check_multiqc", "comparison_section", "name_of_file", "sco
 ENDING = "_mqc.json"
 _ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".feather", ".svm", ".lvq", ".vec",
             ".cls", ".con", ".truth", ".mbm", ".mbc", ".mbt", ".json"}
-_SHARES = ("accuracy", "balanced_accuracy", "macro_auc", "coverage")  # from 0 to 1
-_ERROR = ("expected_calibration_error", "calibration error",
-          "mean distance of the probability of the answer from the share that is right", False)
 
 
 class _Head(NamedTuple):
@@ -39,11 +36,7 @@ class _Head(NamedTuple):
 _HEADS = {
     "points": _Head("points", "points that are scored", None),
     "classes": _Head("classes", "number of classes", None),
-    **{name: _Head(score.title, score.title, score.larger_is_better)
-       for name, score in ALL_SCORES.items()},
-    **{name: _Head(score.title, score.title, True) for name, score in FURTHER.items()},
-    _ERROR[0]: _Head(*_ERROR[1:]),
-    "coverage": _Head("answered", "share of the points that are answered", True),
+    **{name: _Head(row.title, row.meaning, row.larger) for name, row in PAGE.items()},
     "classifiers": _Head("classifiers", "binary classifiers", None),
     "train_s": _Head("training", "seconds of a core, for a training part", False),
     "p_value": _Head("p", "probability of a difference to the reference as large by chance", None),
@@ -165,7 +158,7 @@ def _header(key, head):
              "format": "{:,.0f}" if key in ("points", "classes", "classifiers") else "{:,.4f}"}
     if head.larger is not None:
         found["scale"] = "RdYlGn" if head.larger else "RdYlGn-rev"
-    return found | ({"min": 0, "max": 1} if key in _SHARES else {})
+    return found | ({"min": 0, "max": 1} if key in PAGE and PAGE[key].share else {})
 
 
 def _plain(text):

@@ -505,12 +505,12 @@ def _nodes_table(tree, names, nodes):
     if len(tree.nodes) > _TOLD_ROWS:
         caption += f" (the first {_TOLD_ROWS} of {len(tree.nodes)})"
     columns = (Column("node", "number", digits=0), Column("options", "code"), *_SIDES,
-               *_COSTS * bool(nodes))
+               *_COST_COLUMNS * bool(nodes))
     return without_empty(DataTable(caption, columns, tuple(rows), folded=True))
 
 
 _SIDES = Column("\u22121, left", "prose"), Column("+1, right", "prose")
-_COSTS = (Column("points", "share", "of all points, whose class is below the node"),
+_COST_COLUMNS = (Column("points", "share", "of all points, whose class is below the node"),
           Column("error", "share", "of these points, on the wrong side"),
           Column("log loss", "number", "of the node, as a part of that of all points"),
           Column("share of log loss", "share"))
@@ -565,8 +565,8 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
         sides = sides if len(sides) == 2 else [f"{len(sides)} branches", ""]
         rows.append(TableRow((cost.node, *sides, *_cost_cells(cost, total)),
                              _positions(place, *labels[cost.node])))
-    table = DataTable("Costs of the nodes", (Column("node", "number", digits=0), *_SIDES, *_COSTS),
-                      tuple(rows), folded=True)
+    columns = (Column("node", "number", digits=0), *_SIDES, *_COST_COLUMNS)
+    table = DataTable("Costs of the nodes", columns, tuple(rows), folded=True)
     return Picture(drawing, "Costs of the nodes", summary, note, table)
 
 

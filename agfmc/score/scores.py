@@ -6,8 +6,9 @@ A new score is one function and one row.
 from collections import namedtuple
 from importlib import import_module
 
-__all__ = ["ABSTAINING", "ALL_SCORES", "BY_COST", "BY_OPTION", "COST", "FURTHER", "Further",
-           "HIERARCHICAL", "ORDERED", "PER_POINT", "PerPoint", "SCORES", "Score"]
+__all__ = ["ALL_SCORES", "BEFORE", "BY_COST", "BY_OPTION", "COST", "FURTHER", "Further",
+           "HIERARCHICAL", "PAGE", "PER_POINT", "PageScore", "PerPoint", "SCORES", "Score",
+           "page_title"]
 
 
 def _function(place):
@@ -106,9 +107,75 @@ FURTHER = {score.name: score for score in (
     Further("macro_auc", "AUC, class against rest", "area", "ranking:macro_area"),
     Further("hand_till_auc", "AUC, Hand and Till", "area", "ranking:hand_till"),
 )}
-# Titles of what `prediction.evaluation` adds where it is asked for, or allowed.
-ORDERED = {"mean_class_error": "mean class error", "within_one_class": "within one class",
-           "ranked_probability_score": "ranked probability score"}
 HIERARCHICAL = {"hierarchical_precision": "hierarchical precision",
                 "hierarchical_recall": "hierarchical recall", "hierarchical_f": "hierarchical F1"}
-ABSTAINING = {"aurc": "AURC", "e_aurc": "E-AURC"}
+
+# A score of all points on a page of results.  title, meaning: in a sentence;  line: its title on
+# the page of text;  rare: few readers ask for it;  resampled: its interval is that of a bootstrap,
+# and may be the same in all resamples;  share: shown in percent;  low, high: between which it is;
+# larger: is better.
+PageScore = namedtuple("PageScore", "title meaning line rare resampled share low high larger",
+                       defaults=(None, False, False, False, 0.0, 1.0, True))
+
+
+def _row(name, meaning, title=None, **more):
+    """(name, `PageScore`), with the title of a row above unless it is given."""
+    score = ALL_SCORES.get(name) or FURTHER.get(name)
+    return name, PageScore(title or score.title, meaning, larger=more.pop("larger", getattr(
+        score, "larger_is_better", True)), **more)
+
+
+_LOSS = {"high": float("inf"), "larger": False}
+_UNCERTAINTY = "uncertainty_coefficient"
+PAGE = dict((  # in their order there
+    _row("coverage", "Share of the points that are answered.", "coverage", share=True),
+    _row("accuracy", "Share of the answers that are right.", share=True),
+    _row("top_accuracy", "Share of the points whose true class is among the most probable ones.",
+         "top-{} accuracy", share=True),
+    _row("cost", "Mean cost of the answers.", resampled=True, **_LOSS),
+    _row("log_loss", "Mean of \u2212ln p of the true class. 0 is perfect.", **_LOSS),
+    _row("brier", "Mean of the squared errors of the probabilities, summed over the classes. "
+         "0 is perfect.", **_LOSS),
+    _row("expected_calibration_error", "Mean distance of the probability of the answer from the "
+         "share that is right.", "expected calibration error", larger=False),
+    _row("classwise_calibration_error", "The same of the probabilities of each class.",
+         "calibration error, mean of classes", line="  mean of the classes", rare=True,
+         larger=False),
+    _row(_UNCERTAINTY, "Share of the information about the class that the answers tell.",
+         resampled=True),
+    *(_row(f"{_UNCERTAINTY}_{word}", "", f"{SCORES[_UNCERTAINTY].title}, {word}",
+           line=f"  {word}", rare=True, low=-1.0 if word == "adjusted" else 0.0)
+      for word in ("adjusted", "reverse", "symmetric")),
+    _row("brier_all", "Root of the mean squared error of all probabilities.", rare=True),
+    _row("brier_winning", "Root of the mean squared error of the probability of the answer.",
+         rare=True),
+    _row("balanced_accuracy", "Mean of the recalls of the classes.", resampled=True, share=True),
+    _row("macro_f1", "Mean of the F1 of the classes.", resampled=True),
+    _row("weighted_f1", "Mean of the F1 of the classes, weighted by their points.", resampled=True,
+         rare=True),
+    _row("cohen_kappa", "Agreement beyond that of answers by chance with the same shares.",
+         resampled=True, low=-1.0),
+    _row("matthews", "Correlation of answers and truth, for several classes.", resampled=True,
+         low=-1.0),
+    _row("macro_auc", "Probability that a point of a class gets more of it than one of another, "
+         "mean of the classes.", resampled=True, share=True),
+    _row("hand_till_auc", "The same of pairs of classes.", resampled=True),
+    _row("mean_class_error", "Mean distance of the answer from the truth in the order of the "
+         "classes.", "mean class error", resampled=True, **_LOSS),
+    _row("within_one_class", "Share of the answers that are right or in a neighbouring class.",
+         "within one class", share=True),
+    _row("ranked_probability_score", "Squared errors of the cumulative probabilities. 0 is "
+         "perfect.", "ranked probability score", **_LOSS),
+    _row("aurc", "Mean error over all shares of answered points, the surest first.", "AURC",
+         rare=True, larger=False),
+    _row("e_aurc", "What of it an order of the points by their errors would not have.", "E-AURC",
+         rare=True, larger=False)))
+# Those that are compared with what they were before calibration.
+BEFORE = ("log_loss", "brier", "expected_calibration_error")
+
+
+def page_title(name, scores, line=False):
+    """The title of a row of `PAGE` above these scores;  line: on the page of text."""
+    row = PAGE[name]
+    title = (line and row.line or row.title).format(scores.get("top"))
+    return title + " of the answered" * (name == "accuracy" and scores["rejected"] > 0)

@@ -216,7 +216,7 @@ def test_a_picture_of_weights(data, run):
     pytest.importorskip("matplotlib")
     run("agf_preprocess", *LEARN, "train", "out")
     run("mbm_info", "--plot", "w.svg", "--feature-names", "names", "out.std")
-    assert "weights of features; learned from 120 points of 3 classes" in Path("w.svg").read_text()
+    assert "Learned from 120 points of 3 classes" in Path("w.svg").read_text()
     run("agf_preprocess", "-n", "train", "out")
     run("mbm_info", "--plot", "x.svg", "out.std", status=1).refused("there are no weights to be")
     assert not Path("x.svg").exists()
@@ -237,7 +237,7 @@ def test_picture_of_a_model(data, run):
     Path("tree").write_text('"" {0 "" {1 2}}')
     run("multi_borders", "tree", "train", "m", "m.mbc")
     run("mbm_info", "--plot", "tree.svg", "m.mbc")
-    assert "100 % of points" in Path("tree.svg").read_text()
+    assert "100 %: 0 / 1, 2" in Path("tree.svg").read_text()
     run("mbm_info", "--plot", "m.gif", "m.mbc", status=2).refused("--plot m.gif: expected")
 
 
