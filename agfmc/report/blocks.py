@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from .content import DataTable, Picture
@@ -81,9 +82,14 @@ class Section:
     blocks: tuple[Block, ...]
 
 
-def text(words: str) -> Block:
-    """A paragraph."""
-    return Block("text", words)
+# Makers of blocks of one value.
+text = partial(Block, "text")
+heading = partial(Block, "heading")  # of what follows in a section
+facts = partial(Block, "facts")  # pairs of a name and a value
+table = partial(Block, "table")
+matrix = partial(Block, "matrix")
+code = partial(Block, "code")  # in type of one width; folded below its title, where it has one
+markup = partial(Block, "markup")  # HTML of the Markdown of a card, in which all text is escaped
 
 
 def note(words: str) -> Block:
@@ -91,30 +97,10 @@ def note(words: str) -> Block:
     return Block("note", words if words.endswith(".") else f"{words}.")
 
 
-def heading(words: str) -> Block:
-    """The heading of what follows in a section."""
-    return Block("heading", words)
-
-
-def facts(pairs: Sequence[tuple[str, str]]) -> Block:
-    """Pairs of a name and a value."""
-    return Block("facts", tuple(pairs))
-
-
-def table(found: DataTable) -> Block:
-    """A table."""
-    return Block("table", found)
-
-
 def pictures(*found: Picture | None) -> list[Block]:
     """The block of those pictures that are there; none where no picture is."""
     shown = tuple(picture for picture in found if picture is not None)
     return [Block("pictures", shown)] if shown else []
-
-
-def matrix(found: Matrix) -> Block:
-    """A table of counts with its shares."""
-    return Block("matrix", found)
 
 
 def beside(left: Sequence[Block], right: Sequence[Block]) -> list[Block]:
@@ -128,13 +114,3 @@ def without_empty(found: DataTable) -> DataTable:
             if any(row.cells[at] not in (None, "") for row in found.rows)]
     return replace(found, columns=tuple(found.columns[at] for at in keep), rows=tuple(
         replace(row, cells=tuple(row.cells[at] for at in keep)) for row in found.rows))
-
-
-def code(words: str, title: str = "") -> Block:
-    """Text in type of one width; folded below its title, where it has one."""
-    return Block("code", words, title)
-
-
-def markup(html: str) -> Block:
-    """HTML that was made of the Markdown of a card, in which all text is escaped."""
-    return Block("markup", html)

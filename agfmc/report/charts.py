@@ -130,7 +130,10 @@ def reliability(scores: Mapping, of_classes: bool = False) -> Picture | None:
     drawing.add("path", "left curve", d="".join(_whisker(panel, row["forecast"], *ends, low)
                                                for row, ends in zip(bins, intervals)))
     for row, ends in zip(bins, intervals):
-        drawing.add("circle", "fill-left edge", _bin_words(row, ends), cx=panel.x(row["forecast"]),
+        words = f"{row['lower']:g} to {row['upper']:g}: {short(row['count'])} points, mean " \
+                f"probability {row['forecast']:.4f}, {percent(row['observed'])} right " \
+                f"({percent(ends[0])} to {percent(ends[1])})"
+        drawing.add("circle", "fill-left edge", words, cx=panel.x(row["forecast"]),
                     cy=panel.y(row["observed"]), r=5)
     for at, ((tag, look, *_), text) in enumerate(zip(keys, texts)):
         x, y = at % across * (WIDTH / 2 + 6), 11 + at // across * 20
@@ -142,7 +145,17 @@ def reliability(scores: Mapping, of_classes: bool = False) -> Picture | None:
     if not keys:
         drawing.text(WIDTH - 14, top - 10, known, "end")
     _histogram(drawing, scores["calibration"], low, top + side)
-    table = _bins_table(bins, intervals, earlier)
+    columns = (Column("from", "number", digits=2), Column("to", "number", digits=2),
+               Column("points", "number", digits=0), Column("mean probability", "number"),
+               Column("right", "share"), Column("low", "share", "of an interval of 95 %"),
+               Column("high", "share", "of an interval of 95 %"), *[
+                   Column("before: mean probability", "number"),
+                   Column("before: right", "share")] * bool(earlier))
+    were = {row["lower"]: (row["forecast"], row["observed"]) for row in earlier}
+    table = DataTable("Right answers by the probability of the answer", columns, tuple(TableRow(
+        (row["lower"], row["upper"], row["count"], row["forecast"], row["observed"], *ends,
+         *(were.get(row["lower"], (None, None)) if earlier else ())))
+        for row, ends in zip(bins, intervals)), folded=True)
     summary = f"Expected calibration error {number(error)}" if error is not None else \
         "Share of right answers in bins of their probability"
     if before:
@@ -190,12 +203,6 @@ def _whisker(panel, x, low, high, floor):
     return text + (f"M{pixels(at - 3)} {pixels(bottom)}h6" if low >= floor else "")
 
 
-def _bin_words(row, ends):
-    return (f"{row['lower']:g} to {row['upper']:g}: {short(row['count'])} points, mean probability "
-            f"{row['forecast']:.4f}, {percent(row['observed'])} right "
-            f"({percent(ends[0])} to {percent(ends[1])})")
-
-
 def _histogram(drawing, rows, low, down):
     """The number of points in each bin."""
     rows = [row for row in rows if row["upper"] > low + 1e-9]
@@ -220,25 +227,6 @@ def _histogram(drawing, rows, low, down):
                  "mid")
 
 
-def _bins_table(bins, intervals, earlier):
-    columns = (Column("from", "number", digits=2), Column("to", "number", digits=2),
-               Column("points", "number", digits=0), Column("mean probability", "number"),
-               Column("right", "share"), Column("low", "share", "of an interval of 95 %"),
-               Column("high", "share", "of an interval of 95 %"))
-    if earlier:
-        columns += (Column("before: mean probability", "number"), Column("before: right", "share"))
-    of = {row["lower"]: row for row in earlier}
-    rows = []
-    for row, ends in zip(bins, intervals):
-        cells = (row["lower"], row["upper"], row["count"], row["forecast"], row["observed"], *ends)
-        if earlier:
-            one = of.get(row["lower"], {})
-            cells += (one.get("forecast"), one.get("observed"))
-        rows.append(TableRow(cells))
-    return DataTable("Right answers by the probability of the answer", columns, tuple(rows),
-                     folded=True)
-
-
 def risk_coverage(scores: Mapping) -> Picture | None:
     """The error of the answers where the surest points alone are answered."""
     rows = [row for row in scores.get("risk_coverage") or () if row["error"] is not None]
@@ -256,7 +244,13 @@ def risk_coverage(scores: Mapping) -> Picture | None:
     drawing.line(panel.places([(0, whole), (1, whole)]), "rule")
     drawing.line(panel.places(ideal), "grey curve thin dotted")
     drawing.line(panel.places([(row["coverage"], row["error"]) for row in rows]), "left curve")
-    table = _coverage_table(rows)
+    chosen = [row for row in rows if round(row["coverage"] * 100) % 10 == 0
+              or row["coverage"] in (0.01, 0.05, 0.95, 0.99)]
+    table = DataTable("Errors where the surest points are answered", (
+        Column("answered", "share"), Column("errors", "share"),
+        Column("least probability", "number", "of the answers that are given")),
+        tuple(TableRow((row["coverage"], row["error"], row["threshold"])) for row in chosen),
+        folded=True)
     half = next((row["error"] for row in rows if row["coverage"] >= 0.5), None)
     summary = f"{percent(whole)} of all answers are wrong, {percent(half)} of the surer half; " \
               f"area under the curve (AURC) {number(scores['aurc'])}"
@@ -270,24 +264,13 @@ def risk_coverage(scores: Mapping) -> Picture | None:
     return Picture(drawing, "Risk and coverage", summary, note, table)
 
 
-def _coverage_table(rows):
-    chosen = [row for row in rows if round(row["coverage"] * 100) % 10 == 0
-              or row["coverage"] in (0.01, 0.05, 0.95, 0.99)]
-    return DataTable("Errors where the surest points are answered", (
-        Column("answered", "share"), Column("errors", "share"),
-        Column("least probability", "number", "of the answers that are given")),
-        tuple(TableRow((row["coverage"], row["error"], row["threshold"])) for row in chosen),
-        folded=True)
-
-
 def class_sets(scores: Mapping) -> Picture | None:
     """The points by the number of classes in their sets."""
     sets = scores.get("sets")
     if not sets or not sets["sizes"]:
         return None
-    sizes = [(size, count) for size, count in sets["sizes"]]
-    total = sum(count for _, count in sizes)
-    most = max(count for _, count in sizes)
+    sizes = sets["sizes"]
+    total, most = (of(count for _, count in sizes) for of in (sum, max))
     drawing = Drawing(WIDTH, 250)
     low, high = sizes[0][0], sizes[-1][0]
     panel = Panel(drawing, Box(_LEFT, 26, WIDTH - _LEFT - 14, 170),
@@ -385,6 +368,8 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     """The contingency table as an image: right answers blue, errors orange on a logarithmic scale,
     with the numbers of points where the classes are few.
     """
+    import numpy as np
+
     from .raster import png_address
 
     table, labels = scores.get("contingency"), scores["labels"]
@@ -398,7 +383,9 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     cell = max(cell, 22) if counts else cell
     palette = [(0, 0, 0, 0)] + [(*colour, round(255 * step / _STEPS))
                                 for colour in (_BLUES, _ORANGES) for step in range(1, _STEPS + 1)]
-    shares = _shares_of(table)
+    numbers = np.asarray(table, dtype=float)
+    totals = numbers.sum(axis=1, keepdims=True)
+    shares = np.divide(numbers, totals, out=np.zeros_like(numbers), where=totals > 0)
     steps = _map_steps(shares)
     titles = [class_name(names, label) for label in labels]
     columns = [*titles, "rejected"][:shares.shape[1]]
@@ -431,15 +418,6 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     return Picture(drawing, "Map of the contingency table", summary,
                    "A row for each true class, a column for each answer; the deeper the colour, "
                    "the larger the share of the true class.", pairs if worst else None)
-
-
-def _shares_of(table):
-    """The contingency table (k, k or k + 1) as shares of the true classes."""
-    import numpy as np
-
-    counts = np.asarray(table, dtype=float)
-    totals = counts.sum(axis=1, keepdims=True)
-    return np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
 
 
 def _map_steps(shares):

@@ -11,7 +11,6 @@ import math
 import os
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from ..errors import UsageError
 from ..score.scores import PAGE
@@ -25,22 +24,15 @@ _ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".feather", ".svm", ".
             ".cls", ".con", ".truth", ".mbm", ".mbc", ".mbt", ".json"}
 
 
-class _Head(NamedTuple):
-    """A column: its title, what it is, and whether larger is better, or None."""
-
-    title: str
-    about: str
-    larger: bool | None
-
-
-_HEADS = {
-    "points": _Head("points", "points that are scored", None),
-    "classes": _Head("classes", "number of classes", None),
-    **{name: _Head(row.title, row.meaning, row.larger) for name, row in PAGE.items()},
-    "classifiers": _Head("classifiers", "binary classifiers", None),
-    "train_s": _Head("training", "seconds of a core, for a training part", False),
-    "p_value": _Head("p", "probability of a difference to the reference as large by chance", None),
-    "sd": _Head("deviation", "standard deviation over the splits", None),
+# {column: (title, what it is, whether larger is better, or None)}
+_HEADS: dict[str, tuple[str, str, bool | None]] = {
+    "points": ("points", "points that are scored", None),
+    "classes": ("classes", "number of classes", None),
+    **{name: (row.title, row.meaning, row.larger) for name, row in PAGE.items()},
+    "classifiers": ("classifiers", "binary classifiers", None),
+    "train_s": ("training", "seconds of a core, for a training part", False),
+    "p_value": ("p", "probability of a difference to the reference as large by chance", None),
+    "sd": ("deviation", "standard deviation over the splits", None),
 }
 _OF_SCORES = ("points", "classes", "accuracy", "balanced_accuracy", "log_loss", "brier",
               "uncertainty_coefficient", "macro_auc", "expected_calibration_error", "cost",
@@ -146,18 +138,18 @@ def _section(name, title, about, rows):
     data = {_plain(sample.replace("/", "|")): {key: value for key, value in row.items()
                                                if _finite(value)} for sample, row in rows.items()}
     used = {key for row in data.values() for key in row}
-    heads = {key: _header(key, head) for key, head in _HEADS.items() if key in used}
+    heads = {key: _header(key, *head) for key, head in _HEADS.items() if key in used}
     return json.dumps({
         "id": name, "section_name": title, "description": _plain(about), "plot_type": "table",
         "pconfig": {"id": f"{name}_table", "title": f"agfmc: {title}"}, "headers": heads,
         "data": data}, indent=1) + "\n"
 
 
-def _header(key, head):
-    found = {"title": head.title, "description": head.about,
+def _header(key, title, about, larger):
+    found = {"title": title, "description": about,
              "format": "{:,.0f}" if key in ("points", "classes", "classifiers") else "{:,.4f}"}
-    if head.larger is not None:
-        found["scale"] = "RdYlGn" if head.larger else "RdYlGn-rev"
+    if larger is not None:
+        found["scale"] = "RdYlGn" if larger else "RdYlGn-rev"
     return found | ({"min": 0, "max": 1} if key in PAGE and PAGE[key].share else {})
 
 

@@ -96,18 +96,10 @@ def _data(content, classes):
     told = facts([*pairs, ("classes", count(len(data.labels))),
                   *([] if data.recipe is None else _recipe_facts(data)), *data.facts])
     blocks = [told] if data.counts is None else beside([told], pictures(
-        charts.class_counts(data, classes.names)) or [table(_count_table(data, classes))])
+        charts.class_counts(data, classes.names)))
     if data.recipe is not None:
         blocks += _recipe(data.recipe, data.missing)
     return Section("data", "Data", tuple(blocks))
-
-
-def _count_table(data, classes):
-    total = sum(data.counts) or 1.0
-    rows = tuple(TableRow((classes.name(label), number, number / total), classes.at(label))
-                 for label, number in zip(data.labels, data.counts))
-    return DataTable("Points of each class.", (
-        Column("class"), Column("points", "number", digits=0), Column("share", "share")), rows)
 
 
 def _recipe_facts(data):
