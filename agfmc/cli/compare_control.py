@@ -110,7 +110,7 @@ def execute(args):
             _write_page(args, page, experiment, plain(result))
         _print(args, result)
         if args.plot is not None:  # in here, so that the results are kept where it fails
-            from ..picture.comparison import draw_comparison
+            from ..picture.scores import draw_comparison
             draw_comparison(args.plot, result, by)
     failed = [row for row in result["rows"] if "error" in row]
     for row in failed:

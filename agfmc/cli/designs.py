@@ -268,7 +268,7 @@ def draw_design(args, tree, heights, found):
         return
     from dataclasses import replace
 
-    from ..picture.designs import draw_losses
+    from ..picture.control import draw_losses
     from ..training.design_notes import loss_name
     shares = dict(zip(found.costs.labels, found.costs.splits.shares.tolist()))
     draw_losses(args.plot, replace(found.best, tree=tree), shares, loss_name(found.search.loss))

@@ -120,7 +120,7 @@ def _show_normalisation(args):
         if info["metric"] is None:
             raise DataError("there are no weights to be drawn: no learned metric is known of, as "
                             "--learn-metric writes it beside the normalisation", file=args.model)
-        from ..picture.metric import draw_weights
+        from ..picture.scores import draw_weights
         draw_weights(args.plot, info["metric"])
     if args.json:
         _print_json(info)

@@ -232,7 +232,7 @@ def _write(args, result, tree, words):
 
 def _draw(args, result):
     if args.plot is not None and result["best"] is not None:
-        from ..picture.search import draw_search
+        from ..picture.scores import draw_search
         draw_search(args.plot, result)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from statistics import fmean
 from typing import NamedTuple
 
 from ..control.learners import PARAMETERS
 from ..errors import one_line
+from ..formats.csv_text import csv_of_numbers
 from ..numerals import runs_text
 from ..score.intervals import clopper_pearson
 from ..score.scores import ALL_SCORES, PER_POINT
@@ -199,16 +198,7 @@ def comparison_csv(result: dict) -> str:
             for score in scores:
                 cells += (row["difference"] or {}).get(score, {}).get("interval") or [None, None]
         lines.append(cells)
-    return _csv(lines)
-
-
-def _csv(lines):
-    """Comma-separated values, numbers in nine digits, nothing for None and NaN."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(
-        ["" if cell is None or cell != cell else cell if isinstance(cell, str) else f"{cell:.9g}"
-         for cell in cells] for cells in lines)
-    return out.getvalue()
+    return csv_of_numbers(lines)
 
 
 def score_lines(columns: dict) -> str:
@@ -304,7 +294,7 @@ def search_csv(searches: list) -> str:
                               point.get(column) for column in columns),
                    number == search["best"], number == search["given"]]
                   for number, point in enumerate(search["points"])]
-    return _csv(lines)
+    return csv_of_numbers(lines)
 
 
 def partition_text(search: dict, width: int | None = None) -> str:

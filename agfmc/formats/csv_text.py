@@ -2,12 +2,13 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, ExitStack
 
 from .atomic import replacing_all
 
-__all__ = ["csv_line", "csv_lines", "delimiter_of", "writing_text", "writing_texts"]
+__all__ = ["csv_line", "csv_lines", "csv_of_numbers", "delimiter_of", "writing_text",
+           "writing_texts"]
 
 
 def csv_line(cells: Sequence[str], delimiter: str = ",") -> bytes:
@@ -27,6 +28,15 @@ def csv_lines(columns: Sequence[Sequence[str]], delimiter: str = ",") -> bytes:
     else:
         plain.writerows(zip(*columns))
     return out.getvalue().encode("utf-8", "surrogateescape")
+
+
+def csv_of_numbers(rows: Iterable[Iterable]) -> str:
+    """Rows of words and numbers, these in nine digits; nothing for None and NaN."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(
+        ["" if cell is None or cell != cell else cell if isinstance(cell, str) else f"{cell:.9g}"
+         for cell in cells] for cells in rows)
+    return out.getvalue()
 
 
 @contextmanager

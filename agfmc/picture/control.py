@@ -1,9 +1,12 @@
-"""The tree of a control file, its coding matrix as a grid of colours, or its dendrogram."""
+"""Designs in files: the tree of a control file, its coding matrix, its dendrogram, or the tree that
+a search found, with the losses of its nodes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from ..control.tree import Leaf, Tree
 from ..errors import UsageError
@@ -13,7 +16,7 @@ from ..report.svg import Box, Drawing, Linear, Panel, pixels, text_width, tick_t
 from ..report.words import class_name, cut
 from .canvas import picture_names, save
 
-__all__ = ["control_pictures", "dendrogram", "draw_control"]
+__all__ = ["control_pictures", "dendrogram", "draw_control", "draw_losses"]
 
 _MOST_MEMBERS = 6  # of an ensemble that are drawn
 
@@ -115,3 +118,26 @@ def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
                     d=f"M{pixels(x0)} {pixels(y0)}H{pixels(join)}V{pixels(y1)}H{pixels(x1)}")
     return Picture(drawing, "Dendrogram", f"{len(texts)} classes, which join at distances up to "
                    f"{largest:.4g}")
+
+
+def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) -> None:
+    """Draw a decision tree with the loss of each node, and the share of the points on each line.
+
+    scored: has `tree`, with single classifiers alone, `nodes`, with `loss` and its standard
+    `error` for each node in the order of the text, and `loss`, `error` and `asked` of the tree;
+    shares: {label: share of the points};  what: the name of the loss.
+
+    Raises UsageError as `canvas.save`.
+    """
+    tree, called = scored.tree, picture_names(scored.tree.names)
+    names = {label: f"{called.get(label) or label}, {100 * shares[label]:.1f} %"
+             for label in tree.labels}
+    top = max(node.loss for node in scored.nodes) or 1.0
+    boxes = {number: (f"{node.loss:.4f} \u00b1{node.error:.4f}", node.loss / top)
+             for number, node in enumerate(scored.nodes)}
+    picture = decision_tree(tree, names, boxes=boxes, shares=shares)
+    note = f"{picture.note} At the nodes their losses, the larger the deeper in colour, with " \
+           "standard errors; lines are as wide as the share of the points."
+    save(path, f"{what} {scored.loss:.4f} \u00b1 {scored.error:.4f} per point; "
+               f"{scored.asked:.2f} of {len(tree.nodes)} classifiers asked per point, mean",
+         [replace(picture, note=note)])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import unicodedata
 
 from ..errors import one_line
+from ..formats.csv_text import csv_of_numbers
 from ..score.scores import BEFORE, COST, HIERARCHICAL, PAGE, page_title, SCORES
 
 __all__ = ["MOST_CLASSES", "format_scores", "scores_csv"]
@@ -305,11 +304,6 @@ def scores_csv(scores: dict, named: bool = False) -> str:
     for row in [*scores["by_class"], *scores.get("calibration_by_class", ())]:
         rows += [(name, row["label"], value, None, None) for name, value in row.items()
                  if name not in ("label", "bins")]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("score", "class", "value", "low", "high"))
     names = dict(zip(scores["labels"], scores["names"])) if named else {}
-    writer.writerows([name, names.get(label, label), *(
-        "" if number is None or number != number else f"{number:.9g}" for number in numbers)]
-        for name, label, *numbers in rows)
-    return out.getvalue()
+    return csv_of_numbers([("score", "class", "value", "low", "high"), *(
+        (name, str(names.get(label, label)), *numbers) for name, label, *numbers in rows)])

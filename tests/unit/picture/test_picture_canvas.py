@@ -9,10 +9,8 @@ from agfmc.control.parse import parse
 from agfmc.errors import AgfmcWarning, DataError, UsageError
 from agfmc.picture import canvas
 from agfmc.picture.canvas import picture_names
-from agfmc.picture.comparison import draw_comparison
 from agfmc.picture.control import draw_control
-from agfmc.picture.scores import draw_scores
-from agfmc.picture.search import draw_search
+from agfmc.picture.scores import draw_comparison, draw_scores, draw_search
 from agfmc.report.colours import LIGHT
 from agfmc.report.content import Picture
 from agfmc.report.svg import Drawing

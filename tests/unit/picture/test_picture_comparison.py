@@ -5,7 +5,7 @@ import random
 import pytest
 
 from agfmc.errors import UsageError
-from agfmc.picture import comparison as module
+from agfmc.picture import scores as module
 
 pytest.importorskip("matplotlib")
 

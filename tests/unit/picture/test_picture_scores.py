@@ -8,7 +8,7 @@ import pytest
 from agfmc.control.build import from_pairs
 from agfmc.errors import UsageError
 from agfmc.experiments.simulation_tables import simulations, SimulationPlan
-from agfmc.picture import designs, metric, scores, search, simulation
+from agfmc.picture import control, scores, simulation
 from agfmc.prediction.evaluation import Asked, evaluate, Results
 
 pytest.importorskip("matplotlib")
@@ -71,7 +71,7 @@ def test_searches(saved, complete):
     points = [point(c, g, 0.5 + c / 10) for c in (0, 2) for g in (-2, 0)]
     points += [point(c, None, 0.4, "linear") for c in (0, 2)] + [point(0, 9, None)]
     result = {"points": points, "best": 3, "by": "log_loss", "complete": complete, "data": "d"}
-    figure = saved(search, lambda: search.draw_search("", result))
+    figure = saved(scores, lambda: scores.draw_search("", result))
     assert ("best: -c 2 -g 0, log loss 0.7000 \u00b1 0.0500; 7 sets of options tried, d"
             in figure.texts) == complete
     assert {"Search: rbf", "Search: linear", "failed"} <= set(figure.texts)
@@ -80,12 +80,12 @@ def test_searches(saved, complete):
 
 def test_nothing_searched():
     with pytest.raises(UsageError, match="without points"):
-        search.draw_search("a.png", {"points": []})
+        scores.draw_search("a.png", {"points": []})
 
 
 def test_a_single_set_of_options_is_named(saved):
     result = {"points": [point(1, 2, 0.5)], "best": 0, "by": "accuracy"}
-    assert len(saved(search, lambda: search.draw_search("", result)).texts) == 1
+    assert len(saved(scores, lambda: scores.draw_search("", result)).texts) == 1
 
 
 def test_simulations(saved):
@@ -102,13 +102,13 @@ def test_weights_of_features(saved):
     weights = [{"feature": i, "weight": w, "name": name} for i, w, name in (
         (1, 2.55, "$b$"), (2, 0.25, "c" * 99), (0, 0.2, "a"))]
     result = {"points": 240, "classes": 3, "weights": weights}
-    figure = saved(metric, lambda: metric.draw_weights("", result))
+    figure = saved(scores, lambda: scores.draw_weights("", result))
     assert {"Learned from 240 points of 3 classes", "$b$", "2.55", "0.25"} <= set(figure.texts)
-    bars = [shape.attributes["width"] for shape in metric.weight_bars(result).drawing.shapes
+    bars = [shape.attributes["width"] for shape in scores.weight_bars(result).drawing.shapes
             if shape.look == "fill-left"]
     assert bars[1] / bars[0] == pytest.approx(0.25 / 2.55)
     many = [{"feature": i, "weight": 0.0} for i in range(101)]
-    figure = saved(metric, lambda: metric.draw_weights("", {**result, "weights": many}))
+    figure = saved(scores, lambda: scores.draw_weights("", {**result, "weights": many}))
     assert "Weights of the features, the first 60 of 101" in figure.texts
 
 
@@ -127,7 +127,7 @@ def test_losses_and_shares(saved, pairs, k, names):
     nodes = [SimpleNamespace(loss=0.01 * i, error=0.001) for i in range(len(tree.nodes))]
     scored = SimpleNamespace(tree=tree, nodes=nodes, loss=0.2, error=0.01, asked=2.5)
     shares = {i: 1 / k for i in range(k)}
-    figure = saved(designs, lambda: designs.draw_losses("", scored, shares, "log loss"))
+    figure = saved(control, lambda: control.draw_losses("", scored, shares, "log loss"))
     assert f"log loss 0.2000 \u00b1 0.0100 per point; 2.50 of {k - 1} classifiers asked per " \
         "point, mean" in figure.texts
     assert ("0.0100 \u00b10.0010" in figure.texts) == (k < 60)
