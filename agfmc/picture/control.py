@@ -52,12 +52,17 @@ def control_pictures(tree: Tree, shares: Mapping[int, float] | None = None) -> l
     members = [(tree, "")] if not tree.is_ensemble else [
         (member, f"{number}: weight {weight:.3g}") for number, (member, weight) in enumerate(
             zip(tree.members[:_MOST_MEMBERS], tree.weights), 1)]
-    return [decision_tree(member, names, title=title or "Tree of the classes", boxes={
-        number: (_words(node, sides, names, (shares or {}).get(number)), 0)
-        for number, (node, sides) in enumerate(zip(member.nodes, member.branch_labels()))})
-        if member.hierarchical or member.nodes[0].direct is not None
-        else coding_matrix(member, names, title or "Coding matrix", whole=True)
-        for member, title in members]
+    found = []
+    for member, title in members:
+        if not member.hierarchical and member.nodes[0].direct is None:
+            found.append(coding_matrix(member, names, title or "Coding matrix", whole=True))
+            continue
+        boxes = {number: (_words(node, sides, names, (shares or {}).get(number)), 0)
+                 for number, (node, sides) in enumerate(zip(member.nodes, member.branch_labels()))}
+        picture = decision_tree(member, names, title=title or "Tree of the classes", boxes=boxes)
+        found.append(replace(picture, note=picture.note + (
+            " Percentages are shares of the training points." if shares else "")))
+    return found
 
 
 def _words(node, sides, names, share):

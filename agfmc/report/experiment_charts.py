@@ -396,27 +396,22 @@ class _Kernel:
     def picture(self):
         """The surface over two parameters, or the curve over one."""
         drawing, left, y = self._surface() if len(self.across) > 1 else self._curve()
-        for mark, words in self._key():
-            mark(drawing, left + 9, y - 4)
+        marks = [] if self.best is None else [(
+            "circle", "right curve ring", {"r": 5.5},
+            f"best: {self.best['options'] or 'the defaults'}")]
+        if len(self.sizes) > 1:
+            marks += [("circle", "fill-left", {"r": radius, "fill_opacity": ".6"},
+                       f"scored on {_amount_words(amount)}") for amount, radius in
+                      self.sizes.items()]
+        marks += [("path", "grey curve thin", {}, "failed")] * bool(self.failed)
+        for tag, look, values, words in marks:
+            place = {"cx": left + 9, "cy": y - 4} if tag == "circle" else \
+                {"d": _cross(left + 9, y - 4)}
+            drawing.add(tag, look, **place, **values)
             drawing.text(left + 26, y, words, width=WIDTH - left - 26)
             y += LINE + 2
         drawing.height = y - 6
         return _search_picture(self, drawing)
-
-    def _key(self):
-        """Yield (function that draws a mark, its words): what the marks mean."""
-        if self.best is not None:
-            yield (lambda drawing, x, y: drawing.add(
-                "circle", "right curve ring", cx=x, cy=y, r=5.5),
-                f"best: {self.best['options'] or 'the defaults'}")
-        if len(self.sizes) > 1:
-            for amount, radius in self.sizes.items():
-                yield (lambda drawing, x, y, radius=radius: drawing.add(
-                    "circle", "fill-left", cx=x, cy=y, r=radius, fill_opacity=".6"),
-                    f"scored on {_amount_words(amount)}")
-        if self.failed:
-            yield (lambda drawing, x, y: drawing.add("path", "grey curve thin", d=_cross(x, y)),
-                   "failed")
 
     def _ring(self, drawing, x, y):
         if self.best is not None:
@@ -501,7 +496,7 @@ def _search_picture(kernel, drawing):
                    f"the search, with {score.title} {short(top['score'])}"
     note = "Bars are standard deviations over the splits." if len(kernel.across) < 2 else \
         "The deeper the colour, the better; what is worse than the scale begins has its palest " \
-        "colour. Deviations over the splits are in the table."
+        "colour."
     if search.get("complete") is False:
         note += " The search ended at its time limit: better options may not have been tried."
     if search.get("border"):

@@ -315,7 +315,7 @@ class _Tree:
         self.step = max(8, min(46, 480 / depth))
         widest = max((self._wide(number) for number in self.opened), default=0)
         if widest:
-            self.step = max(self.step, min(widest + 16, 220))
+            self.step = max(self.step, min(widest + 30, 220))
         self.x0, self.top = 14, 26
         self.end = self.x0 + depth * self.step
         texts = [self._end_text(end) for end in self.ends]
