@@ -78,8 +78,6 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
         y = None if label is None else class_numbers(table, block, label, classes)
         weights = None if weight is None else _weights(table, block, weight)
         yield TableRows(x, y, weights, [block[at] for at in text])
-    if seen is not None:
-        seen.finish()
 
 
 def table_points(path: str, form: InputFormat, recipe: TableRecipe) -> Iterator[np.ndarray]:

@@ -13,19 +13,18 @@ import os
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import (AgfmcWarning, and_more, DataError, one_line, Place, system_reason,
-                      UsageError)
+from ..errors import AgfmcWarning, and_more, DataError, one_line, Place, UsageError
 from ..tables import ROW, TableFormat
-from .atomic import temporary_file
+from .atomic import temporary_file, writing
 from .inputs import GZIP, open_input, Unzipped
-from .table_arrow import ArrowFile, TextBlocks, holds_arrow
-from .table_text import (BLOCK, OUTER, Layout, Words, column_of, converted, guess_delimiter,
-                         header_cells, no_number, number_of, read_records, stripped)
+from .table_arrow import ArrowFile, holds_arrow, text_columns
+from .table_text import (BLOCK, Layout, LONGEST_RECORD, OUTER, Words, behind_first, column_of,
+                         converted, guess_delimiter, no_number, number_of, read_records, stripped)
 from .text import SPREADSHEET
 
 __all__ = ["Block", "Table", "Words", "columns_called", "number_of", "open_table"]
@@ -33,6 +32,7 @@ __all__ = ["Block", "Table", "Words", "columns_called", "number_of", "open_table
 _HEAD = 1 << 16  # bytes from which the delimiter is guessed
 _MOST_COLUMNS = 200_000  # each takes some 0.1 ms
 _MAGIC = 8  # bytes that tell Parquet and Arrow
+_LEAST = 1 << 20  # bytes of text for which PyArrow is worth loading
 _COMPRESSED = (*(b"BZh%d1AY" % level for level in range(1, 10)),  # by bzip2, xz, zstd
                b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
 _MARK = b"\xef\xbb\xbf"
@@ -113,144 +113,99 @@ class Table:
         return replace(block, columns=columns)
 
 
-class _Source:
-    """The bytes of an input, which can be read again from the start: `file` is of `open_input`.
+class _TextTable(Table):
+    """A table in text, perhaps compressed with gzip.
 
-    Of what cannot be rewound the bytes are held: all in a temporary file (`again`), or those
-    of the beginning in memory, until `rewind(True)` says that the last pass begins.
+    start: a function that gives a stream of its bytes from the first one on, None where they
+    have gone.
     """
 
-    def __init__(self, file, again):
-        self.name = file.name
-        self.count = 0  # bytes of this pass
-        self._file = file
-        self.size = file.regular_size()
-        self._held = None if self.size is not None else \
-            temporary_file() if again else io.BytesIO()
-        self._again = again
-        self._holding = True
-        self._end = 0
-
-    def read(self, size=-1):
-        if self._held is None or self.count >= self._end:
-            data = self._file.read(size)
-            if self._held is not None and self._holding:
-                self._write(data)
-        else:
-            self._held.seek(self.count)
-            data = self._held.read(size)
-        self.count += len(data)
-        return data
-
-    def _write(self, data):
-        try:
-            self._held.seek(self._end)
-            self._held.write(data)
-        except OSError as error:
-            raise DataError(f"cannot hold it in a temporary file: {system_reason(error)}",
-                            file=self.name) from error
-        self._end += len(data)
-
-    def rewind(self, last=False):
-        """Begin again at the first byte; last: for the last time, unless all is held."""
-        if not self._holding:
-            raise UsageError("this table can be read only once", file=self.name)
-        self.count = 0
-        if self._held is None:
-            self._file.seek(0)
-        elif last and not self._again:
-            self._holding = False
-
-    def whole(self):
-        """A file with all bytes: the input, or a temporary one to which it is written."""
-        if self._held is None:
-            return os.fdopen(os.dup(self._file.fileno()), "rb")
-        if not self._again:
-            held, self._held, self._end = self._held, temporary_file(), 0
-            self._write(held.getvalue())
-        while self.read(BLOCK):
-            pass
-        self._held.flush()
-        return os.fdopen(os.dup(self._held.fileno()), "rb")
-
-    def close(self):
-        if self._held is not None:
-            self._held.close()
-
-
-class _TextTable(Table):
-    """A table in text, perhaps compressed with gzip."""
-
-    def __init__(self, source, form, engine, block):
-        self._source, self._engine, self._block = source, engine, block
-        self._zipped = self._mark = False
-        source.rewind()
-        self._zipped = source.read(len(GZIP)) == GZIP
-        head = self._read_all(self._reader(), _HEAD)
-        _refuse_foreign(head, source.name)
-        self._mark = head.startswith(_MARK)
+    def __init__(self, start, name, form, engine, block):
+        self.file, self._start, self._engine, self._block = name, start, engine, block
+        self._opened = self._begin()
+        head = self._opened[0]
+        _refuse_foreign(head, name)
+        if form.delimiter is None and name.lower().removesuffix(".gz").endswith(".tsv"):
+            form = replace(form, delimiter="\t")
         self._layout = Layout(
-            form.delimiter or self._guessed(head.removeprefix(_MARK), form.quotes), form.quotes,
-            form.header, stripped(form.blanks))
-        super().__init__(source.name, self._names(), self._layout.blanks)
+            form.delimiter or guess_delimiter(head.decode("utf-8", "replace"), form.quotes,
+                                              len(head) < _HEAD),
+            form.quotes, form.header, stripped(form.blanks))
+        super().__init__(name, self._names(), self._layout.blanks)
         self._layout = self._layout._replace(names=self.names)
 
-    def _guessed(self, head, quotes):
-        if self._source.name.lower().removesuffix(".gz").endswith(".tsv"):
-            return "\t"
-        return guess_delimiter(head.decode("utf-8", "replace"), quotes, len(head) < _HEAD)
-
-    @staticmethod
-    def _read_all(read, size):
-        data = b""
-        while len(data) < size and (piece := read(size - len(data))):
-            data += piece
-        return data
-
-    def _reader(self, last=False):
-        """A function that reads the text from its start, without the mark of UTF-8."""
-        self._source.rewind(last)
-        read = (Unzipped(self._source, self._source.name) if self._zipped
-                else self._source).read
-        if self._mark:
-            self._read_all(read, len(_MARK))
-        return read
-
-    def _records(self, size, last=False):
-        return read_records(self._reader(last), self._source.name, self._layout, size)
+    def _begin(self):
+        """(the first bytes of the text, without the mark of UTF-8; the stream of the others)."""
+        stream = self._start()
+        if stream is None:
+            raise UsageError("this table can be read only once", file=self.file)
+        head = _read_all(stream, len(GZIP))
+        if head.startswith(GZIP):
+            head, stream = b"", Unzipped(_Chained(head, stream), self.file)
+        head = _read_all(stream, _HEAD, head)
+        return head.removeprefix(_MARK), stream
 
     def _names(self):
-        for records in self._records(min(self._block, _HEAD)):
-            if len(records.starts):
+        """The names of the columns, by the first record, to which the text is read."""
+        (head, stream), pieces = self._opened, []
+        whole = _Chained(head, stream)
+
+        def noted(size):
+            pieces.append(whole.read(size))
+            return pieces[-1]
+
+        for records in read_records(noted, self.file, self._layout, min(self._block, _HEAD)):
+            cells, _ = behind_first(records, self._layout)
+            if cells is not None:
                 break
         else:
-            raise DataError("expected a table, found no line", file=self._source.name)
-        cells = header_cells(records, self._layout)
+            raise DataError("expected a table, found no line", file=self.file)
+        self._opened = b"".join([*pieces, head[sum(map(len, pieces)):]]), stream
         if not self._layout.header:
             return tuple(str(i + 1) for i in range(len(cells)))
-        line = int(records.lines()[0])
+        line = int(records.lines(self._layout, 1)[0])
         if all(number_of(cell) is not None for cell in cells):
             raise DataError("the first line holds numbers: --no-header where there are no names",
-                            file=self._source.name, line=line)
-        return column_names(cells, self._source.name, line)
+                            file=self.file, line=line)
+        return column_names(cells, self.file, line)
 
     def blocks(self, wanted):
-        waiting, rows = self._layout.header, 0
-        arrow = TextBlocks(self._layout, self._engine)
-        for records in self._records(self._block, last=True):
-            if waiting and len(records.starts):
-                waiting, records = False, records.behind_first()
-            if len(records.starts) == 0:
-                continue
-            columns = None if self._engine == "csv" else arrow.converted(records, wanted)
-            if columns is None:
-                columns = converted(records, self._layout, wanted, not rows)
-                arrow.learn(columns)
-            yield Block(len(records.starts), self.file, self.counted, columns, records.lines)
-            rows += len(records.starts)
-        if not rows:
-            raise DataError("the table has no rows" + " behind its header" * self._layout.header,
+        (head, stream), self._opened = self._opened or self._begin(), None
+        layout, done, worded = self._layout, 0, set()
+        waiting = layout.header
+        least = {None: _LEAST, "arrow": 0, "csv": LONGEST_RECORD * 2}[self._engine]
+        for records in read_records(_Chained(head, stream).read, self.file, layout, self._block):
+            if waiting:
+                cells, records = behind_first(records, layout)
+                waiting = cells is None
+            long = len(records.data) >= least
+            result = text_columns(records, layout, wanted, worded) if long else None
+            rows, columns = result or converted(records, layout, wanted, not done)
+            worded |= {at for at, column in columns.items() if isinstance(column, Words)}
+            if rows:
+                yield Block(rows, self.file, self.counted, columns,
+                            functools.partial(records.lines, layout, rows))
+            done += rows
+        if not done:
+            raise DataError("the table has no rows" + " behind its header" * layout.header,
                             file=self.file)
+
+
+def _read_all(stream, size, head=b""):
+    """The bytes `head`, and more of the stream, so that there are `size` if it has so many."""
+    while len(head) < size and (piece := stream.read(size - len(head))):
+        head += piece
+    return head
+
+
+class _Chained:
+    """A stream of these first bytes, and then of another stream."""
+
+    def __init__(self, head, stream):
+        self._head, self._stream = io.BytesIO(head), stream
+
+    def read(self, size):
+        return self._head.read(size) or self._stream.read(size)
 
 
 class _ArrowTable(Table):
@@ -338,11 +293,34 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
     temporary file.  engine: "csv" or "arrow" for text, None for what suits;  block: about the
     bytes of text that are read at a time.  Raises DataError for what is not a table.
     """
-    with open_input(path, stdin, raw=True) as file:
-        source = _Source(file, again)
-        with closing(source):
-            if holds_arrow(source.read(_MAGIC)):
-                with source.whole() as whole:
-                    yield _ArrowTable(whole, source.name, form)
-            else:
-                yield _TextTable(source, form, engine, block)
+    with open_input(path, stdin, raw=True) as file, ExitStack() as stack:
+        name, head = file.name, _read_all(file, _MAGIC)
+        if file.regular_size() is not None:
+            first = None
+        elif again or holds_arrow(head):
+            first, file = None, stack.enter_context(_held(head, file))
+        else:
+            first = iter([_Chained(head, file)])
+
+        def start():
+            if first is None:
+                file.seek(0)
+            return file if first is None else next(first, None)
+
+        if holds_arrow(head):
+            whole = stack.enter_context(os.fdopen(os.dup(file.fileno()), "rb"))
+            yield _ArrowTable(whole, name, form)
+        else:
+            yield _TextTable(start, name, form, engine, block)
+
+
+@contextmanager
+def _held(head, file):
+    """A temporary file of all bytes of an input that cannot be read again, which began so."""
+    with temporary_file() as held:
+        while head:
+            with writing("a temporary file"):
+                held.write(head)
+            head = file.read(BLOCK)
+        held.flush()
+        yield held

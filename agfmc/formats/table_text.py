@@ -1,8 +1,7 @@
-"""Text tables: records between line breaks, cells between delimiters, quotes as in RFC 4180.
+"""Text tables: blocks of whole records, converted by Python's module csv; quotes as in RFC 4180.
 
-A text is cut into blocks of whole records here, for every engine, and everything that is wrong
-with its bytes or quotes is found here.  The cells of a block are converted by Python's own
-module csv; errors come in the order of the lines, whatever the size of the blocks.
+What is wrong with the bytes or quotes of a text is found before any engine converts it; errors
+come in the order of the lines, whatever the size of the blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +22,8 @@ import numpy as np
 from ..errors import DataError
 from .text import NUMBER
 
-__all__ = ["BLOCK", "Layout", "OUTER", "Records", "Words", "column_of", "converted",
-           "guess_delimiter", "header_cells", "no_number", "number_of", "read_records", "stripped"]
+__all__ = ["BLOCK", "Layout", "OUTER", "Records", "Words", "behind_first", "column_of",
+           "converted", "guess_delimiter", "no_number", "number_of", "read_records", "stripped"]
 
 BLOCK = 1 << 22  # bytes; the cells of a block take some ten times its size as Python's text
 LONGEST_RECORD = 1 << 24  # bytes
@@ -93,50 +92,35 @@ class Layout(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Records:
-    """Whole records of a text table, of which the last ends with a line break as the others do.
+class Records(NamedTuple):
+    """Whole records of a text table.
 
-    data: bytes in UTF-8;  line: number of the first line;  ends: places of the line breaks that
-    end records, empty ones too;  breaks: of all, also those between quotes.  A break of two
-    bytes stands at its second one.
+    data: bytes in UTF-8;  line: number of the first line;  longest: bytes of a record at most.
     """
 
     data: bytes
     file: str
     line: int
-    ends: np.ndarray
-    breaks: np.ndarray
+    longest: int
 
-    @functools.cached_property
-    def starts(self) -> np.ndarray:
-        """The places (n,) at which the records that are not empty begin."""
-        start = np.concatenate(([0], self.ends + 1))[:len(self.ends)]
-        length = self.ends - start
-        filled = length > 1
-        few = np.flatnonzero(length == 1)  # a record, or the first byte of a break of two
-        filled[few] = [self.data[at] != 13 for at in start[few]]
-        return start[filled]
+    def reader(self, layout: Layout) -> tuple:
+        """(a reader of the module csv, the stream of text that it reads)."""
+        text = io.StringIO(self.data.decode("utf-8"), newline="")
+        return csv.reader(text, strict=True, delimiter=layout.delimiter, quoting=(
+            csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE)), text
 
-    def lines(self) -> np.ndarray:
-        """The line of each record, (n,)."""
-        return self.line + np.searchsorted(self.breaks, self.starts)
-
-    def behind_first(self) -> Records:
-        """The records without the first that is not empty."""
-        cut = int(self.ends[np.searchsorted(self.ends, self.starts[0])]) + 1
-        gone = np.searchsorted(self.breaks, cut)
-        return replace(self, data=self.data[cut:], line=self.line + int(gone),
-                       ends=self.ends[self.ends >= cut] - cut,
-                       breaks=self.breaks[gone:] - cut)
-
-
-class _Fault(NamedTuple):
-    """A fault at the byte `at`, the first that shows it, told with the line of `begins`."""
-
-    at: int
-    begins: int
-    message: str
+    def lines(self, layout: Layout, rows: int) -> np.ndarray:
+        """The line of each of so many records that are not empty."""
+        if rows == _count_lines(self.data):
+            return np.arange(self.line, self.line + rows)
+        reader, _ = self.reader(layout)
+        lines, line = [], self.line
+        with suppress(csv.Error):  # in a row behind these
+            for row in reader:
+                if row:
+                    lines.append(line)
+                line = self.line + reader.line_num
+        return np.array(lines)
 
 
 def read_records(read: Callable[[int], bytes], file: str, layout: Layout,
@@ -146,98 +130,74 @@ def read_records(read: Callable[[int], bytes], file: str, layout: Layout,
     Raises DataError for what is not text in UTF-8, for quotes that are not as in RFC 4180 and
     for endless records, when the records before them have been yielded.
     """
-    line, rest, ended = 1, b"", False
+    line, data, ended = 1, b"", False
     while not ended:
         piece = read(size)
         ended = not piece
-        data = rest + piece
+        data += piece
         if ended and data and data[-1] not in b"\r\n":
             data += b"\n"
-        cut, ends, breaks, fault = _scan(data, layout, ended)
+        cut, longest, fault = _scan(data, layout, ended)
+        whole = data[:cut]
         if cut:
-            whole = Records(data[:cut], file, line, ends, breaks[:np.searchsorted(breaks, cut)])
-            if len(whole.ends):
-                yield whole
+            yield Records(whole, file, line, longest)
         if fault is not None:
-            raise DataError(fault.message, file=file,
-                            line=line + int(np.searchsorted(breaks, fault.begins)))
-        line += int(np.searchsorted(breaks, cut))
-        rest = data[cut:]
+            _, begins, message = fault
+            raise DataError(message, file=file, line=line + _count_lines(data[:begins]))
+        line, data = line + _count_lines(whole), data[cut:]
+        if len(data) > LONGEST_RECORD:
+            raise DataError(f"a record is longer than {LONGEST_RECORD >> 20} MiB"
+                            + ", or its quote is not closed" * (b'"' in data), file=file, line=line)
+
+
+def _count_lines(data):
+    """The line breaks: newlines, and carriage returns without one behind them."""
+    count = data.count(b"\n")
+    return count + data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else count
 
 
 def _scan(data, layout, ended):
-    """-> (where whole records end, their ends, all breaks of lines, the first `_Fault` or None)."""
-    text = np.frombuffer(data, np.uint8)
-    breaks = _breaks(data, text)
-    ends, faults = breaks, []
+    """-> (where whole records end, bytes of the longest, the first fault or None).
+
+    A fault is its place, that of its line, and the message.
+    """
+    text, faults = np.frombuffer(data, np.uint8), []
+    ends = text == 10
+    if b"\r" in data:  # which ends a line unless a newline is behind it, or may come
+        ends |= (text == 13) & (np.append(text[1:], 0 if ended else 10) != 10)
+    ends = np.flatnonzero(ends)
     if layout.quotes and b'"' in data:
         marks = np.flatnonzero(text == 34)
-        ends = breaks[np.searchsorted(marks, breaks) % 2 == 0]
-        faults += _quote_faults(text, marks, breaks, layout.delimiter, ended)
-    if not ended and len(ends) and ends[-1] == len(data) - 1 and data[-1] == 13:
-        ends = ends[:-1]  # the second byte of the break may follow
-    cut = int(ends[-1]) + 1 if len(ends) else 0
-    if len(data) > LONGEST_RECORD:
-        faults += _endless(data, ends)
+        ends = ends[np.searchsorted(marks, ends) % 2 == 0]
+        faults += _quote_faults(text, marks, layout.delimiter, ended)
     nul = data.find(b"\0")
     if nul >= 0:
-        faults.append(_Fault(nul, nul, "is not text: there is a NUL in the line"))
+        faults.append((nul, nul, "is not text: there is a NUL in the line"))
     if not data.isascii():
         try:
-            known = max([cut, *(fault.at + 1 for fault in faults)])
-            codecs.utf_8_decode(data[:known], "strict", False)
+            codecs.utf_8_decode(data, "strict", ended)
         except UnicodeDecodeError as error:
-            faults.append(_Fault(error.start, error.start, "is not text in UTF-8: `iconv -f "
-                                 "ISO-8859-1 -t UTF-8` makes it so of text in Latin-1"))
+            faults.append((error.start, error.start, "is not text in UTF-8: `iconv -f "
+                           "ISO-8859-1 -t UTF-8` makes it so of text in Latin-1"))
     fault = min(faults, default=None)
     if fault is not None:
-        ends = ends[:np.searchsorted(ends, fault.at)]
-        cut = int(ends[-1]) + 1 if len(ends) else 0
-    return cut, ends, breaks, fault
+        ends = ends[:np.searchsorted(ends, fault[0])]
+    longest = int(np.diff(ends, prepend=-1).max(initial=0))
+    return int(ends[-1]) + 1 if len(ends) else 0, longest, fault
 
 
-def _endless(data, ends):
-    """The first record that is too long."""
-    edges = np.concatenate(([0], ends + 1, [len(data)]))
-    for i in np.flatnonzero(np.diff(edges) > LONGEST_RECORD)[:1]:
-        start = int(edges[i])
-        yield _Fault(start + LONGEST_RECORD, start, "a record is longer than "
-                     f"{LONGEST_RECORD >> 20} MiB" + ", or its quote is not closed" * (
-                         b'"' in data[start:start + LONGEST_RECORD]))
-
-
-def _breaks(data, text):
-    """Places of the ends of lines: each newline, and each carriage return without one behind it."""
-    if b"\r" not in data:
-        return np.flatnonzero(text == 10)
-    breaks = np.flatnonzero((text == 10) | (text == 13))
-    first = text[breaks] == 13
-    first[:-1] &= (np.diff(breaks) == 1) & (text[breaks[1:]] == 10)
-    first[-1:] = False
-    return breaks[~first]
-
-
-def _quote_faults(text, marks, breaks, delimiter, ended):
-    """The first quote at `marks` that stands where RFC 4180 has none, and one never closed."""
+def _quote_faults(text, marks, delimiter, ended):
+    """Faults at the first quote that stands where RFC 4180 has none, and at one never closed."""
     beside = np.zeros(256, bool)
     beside[[ord(delimiter), 10, 13, 34]] = True
     opening, closing = marks[0::2], marks[1::2]
-    bad = [*opening[(opening > 0) & ~beside[text[opening - 1]]][:1]]
-    known = closing[closing < len(text) - 1]
-    bad += [*known[~beside[text[known + 1]]][:1]]
-    if bad:
-        at = int(min(bad))
-        number = int(np.searchsorted(marks, at))
-        first, last = np.searchsorted(breaks, [marks[number - number % 2], at]).tolist()
-        above = f"{last - first} line{'s' * (last - first > 1)} above"
-        return [_Fault(at, at, "a quote inside a cell"
-                       + f", whose first quote is {above}" * (last > first)
-                       + ": in RFC 4180 quotes are around a whole cell, and doubled within it; "
-                       + _NO_QUOTES)]
+    opening, closing = opening[opening > 0], closing[closing < len(text) - 1]
+    for at in sorted([*opening[~beside[text[opening - 1]]][:1],
+                      *closing[~beside[text[closing + 1]]][:1]])[:1]:
+        yield int(at), int(at), ("a quote inside a cell: in RFC 4180 quotes are around a whole "
+                                 f"cell, and doubled within it; {_NO_QUOTES}")
     if ended and len(marks) % 2:
-        return [_Fault(len(text), int(marks[-1]), "the quote that opens here is not closed; "
-                       + _NO_QUOTES)]
-    return []
+        yield len(text), int(marks[-1]), f"the quote that opens here is not closed; {_NO_QUOTES}"
 
 
 def guess_delimiter(head: str, quotes: bool, whole: bool) -> str:
@@ -254,51 +214,47 @@ def guess_delimiter(head: str, quotes: bool, whole: bool) -> str:
     counts = {mark: [line.count(mark) for line in lines] for mark in DELIMITERS}
     agreeing = {mark: count[0] for mark, count in counts.items()
                 if count[0] and 2 * count.count(count[0]) > len(lines)}
-    found = agreeing or {mark: sum(count) for mark, count in counts.items() if count[0]}
-    return max(found, key=found.get, default=",")
+    candidates = agreeing or {mark: sum(count) for mark, count in counts.items() if count[0]}
+    return max(candidates, key=candidates.get, default=",")
 
 
-def _parsed(records, layout):
-    """-> (the rows of cells, the message of what is wrong with the row behind them or None)."""
-    rows = []
-    reader = csv.reader(io.StringIO(records.data.decode("utf-8"), newline=""), strict=True,
-                        delimiter=layout.delimiter,
-                        quoting=csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE)
+def behind_first(records: Records, layout: Layout) -> tuple[list[str] | None, Records]:
+    """(the cells of the first record, None where all are empty; the records behind it)."""
+    reader, text = records.reader(layout)
     try:
-        rows.extend(filter(None, reader))
+        cells = next(filter(None, reader), None)
     except csv.Error as error:
-        if "field limit" in str(error):
-            return rows, f"a cell has more than {LONGEST_CELL} characters"
-        return rows, f"cannot split the line into cells: {error}"
-    return rows, None
+        raise _too_long(records, reader, error) from None
+    return cells, records._replace(data=text.read().encode(),
+                                   line=records.line + reader.line_num)
 
 
-def header_cells(records: Records, layout: Layout) -> list[str]:
-    """The cells of the first record."""
-    end = int(records.ends[np.searchsorted(records.ends, records.starts[0])]) + 1
-    rows, wrong = _parsed(replace(records, data=records.data[:end]), layout)
-    if wrong is not None:
-        raise DataError(wrong, file=records.file, line=int(records.lines()[0]))
-    return rows[0]
+def _too_long(records, reader, error):
+    message = f"a cell has more than {LONGEST_CELL} characters" if "field limit" in str(error) \
+        else f"cannot split the line into cells: {error}"
+    return DataError(message, file=records.file, line=records.line + reader.line_num - 1)
 
 
 def converted(records: Records, layout: Layout, wanted: Mapping[int, str],
-              first: bool = False) -> dict:
-    """The `wanted` columns by position, as of `Table.blocks`.
+              first: bool = False) -> tuple[int, dict]:
+    """(the number of rows, the `wanted` columns by position, as of `Table.blocks`).
 
     first: the records are the first of the table.  Raises DataError for the first row that is
     not as it should be.
     """
-    rows, wrong = _parsed(records, layout)
-    lengths = np.fromiter(map(len, rows), np.intp, len(rows))
-    ragged = np.flatnonzero(lengths != len(layout.names))
-    faults = [] if wrong is None else [(len(rows), 0, wrong)]
-    if len(ragged):
-        row = int(ragged[0])
-        faults.append((row, 0, _ragged(int(lengths[row]), layout, first and row == 0)))
-        rows = rows[:row]
+    reader, _ = records.reader(layout)
+    rows, faults, wrong = [], [], None
+    try:
+        rows.extend(filter(None, reader))
+    except csv.Error as error:
+        wrong = _too_long(records, reader, error)
+    width = len(layout.names)
+    ragged = next((row for row, cells in enumerate(rows) if len(cells) != width), None)
+    if ragged is not None:
+        faults.append((ragged, 0, _ragged(len(rows[ragged]), layout, first and ragged == 0)))
+        rows = rows[:ragged]
     columns = {}
-    by_column = list(zip(*rows)) or [()] * len(layout.names)
+    by_column = list(zip(*rows)) or [()] * width
     for position, kind in wanted.items():
         cells = list(by_column[position])
         columns[position], row = column_of(cells, kind, layout.blanks)
@@ -306,8 +262,11 @@ def converted(records: Records, layout: Layout, wanted: Mapping[int, str],
             faults.append((row, position, no_number(layout.names[position], cells[row])))
     if faults:
         row, _, message = min(faults)
-        raise DataError(message, file=records.file, line=int(records.lines()[row]))
-    return columns
+        raise DataError(message, file=records.file,
+                        line=int(records.lines(layout, row + 1)[row]))
+    if wrong is not None:
+        raise wrong
+    return len(rows), columns
 
 
 def _ragged(found, layout, first):

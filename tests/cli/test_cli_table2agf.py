@@ -167,7 +167,7 @@ def test_an_id_that_stands_twice_is_an_error(run, rows):
     rows[50][0] = "R004"
     write("t.csv", rows)
     run("table2agf", "t.csv", "b", *WORDS, status=1).refused(
-        "t.csv:52: column 'id' has 'R004': the id is that of line 6 already")
+        "t.csv:52: column 'id' has 'R004': the id is that of an earlier line already")
     assert os.listdir() == ["t.csv"]
 
 

@@ -245,11 +245,11 @@ def test_ids_must_differ(run):
     table[10][0] = table[2][0]  # of another code
     Path("twice.csv").write_text(text(table))
     run("classify_m", "pairs.mbm", "twice.csv", "out.csv", status=1).refused(
-        "twice.csv:12: column 'id' has 'r2': the id is that of line 4 already")
+        "twice.csv:12: column 'id' has 'r2': the id is that of an earlier line already")
     assert not Path("out.csv").exists()
     answers(run, "--id", "id,code", "pairs.mbm", "twice.csv")
     run("classify_m", "--id", "code", "pairs.mbm", "test.csv", "o.csv", status=1).refused(
-        "test.csv:5: column 'code' has '1': the id is that of line 2")
+        "test.csv:5: column 'code' has '1': the id is that of an earlier line")
 
 
 def test_columns_with_names_of_the_answers(run):

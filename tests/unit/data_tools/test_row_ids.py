@@ -1,4 +1,4 @@
-"""Ids of rows: which are refused, and where, whatever the blocks and runs."""
+"""Ids of rows: which are refused, and where, whatever the blocks."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 from agfmc.data_tools import row_ids
 from agfmc.data_tools.row_ids import RowIds
 from agfmc.errors import DataError
+from agfmc.formats import inputs
 from agfmc.formats.table import open_table
 
 
@@ -20,20 +21,18 @@ def check(path, positions=(0,), block=64):
         ids = RowIds(table, positions)
         for part in table.blocks(dict.fromkeys(positions, "text")):
             ids.add(part)
-        ids.finish()
 
 
-@pytest.mark.parametrize("run", [4, 16, 1 << 17])
+@pytest.mark.parametrize("block", [8, 64, 1 << 20])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_first_repeated_row_is_found_for_runs_of_any_length(tmp_path, monkeypatch, run, seed):
-    monkeypatch.setattr(row_ids, "_RUN", run)
+def test_the_first_repeated_row_is_found_in_blocks_of_any_length(tmp_path, block, seed):
     rng = np.random.default_rng(seed)
     ids = rng.permutation(200)
-    check(write(tmp_path, [f"{one},0" for one in ids]))
+    check(write(tmp_path, [f"{one},0" for one in ids]), block=block)
     first, again = sorted(rng.choice(200, 2, replace=False).tolist())
     ids[again] = ids[first]
-    with pytest.raises(DataError, match=f"is that of line {first + 2} already") as error:
-        check(write(tmp_path, [f"{one},0" for one in ids]))
+    with pytest.raises(DataError, match="is that of an earlier line already") as error:
+        check(write(tmp_path, [f"{one},0" for one in ids]), block=block)
     assert error.value.line == again + 2
 
 
@@ -41,15 +40,13 @@ def test_message_with_the_id_its_column_and_both_lines(tmp_path):
     path = write(tmp_path, ["a,1", "b,2", "c,3", "a,4", "b,5"])
     with pytest.raises(DataError) as error:
         check(path)
-    assert str(error.value) == f"{path}:5: column 'id' has 'a': the id is that of line 2 already " \
-        "(further columns of --id may tell them apart; classify_m --all-columns takes them as " \
-        "they are)"
+    assert str(error.value) == (
+        f"{path}:5: column 'id' has 'a': the id is that of an earlier line already (further "
+        "columns of --id may tell them apart; classify_m --all-columns takes them as they are)")
 
 
-@pytest.mark.parametrize("run", [2, 1 << 17])
-def test_of_an_id_that_comes_three_times_the_second_row_is_named(tmp_path, monkeypatch, run):
-    monkeypatch.setattr(row_ids, "_RUN", run)
-    with pytest.raises(DataError, match="of line 2 already") as error:
+def test_of_an_id_that_comes_three_times_the_second_row_is_named(tmp_path):
+    with pytest.raises(DataError, match="of an earlier line already") as error:
         check(write(tmp_path, ["a,1", "b,2", "c,3", "a,4", "d,5", "a,6"]), block=8)
     assert error.value.line == 5
 
@@ -57,7 +54,7 @@ def test_of_an_id_that_comes_three_times_the_second_row_is_named(tmp_path, monke
 def test_several_columns_are_one_id(tmp_path):
     path = write(tmp_path, ["a,1", "a,2", "b,1", "a1,", ",a1", "a,1"])
     with pytest.raises(DataError, match="columns 'id' has 'a', 'x' has '1': the id is that of "
-                                        "line 2") as error:
+                                        "an earlier line") as error:
         check(path, (0, 1))
     assert error.value.line == 7
 
@@ -80,6 +77,12 @@ def test_half_of_the_bits_are_no_id(tmp_path, monkeypatch):
 
     monkeypatch.setattr(row_ids, "blake2b", Half)
     check(write(tmp_path, ["a,1", "b,2", "c,3"]))
-    with pytest.raises(DataError, match="'a': the id is that of line 2") as error:
+    with pytest.raises(DataError, match="'a': the id is that of an earlier line") as error:
         check(write(tmp_path, ["a,1", "b,2", "c,3", "a,4"]))
     assert error.value.line == 5
+
+
+def test_more_ids_than_memory_holds_are_refused_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "memory_limit", lambda: 1000)
+    with pytest.raises(DataError, match="the ids of the rows are more than"):
+        check(write(tmp_path, [f"{i},0" for i in range(40)]))

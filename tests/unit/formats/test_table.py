@@ -128,9 +128,8 @@ def test_quotes_may_be_part_of_cells():
                       "name of the column of row names: with col.names = NA it does not"),
     (b'a,b\n1,2\n5" pipe,3\n', "3: a quote inside a cell: in RFC 4180 quotes are around a whole "
      "cell, and doubled within it; --no-quotes where quotes are a part of the cells"),
-    (b'a,b\n"1\n2,"3"\n', "3: a quote inside a cell, whose first quote is 1 line above: in RFC "
-     "4180 quotes are around a whole cell, and doubled within it; --no-quotes where quotes are a "
-     "part of the cells"),
+    (b'a,b\n"1\n2,"3"\n', "3: a quote inside a cell: in RFC 4180 quotes are around a whole "
+     "cell, and doubled within it; --no-quotes where quotes are a part of the cells"),
     (b'a,b\n1,2\n3,"4\n5,6\n7,8\n', "3: the quote that opens here is not closed; --no-quotes where "
                                     "quotes are a part of the cells"),
     (b"a,b\n1,2\n\xe4,2\n", "3: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so "
@@ -168,9 +167,8 @@ def test_the_first_bad_row_is_told_whatever_is_wrong_with_it():
 
 def test_a_record_has_a_limit(monkeypatch):
     monkeypatch.setattr(table_text, "LONGEST_RECORD", 1 << 10)
-    for block in (100, 1 << 20):
-        assert wrong(b'a\n1\n"' + b"x\n" * 600 + b'"\n', block=block) == \
-            "3: a record is longer than 0 MiB, or its quote is not closed"
+    assert wrong(b'a\n1\n"' + b"x\n" * 600 + b'"\n', block=100) == \
+        "3: a record is longer than 0 MiB, or its quote is not closed"
 
 
 def test_gzip_is_known_by_its_bytes(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agfmc.errors import AgfmcError
 from agfmc.formats.table import Words, open_table
-from agfmc.formats.table_arrow import TextBlocks
+from agfmc.formats import table as table_module
 from agfmc.tables import TableFormat
 
 pytest.importorskip("pyarrow")
@@ -112,14 +112,14 @@ def test_engines_agree(seed):
 def test_the_made_tables_are_of_all_kinds(monkeypatch):
     """Many are read to the end, most blocks by PyArrow; the errors of the others are many."""
     done = []
-    converted = TextBlocks.converted
-    monkeypatch.setattr(TextBlocks, "converted", lambda *arguments: done.append(
+    converted = table_module.text_columns
+    monkeypatch.setattr(table_module, "text_columns", lambda *arguments: done.append(
         converted(*arguments)) or done[-1])
     found = [agree(*made(np.random.default_rng([7, i]))) for i in range(200)]
     errors = [out[-1].split(": ", 1)[1][:12] for out in found if isinstance(out[-1], str)]
     assert 40 < len(errors) < 100 and len(set(errors)) >= 4
     assert sum(one is not None for one in done) > len(done) / 2 > 200
-    columns = [column for one in done if one for column in one.values()]
+    columns = [column for one in done if one for column in one[1].values()]
     for kind in (np.ndarray, Words, list):
         assert sum(isinstance(column, kind) for column in columns) > 50
 
