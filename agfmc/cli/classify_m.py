@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections import deque
 from contextlib import suppress
 from dataclasses import replace
 
@@ -282,6 +283,7 @@ def _classified(args, form, recipe, classifier, quantity, executor):
     from ..formats.dataset import iter_points
     from ..kernel.machine import KernelCounter
     from ..prediction.answers import Layout, write_answers, write_predictions
+    from ..prediction.classifier import classify
     from ..prediction.table_answers import answer_table, numbered, write_answer_table
 
     counter = KernelCounter(classifier.values.model) if args.count else None
@@ -293,7 +295,16 @@ def _classified(args, form, recipe, classifier, quantity, executor):
                 and args.top is None and args.stop is None:
             report(args, PROG, "a descent of the tree gives the probability of its class alone: "
                                "--tree full gives those of all classes")
-        return write_answer_table(classifier, rows, executor, table, args.output, _show, counter)
+        waiting = deque()
+
+        def points():
+            for x, columns in rows:
+                waiting.append(columns)  # which stay here, and are taken in the same order
+                yield x
+
+        answers = classify(classifier, points(), executor, table.formatted)
+        return write_answer_table(answers, iter(waiting.popleft, None), table, args.output, _show,
+                                  counter)
 
     if form.kind == "table":
         from ..data_tools.table_data import rows_to_classify
@@ -303,11 +314,19 @@ def _classified(args, form, recipe, classifier, quantity, executor):
     chunks = iter_points(args.test, form, classifier.rows, d=classifier.features,
                          sparse=classifier.values.takes_sparse)
     if args.predictor is not None:
-        return write_predictions(classifier, chunks, args.output, _show)
+        return write_predictions(classify(classifier, chunks), args.output, _show,
+                                 classifier.classes if classifier.all_classes else None)
     if _to_table(args, form.kind):
         return to_table((ROW,), numbered(chunks))
-    return write_answers(classifier, chunks, executor, args.output, _show,
-                         Layout(args.header, quantity, args.decisions), counter)
+    layout = Layout(classifier.classes, classifier.all_classes,
+                    not classifier.decoding.prints_values, _with_sets(args), args.header, quantity,
+                    args.decisions)
+    return write_answers(classify(classifier, chunks, executor, layout.formatted), args.output,
+                         _show, layout, counter)
+
+
+def _with_sets(args):
+    return args.coverage is not None or args.stop is not None
 
 
 def _names_of(classifier, recipe):
@@ -389,11 +408,10 @@ def _check_table(args, kind, to_table):
 def _check_files(args, kind, classifier):
     """Refuse outputs that are inputs; warn of names of classes that are not those of the tree."""
     from ..formats.controlfile import model_files
-    from ..prediction.answers import output_ends
 
     tree = classifier.tree
     outputs = [args.output] if args.predictor is not None or _to_table(args, kind) else [
-        args.output + end for end in output_ends(classifier.decoding)]
+        args.output + end for end in (".cls", ".con", ".sets")[:2 + _with_sets(args)]]
     base = args.test[:-4] if kind == "binary" and args.test.endswith(".vec") else None
     check_files(args, {"output": outputs}, {
         "model": [args.model, *model_files(tree, args.path, outputs)],

@@ -33,40 +33,32 @@ class AnswerArrow:
     @property
     def names(self) -> list[str]:
         """The names of the columns behind those of the head."""
-        return [name for part in self.parts for name in part.columns()]
+        return [name for part in self.parts for name, _ in part.columns()]
 
     def tails(self, values: Sequence) -> list[np.ndarray]:
         """The columns (n,) of some rows; values: of each part."""
-        columns: list[np.ndarray] = []
-        for part, value in zip(self.parts, values):
-            if part.kind == "ranked":
-                columns += [one for pair in zip(value[0].T, value[1].T) for one in pair]
-            elif part.kind == "numbers":
-                columns += list(value.T)
-            else:
-                columns.append(value)
-        return columns
+        return [column for part, value in zip(self.parts, values) for column in part.values(value)]
 
     @contextmanager
     def opened(self, path: str, heads: Sequence[str], show: Callable) -> Iterator[Callable]:
         """As of `AnswerText`; there is no `-`."""
         pa = _pyarrow()
+        kinds = [kind for part in self.parts for _, kind in part.columns()]
         waiting: list[Any] = []
         with replacing(path, binary=True) as file:
-            schema = writer = None
+            sink, writer = pa.PythonFile(_Sink(file), "w"), None
 
             def add(columns, tails):
-                nonlocal schema, writer
-                arrays = [self._copied(pa, column) for column in columns] + [
-                    self._made(pa, column) for column in tails]
-                if writer is None:
-                    schema = pa.schema(zip([*heads, *self.names], [one.type for one in arrays]))
-                    writer = self._writer(pa, pa.PythonFile(_Sink(file), "w"), schema)
-                waiting.append(pa.table(arrays, schema))
+                waiting.append(pa.table([*(_copied(pa, column) for column in columns), *map(
+                    self._array, kinds, tails)], [*heads, *self.names]))
                 if sum(map(len, waiting)) >= _ROWS:
                     write_out()
 
             def write_out():
+                nonlocal writer
+                if writer is None:
+                    writer = pa.parquet.ParquetWriter(sink, waiting[0].schema) if self._parquet \
+                        else pa.ipc.new_file(sink, waiting[0].schema)
                 writer.write_table(pa.concat_tables(waiting).combine_chunks())
                 waiting.clear()
 
@@ -78,23 +70,19 @@ class AnswerArrow:
                 if writer is not None:  # it would write when it goes, to a file that is closed
                     writer.close()
 
-    def _writer(self, pa, sink, schema):
-        return pa.parquet.ParquetWriter(sink, schema) if self._parquet else \
-            pa.ipc.new_file(sink, schema)
-
-    @staticmethod
-    def _copied(pa, column):
-        if isinstance(column, range):
-            return pa.array(np.arange(column.start, column.stop))
-        return pa.array(column, pa.string())
-
-    def _made(self, pa, column):
-        if column.ndim == 2:
+    def _array(self, kind, column):
+        pa = _pyarrow()
+        if kind == "set":
             return pa.array(texts_of_sets(column, lambda members: BETWEEN.join(
                 [self.words[number] for number in members])), pa.string())
-        if column.dtype.kind == "f":
+        if kind == "number":
             return pa.array(column, pa.float64())
         return pa.array(self.words, pa.string()).take(pa.array(column, mask=column < 0))
+
+
+def _copied(pa, column):
+    return pa.array(np.arange(column.start, column.stop)) if isinstance(column, range) else \
+        pa.array(column, pa.string())
 
 
 def _pyarrow():
@@ -114,14 +102,7 @@ class _Sink:
     closed = False
 
     def __init__(self, file):
-        self._file = file
-
-    def write(self, data):
-        self._file.write(data)
-        return len(data)
-
-    def flush(self):
-        self._file.flush()
+        self.write, self.flush = file.write, file.flush
 
     def close(self):
         """Nothing: the file appears when all is well."""

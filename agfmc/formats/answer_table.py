@@ -44,12 +44,19 @@ class Part(NamedTuple):
     prefix: str = ""
     form: str = _PLAIN
 
-    def columns(self) -> list[str]:
-        """The names of its columns."""
+    def columns(self) -> list[tuple[str, str]]:
+        """The names and kinds of its columns."""
         if self.kind == "ranked":
-            return [name + number for number in self.names for name in (self.prefix, "p")]
-        return [self.prefix + name for name in self.names] if self.kind == "numbers" else \
-            [self.name]
+            return [pair for number in self.names
+                    for pair in ((self.prefix + number, "word"), ("p" + number, "number"))]
+        return [(self.prefix + name, "number") for name in self.names] \
+            if self.kind == "numbers" else [(self.name, self.kind)]
+
+    def values(self, value) -> list[np.ndarray]:
+        """Their values in some rows, as they stand in `value`."""
+        if self.kind == "ranked":
+            return [column for pair in zip(value[0].T, value[1].T) for column in pair]
+        return list(value.T) if self.kind == "numbers" else [value]
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ class AnswerText:
     def names(self) -> list[str]:
         """The names of the columns, or of the members, behind those of the head."""
         return [part.name for part in self.parts] if self.delimiter is None else \
-            [name for part in self.parts for name in part.columns()]
+            [name for part in self.parts for name, _ in part.columns()]
 
     @contextmanager
     def opened(self, path: str, heads: Sequence[str],
@@ -117,12 +124,31 @@ class AnswerText:
         """The rest of the line of each row; values: of each part."""
         forms, columns = [], []
         for part, value in zip(self.parts, values):
-            form, more = getattr(self, f"_{part.kind}")(part, value)
+            form, cells = self._part(part, value)
             forms.append(_member(part.name) + form if self.delimiter is None else form)
-            columns += more
+            columns += cells
         whole = self.delimiter + self.delimiter.join(forms) + "\n" if self.delimiter else \
             ", ".join(forms) + "}\n"
         return list(map(whole.__mod__, zip(*columns)))
+
+    def _part(self, part, value):
+        """(a form for the operator %, the columns of what stands in it)."""
+        if part.kind == "numbers" and self.delimiter and part.form == _PLAIN \
+                and np.isfinite(value).all():
+            text = format_points(value).decode()  # the same digits, many at once
+            text = text.replace("  ", self.delimiter).replace(" ", self.delimiter)
+            return "%s", [text[1:-1].split("\n" + self.delimiter)]
+        pairs = [self._column(kind, part.form, column)
+                 for (_, kind), column in zip(part.columns(), part.values(value))]
+        forms, columns = [form for form, _ in pairs], [cells for _, cells in pairs]
+        if self.delimiter is not None:
+            return self.delimiter.join(forms), columns
+        if part.kind == "numbers":
+            return "{" + ", ".join(map(str.__add__, map(_member, part.names), forms)) + "}", columns
+        if part.kind == "ranked":
+            return "[" + ", ".join(f'{{"{part.prefix}": {word}, "p": {number}}}' for word, number
+                                   in zip(forms[::2], forms[1::2])) + "]", columns
+        return forms[0], columns
 
     @functools.cached_property
     def _encoded(self):
@@ -131,39 +157,14 @@ class AnswerText:
             return [*map(json_string, self.words), "null"]
         return [*map(self._quoted, self.words), ""]
 
-    def _word(self, part, numbers):
-        return "%s", [list(map(self._encoded.__getitem__, numbers.tolist()))]
-
-    def _number(self, part, values):
+    def _column(self, kind, form, values):
+        if kind == "word":
+            return "%s", list(map(self._encoded.__getitem__, values.tolist()))
+        if kind == "set":
+            return "%s", texts_of_sets(values, self._text_of_set)
         if self.delimiter is not None or np.isfinite(values).all():
-            return part.form, [values.tolist()]
-        return "%s", [[part.form % one if np.isfinite(one) else "null" for one in values.tolist()]]
-
-    def _numbers(self, part, values):
-        if self.delimiter is not None and part.form == _PLAIN and np.isfinite(values).all():
-            text = format_points(values).decode()  # the same digits, many at once
-            text = text.replace("  ", self.delimiter).replace(" ", self.delimiter)
-            return "%s", [text[1:-1].split("\n" + self.delimiter)]
-        forms, columns = [], []
-        for name, column in zip(part.names, values.T):
-            form, more = self._number(part, column)
-            forms.append(form if self.delimiter is not None else _member(name) + form)
-            columns += more
-        return (self.delimiter.join(forms) if self.delimiter is not None else
-                "{" + ", ".join(forms) + "}"), columns
-
-    def _ranked(self, part, values):
-        forms, columns = [], []
-        for numbers, p in zip(values[0].T, values[1].T):
-            form, more = self._number(part, p)
-            forms.append(f"%s{self.delimiter}{form}" if self.delimiter is not None else
-                         f'{{"{part.prefix}": %s, "p": {form}}}')
-            columns += self._word(part, numbers)[1] + more
-        return (self.delimiter.join(forms) if self.delimiter is not None else
-                "[" + ", ".join(forms) + "]"), columns
-
-    def _set(self, part, members):
-        return "%s", [texts_of_sets(members, self._text_of_set)]
+            return form, values.tolist()
+        return "%s", [form % one if np.isfinite(one) else "null" for one in values.tolist()]
 
     def _text_of_set(self, numbers):
         if self.delimiter is None:

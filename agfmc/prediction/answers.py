@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-import functools
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..decode.convergence import Stops
-from ..formats.atomic import replacing, replacing_all
+from ..formats.atomic import replacing_all
+from ..formats.csv_text import writing_text
 from ..formats.probability_text import format_points, format_ranked
 from ..formats.set_text import format_sets
 from ..formats.vectors import cls_bytes, con_bytes
-from .classifier import classify
+from .classifier import Answers
 from .quantity import Quantity
 
-__all__ = ["Layout", "Summary", "output_ends", "write_answers", "write_predictions"]
+__all__ = ["Layout", "Summary", "write_answers", "write_predictions"]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns that are printed of answers, and their form.
+    """What is written of answers: files of classes, ratings and sets, and lines that are printed.
 
-    header: a line first that names the columns, where there is one for each class;  quantity:
-    in place of the columns, what that tells of them, or None;  decisions: in place of the columns,
-    the answer of the least expected cost, that cost, and the most probable class.
+    labels (k,): of the classes;  all_classes: the columns are numbers for all of them;  with_class:
+    the class ends a line;  sets: answers have sets, which are printed, and written too;  header: a
+    line first that names the columns, where there is one for each class;  quantity: in place of
+    the columns, what that tells of them, or None;  decisions: in place of the columns, the answer
+    of the least expected cost, that cost, and the most probable class.
     """
 
+    labels: np.ndarray
+    all_classes: bool = False
+    with_class: bool = True
+    sets: bool = False
     header: bool = False
     quantity: Quantity | None = None
     decisions: bool = False
 
-    def head(self, classifier) -> bytes:
+    @property
+    def head(self) -> bytes:
         """The first line, or nothing."""
         if not self.header:
             return b""
@@ -40,10 +47,20 @@ class Layout:
             return self.quantity.header
         if self.decisions:
             return b"decision cost most_probable\n"
-        return _labels(classifier) if classifier.all_classes else b""
+        return _header(self.labels) if self.all_classes else b""
 
-    def text(self, answers, with_class) -> bytes | None:
-        """The lines of some points; None where nothing is printed."""
+    def formatted(self, answers: Answers) -> tuple:
+        """Answers without columns, the text to be printed or None, and the bytes of each file."""
+        sets = None if answers.sets is None else format_sets(answers.sets, self.labels)
+        if sets is None:
+            text = self._text(answers)
+        else:
+            text = sets if answers.columns is None else \
+                format_sets(answers.sets, self.labels, answers.columns[:, 0])
+        return (replace(answers, columns=None, ranked=None), text, cls_bytes(answers.classes),
+                con_bytes(answers.confidence), sets)
+
+    def _text(self, answers):
         if self.decisions:
             return "".join(["% 4d %12.7g % 4d\n" % row for row in zip(
                 answers.classes.tolist(), answers.cost.tolist(),
@@ -54,7 +71,7 @@ class Layout:
             return format_ranked(answers.ranked, answers.columns)
         if self.quantity is not None:
             return self.quantity.lines(answers.columns, answers.classes)
-        return format_points(answers.columns, answers.classes if with_class else None)
+        return format_points(answers.columns, answers.classes if self.with_class else None)
 
 
 @dataclass
@@ -96,75 +113,48 @@ class Summary:
                 self.kernels += int(counter(answers.queried).sum())
 
 
-def write_answers(classifier, chunks, workers, base, show, layout=Layout(), counter=None):
+def write_answers(answers: Iterable[tuple], base: str, show: Callable, layout: Layout,
+                  counter=None) -> Summary:
     """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
 
-    Sets of classes, where they are wanted, are what is printed, and go to base.sets too; those
-    that have probabilities, which are the columns of the answers, are printed behind them.
-
-    layout: the `Layout` of what is printed.  counter: a `KernelCounter` for a classifier
-    that counts.  workers: as for `classify`.  The files appear together when `show` has
-    had everything; show(b"") ends it.  -> `Summary`.
+    Sets of classes, where there are some, are what is printed, and go to base.sets too; those that
+    have probabilities, which are the columns of the answers, are printed behind them.  answers: as
+    `Layout.formatted` gives them;  counter: a `KernelCounter` for a classifier that counts.  The
+    files appear together when `show` has had everything; show(b"") ends it.  -> `Summary`.
     """
-    with_class = not classifier.decoding.prints_values
-    head = layout.head(classifier)
-    summary = Summary()
-    written = functools.partial(_written, layout, with_class, classifier.classes)
-    ends = output_ends(classifier.decoding)
+    head, summary = layout.head, Summary()
+    ends = (".cls", ".con", ".sets") if layout.sets else (".cls", ".con")
     with replacing_all([base + end for end in ends], binary=True) as files:
-        for answers, text, *contents in classify(classifier, chunks, workers, written):
+        for block, text, *contents in answers:
             for file, content in zip(files, contents):
                 file.write(content)
             if text is not None:
                 show(head + text)
                 head = b""
-            summary.add(answers, counter)
+            summary.add(block, counter)
         show(b"")
     return summary
 
 
-def output_ends(decoding):
-    """The endings of the files that `write_answers` writes."""
-    sets = decoding.guarantees.coverage is not None or decoding.stop is not None
-    return (".cls", ".con", ".sets") if sets else (".cls", ".con")
-
-
-def _written(layout, with_class, labels, answers):
-    """Answers, the text to be printed, and the bytes of each file."""
-    sets = None if answers.sets is None else format_sets(answers.sets, labels)
-    if sets is None:
-        text = layout.text(answers, with_class)
-    else:
-        text = sets if answers.columns is None else \
-            format_sets(answers.sets, labels, answers.columns[:, 0])
-    return (replace(answers, columns=None, ranked=None), text, cls_bytes(answers.classes),
-            con_bytes(answers.confidence), sets)
-
-
-def write_predictions(classifier, chunks, path, show):
+def write_predictions(answers: Iterable[Answers], path: str, show: Callable,
+                      labels: np.ndarray | None = None) -> Summary:
     """One text file as svm-predict writes it: `labels ...`, then a class and probabilities.
 
-    path: the file, or `-` for show(bytes), which b"" ends.
-
-    Where only the probability of the answer is known (a tree that was
-    descended), there is no line `labels`, and that is the one column.
+    path: the file, or `-` for show(bytes), which b"" ends;  labels: of the columns, None where only
+    the probability of the answer is known (a tree that was descended), which is the one column.
     -> `Summary`.
     """
     summary = Summary()
-    with ExitStack() as stack:
-        write = show if path == "-" else stack.enter_context(
-            replacing(path, binary=True, text=True)).write
-        if classifier.all_classes:
-            write(_labels(classifier))
-        for answers in classify(classifier, chunks):
-            text = format_points(answers.columns).decode()
+    with writing_text(path, show) as write:
+        if labels is not None:
+            write(_header(labels))
+        for block in answers:
+            text = format_points(block.columns).decode()
             write("".join(f"{label}{line}\n" for label, line in zip(
-                answers.classes.tolist(), text.splitlines())).encode())
-            summary.add(answers)
-        if path == "-":
-            show(b"")
+                block.classes.tolist(), text.splitlines())).encode())
+            summary.add(block)
     return summary
 
 
-def _labels(classifier):
-    return f"labels {' '.join(map(str, classifier.classes))}\n".encode()
+def _header(labels):
+    return f"labels {' '.join(map(str, labels))}\n".encode()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +11,7 @@ from ..errors import UsageError
 from ..formats.answer_arrow import AnswerArrow
 from ..formats.answer_table import AnswerText, EXPECTED_COST, MOST_PROBABLE, Part
 from .answers import Summary
-from .classifier import Answers, Classifier, classify
+from .classifier import Answers, Classifier
 from .quantity import Quantity
 
 __all__ = ["AnswerTable", "answer_table", "numbered", "write_answer_table"]
@@ -32,25 +30,25 @@ class AnswerTable:
     labels: np.ndarray
     quantity: Quantity | None = None
 
-    def values(self, answers: Answers) -> list:
-        """The values of the parts of the text."""
-        found: list = [self._numbers(answers.classes)]
-        for part in self.text.parts[1:]:
-            if part.kind == "number":
-                found.append(answers.cost if part.name == EXPECTED_COST else answers.winner)
-            elif part.kind == "word":
-                found.append(self._numbers(answers.probable))
-            elif part.kind == "set":
-                found.append(answers.sets)
-            elif part.kind == "ranked":
-                found.append((self._numbers(answers.ranked), answers.columns))
-            else:
-                found.append(answers.columns if self.quantity is None else
-                             self.quantity(answers.columns))
-        return found
+    def formatted(self, answers: Answers) -> tuple[Answers, list]:
+        """Answers without what is in the table, and the tails of their lines."""
+        tails = self.text.tails([self._values(part, answers) for part in self.text.parts])
+        return replace(answers, columns=None, ranked=None, winner=None), tails
+
+    def _values(self, part, answers):
+        if part.kind == "number":
+            return answers.cost if part.name == EXPECTED_COST else answers.winner
+        if part.kind == "word":
+            return self._numbers(answers.probable if part.name == MOST_PROBABLE else
+                                 answers.classes)
+        if part.kind == "set":
+            return answers.sets
+        if part.kind == "ranked":
+            return self._numbers(answers.ranked), answers.columns
+        return answers.columns if self.quantity is None else self.quantity(answers.columns)
 
     def _numbers(self, labels):
-        """Places of labels among those of the classes, -1 for none."""
+        """Positions of labels among those of the classes, -1 for none."""
         return np.where(labels < 0, -1, np.searchsorted(self.labels, labels))
 
 
@@ -118,28 +116,16 @@ def numbered(chunks: Iterable) -> Iterator[tuple]:
         first += len(x)
 
 
-def write_answer_table(classifier: Classifier, rows: Iterable[tuple], workers, table: AnswerTable,
-                       path: str, show, counter=None) -> Summary:
-    """The answers to rows (x, columns of the head), in their order, to a file or show(bytes).
+def write_answer_table(answers: Iterable[tuple], heads: Iterable, table: AnswerTable, path: str,
+                       show: Callable, counter=None) -> Summary:
+    """Write answers, as `AnswerTable.formatted` gives them, to a file or show(bytes).
 
-    workers, counter: as for `write_answers`;  path: `-` for show, which b"" ends.  -> `Summary`.
+    heads: the columns of the head of each block, read behind its answers;  counter: as for
+    `write_answers`;  path: `-` for show, which b"" ends.  -> `Summary`.
     """
-    summary, waiting = Summary(), deque()
-
-    def chunks():
-        for x, columns in rows:
-            waiting.append(columns)  # which stay here, and are taken in the same order
-            yield x
-
+    summary, heads = Summary(), iter(heads)
     with table.text.opened(path, table.heads, show) as add:
-        for answers, tails in classify(classifier, chunks(), workers,
-                                       functools.partial(_written, table)):
-            add(waiting.popleft(), tails)
-            summary.add(answers, counter)
+        for block, tails in answers:
+            add(next(heads), tails)
+            summary.add(block, counter)
     return summary
-
-
-def _written(table, answers):
-    """Answers without what is in the table, and the tails of their lines."""
-    return replace(answers, columns=None, ranked=None, winner=None), \
-        table.text.tails(table.values(answers))

@@ -19,7 +19,7 @@ import pytest
 from agfmc.arrays import SparsePoints
 from agfmc.control.parse import parse
 from agfmc.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, UsageError
-from agfmc.prediction.answers import write_answers
+from agfmc.prediction.answers import Layout, write_answers
 from agfmc.training.fit import fit, TrainingSettings, Wanted
 from agfmc.prediction.classifier import Classifier, classify
 from agfmc.prediction.external import Execution
@@ -472,7 +472,9 @@ def test_same_answers(executor, configuration, tmp_path, more):
     texts = {}
     for name, workers in (("here", 1), ("there", executor)):
         text = bytearray()
-        done = write_answers(classifier, iter(chunks), workers, str(tmp_path / name), text.extend)
+        layout = Layout(classifier.classes, classifier.all_classes)
+        answers = classify(classifier, iter(chunks), workers, layout.formatted)
+        done = write_answers(answers, str(tmp_path / name), text.extend, layout)
         texts[name] = bytes(text), done, *((tmp_path / f"{name}.{end}").read_bytes()
                                            for end in ("cls", "con"))
     assert texts["here"] == texts["there"] and len(texts["here"][0]) > 1000
