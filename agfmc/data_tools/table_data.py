@@ -184,38 +184,24 @@ def _joined(weights):
 
 def _in_a_file(parts, recipe, path):
     """(LazyPoints, y, weights or None, recipe) of rows that are written to a temporary file."""
-    with _spooled(parts) as (file, rows, labels, weights):
-        shape = rows, len(recipe.features)
+    labels, weights = [], []
+    with temporary_file() as file:
+        for part in parts:
+            _spool(file, part.x)
+            labels.append(part.y)
+            weights.append(part.weights)
+        y = np.concatenate(labels)
+        shape = len(y), len(recipe.features)
         recipe = _finished(file, shape, recipe)
         table = StoredTable(file.fileno(), os.fsdecode(path), "<f4", 0, shape)
-        return LazyPoints(table), np.concatenate(labels), _joined(weights), recipe
+        return LazyPoints(table), y, _joined(weights), recipe
 
 
-class _spooled:
-    """A temporary file of the points of `TableRows`: (file, rows, labels, weights), for `with`."""
-
-    def __init__(self, parts):
-        self._parts = parts
-
-    def __enter__(self):
-        self._file = temporary_file()
-        try:
-            rows, labels, weights = 0, [], []
-            for part in self._parts:
-                with writing("a temporary file"):
-                    self._file.write(np.ascontiguousarray(part.x, "<f4").tobytes())
-                rows += len(part.x)
-                labels.append(part.y)
-                weights.append(part.weights)
-            with writing("a temporary file"):
-                self._file.flush()
-        except BaseException:
-            self._file.close()
-            raise
-        return self._file, rows, labels, weights
-
-    def __exit__(self, *error):
-        self._file.close()
+def _spool(file, x):
+    """Write points to a temporary file."""
+    with writing("a temporary file"):
+        file.write(np.ascontiguousarray(x, "<f4").tobytes())
+        file.flush()
 
 
 def _finished(file, shape, recipe):
@@ -313,15 +299,12 @@ class _Points:
         if self._held is None:
             self._writer.write(x)
         else:
-            with writing("a temporary file"):
-                self._held.write(np.ascontiguousarray(x, "<f4").tobytes())
+            _spool(self._held, x)
 
     def finish(self):
         """All points in the `.vec`; -> the recipe with its fills."""
         if self._held is None:
             return self._recipe
-        with writing("a temporary file"):
-            self._held.flush()
         stored = StoredTable(self._held.fileno(), "a temporary file", "<f4", 0,
                              (self.rows, len(self._recipe.features)))
         recipe = filled_recipe(self._recipe, LazyPoints(stored))

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DataError, one_line, Place
+from ..errors import DataError, one_line
 from ..tables import TableFormat
 from .inputs import memory_limit, read_bytes, refuse_beyond
 from .strict_json import strict_json
-from .table import open_table, Table, Words
+from .table import open_table, row_error, Table, Words
 
 __all__ = ["AnswerColumns", "BETWEEN", "open_answers"]
 
@@ -39,9 +39,7 @@ class AnswerColumns(NamedTuple):
 
     def error(self, row: int, message: str) -> DataError:
         """The error in a row, from 0."""
-        number, line = int(self.numbers[row]), self.counted == "line"
-        return Place(self.file, number if line else None).error(
-            DataError, message if line else f"{self.counted} {number}: {message}")
+        return row_error(self, int(self.numbers[row]), message)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import AgfmcWarning, and_more, DataError, one_line, Place, UsageError
+from ..errors import AgfmcWarning, and_more, DataError, one_line, UsageError
 from ..tables import ROW, TableFormat
 from .atomic import temporary_file, writing
 from .inputs import GZIP, open_input, Unzipped
@@ -27,7 +27,7 @@ from .table_text import (BLOCK, Layout, LONGEST_RECORD, OUTER, Words, behind_fir
                          converted, guess_delimiter, no_number, number_of, read_records, stripped)
 from .text import SPREADSHEET
 
-__all__ = ["Block", "Table", "Words", "columns_called", "number_of", "open_table"]
+__all__ = ["Block", "Table", "Words", "columns_called", "number_of", "open_table", "row_error"]
 
 _HEAD = 1 << 16  # bytes from which the delimiter is guessed
 _MOST_COLUMNS = 200_000  # each takes some 0.1 ms
@@ -58,14 +58,16 @@ class Block:
         """The line of a row of the block (from 0) in a text, else its row in the file, from 1."""
         return int(self.numbers()[row])
 
-    def place(self, row: int) -> Place:
-        """File and line of a row of the block; of a table that has no lines the file."""
-        return Place(self.file, self.number(row) if self.counted == "line" else None)
-
     def error(self, row: int, message: str) -> DataError:
         """The error at a row of the block."""
-        before = "" if self.counted == "line" else f"{self.counted} {self.number(row)}: "
-        return self.place(row).error(DataError, before + message)
+        return row_error(self, self.number(row), message)
+
+
+def row_error(table, number: int, message: str) -> DataError:
+    """The error at the line of a `Table`, `Block` or other, or at its row where it has no lines."""
+    if table.counted == "line":
+        return DataError(message, file=table.file, line=number)
+    return DataError(f"{table.counted} {number}: {message}", file=table.file)
 
 
 class Table:
@@ -95,6 +97,11 @@ class Table:
         table without rows.
         """
         raise NotImplementedError
+
+    def warn(self, message: str) -> None:
+        """A warning about the table."""
+        source = "standard input" if self.file == "-" else self.file
+        warnings.warn(f"{source}: {message}", AgfmcWarning, stacklevel=3)
 
     def of_text(self, block: Block, kinds: Mapping[int, str]) -> Block:
         """A block whose columns of these positions, which are text, are of other kinds.

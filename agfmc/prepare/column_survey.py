@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import AgfmcWarning, DataError, one_line, UsageError
-from ..formats.table import columns_called, number_of, Table, Words
+from ..errors import DataError, one_line, UsageError
+from ..formats.table import columns_called, number_of, row_error, Table, Words
 from ..formats.table_text import no_number
 from ..tables import (ColumnRecipe, ColumnRoles, LABEL_NAMES, LARGEST, MOST_LETTERS, plain_word,
                       ROW, size_of_names, TableRecipe)
@@ -273,7 +272,7 @@ def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None
         raise DataError(f"two features would be named {_quoted(twice)}: expected columns and words "
                         "that differ", file=table.file)
     for note in _lines_of(notes):  # not before an error
-        _warn(table, note)
+        table.warn(note)
     return Survey(recipe, rows, where, tuple(kept), counts)
 
 
@@ -302,8 +301,8 @@ def _classes(table, label, given, numbered):
     name = _quoted(label.name)
     if label.missing:
         several = f" in {label.missing} rows, the first here" * (label.missing > 1)
-        raise _error(table, label.first_missing, f"column {name} has no class{several}: expected a "
-                     "class in every row of training data")
+        raise row_error(table, label.first_missing, f"column {name} has no class{several}: "
+                        "expected a class in every row of training data")
     seen = label.words
     k = len(seen)
     if label.endless or k > _MOST_CLASSES or k > _FEW_ROWS and 2 * k > label.rows \
@@ -344,31 +343,30 @@ def _is_quantity(words, rows):
 def _recipe_of(table, column, roles, notes):
     """The `ColumnRecipe` of a column, or None where it is left out, which one of the notes says."""
     filled = roles.missing.removeprefix("value:") if roles.missing.startswith("value:") else None
+    indicator = roles.missing == "indicator" and column.missing > 0
     # in which missing values are told from others
-    told_apart = column.missing and (filled is not None or roles.missing == "indicator")
+    told_apart = indicator or column.missing > 0 and filled is not None
     name = _quoted(column.name)
     if not column.numbers and not column.words:
         return _left_out(notes, name, "is empty")
     if column.words:
-        return _recipe_of_words(table, column, roles, filled, notes)
+        return _recipe_of_words(table, column, roles, filled, told_apart, notes)
     if column.low == column.high and not told_apart:
-        return _left_out(notes, name, f"is constant, {column.low:g}")
+        return _left_out(notes, name, "is constant", f", {column.low:g}")
     unnamed = column.name == ROW and column.whole_and_different()
     if column.ascending and column.whole and column.numbers > _FEW_ROWS or unnamed:
         return _left_out(notes, name, "numbers the rows")
     _note_odd_numbers(notes, name, column)
     fill = _number_to_fill(table, column, filled)
-    return ColumnRecipe(column.name, None, None if roles.missing == "error" else fill,
-                        roles.missing == "indicator" and column.missing > 0)
+    return ColumnRecipe(column.name, None, None if roles.missing == "error" else fill, indicator)
 
 
-def _recipe_of_words(table, column, roles, filled, notes):
+def _recipe_of_words(table, column, roles, filled, told_apart, notes):
     """As `_recipe_of`, of a column of words; filled: in place of missing ones, or None."""
-    told_apart = column.missing and (filled is not None or roles.missing == "indicator")
     indicator = roles.missing == "indicator" and column.missing > 0
     name, different = _quoted(column.name), len(column.words)
     if different == 1 and not told_apart:
-        return _left_out(notes, name, f"is constant, {_quoted(*column.words)}")
+        return _left_out(notes, name, "is constant", f", {_quoted(*column.words)}")
     if column.all_different() and (column.endless or not column.categorical):
         return _left_out(notes, name, "has another word in (nearly) every row"
                          + " (--categorical would keep it)" * (not column.endless))
@@ -380,8 +378,7 @@ def _recipe_of_words(table, column, roles, filled, notes):
     if different > _MANY_WORDS and not column.categorical:
         notes.append(f"column {name} has {different} different words, of which each is a feature "
                      "(--ignore leaves the column out)")
-    words = set(column.words) | ({plain_word(filled)} if told_apart and filled is not None else
-                                 set())
+    words = {*column.words, *([plain_word(filled)] if told_apart and filled is not None else [])}
     fill = None
     if roles.missing in ("mean", "median") or roles.missing == "indicator" and not indicator:
         fill = min(column.words, key=lambda word: (-column.words[word], word))
@@ -428,33 +425,26 @@ def ordered_words(words) -> list[str]:
         sorted(words, key=lambda word: (values[word], word))
 
 
-def _left_out(notes, name, why):
-    notes.append((why, name))
+def _left_out(notes, name, why, value=""):
+    notes.append((why, name, value))
 
 
 def _lines_of(notes):
     """Notes as lines, in one those on columns that are left out for the same reason."""
-    together: dict = {}
+    lines: dict = {}
     for note in notes:
-        if isinstance(note, tuple):
-            why, name = note
-            together.setdefault(why.partition(",")[0] if "constant" in why else why, []).append(
-                (why, name))
-        else:
-            together[note] = None
-    lines = []
-    for why, columns in together.items():
-        if columns is None:
-            lines.append(why)
-        elif len(columns) == 1:
-            (why, name), = columns
-            lines.append(f"column {name} {why}, and is left out")
-        else:
-            names = [name for _, name in columns]
-            more = f" and {len(names) - _LEFT_OUT} more" if len(names) > _LEFT_OUT else ""
-            lines.append(f"{len(names)} columns are left out, as each of them {why}: "
-                         f"{', '.join(names[:_LEFT_OUT])}{more}")
-    return lines
+        why, *column = (note,) if isinstance(note, str) else note
+        lines.setdefault(why, []).append(column)
+    return [why if not columns[0] else _line_of(why, *zip(*columns))
+            for why, columns in lines.items()]
+
+
+def _line_of(why, names, values):
+    if len(names) == 1:
+        return f"column {names[0]} {why}{values[0]}, and is left out"
+    more = f" and {len(names) - _LEFT_OUT} more" if len(names) > _LEFT_OUT else ""
+    return f"{len(names)} columns are left out, as each of them {why}: " \
+           f"{', '.join(names[:_LEFT_OUT])}{more}"
 
 
 def _refuse_mistaken(table, column):
@@ -469,9 +459,9 @@ def _refuse_mistaken(table, column):
     if few and len(column.words) - len(strange) > _FEW_ROWS or len(commas) == len(strange) or \
             2 * sum(commas.values()) > column.rows:
         word, number = column.first_word
-        raise _error(table, number, f"{no_number(one_line(column.name), one_line(word))}, as in "
-                     "most rows (--blanks names words that mean a missing value, --categorical "
-                     "takes numbers as words, --ignore leaves the column out)")
+        raise row_error(table, number, f"{no_number(one_line(column.name), one_line(word))}, as in "
+                        "most rows (--blanks names words that mean a missing value, --categorical "
+                        "takes numbers as words, --ignore leaves the column out)")
 
 
 def _mixed(table, column):
@@ -479,13 +469,6 @@ def _mixed(table, column):
     return f"column {_quoted(column.name)} has words beside numbers, first {_quoted(word)} in " \
            f"{table.counted} {number}, and all are taken as words (--blanks names words that " \
            "mean a missing value)"
-
-
-def _error(table, number, message):
-    """The `DataError` at a line or row of a table."""
-    lines = table.counted == "line"
-    return DataError(message if lines else f"{table.counted} {number}: {message}",
-                     file=table.file, line=number if lines else None)
 
 
 def _refuse_missing(table, columns):
@@ -496,14 +479,7 @@ def _refuse_missing(table, columns):
     count = sum(column.missing for column in lacking)
     shown = ", ".join(f"{_quoted(column.name)} ({column.missing})" for column in lacking[:_SHOWN])
     more = f" and {len(lacking) - _SHOWN} more" if len(lacking) > _SHOWN else ""
-    lines = table.counted == "line"
-    where = "here" if lines else f"in {table.counted} {first}"
-    raise DataError(
+    raise row_error(table, first, (
         f"{count} missing value{'s' * (count > 1)} in column{'s' * (len(lacking) > 1)} {shown}"
-        f"{more}, the first {where}: --missing median, mean, indicator or value:X fills them, "
-        "--ignore leaves columns out", file=table.file, line=first if lines else None)
-
-
-def _warn(table, message):
-    source = "standard input" if table.file == "-" else table.file
-    warnings.warn(f"{source}: {message}", AgfmcWarning, stacklevel=2)
+        f"{more}, the first here: --missing median, mean, indicator or value:X fills them, "
+        "--ignore leaves columns out"))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from ..errors import AgfmcWarning, and_more, DataError, one_line
+from ..errors import and_more, DataError, one_line
 from ..formats.table import Block, columns_called, Table, Words
+from ..formats.inputs import refuse_beyond
 from ..tables import LARGEST, plain_word, TableRecipe
+from .column_survey import listed_names
 
 __all__ = ["TableEncoder", "class_numbers", "columns_that_tell", "fill_missing", "filled_recipe"]
 
@@ -36,10 +37,8 @@ class TableEncoder:
         places = columns_called(table, [one.name for one in recipe.columns])
         lacking = [one.name for one in recipe.columns if one.name not in places]
         if lacking:
-            shown = ", ".join(f"'{one_line(name)}'" for name in lacking[:20])
-            raise DataError(f"lacks the column{'s' * (len(lacking) > 1)} {shown}"
-                            + f" and {len(lacking) - 20} more" * (len(lacking) > 20)
-                            + ", which the model needs", file=table.file)
+            raise DataError(f"lacks the column{'s' * (len(lacking) > 1)} {listed_names(lacking)}, "
+                            "which the model needs", file=table.file)
         self.positions = tuple(places.values())
         self.unknown: dict[str, list] = {}
         self.filled: dict[str, int] = {}
@@ -114,13 +113,14 @@ class TableEncoder:
         """Warnings of words that training did not know, by column, and one of what was filled."""
         for name, (count, word, number) in self.unknown.items():
             every = ", all of them," if count == self._rows > 1 else ""
-            self._warn(f"column '{one_line(name)}' has {count} cell{'s' * (count > 1)}{every} with "
-                       f"words that training did not know, first '{one_line(word)}' in "
-                       f"{self._table.counted} {number}: they are none of its categories")
+            self._table.warn(
+                f"column '{one_line(name)}' has {count} cell{'s' * (count > 1)}{every} with words "
+                f"that training did not know, first '{one_line(word)}' in {self._table.counted} "
+                f"{number}: they are none of its categories")
         if self.filled:
             shown = [f"'{one_line(name)}' ({count})" for name, count in self.filled.items()]
             total = sum(self.filled.values())
-            self._warn(f"{total} missing value{'s are' if total > 1 else ' is'} filled, by "
+            self._table.warn(f"{total} missing value{'s are' if total > 1 else ' is'} filled, by "
                        f"--missing {self.recipe.missing} of training: {', '.join(shown[:_SHOWN])}"
                        + f" and {len(shown) - _SHOWN} more" * (len(shown) > _SHOWN))
 
@@ -129,12 +129,8 @@ class TableEncoder:
         needed = {self._table.names[at] for at in self.positions} | set(known)
         extra = [name for name in self._table.names if name not in needed]
         if extra:
-            self._warn(f"column '{one_line(extra[0])}'{and_more(extra)} is not needed, and not "
-                       "used")
-
-    def _warn(self, message):
-        source = "standard input" if self._table.file == "-" else self._table.file
-        warnings.warn(f"{source}: {message}", AgfmcWarning, stacklevel=3)
+            self._table.warn(f"column '{one_line(extra[0])}'{and_more(extra)} is not needed, and "
+                             "not used")
 
 
 def class_numbers(table: Table, block: Block, position: int, classes: dict) -> np.ndarray:
@@ -149,8 +145,7 @@ def class_numbers(table: Table, block: Block, position: int, classes: dict) -> n
         found = "no class" if code < 0 else f"the class '{one_line(cells.words[code])}'"
         raise block.error(
             row, f"column '{one_line(table.names[position])}' has {found}, expected "
-            + ", ".join(f"'{one_line(name)}'" for name in list(classes)[:20])
-            + f" or {len(classes) - 20} more" * (len(classes) > 20))
+            + listed_names([*classes]))
     return y
 
 
@@ -234,54 +229,16 @@ def _means(x, features):
 
 def _medians(x, features):
     """Medians of what is not missing in these columns, rounded to single precision."""
-    if len(x) > _GATHERED:
-        return np.array([_counted_median(x, feature) for feature in features.tolist()])
     out = np.empty(len(features))
     step = max(1, _GATHERED // len(x))
+    refuse_beyond(16 * step * len(x), "the values of a column, for their median,", None)
     for start in range(0, len(features), step):
         group = features[start:start + step]
         columns = np.concatenate([part[:, group] for part in _blocks(x)])
-        out[start:start + step] = [_middle(column[~np.isnan(column)].astype(np.float64))
-                                   for column in columns.T]
+        out[start:start + step] = [_middle(column[~np.isnan(column)]) for column in columns.T]
     return out
 
 
 def _middle(values):
-    count = len(values)
-    ranks = [(count - 1) // 2, count // 2]
-    return np.float32(np.partition(values, ranks)[ranks].sum() / 2)
-
-
-def _counted_median(x, feature):
-    """The median of a column of which memory had better not hold all values.
-
-    Exact in two passes of counting: the halves of the bits of a number, turned so that they order
-    as the numbers do, are counted one after the other.
-    """
-    high = np.zeros(1 << 16, dtype=np.int64)
-    for part in _blocks(x):
-        high += np.bincount(_ordered_bits(part[:, feature]) >> 16, minlength=1 << 16)
-    count, ends = int(high.sum()), np.cumsum(high)
-    middle = []
-    for rank in {(count - 1) // 2, count // 2}:
-        upper = int(np.searchsorted(ends, rank, side="right"))
-        low = np.zeros(1 << 16, dtype=np.int64)
-        for part in _blocks(x):
-            bits = _ordered_bits(part[:, feature])
-            low += np.bincount(bits[bits >> 16 == upper] & 0xFFFF, minlength=1 << 16)
-        lower = int(np.searchsorted(np.cumsum(low), rank - (ends[upper] - high[upper]),
-                                    side="right"))
-        middle.append(_number_of_bits(upper << 16 | lower))
-    return np.float32((max(middle) + min(middle)) / 2)
-
-
-def _ordered_bits(values):
-    """Bits of the numbers that are no NaN, as whole numbers in the order of the numbers."""
-    values = np.ascontiguousarray(values[~np.isnan(values)], dtype=np.float32) + np.float32(0)
-    bits = values.view(np.uint32)
-    return np.where(bits >> 31, ~bits, bits | 0x80000000).astype(np.int64)
-
-
-def _number_of_bits(bits):
-    bits = bits ^ 0x80000000 if bits >> 31 else ~bits & 0xFFFFFFFF
-    return float(np.array([bits], dtype=np.uint32).view(np.float32)[0])
+    ranks = [(len(values) - 1) // 2, len(values) // 2]
+    return np.float32(np.partition(values, ranks)[ranks].astype(np.float64).sum() / 2)

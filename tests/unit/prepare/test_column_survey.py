@@ -259,8 +259,8 @@ def test_places_in_tables_without_lines():
             return survey_table(Rows(table), ColumnRoles(**roles))
 
     text = "x,y,class\n1,u,a\n,,b\n3,v,a\n"
-    assert "columns 'x' (1), 'y' (1), the first in row 2: --missing" in refused(
-        DataError, of_rows, text)
+    assert "row 2: 2 missing values in columns 'x' (1), 'y' (1), the first here: --missing" in \
+        refused(DataError, of_rows, text)
     assert "row 2: column 'x' has no class:" in refused(
         DataError, of_rows, text, label="x", ignored=("y",))
     with pytest.warns(AgfmcWarning, match="first 'u' in row 3, and all are taken as words"):

@@ -163,12 +163,13 @@ def fills(x, missing="median"):
     return [one.fill for one in filled_recipe(recipe, x).columns]
 
 
-@given(values_with_holes(), st.integers(1, 5), st.sampled_from([0, 20, 1000]))
+@settings(max_examples=60)
+@given(values_with_holes(), st.integers(1, 5), st.sampled_from([1, 20, 1000]))
 def test_medians_are_exact(x, rows, gathered):
     x = np.concatenate([x, [[-2.5, 1, 0]]]).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table_points, "_VALUES", rows * x.shape[1])
-        patch.setattr(table_points, "_GATHERED", gathered)  # 0: all are counted
+        patch.setattr(table_points, "_GATHERED", gathered)
         found = fills(x)
     expected = np.nanmedian(x.astype(np.float64), axis=0).astype(np.float32)
     np.testing.assert_array_equal(np.float32(found), expected)
