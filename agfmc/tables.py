@@ -3,24 +3,57 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from .errors import UsageError
 
-__all__ = ["ANSWER_ENDINGS", "BLANKS", "ColumnRecipe", "ColumnRoles", "ENDINGS", "LABEL_NAMES",
-           "LARGEST", "MISSING_POLICIES", "MOST_LETTERS", "ROW", "TEXT_ENDINGS", "TableFormat",
-           "TableRecipe",
+__all__ = ["ANSWERS_IN_HELP", "ANSWER_ENDINGS", "ANSWER_FORMATS", "AnswerFormat", "BLANKS",
+           "ColumnRecipe", "ColumnRoles", "ENDINGS", "LABEL_NAMES", "LARGEST", "MISSING_POLICIES",
+           "MOST_LETTERS", "ROW", "TEXT_ENDINGS", "TableFormat", "TableRecipe", "answer_format",
            "is_answer_table", "is_table", "plain_word", "size_of_names"]
 
 BLANKS = ("", "NA", "NaN", "nan", "null", "NULL", "?")  # the cells that are missing values
 LABEL_NAMES = ("class", "label", "target")  # the columns taken for the label, in any case
-TEXT_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-ENDINGS = (*TEXT_ENDINGS, ".parquet", ".feather", ".arrow")  # of tables
-ANSWER_ENDINGS = (*ENDINGS, ".jsonl", ".jsonl.gz")
 MISSING_POLICIES = ("error", "mean", "median", "indicator")  # beside value:X
 ROW = "row"  # the column of the rows' numbers, and a first column without a name
 LARGEST = 2.0**128 - 2.0**104  # that single precision holds
 MOST_LETTERS = 2**28  # of the names of all features
+
+
+class AnswerFormat(NamedTuple):
+    """A format of tables of answers, all of which are written and read.
+
+    ending: of the names of files;  help: one sentence;  delimiter: between cells, None where there
+    is none;  library, extra: that it needs, and the extra of this package that brings it;
+    is_table: data in this format are read too.
+    """
+
+    ending: str
+    help: str
+    delimiter: str | None = None
+    library: str | None = None
+    extra: str | None = None
+    is_table: bool = True
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """Its endings, also that of a file compressed with gzip, which text may be."""
+        return (self.ending,) if self.library else (self.ending, f"{self.ending}.gz")
+
+
+ANSWER_FORMATS = (
+    AnswerFormat(".csv", "text with commas between cells", ","),
+    AnswerFormat(".tsv", "text with tabs between cells", "\t"),
+    AnswerFormat(".jsonl", "a JSON object in each line", is_table=False),
+    AnswerFormat(".parquet", "a Parquet file", library="pyarrow", extra="table"),
+    AnswerFormat(".feather", "an Arrow file", library="pyarrow", extra="table"),
+    AnswerFormat(".arrow", "an Arrow file", library="pyarrow", extra="table"))
+TEXT_ENDINGS = tuple(end for one in ANSWER_FORMATS if one.delimiter for end in one.endings)
+ENDINGS = tuple(end for one in ANSWER_FORMATS if one.is_table for end in one.endings)
+ANSWER_ENDINGS = tuple(end for one in ANSWER_FORMATS for end in one.endings)
+ANSWERS_IN_HELP = ", ".join(one.ending for one in ANSWER_FORMATS)
 
 
 @dataclass(frozen=True)
@@ -127,6 +160,11 @@ class TableRecipe:
         """The names of all features, in their order."""
         return tuple(name for column in self.columns for name in column.features)
 
+    @functools.cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The position of the first feature of each column."""
+        return (0, *itertools.accumulate(len(one.features) for one in self.columns))[:-1]
+
 
 def size_of_names(columns: tuple[ColumnRecipe, ...]) -> int:
     """The letters of the names of all features: each has that of its column."""
@@ -142,6 +180,12 @@ def is_table(path: str) -> bool:
 def is_answer_table(path: str) -> bool:
     """True where the name of a file ends as those of tables of answers do."""
     return str(path).lower().endswith(ANSWER_ENDINGS)
+
+
+def answer_format(path: str) -> AnswerFormat:
+    """The format of answers that are written to a file of that name; CSV for any other name."""
+    path = str(path).lower()
+    return next((one for one in ANSWER_FORMATS if path.endswith(one.endings)), ANSWER_FORMATS[0])
 
 
 def plain_word(cell: str) -> str:

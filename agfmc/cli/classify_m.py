@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..control.tree import TREE_DECODERS
 from ..decode.methods import DEFAULT, METHODS
 from ..errors import AgfmcWarning, and_more, DataError, ModelError, UsageError
-from ..tables import is_answer_table, is_table, ROW
+from ..tables import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_table, ROW
 from .hints import refuse_scheme
 from .messages import report
 from .options import (add_calibration, add_executor, add_input_kind, add_seed, add_workers,
@@ -55,9 +55,10 @@ def get_parser():
                                      "(- is standard input, to its end)")
     parser.add_argument("output", metavar="table | output", nargs="?", default="-",
                         type=output_base,
-                        help="a table of answers (.csv, .tsv, .jsonl, each with .gz too, .parquet, "
-                             ".feather; - or left out: CSV on standard output); else the "
-                             "base name of output.cls (int32 classes) and output.con (float32 "
+                        help="a table of answers (" + "; ".join(
+                            f"{one.ending}: {one.help}" for one in ANSWER_FORMATS)
+                             + "; text with .gz too; - or left out: CSV on standard output); else "
+                             "the base name of output.cls (int32 classes) and output.con (float32 "
                              "confidence ratings (k p - 1)/(k - 1)); with -O the text file that "
                              "is written in their place")
     _add_decoding(parser.add_argument_group("decoding"))
@@ -395,9 +396,8 @@ def _check_table(args, kind, to_table):
             (table and args.predictor is not None,
              "-O: other programs read points, not tables"),
             (table and args.output != "-" and not is_answer_table(args.output),
-             "the answers to a table are a table: expected a name that ends in .csv, .tsv, "
-             ".jsonl, .parquet or .feather, or - for standard output, found "
-             f"'{args.output}'"),
+             f"the answers to a table are a table: expected a name that ends in {ANSWERS_IN_HELP}, "
+             f"or - for standard output, found '{args.output}'"),
             (args.all_columns and not table, "--all-columns is for tables: a file that ends in "
              ".csv, .tsv, .parquet or .feather, or --table"),
             (args.header and to_table, "--header: a table of answers has one")):

@@ -4,7 +4,7 @@ import sys
 
 from .._version import RESULTS
 from ..errors import UsageError
-from ..tables import is_answer_table
+from ..tables import ANSWERS_IN_HELP, is_answer_table
 from .messages import json_text
 from .options import add_table, check_plot, names, output_file, Parser, whole_number
 from .scoring import add_classes, add_scores, read_results
@@ -26,7 +26,7 @@ def get_parser():
               "[--weight COLUMN] | "
               "truth result [probabilities]}")
     parser.add_argument("truth", metavar="{answers | truth}",
-                        help="a table of answers, as classify_m writes it (.csv, .tsv, .jsonl; "
+                        help=f"a table of answers, as classify_m writes it ({ANSWERS_IN_HELP}; "
                              "with --table any file, or -); or file of true classes (.cls, or "
                              "LIBSVM text), or - for standard input")
     parser.add_argument("result", nargs="?",

@@ -5,7 +5,7 @@ import os
 import sys
 
 from ..errors import DataError, UsageError
-from ..tables import is_answer_table
+from ..tables import ANSWERS_IN_HELP, is_answer_table
 from .file_names import file_named
 from .options import (add_calibration, add_table, names, output_file, Parser, weight_files,
                       whole_number)
@@ -38,7 +38,7 @@ def get_parser():
     group.add_argument("--answers", metavar="ANSWERS",
                        help="the answers: the base name of the files of nfold (held for held.cls, "
                             "held.truth, held.txt) or of classify_m (answer.cls), or a table of "
-                            "answers (.csv, .tsv, .jsonl; with --table any file)")
+                            f"answers ({ANSWERS_IN_HELP}; with --table any file)")
     group.add_argument("--probabilities", metavar="FILE",
                        help="what classify_m printed (default, without --truth: ANSWERS.txt, if it "
                             "is there)")

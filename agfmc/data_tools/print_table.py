@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 import numpy as np
 
 from ..errors import DataError, one_line
 from ..formats.class_names import read_names_of
-from ..formats.csv_text import csv_line, csv_lines, delimiter_of, writing_text
+from ..formats.csv_text import csv_line, csv_lines, writing_text
 from ..formats.recipe_file import recipe_beside, recipe_if_there
 from ..formats.table import open_table
 from ..formats.vectors import read_cls, VecReader
-from ..tables import ColumnRecipe, TableFormat, TableRecipe
+from ..tables import answer_format, ColumnRecipe, TableFormat, TableRecipe
 
 __all__ = ["print_table"]
 
@@ -42,7 +43,7 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
             if twice:
                 raise DataError(f"two columns would be named '{one_line(twice[0])}'",
                                 file=f"{base}.vec")
-            delimiter = delimiter_of(out)
+            delimiter = answer_format(out).delimiter
             with writing_text(out, show) as write:
                 write(csv_line(header, delimiter))
                 done = 0
@@ -78,42 +79,33 @@ def _classes(base, n):
     return {**names, **{label: "" for label in np.unique(y[y < 0]).tolist()}}, y
 
 
-class _rows_of_ids:
+@contextmanager
+def _rows_of_ids(path, rows):
     """The rows of a file of ids, with its header, for `with`; none where there is no file."""
+    if not os.path.exists(path):
+        yield iter([[]])
+        return
+    with open_table(path, TableFormat(",", header=False, blanks=())) as table:
+        yield _counted(table, rows)
 
-    def __init__(self, path, rows):
-        self._path, self._rows = path, rows
-        self._table = open_table(path, TableFormat(",", header=False, blanks=())) \
-            if os.path.exists(path) else None
 
-    def __enter__(self):
-        if self._table is None:
-            return iter([[]])
-        return self._counted(self._table.__enter__())
-
-    def _counted(self, table):
-        count = -1
-        wanted = dict.fromkeys(range(len(table.names)), "text")
-        for block in table.blocks(wanted):
-            count += block.rows
-            if count > self._rows:
-                break
-            yield from zip(*(block[at] for at in wanted))
-        if count != self._rows:
-            raise DataError(f"has not {self._rows} rows behind its header, as there are points: it "
-                            "is of other points: remove it", file=self._path)
-
-    def __exit__(self, *error):
-        if self._table is not None:
-            self._table.__exit__(*error)
+def _counted(table, rows):
+    count = -1
+    wanted = dict.fromkeys(range(len(table.names)), "text")
+    for block in table.blocks(wanted):
+        count += block.rows
+        if count > rows:
+            break
+        yield from zip(*(block[at] for at in wanted))
+    if count != rows:
+        raise DataError(f"has not {rows} rows behind its header, as there are points: it is of "
+                        "other points: remove it", file=table.file)
 
 
 def _cells(x, recipe, file, done) -> Iterator[list[str]]:
     """The cells of each column of a recipe, of points x (n, d); done: points before them."""
-    first = 0
-    for column in recipe.columns:
+    for column, first in zip(recipe.columns, recipe.starts):
         part = x[:, first:first + len(column.features)]
-        first += len(column.features)
         words = column.categories
         if words is None:
             cells = _numbers(part[:, 0])

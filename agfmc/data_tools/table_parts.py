@@ -9,12 +9,12 @@ import numpy as np
 
 from ..errors import DataError, UsageError
 from ..formats.atomic import temporary_file, writing
-from ..formats.csv_text import csv_line, csv_lines, delimiter_of, writing_texts
+from ..formats.csv_text import csv_line, csv_lines, writing_texts
 from ..formats.table import number_of, open_table
 from ..prepare import split
 from ..prepare.column_survey import resolve_roles, survey_classes
 from ..prepare.table_points import class_numbers
-from ..tables import TEXT_ENDINGS
+from ..tables import answer_format, TEXT_ENDINGS
 from .preprocess import divided_rows, drawn_rows, part_names, Recipe
 
 __all__ = ["divide_table", "table_names"]
@@ -45,7 +45,7 @@ def divide_table(recipe: Recipe, source: str, output: str, test: str | None,
         part_of = np.full(n, -1, np.int32)
         for i, part in enumerate(parts):
             part_of[part] = i
-        delimiters = [delimiter_of(name) for name in names]
+        delimiters = [answer_format(name).delimiter for name in names]
         with writing_texts(names, show) as writers:
             for write, delimiter in zip(writers, delimiters):
                 if header:

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DataError, one_line
-from ..tables import TableFormat
+from ..tables import answer_format, TableFormat
 from .inputs import memory_limit, read_bytes, refuse_beyond
 from .strict_json import strict_json
 from .table import open_table, row_error, Table, Words
 
 __all__ = ["AnswerColumns", "BETWEEN", "open_answers"]
 
-_JSON = (".jsonl", ".jsonl.gz")
 BETWEEN = " | "  # of the names in a set
 _TIMES = 48  # as much memory as text is what objects of JSON take
 _MEMBERS = {"probabilities": "p:"}  # members that are objects, and what their names begin with
@@ -50,7 +49,7 @@ def open_answers(path: str, form: TableFormat = TableFormat(), stdin=None) -> It
     them;  `read`, which can be called once, gives `AnswerColumns`.  The probabilities in JSON are
     columns `p:NAME`, as in the other tables.
     """
-    if os.fsdecode(path).lower().endswith(_JSON):
+    if not answer_format(os.fsdecode(path)).is_table:
         yield _JsonLines(path, stdin)
         return
     with open_table(path, form, stdin) as table:

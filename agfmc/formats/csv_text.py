@@ -7,8 +7,7 @@ from contextlib import contextmanager, ExitStack
 
 from .atomic import replacing_all
 
-__all__ = ["csv_line", "csv_lines", "csv_of_numbers", "delimiter_of", "writing_text",
-           "writing_texts"]
+__all__ = ["csv_line", "csv_lines", "csv_of_numbers", "writing_text", "writing_texts"]
 
 
 def csv_line(cells: Sequence[str], delimiter: str = ",") -> bytes:
@@ -60,8 +59,3 @@ def writing_texts(paths: Sequence[str], show: Callable[[bytes], None]
         yield [show if path == "-" else files[path].write for path in paths]
         if "-" in paths:
             show(b"")
-
-
-def delimiter_of(path: str) -> str:
-    """The character between the cells of a text table of that name."""
-    return "\t" if path.lower().removesuffix(".gz").endswith(".tsv") else ","

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import UsageError
 from ..formats.answer_arrow import AnswerArrow
 from ..formats.answer_table import AnswerText, EXPECTED_COST, MOST_PROBABLE, Part
+from ..tables import answer_format
 from .answers import Summary
 from .classifier import Answers, Classifier
 from .quantity import Quantity
@@ -59,11 +60,13 @@ def answer_table(classifier: Classifier, names: Sequence[str], heads: Sequence[s
     heads: columns of the input;  path: of the output, whose ending says how it is written.  A
     column of the input with a name of the answer's gets `input:` before it.
     """
-    plain = path.lower().removesuffix(".gz")
-    if not plain.endswith((".csv", ".tsv")) and path != "-":  # which are UTF-8 alone
+    form = answer_format(path)
+    if form.delimiter is None:  # text with delimiters alone keeps bytes that are no UTF-8
         names = [name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
                  for name in names]
-    text = _form(plain, tuple(names), _parts(classifier, tuple(names), quantity))
+    words, parts = tuple(names), _parts(classifier, tuple(names), quantity)
+    text = AnswerText(words, parts, form.delimiter) if form.library is None else \
+        AnswerArrow(words, parts, form.ending == ".parquet")
     own = set(text.names)
     heads = tuple(f"input:{name}" if name in own else name for name in heads)
     twice = sorted(name for name in set(heads) if heads.count(name) > 1 or name in own)
@@ -71,13 +74,6 @@ def answer_table(classifier: Classifier, names: Sequence[str], heads: Sequence[s
         raise UsageError(f"the answers would have two columns '{twice[0]}': rename that of the "
                          "input")
     return AnswerTable(text, heads, classifier.classes, quantity)
-
-
-def _form(path, names, parts):
-    if path.endswith((".parquet", ".feather", ".arrow")):
-        return AnswerArrow(names, parts, path.endswith(".parquet"))
-    return AnswerText(names, parts, None if path.endswith(".jsonl") else
-                      "\t" if path.endswith(".tsv") else ",")
 
 
 def _parts(classifier, names, quantity):

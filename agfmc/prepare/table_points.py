@@ -57,15 +57,14 @@ class TableEncoder:
         """Points (n, d) float32 of a block."""
         x = np.zeros((block.rows, len(self.recipe.features)), dtype=np.float32)
         self._rows += block.rows
-        first = 0
-        for at, one, places in zip(self.positions, self.recipe.columns, self._places):
-            cells, width = block[at], len(one.features)
-            out = x[:, first:first + width]
+        for at, one, places, first in zip(self.positions, self.recipe.columns, self._places,
+                                          self.recipe.starts):
+            cells = block[at]
+            out = x[:, first:first + len(one.features)]
             missing = self._numbers(block, cells, one, out) if places is None else \
                 self._categories(block, cells, one, places, out)
             if missing.any():
                 self._fill(block, missing, one, places, out)
-            first += width
         return x
 
     def _numbers(self, block, cells, column, out):
@@ -155,28 +154,21 @@ def filled_recipe(recipe: TableRecipe, x) -> TableRecipe:
     x: an array, or a file of them, in which missing values are NaN; it is read by blocks of rows
     of a fixed size, so that its numbers do not depend on how the table was read.
     """
-    columns, first = list(recipe.columns), 0
-    open_ones = []
-    for number, one in enumerate(columns):
-        if isinstance(one.fill, float) and np.isnan(one.fill):
-            open_ones.append((number, first))
-        first += len(one.features)
-    if not open_ones:
+    columns = list(recipe.columns)
+    numbers = [number for number, one in enumerate(columns) if one.fill != one.fill]
+    if not numbers:
         return recipe
-    features = np.array([feature for _, feature in open_ones])
+    features = np.array(recipe.starts)[numbers]
     values = _means(x, features) if recipe.missing == "mean" else _medians(x, features)
-    for (number, _), value in zip(open_ones, values.tolist()):
+    for number, value in zip(numbers, values.tolist()):
         columns[number] = replace(columns[number], fill=value)
     return replace(recipe, columns=tuple(columns))
 
 
 def fill_missing(x, recipe: TableRecipe) -> None:
     """Put the fills of a recipe in place of the NaN in points x (n, d), block by block."""
-    fills, first = {}, 0
-    for one in recipe.columns:
-        if one.categories is None and one.fill is not None:
-            fills[first] = one.fill
-        first += len(one.features)
+    fills = {first: one.fill for one, first in zip(recipe.columns, recipe.starts)
+             if one.categories is None and one.fill is not None}
     if not fills:
         return
     row = np.zeros(x.shape[1], dtype=np.float32)
@@ -193,8 +185,8 @@ def columns_that_tell(recipe: TableRecipe, x, y) -> list[str]:
     Each word that is in several rows is in one class alone, and nearly all rows have such words,
     in so many rows that it is not by chance.
     """
-    found, first = [], 0
-    for one in recipe.columns:
+    names = []
+    for one, first in zip(recipe.columns, recipe.starts):
         words = len(one.categories or ())
         if 1 < words <= _MOST_WORDS:
             row, word = np.nonzero(x[:, first:first + words])
@@ -205,9 +197,8 @@ def columns_that_tell(recipe: TableRecipe, x, y) -> list[str]:
             several = rows > 1
             if (low == high)[several].all() and rows[several].sum() >= _REPEATED * len(y) \
                     and (rows - 1)[several].sum() >= _BY_CHANCE:
-                found.append(one.name)
-        first += len(one.features)
-    return found
+                names.append(one.name)
+    return names
 
 
 def _blocks(x) -> Iterator[np.ndarray]:

@@ -652,7 +652,7 @@ def test_gzip_that_grows(place, run, monkeypatch):
 
 
 @pytest.mark.parametrize("columns, message", [
-    ({"a": [1.0, None, 2.0]}, "1 missing value in column 'a' (1), the first in row 2:"),
+    ({"a": [1.0, None, 2.0]}, "1 missing value in column 'a' (1), the first here:"),
     ({"a": [1.0, float("inf"), 2.0]}, "row 2: "),
     ({"a": [1e300, 1.0, 2.0]}, "row 1: column 'a': 1e+300 is more than single precision holds"),
     ({"a": [[1], [2], [3]]}, "column 'a'"), ({"a": [b"x", b"y", b"\xff"]}, "UTF8"),

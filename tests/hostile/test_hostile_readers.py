@@ -57,7 +57,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "control.tree.looks_like_options", "control.tree.model_names", "control.tree.node_names",
     "control.tree.shares",
     "formats.controlfile.model_file", "formats.controlfile.model_files",
-    "formats.csv_text.delimiter_of", "formats.controlfile.require_regular",
+    "formats.controlfile.require_regular",
     "formats.text.foreign_start", "formats.text.is_text",
     "formats.libsvm_data.sparse_rows", "formats.text.blank_out", "formats.text.blocks",
     "formats.text.numbers", "formats.text.tokenise", "formats.text.values",

@@ -163,7 +163,6 @@ def fills(x, missing="median"):
     return [one.fill for one in filled_recipe(recipe, x).columns]
 
 
-@settings(max_examples=60)
 @given(values_with_holes(), st.integers(1, 5), st.sampled_from([1, 20, 1000]))
 def test_medians_are_exact(x, rows, gathered):
     x = np.concatenate([x, [[-2.5, 1, 0]]]).astype(np.float32)
