@@ -38,6 +38,7 @@ def get_parser():
 def execute(args):
     """Read, score, write and print."""
     from ..prediction import libagf_reports
+    from ..score.probabilities import brier_winning, curves
 
     if args.output == "-":
         raise UsageError("output must be a file: the scores go to standard output")
@@ -46,8 +47,8 @@ def execute(args):
     else:
         samples = libagf_reports.samples_of_text(args.truth, args.prob, not args.no_header,
                                            not args.no_labels)
-    lines = None if args.brier and args.output is None else libagf_reports.curves_of(samples)
+    lines = None if args.brier and args.output is None else curves(*samples[:3])
     if args.output is not None:
         libagf_reports.write_curves(args.output, lines)
-    sys.stdout.write(libagf_reports.format_brier(samples) if args.brier
+    sys.stdout.write(f"{brier_winning(samples.p, samples.t):g}\n" if args.brier
                      else libagf_reports.format_validation(samples, lines))

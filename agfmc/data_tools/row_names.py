@@ -40,13 +40,15 @@ def table_facts(path: str, form: InputFormat, recipe: TableRecipe,
         ids = column_positions(table, recipe.ids, "--id")
         wanted = dict.fromkeys(features, "either") | dict.fromkeys(ids, "text")
         missing = dict.fromkeys(features, 0)
-        found = _Ids(rows, bool(ids))
-        for block in table.blocks(wanted):
-            for at in missing:
-                missing[at] += _missing(block[at])
-            found.add(block.rows, [block[at] for at in ids])
-    return TableFacts({table.names[at]: count for at, count in missing.items() if count},
-                      found.ids)
+
+        def counted():
+            for block in table.blocks(wanted):
+                for at in missing:
+                    missing[at] += _missing(block[at])
+                yield block.rows, [block[at] for at in ids]
+
+        names = _ids(counted(), rows if ids else ())
+    return TableFacts({table.names[at]: count for at, count in missing.items() if count}, names)
 
 
 def _missing(cells):
@@ -59,11 +61,9 @@ def ids_beside(base: str, rows: Iterable[int]) -> dict[int, str]:
     if not os.path.isfile(path):
         return {}
     with open_table(path, TableFormat(delimiter=",")) as table:
-        found = _Ids(rows, True)
-        places = range(len(table.names))
-        for block in table.blocks(dict.fromkeys(places, "text")):
-            found.add(block.rows, [block[at] for at in places])
-    return found.ids
+        positions = range(len(table.names))
+        return _ids(((block.rows, [block[at] for at in positions])
+                     for block in table.blocks(dict.fromkeys(positions, "text"))), rows)
 
 
 def answer_ids(path: str, form: TableFormat, predicted: str, rows: Iterable[int],
@@ -80,23 +80,14 @@ def answer_ids(path: str, form: TableFormat, predicted: str, rows: Iterable[int]
         if not 0 < len(heads) <= _MOST_HEADS:
             return {}
         cells = table.read(dict.fromkeys(heads, "text")).cells
-    found = _Ids(rows, True)
-    found.add(len(cells[heads[0]]), [cells[name] for name in heads])
-    return found.ids
+    return _ids([(len(cells[heads[0]]), [cells[name] for name in heads])], rows)
 
 
-class _Ids:
-    """The ids of some rows, of blocks that come in their order."""
-
-    def __init__(self, rows, wanted):
-        self.ids: dict[int, str] = {}
-        self._wanted = sorted(set(map(int, rows))) if wanted else []
-        self._first = self._at = 0
-
-    def add(self, rows, columns):
-        end = self._first + rows
-        while self._at < len(self._wanted) and self._wanted[self._at] < end:
-            row = self._wanted[self._at]
-            self.ids[row] = BETWEEN.join(column[row - self._first].strip() for column in columns)
-            self._at += 1
-        self._first = end
+def _ids(blocks, rows):
+    """{row: id} of some rows, of (number of rows, columns of ids) that come in their order."""
+    ids, first, requested = {}, 0, np.array(sorted(set(map(int, rows))), np.int64)
+    for count, columns in blocks:
+        for row in requested[slice(*np.searchsorted(requested, [first, first + count]))].tolist():
+            ids[row] = BETWEEN.join(column[row - first].strip() for column in columns)
+        first += count
+    return ids

@@ -17,8 +17,9 @@ from ..formats.set_text import ClassSets
 from ..formats.table import Words
 from ..prepare.column_survey import column_positions, listed_names, ordered_words
 from ..tables import LABEL_NAMES, plain_word, ROW, TableFormat
-from .evaluation import Results, Sets, warn_of_no_probabilities
-from .result_files import paths_of_sets, probability_of_answers, without_votes
+from .evaluation import Results, warn_of_no_probabilities
+from .result_files import (paths_of_sets, probability_of_answers, sets_beside_truth,
+                           without_votes)
 
 __all__ = ["AnswerSource", "load_answers"]
 
@@ -357,11 +358,8 @@ def _present(table, column):
 def _with_sets(results, answers: AnswerColumns, sets, names, tree):
     """`results` with sets of names, one for each row; tree: as for `load_answers`."""
     number = {name: at for at, name in enumerate(names)}
-    found = ClassSets(np.array(list(map(len, sets)), dtype=np.int64),
-                      np.array([number[word] for one in sets for word in one], dtype=np.int64))
-    points = np.repeat(np.arange(len(sets)), found.size)
-    holds = np.zeros(len(sets), dtype=bool)
-    holds[points[found.labels == results.truth[points]]] = True
+    numbered = ClassSets(np.array(list(map(len, sets)), dtype=np.int64),
+                         np.array([number[word] for one in sets for word in one], dtype=np.int64))
     paths = None
     if tree is not None:
         known = {plain_word(tree.names.get(label, str(label))): label for label in tree.labels}
@@ -369,6 +367,6 @@ def _with_sets(results, answers: AnswerColumns, sets, names, tree):
         if strange:
             raise DataError(f"the tree has no class '{one_line(strange[0])}'", file=tree.source)
         labels = np.array([known[name] for name in names])
-        paths = paths_of_sets(ClassSets(found.size, labels[found.labels]), labels[results.truth],
-                              tree, answers.file, answers.numbers)
-    return replace(results, sets=Sets(found.size, holds, paths))
+        paths = paths_of_sets(ClassSets(numbered.size, labels[numbered.labels]),
+                              labels[results.truth], tree, answers.file, answers.numbers)
+    return replace(results, sets=sets_beside_truth(numbered, results.truth, paths))

@@ -23,14 +23,14 @@ from ..formats.lvq import read_lvq
 from ..formats.svm_predict_output import read_svm_output
 from ..formats.vectors import cls_bytes, con_bytes, read_cls, read_con
 from ..models import InputFormat
-from ..score.probabilities import (all_samples, brier_winning, calibration, confidence, curves,
+from ..score.probabilities import (all_samples, brier_winning, calibration, confidence,
                                    inverse_sum, mean, probability, validate)
 from ..weights import WeightSource
 from .evaluation import evaluate
 from .result_files import load_results, names_beside, with_weights_of
 
 __all__ = ["MOST_COLUMNS", "Samples", "brief_comparison", "comparison", "convert_svm_output",
-           "curves_of", "format_brier", "format_validation", "guessed_classes",
+           "format_validation", "guessed_classes",
            "refuse_many_columns", "samples_of_results", "samples_of_text", "warn_of_rejected",
            "write_curves"]
 
@@ -75,8 +75,8 @@ def brief_comparison(truth_path, base, weights=WeightSource()):
     results = _results(truth_path, base, weights)
     warn_of_rejected(results.result, "they count as wrong")
     scores = _scores(results)
-    return f"{_score(scores['accuracy'], '6.4f')} " \
-           f"{_score(scores['uncertainty_coefficient'], '6.4f')}\n"
+    return " ".join(_score(scores[name], "6.4f") for name in (
+        "accuracy", "uncertainty_coefficient")) + "\n"
 
 
 def _results(truth_path, base, weights, ratings=False):
@@ -161,14 +161,14 @@ def _ratings(results, k, bins, base):
     table = calibration(con[told], correct, bins if k > 2 else 2 * bins, lower,
                         weights=None if results.weights is None else results.weights[told])
     lines = [f"\nAccuracy vs. {title}:\n\n"]
-    for place, row in enumerate(table):
-        if not row.count:
-            lines.append("%10s %10s\n" % ("-", "-"))
-        elif k > 2:
-            lines.append("%10.3f %10.3f\n" % (row.forecast, (k * row.observed - 1) / (k - 1)))
+    k = max(k, 2)
+    for position, row in enumerate(table):
+        if row.count:
+            sign = -1 if k == 2 and position < bins else 1
+            lines.append("%10.3f %10.3f\n" % (
+                row.forecast, sign * ((k * row.observed - 1) / (k - 1))))
         else:
-            sign = -1 if place < bins else 1
-            lines.append("%10.3f %10.3f\n" % (row.forecast, sign * (2 * row.observed - 1)))
+            lines.append("%10s %10s\n" % ("-", "-"))
     return [*lines, "\n"]
 
 
@@ -245,16 +245,6 @@ def _warn_of_votes(p, path):
                       "the scores mean little", AgfmcWarning, stacklevel=3)
 
 
-def curves_of(samples):
-    """The `Curves` of `Samples`."""
-    return curves(samples.p, samples.t, samples.k)
-
-
-def format_brier(samples):
-    """The Brier score alone, as a line."""
-    return "%g\n" % brier_winning(samples.p, samples.t)
-
-
 def format_validation(samples, lines):
     """The four scores of `Samples` as lines; lines: their `Curves`."""
     found = validate(lines, samples.n)
@@ -289,11 +279,11 @@ def convert_svm_output(source, base, stream, names=None):
     what cannot be read, and for labels below 0 that nothing numbers.
     """
     told = _numbered(read_svm_output(source), source, names)
-    files = {f"{base}.cls": cls_bytes(told.classes)}
+    contents = [cls_bytes(told.classes)]
     if told.p is not None:
-        files[f"{base}.con"] = con_bytes(_ratings_svmoutput(told, source, names))
-    with replacing_all(list(files), binary=True) as opened:
-        for file, data in zip(opened, files.values()):
+        contents.append(con_bytes(_ratings_svmoutput(told, source, names)))
+    with replacing_all([f"{base}.cls", f"{base}.con"][:len(contents)], binary=True) as files:
+        for file, data in zip(files, contents):
             file.write(data)
         if told.labels is not None:
             for text in _lines(told):
@@ -315,9 +305,13 @@ def _numbered(told, source, names):
                              ": give the .names file of the training data (--names)")
     if told.labels is None:
         return replace(told, classes=numbers)
-    order = np.argsort(labels)
-    classes = numbers[order[np.searchsorted(labels[order], told.classes)]]
-    return replace(told, classes=classes, labels=tuple(numbers.tolist()))
+    return replace(told, classes=numbers[_columns(told)], labels=tuple(numbers.tolist()))
+
+
+def _columns(told):
+    """The columns (n,) of the predicted classes."""
+    order = np.argsort(told.labels)
+    return order[np.searchsorted(np.array(told.labels)[order], told.classes)]
 
 
 def _ratings_svmoutput(told, source, names):
@@ -333,9 +327,7 @@ def _ratings_svmoutput(told, source, names):
         k = len(told.labels)
         refuse_many_columns(max(told.labels), source, "number the classes before training "
                             "(svm2agf -U)")
-        order = np.argsort(told.labels)
-        columns = order[np.searchsorted(np.array(told.labels)[order], told.classes)]
-        winner = told.p[np.arange(len(told.p)), columns]
+        winner = told.p[np.arange(len(told.p)), _columns(told)]
     if k < 2:
         raise DataError("has one class: a confidence rating needs two or more", file=source)
     return confidence(winner, k)

@@ -24,7 +24,8 @@ from .proportions import listed
 from .evaluation import Results, Sets, warn_of_no_probabilities, with_weights
 
 __all__ = ["load_results", "names_beside", "paths_of_sets", "probability_of_answers",
-           "with_probabilities_before", "with_sets", "with_weights_of", "without_votes"]
+           "sets_beside_truth", "with_probabilities_before", "with_sets", "with_weights_of",
+           "without_votes"]
 
 
 def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):
@@ -51,36 +52,36 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
         warnings.warn(f"{truth_path} has a file {ratings}, as results have, and {base}.cls has "
                       "none: the true classes come first, then the base name of the results",
                       AgfmcWarning, stacklevel=3)
-    p = None
+    p = winner = None
     if table is not None:
-        if len(table.p) != len(truth):
-            raise DataError(f"has {len(table.p)} lines of probabilities, but there are "
-                            f"{len(truth)} points", file=probabilities)
-        if not np.array_equal(table.classes, result):
-            row = int(np.argmax(table.classes != result))
-            raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
-                            f"{result[row]} in {base}.cls: they are not of one run",
-                            file=probabilities)
-        p = table.p
-        if k is not None and k != p.shape[1]:
-            raise UsageError(f"-k says {k} classes, and {probabilities} has {p.shape[1]}")
-        k = p.shape[1]
+        p = _checked(table, result, probabilities, base)
+        if k is not None and k != known:
+            raise UsageError(f"-k says {k} classes, and {probabilities} has {known}")
         labels = table.labels if labels is None else labels
-    labels = _labels(labels, found, k, p is not None)
-    if labels is not None:
-        k = len(labels)
-    winner = None
+    labels = _labels(labels, found, known, p is not None)
+    k = known if labels is None else len(labels)
     if p is not None:
         winner = probability_of_answers(p, result, labels)
+        strange = truth[~np.isin(truth, labels)]
+        if len(strange):
+            raise DataError(f"holds class {strange[0]}, for which there are no probabilities: give "
+                            f"the command without {probabilities}, and such points count as wrong",
+                            file=truth_path)
     elif k is not None and os.path.exists(f"{base}.con"):
         winner = probability(read_con(f"{base}.con", n=len(truth)), k)
-    if p is not None and not np.isin(truth, labels).all():
-        strange = truth[~np.isin(truth, labels)][0]
-        raise DataError(f"holds class {strange}, for which there are no probabilities: give the "
-                        f"command without {probabilities}, and such points count as wrong",
-                        file=truth_path)
     p, winner = without_votes(p, winner, probabilities or base + ".con")
     return Results(truth, result, found if labels is None else labels, k, winner, p)
+
+
+def _checked(table, result, file, base):
+    """The probabilities of a table, which is of the points and classes of result (n,)."""
+    if len(table.p) != len(result):
+        raise DataError(f"has {len(table.p)} lines of probabilities, but there are {len(result)} "
+                        "points", file=file)
+    for row in np.flatnonzero(table.classes != result)[:1].tolist():
+        raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
+                        f"{result[row]} in {base}.cls: they are not of one run", file=file)
+    return table.p
 
 
 def _read_truth(path, k, names):
@@ -200,10 +201,16 @@ def with_sets(results, path, tree=None):
         at = int(np.argmax(strange))
         raise DataError(f"class {sets.labels[at]} is not one of the classes "
                         f"{listed(list(results.labels))}", file=path, line=int(points[at]) + 1)
-    holds = np.zeros(len(sets.size), dtype=bool)
-    holds[points[sets.labels == results.truth[points]]] = True
     paths = None if tree is None else paths_of_sets(sets, results.truth, tree, path)
-    return replace(results, sets=Sets(sets.size, holds, paths))
+    return replace(results, sets=sets_beside_truth(sets, results.truth, paths))
+
+
+def sets_beside_truth(sets: ClassSets, truth: np.ndarray, paths: Paths | None) -> Sets:
+    """The `Sets` of points whose true classes are truth (n,)."""
+    points = np.repeat(np.arange(len(sets.size)), sets.size)
+    holds = np.zeros(len(sets.size), dtype=bool)
+    holds[points[sets.labels == truth[points]]] = True
+    return Sets(sets.size, holds, paths)
 
 
 def paths_of_sets(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str,
