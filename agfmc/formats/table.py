@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import io
+import itertools
 import os
 import warnings
 from collections import defaultdict
@@ -23,7 +24,7 @@ from ..tables import ROW, TableFormat
 from .atomic import temporary_file, writing
 from .inputs import GZIP, open_input, Unzipped
 from .table_arrow import ArrowFile, holds_arrow, text_columns
-from .table_text import (BLOCK, Layout, LONGEST_RECORD, OUTER, Words, behind_first, column_of,
+from .table_text import (BLOCK, Layout, OUTER, Words, behind_first, column_of,
                          converted, guess_delimiter, no_number, number_of, read_records, stripped)
 from .text import SPREADSHEET
 
@@ -129,8 +130,7 @@ class _TextTable(Table):
 
     def __init__(self, start, name, form, engine, block):
         self.file, self._start, self._engine, self._block = name, start, engine, block
-        self._opened = self._begin()
-        head = self._opened[0]
+        head, stream = self._begin()
         _refuse_foreign(head, name)
         if form.delimiter is None and name.lower().removesuffix(".gz").endswith(".tsv"):
             form = replace(form, delimiter="\t")
@@ -138,8 +138,16 @@ class _TextTable(Table):
             form.delimiter or guess_delimiter(head.decode("utf-8", "replace"), form.quotes,
                                               len(head) < _HEAD),
             form.quotes, form.header, stripped(form.blanks))
-        super().__init__(name, self._names(), self._layout.blanks)
-        self._layout = self._layout._replace(names=self.names)
+        cells, line, self._opened = self._records(head, stream)
+        if not form.header:
+            cells = tuple(str(i + 1) for i in range(len(cells)))
+        elif all(number_of(cell) is not None for cell in cells):
+            raise DataError("the first line holds numbers: --no-header where there are no names",
+                            file=name, line=line)
+        else:
+            cells = column_names(cells, name, line)
+        super().__init__(name, cells, self._layout.blanks)
+        self._layout = self._layout._replace(names=cells)
 
     def _begin(self):
         """(the first bytes of the text, without the mark of UTF-8; the stream of the others)."""
@@ -152,39 +160,21 @@ class _TextTable(Table):
         head = _read_all(stream, _HEAD, head)
         return head.removeprefix(_MARK), stream
 
-    def _names(self):
-        """The names of the columns, by the first record, to which the text is read."""
-        (head, stream), pieces = self._opened, []
-        whole = _Chained(head, stream)
-
-        def noted(size):
-            pieces.append(whole.read(size))
-            return pieces[-1]
-
-        for records in read_records(noted, self.file, self._layout, min(self._block, _HEAD)):
-            cells, _ = behind_first(records, self._layout)
+    def _records(self, head, stream):
+        """(the cells of the first record, its line, the `Records` of the rows)."""
+        records = read_records(_Chained(head, stream).read, self.file, self._layout, self._block)
+        for first in records:
+            cells, rest = behind_first(first, self._layout)
             if cells is not None:
-                break
-        else:
-            raise DataError("expected a table, found no line", file=self.file)
-        self._opened = b"".join([*pieces, head[sum(map(len, pieces)):]]), stream
-        if not self._layout.header:
-            return tuple(str(i + 1) for i in range(len(cells)))
-        line = int(records.lines(self._layout, 1)[0])
-        if all(number_of(cell) is not None for cell in cells):
-            raise DataError("the first line holds numbers: --no-header where there are no names",
-                            file=self.file, line=line)
-        return column_names(cells, self.file, line)
+                return cells, int(first.lines(self._layout, 1)[0]), itertools.chain(
+                    [rest if self._layout.header else first], records)
+        raise DataError("expected a table, found no line", file=self.file)
 
     def blocks(self, wanted):
-        (head, stream), self._opened = self._opened or self._begin(), None
+        parts, self._opened = self._opened or self._records(*self._begin())[2], None
         layout, done, worded = self._layout, 0, set()
-        waiting = layout.header
-        least = {None: _LEAST, "arrow": 0, "csv": LONGEST_RECORD * 2}[self._engine]
-        for records in read_records(_Chained(head, stream).read, self.file, layout, self._block):
-            if waiting:
-                cells, records = behind_first(records, layout)
-                waiting = cells is None
+        least = {None: _LEAST, "arrow": 0, "csv": np.inf}[self._engine]
+        for records in parts:
             long = len(records.data) >= least
             result = text_columns(records, layout, wanted, worded) if long else None
             rows, columns = result or converted(records, layout, wanted, not done)
