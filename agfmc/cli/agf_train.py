@@ -184,8 +184,8 @@ def _choose(run):
     except TimeUp:
         words = ["print_control", "-Q", "one-vs-one", *run.data, run.train]
         args = run.parsed(print_control, words)
-        tree, _ = print_control.designed(args, print_control.scheme_of(args),
-                                         input_format(args, args.source))
+        tree = print_control.designed(args, print_control.scheme_of(args),
+                                      input_format(args, args.source)).tree
         run.write(words, "chosen.mbt", tree)
         run.say("configuration: one-vs-one, as there was no time to compare it with others")
         return None

@@ -18,7 +18,7 @@ LOSSES = ("log-loss", "error")  # and cost:FILE
 _KINDS = ("uniform", "class-balanced", "data-balanced")
 _AVERAGES = {"arithmetic": "average", "geometric": "geometric"}  # their decoders
 _OF_CODES = {"--rows": "rows", "--pool": "pool", "--from": "start"}
-_OF_DRAWS = ("--search-options", "--by", "--alternatives")  # that the best of many draws heeds
+_OF_DRAWS = ("--search-options", "--by")  # that the best of many draws heeds
 
 
 def add_drawing(parser):
@@ -51,14 +51,13 @@ def with_average(args, tree):
 
 def drawn_design(args, scheme, labels):
     """The design of a scheme for labels, without data, as `found_design` returns it."""
-    from ..training.design import design
-    from ..training.drawn_designs import Designed
+    from ..training.design import make_design
 
     _refuse_idle(args, scheme)
     for given, option in normalisation_options(args):
         if given:
             raise UsageError(f"{option} is for training data: found the number {args.source}")
-    return Designed(design(scheme.name, labels, seed=args.seed, **_drawing(args)))
+    return make_design(scheme.name, labels, seed=args.seed, **_drawing(args))
 
 
 def _drawing(args):
@@ -118,8 +117,6 @@ def _refuse_idle(args, scheme):
     for given, option in _of_members(args):
         if given and {"-G": "strict", "nrow": "rows"}.get(option, option[2:]) not in of.options:
             raise UsageError(f"{option} is not for an ensemble of {of.name}")
-    if args.alternatives is not None and "members" in scheme.options:
-        raise UsageError("--alternatives is for one tree: an ensemble has --members")
     heeded = _OF_DRAWS if of.name == "random-tree" and args.draws is not None else ()
     for given, option in (*searching_options(args), (args.by is not None, "--by")):
         if given and "classes" in of.made_of and option not in heeded:
@@ -152,8 +149,6 @@ def add_searching(parser):
                        help="the root of the tree, as '0 1 / 2 3 4': the classes on its left and "
                             "its right side, with blanks or, for names that have blanks, with "
                             "commas between them")
-    group.add_argument("--alternatives", type=whole_number(0, 1000), metavar="K",
-                       help="list the K next best trees in comments, and how they differ")
     group = parser.add_argument_group("search for a code")
     group.add_argument("--rows", type=_rows, metavar="M|auto",
                        help="with -Q best-code, the same as nrow: M rows; auto stops where more of "
@@ -199,7 +194,7 @@ def searching_options(args):
     return tuple((getattr(args, _OF_CODES.get(option, option[2:].replace("-", "_"))) is not None,
                   option)
                  for option in (*_OF_CODES, "--search-options", "--splits", "--max-depth",
-                                "--balance", "--together", "--top", "--alternatives"))
+                                "--balance", "--together", "--top"))
 
 
 def found_design(args, prog, scheme, data):
@@ -208,7 +203,7 @@ def found_design(args, prog, scheme, data):
     from ..data_tools.training_data import about
     from ..executors.threads import available_cores
     from ..experiments.kept_costs import KeptCosts
-    from ..training.design import search_design
+    from ..training.design import LabelledPoints, search
 
     if args.executor is not None:
         raise UsageError("--executor needs --best: a search has threads alone, -j")
@@ -230,8 +225,8 @@ def found_design(args, prog, scheme, data):
         if keeps:
             options["kept"] = kept = KeptCosts(cache, data.x, data.y, data.weights)
         with Progress(args, "searching", prog) as progress:
-            found = search_design(scheme.name, data.x, data.y, labels, names, data.weights,
-                                  progress=progress, **options)
+            found = search(scheme.name, LabelledPoints(
+                data.x, data.y, labels, names, data.weights), progress=progress, **options)
         if keeps:
             report_reused(args, prog, kept)
     return found
@@ -258,20 +253,21 @@ def _code_search(args):
                       args.pool or POOL, None if args.start is None else read_control(args.start))
 
 
-def draw_design(args, tree, heights, found):
+def draw_design(args, tree, found):
     """The picture of a design, with the losses of its nodes where a search knows them."""
     if args.plot is None:
         return
     if getattr(found, "best", None) is None:
         from ..picture.control import draw_control
-        draw_control(args.plot, tree, heights)
+        draw_control(args.plot, tree, getattr(found, "heights", None))
         return
     from dataclasses import replace
 
     from ..picture.control import draw_losses
     from ..training.design_notes import loss_name
     shares = dict(zip(found.costs.labels, found.costs.splits.shares.tolist()))
-    draw_losses(args.plot, replace(found.best, tree=tree), shares, loss_name(found.search.loss))
+    draw_losses(args.plot, replace(found.best, tree=tree), shares,
+                loss_name(found.costs.search.loss))
 
 
 def with_losses(tree, found):
@@ -301,8 +297,7 @@ def _tree_search(args, labels, names):
     depth = args.max_depth if (args.max_depth or 0) < len(labels) - 1 else None
     return TreeSearch(_machine(args, LEFT_OUT), args.splits or SPLITS,
                       _loss(args.by, labels, names), depth, args.balance or 0.0,
-                      [classes for _, classes in together],
-                      args.alternatives or 0)
+                      [classes for _, classes in together])
 
 
 def _refuse_overlap(together):

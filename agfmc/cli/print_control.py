@@ -37,7 +37,7 @@ def get_parser():
         "that a multi-class classifier is built from.",
         usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [--metric NAME] [--linkage NAME] [--draws N] "
               "[-+ TEXT] [--search-options TEXT] [--splits N] [--max-depth D] [--balance W] "
-              "[--together CLASSES] [--top SIDES] [--alternatives K] [--rows M|auto] [--pool N] "
+              "[--together CLASSES] [--top SIDES] [--rows M|auto] [--pool N] "
               f"[--from CONTROL] [--dot] [--plot FILE] {NORMALISATION} {TRAINING_DATA} "
               "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--by SCORE] [-j N] "
               "[--state FOLDER | --no-state] [--best [-d PARTS | -f FRACTION] "
@@ -146,13 +146,11 @@ def execute(args):
     scheme = scheme_of(args)
     _refuse_idle(args, scheme)
     if args.controls:
-        _output(args, with_average(args, joined_controls(args)), None)
+        _output(args, joined_controls(args))
         return
-    if scheme is not None and scheme.searched:
-        found = _searched(args, scheme, input_format(args, args.source))
-        _output(args, with_average(args, found.tree), None, found)
-        return
-    _output(args, *designed(args, scheme, input_format(args, args.source)))
+    made = _searched if scheme is not None and scheme.searched else designed
+    found = made(args, scheme, input_format(args, args.source))
+    _output(args, found.tree, found)
 
 
 def _write_best(args):
@@ -160,7 +158,7 @@ def _write_best(args):
 
     try:
         with best(args) as (tree, choice):
-            _output(args, tree, None)
+            _output(args, tree)
             if not choice.complete:
                 # raised in here, so that what is finished is kept
                 raise JobsFailed(f"time limit reached after {choice.splits} of "
@@ -171,10 +169,11 @@ def _write_best(args):
                          f"{CONTINUES}") from None
 
 
-def _output(args, tree, heights, found=None):
+def _output(args, tree, found=None):
     from ..control.build import for_output
     from ..control.write import require_readable, tree_lines
 
+    tree = with_average(args, tree)
     if args.options and (args.no_names or not args.best):
         from ..control.build import with_options
         tree = with_options(tree, args.options)
@@ -187,7 +186,7 @@ def _output(args, tree, heights, found=None):
     require_readable(tree)
     if args.print_matrix:
         _print_matrix(tree)
-    draw_design(args, tree, heights, found)
+    draw_design(args, tree, found)
     if args.dot:
         from ..control.dot import format_dot
         sys.stdout.write(format_dot(with_losses(tree, found)))
@@ -283,23 +282,22 @@ def _is_file(args):
 
 
 def designed(args, scheme, form):
-    """(tree, heights): the control tree; heights of a tree that was made by distances, or None.
-    """
-    if scheme is None:
+    """The `Design` of a scheme without a search; None stands for a control file as it is."""
+    from ..training.design import Design, make_design
+
+    if scheme is None or "control" in scheme.made_of:
         from ..formats.controlfile import read_control
-        return read_control(args.source), None
-    if "control" in scheme.made_of:
-        from ..formats.controlfile import read_control
+        if scheme is None:
+            return Design(read_control(args.source))
         refuse_scheme(args.source, "DATA writes one")
-        return scheme.make(_in_folder(read_control(args.source), args.path)), None
+        return Design(scheme.make(_in_folder(read_control(args.source), args.path)))
     options = {"rows": args.nrow, "strict": args.strict, "reduced": args.reduced,
                "seed": args.seed, "draws": args.draws, "metric": args.metric,
                "linkage": args.linkage}
     if "classes" not in scheme.made_of:
         return _from_operand(args, scheme, form, options)
-    from ..training.design import design
     labels, names = _labels(args, form)
-    return design(scheme.name, labels, names=names, **options), None
+    return make_design(scheme.name, labels, names, **options)
 
 
 def _in_folder(tree, path):
@@ -337,7 +335,7 @@ def _labels(args, form):
 
 def _from_operand(args, scheme, form, options):
     """A design from training data or from a contingency table."""
-    from ..training.design import design_from_confusions, design_from_data
+    from ..training.design import LabelledPoints, make_design
 
     if is_number(args.source):
         wanted = " or ".join({"data": "training data", "confusions": "a contingency table"}[word]
@@ -350,10 +348,10 @@ def _from_operand(args, scheme, form, options):
             confusions = read_confusions(args.source)
             if "data" in scheme.made_of:
                 _refuse_data_options(args)
-            return design_from_confusions(scheme.name, confusions, **options)
+            return make_design(scheme.name, confusions, **options)
     data = _data(args, form)
-    return design_from_data(scheme.name, data.x, data.y, names=data.name_of,
-                            weights=data.weights, **options)
+    return make_design(scheme.name, LabelledPoints(
+        data.x, data.y, sorted(data.counts), data.name_of, data.weights), **options)
 
 
 def _searched(args, scheme, form):

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..codes.schemes import find_scheme
+from ..codes.best_tree import fewest_splits
+from ..codes.schemes import COMPARED_SPLITS, find_scheme
 from ..control.build import named_as
 from ..control.tree import Tree
 from ..decode.methods import find_method
 from ..errors import ControlError, in_control_file, UsageError
 from ..learners.protocol import parse_options
 from ..prediction.decoding import decoders_of, Decoding, named_decoding, TREE_DECODERS
-from ..training.design import design_for, suits_comparison
+from ..training.design import design
 from ..training.fit import TrainingSettings
 from ..training.memory import searching
 from ..weights import Weights
@@ -30,7 +31,7 @@ class Candidate:
 
     name: as the user wrote it;  tree: its training control tree, or None for a scheme
     that is laid out anew for each training part;  wanted: names of decoders, or
-    None for those that suit;  design: further arguments of `design_for`;  design_s: seconds of
+    None for those that suit;  design: further arguments of `design`;  design_s: seconds of
     a core that the tree took, where it was made from the points that it is tried with.
     """
 
@@ -61,7 +62,7 @@ class Candidate:
         if self.tree is not None:
             return named_as(self.tree, names)
         labels = [int(label) for label in np.unique(y)]
-        return design_for(self.scheme, x, y, labels, names, weights, **{
+        return design(self.scheme, labels, names=names, x=x, y=y, weights=weights, **{
             **searching(settings, len(labels)), **self.design})
 
 
@@ -87,7 +88,7 @@ def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidat
     """The `Candidate` of a word of the command line, FILE or SCHEME, with `:DECODER,...` behind.
 
     wanted: names of decoders where the word has none; design: for schemes, as
-    `design_for` takes it.  Raises `UsageError` for a word that is neither, and for a
+    `design` takes it.  Raises `UsageError` for a word that is neither, and for a
     trained control file `ControlError`.
     """
     name, decoders = _split_word(text)
@@ -133,8 +134,11 @@ def read_candidates(words, wanted: tuple | None = None, **design) -> list[Candid
 
 
 def suited(candidates, k: int) -> list[Candidate]:
-    """Those of the default `Candidate`s of a comparison that suit k classes."""
-    return [candidate for candidate in candidates if suits_comparison(candidate.scheme, k)]
+    """Those of the default `Candidate`s of a comparison that suit k classes: a scheme that searches
+    where there is more than one tree, and a search for the best takes few enough splits."""
+    searches = k > 2 and fewest_splits(k) <= COMPARED_SPLITS
+    return [candidate for candidate in candidates
+            if searches or not find_scheme(candidate.scheme).searched]
 
 
 def _split_word(text):

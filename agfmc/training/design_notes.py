@@ -6,74 +6,48 @@ from ..codes.matrix import smallest_distances
 from ..control.tree import Leaf
 from .design import matrix_of
 
-__all__ = ["clades_of", "code_notes", "in_brackets", "loss_name", "member_notes",
-           "tree_notes"]
+__all__ = ["code_notes", "in_brackets", "loss_name", "tree_notes"]
 
 
-def tree_notes(chosen) -> list[str]:
-    """Lines about the tree that a search chose (`tree_search.Chosen`)."""
-    best, names = chosen.best, chosen.best.tree.names
-    lines = _search_notes(chosen)
-    lines += [f"{len(best.nodes)} classifiers, of which {best.asked:.2f} are asked for a point on "
-              "average",
-              f"judged by {chosen.costs.splits.options.canonical()}",
-              "   loss +- std.error    share of points: node"]
-    lines += [f"{node.loss:7.4f} {node.error:8.4f} {node.share:12.4f}  "
-              f"{_classes(node.left, names)} / {_classes(node.right, names)}"
-              for node in best.nodes]
-    own = clades_of(best.tree)
-    for number, other in enumerate(chosen.alternatives, 1):
-        different = sorted(clades_of(other.tree) - own, key=lambda some: (len(some), sorted(some)))
-        lines.append(f"alternative {number}: {other.difference:+.4f} +- "
-                     f"{other.difference_error:.4f}, {other.asked:.2f} asked: "
-                     f"{in_brackets(other.tree)}; it joins "
-                     + "; ".join(_classes(sorted(some), names) for some in different))
-    return lines
-
-
-def member_notes(chosen, members) -> list[str]:
-    """Lines about the trees (`ScoredTree`) of an ensemble that a search chose."""
-    return [*_search_notes(chosen), f"judged by {chosen.costs.splits.options.canonical()}",
-            "   loss +- std.error    asked: member",
-            *(f"{one.loss:7.4f} {one.error:8.4f} {one.asked:12.2f}  {in_brackets(one.tree)}"
-              for one in members)]
-
-
-def _search_notes(chosen):
-    """Lines about the loss of the best tree, and among how many it is."""
-    best, search = chosen.best, chosen.search
+def tree_notes(chosen, members=None) -> list[str]:
+    """Lines about the tree that a search chose (`tree_search.Chosen`), or about the `ScoredTree`s
+    of an ensemble beside it."""
+    best, search, space = chosen.best, chosen.costs.search, chosen.costs.space
     scheme = "random-tree" if chosen.drawn else "best-tree"
     which = " in which classes stay together as wanted" if search.together else ""
-    trees = f"{chosen.all_trees:,} trees{which}"
+    trees = f"{space.all_trees:,} trees{which}"
     deep = "" if search.max_depth is None else f" of depth {search.max_depth} at most"
     lines = [f"{scheme}: leave-one-out {loss_name(search.loss)} {best.loss:.4f} +- "
              f"{best.error:.4f} a point; judged by points that did not choose it "
              f"{chosen.apart:.4f} +- {chosen.apart_error:.4f}"]
     if chosen.exact:
-        least = f"only tree{which}" if chosen.all_trees == 1 else \
+        least = f"only tree{which}" if space.all_trees == 1 else \
             f"least{deep}, of {trees}" if deep else f"least of all {trees}"
-        lines.append(f"exact: the {least}, from {chosen.splits:,} splits")
+        lines.append(f"exact: the {least}, from {space.splits:,} splits")
     elif chosen.drawn:
-        lines.append(f"the best of {chosen.drawn}, among {trees}; {chosen.splits:,} splits")
+        lines.append(f"the best of {chosen.drawn}, among {trees}; {space.splits:,} splits")
     else:
-        lines.append(f"not exact: {chosen.splits:,} of {chosen.all_splits:,} splits were tried, by "
+        lines.append(f"not exact: {space.splits:,} of {space.all_splits:,} splits were tried, by "
                      f"a local search among {trees}{deep}; how much better the best of all is, is "
                      "not known")
     if chosen.balance:
         lines.append(f"balance: {chosen.balance:g} for each classifier that a point is asked")
-    return lines
+    judged = f"judged by {chosen.costs.splits.options.canonical()}"
+    if members is not None:
+        return [*lines, judged, "   loss +- std.error    asked: member",
+                *(f"{one.loss:7.4f} {one.error:8.4f} {one.asked:12.2f}  {in_brackets(one.tree)}"
+                  for one in members)]
+    return [*lines, f"{len(best.nodes)} classifiers, of which {best.asked:.2f} are asked for a "
+            "point on average", judged, "   loss +- std.error    share of points: node",
+            *(f"{node.loss:7.4f} {node.error:8.4f} {node.share:12.4f}  "
+              f"{_classes(node.left, best.tree.names)} / {_classes(node.right, best.tree.names)}"
+              for node in best.nodes)]
 
 
 def loss_name(loss) -> str:
     """The words for a `split_costs.Loss`."""
     return {"log-loss": "log loss", "error": "errors at nodes",
             "cost": "cost above that of right answers"}[loss.name]
-
-
-def clades_of(tree) -> set:
-    """The sets of labels that the nodes of a tree join."""
-    return {frozenset(label for branch in branches for label in branch)
-            for branches in tree.branch_labels()}
 
 
 def in_brackets(tree) -> str:

@@ -16,7 +16,7 @@ from ..errors import AgfmcError, DataError
 from ..learners.protocol import (distinct, for_weights, NodeProblem, plan_jobs, rows_by_class,
                                  samples)
 from ..models import Dataset
-from .design import design_for
+from .design import design
 from .fit import fit, TrainingSettings, Wanted
 from .held_out import calibration_rows, gather_held_out
 from .tree_search import TreeSearch
@@ -69,19 +69,19 @@ def designed(scheme, x, y, names, settings, weights=None):
     """The training control tree of a scheme for points x (n, d), y (n,); -> (tree, settings).
 
     A scheme that is made from data sees them after the normalisation, as in print_control; the
-    settings have it then.  names, weights: as for `design_for`, whose errors are raised.
+    settings have it then.  names, weights: as for `design`, whose errors are raised.
     """
     labels = [int(label) for label in np.unique(y)]
     if settings.fits_normalisation and "data" in find_scheme(scheme).made_of:
         settings = replace(settings, normalisation=settings.fit_normalisation(x, y, weights),
                            scale=False, nsv=None, metric=None)
         x = settings.normalisation.apply(x)
-    return design_for(scheme, x, y, labels, names, weights,
-                      **searching(settings, len(labels))), settings
+    return design(scheme, labels, names=names, x=x, y=y, weights=weights,
+                  **searching(settings, len(labels))), settings
 
 
 def searching(settings, k):
-    """The arguments of `design_for` for a search beside training: the options, whose kernel it
+    """The arguments of `design` for a search beside training: the options, whose kernel it
     takes, seed and threads of these settings, and `COMPARED_SPLITS` splits, or the fewest that it
     can try for k classes."""
     workers = settings.workers if isinstance(settings.workers, int) else 1

@@ -36,7 +36,7 @@ class TreeSearch:
     loss: what is minimised;  max_depth: of the tree;  balance: so much is added to the loss of a
     point for each classifier that is asked on its way, or "auto", which takes the tree that asks
     the fewest within a standard error of the best;  together: sets of labels that are told apart
-    last;  alternatives: so many more trees.
+    last.
     """
 
     machine: NystromOptions | None = None
@@ -45,7 +45,6 @@ class TreeSearch:
     max_depth: int | None = None
     balance: float | str = 0.0
     together: Sequence[Sequence[int]] = ()
-    alternatives: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,9 +64,7 @@ class ScoredTree:
     """A tree with its leave-one-out loss.
 
     tree: over the labels, in a form for training;  nodes: costs of its nodes, in pre-order;  loss
-    and its standard error, a point;  asked: the mean number of classifiers on the way to a class;
-    difference and difference_error: its loss less that of the tree that was chosen, and the
-    standard error of that, of the same points.
+    and its standard error, a point;  asked: the mean number of classifiers on the way to a class.
     """
 
     tree: Tree
@@ -75,8 +72,6 @@ class ScoredTree:
     loss: float
     error: float
     asked: float
-    difference: float = 0.0
-    difference_error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -85,24 +80,17 @@ class Chosen:
 
     best: the tree that was chosen;  apart, apart_error: its loss a point, and the standard error
     of that, where each tenth of the points judges the tree that the other nine choose, which a
-    search that fits noise has larger than that of `best`;  alternatives: the next best;  costs:
-    the `TreeCosts`, to score other trees;
-    exact: no tree that the constraints allow is better;  splits, all_splits, all_trees: tried,
-    and of all trees;  balance: the weight of the classifiers asked;  search: what it went by;
-    drawn: words about the trees where they were random ones.
+    search that fits noise has larger than that of `best`;  costs: the `TreeCosts`, to score other
+    trees;  exact: no tree that the constraints allow is better;  balance: the weight of the
+    classifiers asked;  drawn: words about the trees where they were random ones.
     """
 
     best: ScoredTree
     apart: float
     apart_error: float
-    alternatives: tuple[ScoredTree, ...]
     costs: TreeCosts
     exact: bool
-    splits: int
-    all_splits: int
-    all_trees: int
     balance: float
-    search: TreeSearch
     drawn: str = ""
 
     @property
@@ -164,8 +152,7 @@ class TreeCosts:
                              f"{'that stay together as wanted ' if clades else ''}has a depth of "
                              f"{least} or more")
         tried = min(search.splits, self.space.all_splits)
-        trees = 32 * min(tried, 2**len(labels)) * (search.alternatives + 1) * \
-            (search.max_depth or 1)
+        trees = 32 * min(tried, 2**len(labels)) * (search.max_depth or 1)
         refuse_beyond(_BYTES * tried + trees, f"a search of {tried} splits", None)
         fewest = self.space.fewest_splits(search.max_depth)
         if search.splits < fewest:
@@ -208,20 +195,18 @@ class TreeCosts:
         """The losses (l,) of the points that are left out."""
         return self.splits.point_losses(nodes_of(pairs)).sum(axis=0)
 
-    def scored(self, pairs, against: np.ndarray | None = None) -> ScoredTree:
-        """A tree with its costs; against (l,): the losses of the points in another."""
+    def scored(self, pairs) -> ScoredTree:
+        """A tree with its costs."""
         pairs = oriented(pairs)
         nodes = nodes_of(pairs)
         losses, weights = self.splits.point_losses(nodes), self.splits.point_weights
-        labels = [tuple(tuple(self.labels[c] for c in side) for side in node) for node in nodes]
-        shares = self.splits.shares
-        costs = tuple(NodeCost(*sides, float(shares[list(left + right)].sum()),
-                               *mean_and_error(row, weights))
-                      for sides, (left, right), row in zip(labels, nodes, losses))
-        of_points = losses.sum(axis=0)
-        difference = (0.0, 0.0) if against is None else mean_and_error(of_points - against, weights)
-        return ScoredTree(from_pairs(pairs, self.labels, self.names), costs,
-                          *mean_and_error(of_points, weights), self.asked(pairs), *difference)
+        costs = []
+        for node, row in zip(nodes, losses):
+            left, right = (tuple(self.labels[c] for c in side) for side in node)
+            share = self.splits.shares[list(node[0] + node[1])].sum()
+            costs.append(NodeCost(left, right, float(share), *mean_and_error(row, weights)))
+        return ScoredTree(from_pairs(pairs, self.labels, self.names), tuple(costs),
+                          *mean_and_error(losses.sum(axis=0), weights), self.asked(pairs))
 
     def best(self, keep: int = 1, balance: float = 0.0, **options) -> list[Found]:
         """The best trees that are known, as `TreeSpace.best` finds them."""
@@ -291,12 +276,8 @@ def search_tree(costs: TreeCosts, progress: Callable | None = None) -> Chosen:
                  balance=0.0 if balance == "auto" else float(balance) * costs.points)
     if balance == "auto":
         balance = _balance_within_error(costs)
-    found = costs.best(search.alternatives + 1, balance)
-    against = costs.point_losses(found[0].pairs)
-    trees = [costs.scored(one.pairs, None if number == 0 else against)
-             for number, one in enumerate(found)]
-    return Chosen(trees[0], *costs.apart(balance), tuple(trees[1:]), costs, space.exact,
-                  space.splits, space.all_splits, space.all_trees, float(balance), search)
+    best = costs.scored(costs.best(balance=balance)[0].pairs)
+    return Chosen(best, *costs.apart(balance), costs, space.exact, float(balance))
 
 
 def _balance_within_error(costs):

@@ -47,7 +47,7 @@ from agfmc.prediction.decision_values import MachineValues  # noqa: E402
 from agfmc.prediction.decoding import Decoding  # noqa: E402
 from agfmc.prepare.split import stratified_sample  # noqa: E402
 from agfmc.score.significance import resampled_t  # noqa: E402
-from agfmc.training.design import design_for, LabelledPoints, matrix_of  # noqa: E402
+from agfmc.training.design import design as make, LabelledPoints, matrix_of  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 from agfmc.training.memory import train_configuration  # noqa: E402
 from agfmc.training.split_costs import GROUPS  # noqa: E402
@@ -225,7 +225,7 @@ def settings(args):
 # Designs with SVMs
 
 def _made(scheme, part, **settings):
-    return design_for(scheme, part.x, part.y, part.labels, None, options=part.options,
+    return make(scheme, part.labels, x=part.x, y=part.y, options=part.options,
                       seed=part.number, **settings)
 
 

@@ -27,7 +27,7 @@ from agfmc.formats.libsvm_data import read_svm  # noqa: E402
 from agfmc.models import Dataset, InputFormat  # noqa: E402
 from agfmc.prepare.split import split_stratified, stratified_sample  # noqa: E402
 from agfmc.prediction.calibration import calibrated  # noqa: E402
-from agfmc.training.design import design_for  # noqa: E402
+from agfmc.training.design import design  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 from agfmc.training.memory import train_configuration  # noqa: E402
 
@@ -81,7 +81,7 @@ def answers(x, y, test, classes, learner):
     made = {}
     for way, wanted in (("none", None), ("balanced", "balanced")):
         data = settled(Dataset(x, y), None, wanted)
-        tree = design_for("one-vs-one", x, y, list(range(k)), None)
+        tree = design("one-vs-one", list(range(k)), x=x, y=y)
         model = calibrated(*train_configuration(
             tree, x, y, TrainingSettings(learner, scale=True), weights=data.weights))
         for name, more in (

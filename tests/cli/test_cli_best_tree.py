@@ -101,7 +101,6 @@ def clades(text):
     (("--balance", "-1", "five"), 2, "--balance: expected a number, 0 or more, or auto"),
     (("--balance", "nan", "five"), 2, "--balance: expected a number, 0 or more, or auto"),
     (("--balance", "foo", "five"), 2, "--balance: expected a number, 0 or more, or auto"),
-    (("--alternatives", "-1", "five"), 2, "--alternatives: -1 is out of range"),
     (("--search-options", "-c 5", "five"), 2, "unknown training option '-c'"),
     (("--search-options", "learner=svm -c 5", "five"), 2,
      "--search-options: expected options of learner=nystrom, whose name is left out"),
@@ -121,7 +120,7 @@ def test_wrong_input_is_one_line(best, words, status, told):
 
 @pytest.mark.parametrize("option", [
     ("--splits", "100"), ("--balance", "auto"), ("--together", "1,2"), ("--top", "0 / 1 2"),
-    ("--max-depth", "4"), ("--alternatives", "3"), ("--search-options", "-m 9"),
+    ("--max-depth", "4"), ("--search-options", "-m 9"),
     ("--by", "error")])
 @pytest.mark.parametrize("words", [("-Q", "tree", "5"), ("-Q", "3", "five"), ("five",)])
 def test_options_of_searches_are_for_searches(run, option, words):
@@ -152,7 +151,7 @@ def test_constraints_by_names_and_labels(best, base, words, kept):
 
 
 def test_notes_are_comments_of_a_control_file(best, run):
-    done = best("--alternatives", "2", "spaced")
+    done = best("spaced")
     found = notes(done)
     number = r"\d+\.\d{4}"
     assert re.fullmatch(rf"best-tree: leave-one-out log loss {number} \+- {number} a point; judged "
@@ -167,7 +166,6 @@ def test_notes_are_comments_of_a_control_file(best, run):
     # names with blanks have commas between them, and a name with a comma or a slash is a label
     assert {word.strip() for line in rows for side in line[29:].split(" / ")
             for word in side.split(", ")} == {"red ant", "bee", "big cat", "3", "4"}
-    assert [line.split(":")[0] for line in found[-2:]] == ["alternative 1", "alternative 2"]
     tree = parse(done.out)
     assert tree.names == dict(enumerate(SPACED)) and len(tree.nodes) == 4
     Path("plan").write_text(done.out, encoding="utf-8")
@@ -183,7 +181,7 @@ def test_without_names_and_with_other_ones(best):
 
 
 def test_bytes_do_not_depend_on_workers(best):
-    words = ("--alternatives", "3", "--splits", "60", "--seed", "4", "five")
+    words = ("--splits", "60", "--seed", "4", "five")
     assert best("-j", "1", *words) == best("-j", "2", *words)
 
 
@@ -241,7 +239,7 @@ def test_points_from_standard_input(best, run):
 def test_pictures(best, folder):
     pytest.importorskip("matplotlib")
     plain = best("five").out
-    words = ("--plot", "tree.svg", "--alternatives", "0")
+    words = ("--plot", "tree.svg")
     assert best(*words, "five").out == plain
     first = (folder / "tree.svg").read_bytes()
     best("-j", "2", *words, "five")

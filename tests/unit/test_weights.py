@@ -8,7 +8,7 @@ from agfmc.decode.priors import class_counts
 from agfmc.errors import DataError, ModelError, UsageError
 from agfmc.prediction.proportions import class_samples, class_sums
 from agfmc.provenance import Provenance, shared
-from agfmc.training.design import design_for
+from agfmc.training.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.memory import train_configuration
 from agfmc.weights import class_factors, total_weights, Weights
@@ -103,7 +103,7 @@ def test_priors_of_training_undo_class_weights(scheme):
     w = np.where(np.arange(90) % 2, 1.0, 3.0)
     factors = class_factors("balanced", total_weights(y, w))
     weights = Weights(w * np.array([factors[label] for label in range(3)])[y], factors)
-    tree = design_for(scheme, x, y, [0, 1, 2], None)
+    tree = design(scheme, [0, 1, 2], x=x, y=y)
     made, _ = train_configuration(tree, x, y, TrainingSettings("learner=logistic", calibration=0),
                                   weights=weights)
     seen = np.array([w[y == label].sum() for label in range(3)])

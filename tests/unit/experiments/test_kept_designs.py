@@ -117,7 +117,7 @@ def test_searches_are_compared_where_their_budget_suffices(k, fits):
 @pytest.mark.parametrize("k, splits", [(4, 3600), (26, 3600), (28, 4005)])
 def test_a_search_takes_more_splits_only_where_it_must(monkeypatch, k, splits):
     found = {}
-    monkeypatch.setattr(design, "search_design", lambda *points, **options: found.update(options)
+    monkeypatch.setattr(design, "search", lambda *points, **options: found.update(options)
                         or SimpleNamespace(tree=None))
     y = np.arange(k)
     read_candidate("best-tree", seed=3).tree_for(y[:, None], y, {}, TrainingSettings("-c 5"))

@@ -17,7 +17,7 @@ from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import Decoding
 from agfmc.prediction.external import Execution
 from agfmc.score.probabilities import confidence, log_loss
-from agfmc.training.design import design_for
+from agfmc.training.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.memory import train_configuration
 
@@ -41,7 +41,7 @@ NESTED = '"" 0 / 1; "" 0 / 2; "" 1 / 2; {1 4 "" {6 9}}'
 
 
 def trained(layout, **settings):
-    tree = parse(layout) if "{" in layout else design_for(layout, X, Y, LABELS, None)
+    tree = parse(layout) if "{" in layout else design(layout, LABELS, x=X, y=Y)
     return train_configuration(tree, X, Y, TrainingSettings("-c 4 -g 0.2", **settings))
 
 

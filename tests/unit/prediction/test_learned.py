@@ -17,7 +17,7 @@ from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import decoders_of, Decoding, learning_pays
 from agfmc.prediction.external import Execution
 from agfmc.score.probabilities import log_loss
-from agfmc.training.design import design_for
+from agfmc.training.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.memory import train_configuration
 
@@ -42,7 +42,7 @@ COLUMN = np.searchsorted(LABELS, TEST_Y)
 
 
 def trained(layout, x=X, y=Y):
-    tree = parse(layout) if "{" in layout else design_for(layout, x, y, LABELS, None)
+    tree = parse(layout) if "{" in layout else design(layout, LABELS, x=x, y=y)
     return train_configuration(tree, x, y, TrainingSettings("-c 4 -g 0.2"))
 
 
@@ -128,7 +128,7 @@ def test_one_that_is_wanted_is_fitted_to_any_code(layout, decoding):
 
 
 def test_where_one_is_tried():
-    tree = design_for("one-vs-rest", X, Y, LABELS, None)
+    tree = design("one-vs-rest", LABELS, x=X, y=Y)
     assert [one.name for one in decoders_of(tree)] == ["orthogonal"]
     assert [one.name for one in decoders_of(tree, points=200)] == ["orthogonal", "learned"]
     assert [one.name for one in decoders_of(tree, ["inverse"], 200)] == ["inverse"]

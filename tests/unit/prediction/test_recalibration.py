@@ -17,7 +17,7 @@ from agfmc.prediction.recalibration import (Answered, answers_of_data, answers_o
 from agfmc.formats.vectors import cls_bytes, con_bytes
 from agfmc.formats.weights_file import weights_bytes
 from agfmc.score.probabilities import brier, log_loss
-from agfmc.training.design import design_for
+from agfmc.training.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.memory import train_configuration
 from agfmc.weights import Weights
@@ -37,7 +37,7 @@ def points(seed, n):
 
 def trained(layout):
     x, y = points(1, 200)
-    tree = parse(layout) if "{" in layout else design_for(layout, x, y, LABELS, None)
+    tree = parse(layout) if "{" in layout else design(layout, LABELS, x=x, y=y)
     return train_configuration(tree, x, y, TrainingSettings("-c 4 -g 0.2"))[0]
 
 

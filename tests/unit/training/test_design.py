@@ -14,8 +14,7 @@ from agfmc.codes.schemes import find_scheme, SCHEMES
 from agfmc.control.build import from_rows
 from agfmc.control.write import format_tree
 from agfmc.errors import DataError, UsageError
-from agfmc.training.design import (design, design_for, design_from_confusions, design_from_data,
-                                   matrix_of, sketch)
+from agfmc.training.design import design, LabelledPoints, make_design, matrix_of, sketch
 from agfmc.formats.confusions import Confusions
 from agfmc.weights import Weights
 
@@ -42,30 +41,32 @@ def confusions(errors):
                          ids=lambda s: s.name)
 def test_schemes_that_count_classes(scheme):
     expected = design(scheme.name, LABELS, names=NAMES)
-    assert design_for(scheme.name, None, None, LABELS, NAMES) == expected
-    assert design_for(scheme.heading.split()[0], *points(), LABELS, NAMES) == expected
+    x, y = points()
+    assert design(scheme.heading.split()[0], LABELS, names=NAMES, x=x, y=y) == expected
 
 
 def test_options_reach_their_schemes():
     rows = random_codes.random_code(4, 6, True, 8)
-    assert matrix_of(design_for("7", None, None, LABELS, None, rows=6, strict=True, seed=8)) \
+    assert matrix_of(design("7", LABELS, rows=6, strict=True, seed=8)) \
         == (rows, LABELS)
-    assert design_for("rand", None, None, range(9), None, draws=30, seed=2) == \
+    assert design("rand", range(9), draws=30, seed=2) == \
         design("random", range(9), draws=30, seed=2) != design("random", range(9), seed=2)
-    assert len(design_for("ortho", None, None, range(6), None, reduced=True).rows) == 7
+    assert len(design("ortho", range(6), reduced=True).rows) == 7
 
 
 @pytest.mark.parametrize("name", ["9", "contingency", "confusion", "to-code"])
 def test_schemes_of_other_things(name):
     with pytest.raises(UsageError, match="not of training data"):
-        design_for(name, *points(), LABELS, None)
+        make_design(name, LabelledPoints(*points(), LABELS))
 
 
 @pytest.mark.parametrize("metric", ["hausdorff", "mean-deviation"])
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_a_tree_from_data(metric, linkage):
     x, y = points()
-    tree, heights = design_from_data("empirical", x, y, names=NAMES, metric=metric, linkage=linkage)
+    made = make_design("empirical", LabelledPoints(x, y, LABELS, NAMES), metric=metric,
+                       linkage=linkage)
+    tree, heights = made.tree, made.heights
     pairs, expected = join(class_distances(x, y, LABELS, metric), linkage)
     assert heights == expected and len(heights) == len(tree.nodes)
     shown = format_tree(tree)
@@ -73,24 +74,25 @@ def test_a_tree_from_data(metric, linkage):
         assert f"# class {label}: {NAMES[label]}\n" in shown
     text = str(pairs)
     assert tree.labels == tuple(LABELS[int(c)] for c in text if c.isdigit())
-    assert design_for("empirical", x, y, LABELS, NAMES, metric=metric, linkage=linkage) == tree
+    assert design("empirical", LABELS, names=NAMES, x=x, y=y, metric=metric,
+                  linkage=linkage) == tree
 
 
 def test_the_defaults_of_trees_and_orders():
-    x, y = points()
-    assert design_from_data("3", x, y) == design_from_data(
-        "3", x, y, LABELS, None, metric="hausdorff", linkage="single")
-    assert design_from_data("ordered", x, y) == design_from_data(
-        "ordered", x, y, metric="mean-deviation")
+    source = LabelledPoints(*points(), LABELS)
     table = confusions([[9, 0, 1, 2], [0, 9, 0, 2], [3, 0, 9, 0], [2, 1, 0, 9]])
-    assert design_from_confusions("contingency", table) == design_from_confusions(
-        "contingency", table, linkage="average")
+    for scheme, made_of, options in (
+            ("3", source, {"metric": "hausdorff", "linkage": "single"}),
+            ("ordered", source, {"metric": "mean-deviation"}),
+            ("contingency", table, {"linkage": "average"})):
+        first, second = make_design(scheme, made_of), make_design(scheme, made_of, **options)
+        assert (first.tree, first.heights) == (second.tree, second.heights)
 
 
 def test_a_design_takes_data_where_it_needs_them():
     x, y = points()
     assert design("empirical", LABELS, names=NAMES, x=x, y=y) == \
-        design_for("empirical", x, y, LABELS, NAMES)
+        make_design("empirical", LabelledPoints(x, y, LABELS, NAMES)).tree
     assert design("tree", LABELS, x=x, y=y) == design("tree", LABELS)
     with pytest.raises(UsageError, match="made of training data"):
         design("best-tree", LABELS)
@@ -107,32 +109,34 @@ def test_sketches_before_any_data():
 @pytest.mark.parametrize("metric", [None, "hausdorff", "mean-deviation"])
 def test_classes_in_the_order_of_data(metric):
     x, y = points()
-    tree, heights = design_from_data("ordered", x, y, names=NAMES, metric=metric)
-    assert heights is None
+    made = make_design("ordered", LabelledPoints(x, y, LABELS, NAMES), metric=metric)
+    tree = made.tree
+    assert made.heights is None
     assert tree.labels == (3, 9, 2, 5) or tree.labels == (5, 2, 9, 3)
     assert [row.left for row in tree.rows] == [(0,), (0, 1), (0, 1, 2)]
-    assert design_for("ordered", x, y, LABELS, NAMES, metric=metric) == tree and tree.names == NAMES
+    assert tree.names == NAMES
 
 
 def test_classes_in_the_order_of_a_table():
     chain = {5: 0, 2: 1, 9: 2, 3: 3}
     table = [[{0: 30, 1: 6, 2: 1, 3: 0}[abs(chain[i] - chain[j])] for j in LABELS] for i in LABELS]
-    tree, _ = design_from_confusions("ordered", confusions(table), NAMES)
+    tree = make_design("ordered", confusions(table), NAMES).tree
     assert tree.labels in ((3, 9, 2, 5), (5, 2, 9, 3)) and tree.names == NAMES
 
 
 def test_classes_most_confused_are_split_last():
     table = confusions([[50, 1, 30, 0], [0, 60, 1, 9], [20, 0, 60, 1], [1, 11, 0, 70]])
-    tree, heights = design_from_confusions("contingency", table, NAMES)
+    made = make_design("contingency", table, NAMES)
+    tree, heights = made.tree, made.heights
     assert {frozenset(side) for side in tree.sides()[0]} == {frozenset({2, 5}), frozenset({3, 9})}
     assert heights[0] == max(heights) and len(heights) == 3
 
 
 def test_labels_without_samples():
     with pytest.raises(DataError, match="class 7 has no samples"):
-        design_for("empirical", *points(), (*LABELS, 7), None)
+        make_design("empirical", LabelledPoints(*points(), (*LABELS, 7)))
     with pytest.raises(UsageError, match="at least 2 classes"):
-        design_for("ordered", *points(), (2,), None)
+        make_design("ordered", LabelledPoints(*points(), (2,)))
 
 
 def test_a_scheme_without_a_number_has_no_word_for_it():
@@ -190,7 +194,6 @@ def test_a_new_scheme_reaches_the_command(new_schemes, monkeypatch, tmp_path, ca
     assert capsys.readouterr().out == format_tree(from_rows([((0, 2, 3), (1,))], LABELS))
     assert main_of("print_control")(["-Q", "apart", "4"]) == 2
     assert "expected training data or a contingency table" in capsys.readouterr().err
-    assert design_for("apart", x, y, LABELS, None).rows == design_from_data("apart", x, y)[0].rows
     assert sketch("invented-circle").labels == sketch("apart").labels == (0, 1, 2, 3)
 
 
@@ -199,17 +202,20 @@ def test_designs_see_the_weights_of_points():
     x = np.array([0.0, 0.2, 10.0, 10.2, 3.0, 3.2, 9.0, 9.2, 14.0, 14.2])[:, None]
     y = np.repeat([0, 1, 2, 3], [2, 2, 4, 2])
     heavy = [np.where((y == 2) & far, 50.0, 1.0) for far in (x[:, 0] > 5, x[:, 0] < 5)]
-    first, second = (design_from_data("empirical", x, y, metric="mean-deviation",
-                                      weights=Weights(w)) for w in heavy)
+
+    def made(scheme, x, y, weights=None, **options):
+        w = None if weights is None else Weights(weights.astype(float))
+        found = make_design(scheme, LabelledPoints(x, y, range(4), None, w), **options)
+        return found.tree, found.heights
+
+    first, second = (made("empirical", x, y, w, metric="mean-deviation") for w in heavy)
     assert first != second
     whole = np.random.default_rng(1).integers(1, 4, len(y))
     x = x + np.random.default_rng(2).normal(size=x.shape)
     for scheme in ("empirical", "ordered"):
-        tree, heights = design_from_data(scheme, x, y, metric="mean-deviation",
-                                         weights=Weights(whole.astype(float)))
-        copies, others = design_from_data(scheme, np.repeat(x, whole, axis=0),
-                                          np.repeat(y, whole), metric="mean-deviation")
+        tree, heights = made(scheme, x, y, whole, metric="mean-deviation")
+        copies, others = made(scheme, np.repeat(x, whole, axis=0), np.repeat(y, whole),
+                              metric="mean-deviation")
         assert tree == copies and (heights is None or np.allclose(heights, others))
     for w in heavy:  # the extremes of classes have no weights
-        assert design_from_data("empirical", x, y, weights=Weights(w)) == \
-            design_from_data("empirical", x, y)
+        assert made("empirical", x, y, w) == made("empirical", x, y)

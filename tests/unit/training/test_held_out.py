@@ -11,7 +11,7 @@ from agfmc.learners.protocol import plan_jobs
 from agfmc.models import Dataset
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.training import held_out as module
-from agfmc.training.design import design_for
+from agfmc.training.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.held_out import calibration_rows, gather_held_out
 from agfmc.training.memory import train_configuration
@@ -32,7 +32,7 @@ def trained(tree, **settings):
 @pytest.mark.parametrize("settings", [{}, {"loo": True}, {"options": "learner=logistic"},
                                       {"calibration": 30}], ids=str)
 def test_every_point_has_a_value_of_every_classifier_of_its_class(scheme, settings):
-    tree = design_for(scheme, X, Y, [0, 2, 5], None)
+    tree = design(scheme, [0, 2, 5], x=X, y=Y)
     configuration, held_out = trained(tree, **settings)
     expected = [(i, j) for i, label in enumerate(held_out.y)
                 for j, sides in enumerate(tree.sides()) if label in sum(map(list, sides), [])]
@@ -44,7 +44,7 @@ def test_every_point_has_a_value_of_every_classifier_of_its_class(scheme, settin
 
 
 def test_weights_are_those_of_the_rows():
-    tree = design_for("one-vs-one", X, Y, [0, 2, 5], None)
+    tree = design("one-vs-one", [0, 2, 5], x=X, y=Y)
     configuration, held_out = trained(tree, calibration=30)
     jobs, w = plan_jobs(tree, "m", "", 1), np.arange(90) + .5
     parts = [held_out.value[held_out.classifier == number] for number in range(3)]
@@ -61,7 +61,7 @@ def test_the_values_are_of_classifiers_without_the_point():
     x = X.copy()
     x[np.flatnonzero(Y == 2)[0]] = [-30, 30, -30]
     configuration, held_out = train_configuration(
-        design_for("one-vs-one", x, Y, [0, 2, 5], None), x, Y, TrainingSettings("-c 1000 -g 0.5"))
+        design("one-vs-one", [0, 2, 5], x=x, y=Y), x, Y, TrainingSettings("-c 1000 -g 0.5"))
     row = np.flatnonzero(Y == 2)[0]
     of_point = held_out.point == np.flatnonzero(held_out.rows == row)[0]
     own = MachineValues(configuration)(range(3), x[row:row + 1])[0][0]
@@ -70,7 +70,7 @@ def test_the_values_are_of_classifiers_without_the_point():
 
 
 def test_the_same_for_any_number_of_workers():
-    tree = design_for("one-vs-one", X, Y, [0, 2, 5], None)
+    tree = design("one-vs-one", [0, 2, 5], x=X, y=Y)
     with ThreadPoolExecutor(2) as executor:
         values = [trained(tree, workers=workers, calibration=40)[1].value
                   for workers in (1, 2, executor)]
@@ -79,7 +79,7 @@ def test_the_same_for_any_number_of_workers():
 
 
 def test_models_do_not_depend_on_the_calibration():
-    tree = design_for("one-vs-rest", X, Y, [0, 2, 5], None)
+    tree = design("one-vs-rest", [0, 2, 5], x=X, y=Y)
     for options in ("", "learner=logistic"):
         one, two = (trained(tree, calibration=count, options=options) for count in (0, 50))
         assert one[1] is None and one[0].machines.coef.tobytes() == two[0].machines.coef.tobytes()

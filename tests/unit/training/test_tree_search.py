@@ -9,9 +9,9 @@ from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
 from agfmc.errors import DataError, UsageError
 from agfmc.learners.nystrom import NystromOptions
-from agfmc.training.design import design_for, LabelledPoints, search_design
+from agfmc.training.design import design, LabelledPoints, search
 from agfmc.training.design_notes import in_brackets
-from agfmc.training.split_costs import LEFT_OUT, Loss
+from agfmc.training.split_costs import LEFT_OUT, Loss, mean_and_error
 from agfmc.training.tree_search import (best_tree, machine_options, search_tree, TreeCosts,
                                         TreeSearch)
 from agfmc.weights import Weights
@@ -49,7 +49,8 @@ def test_the_best_of_all_trees_on_data(loss):
     found = search_tree(costs(search))
     trees = list(all_trees(list(range(5))))
     values = {tree: found.costs.loss_of(tree) for tree in trees}
-    assert found.exact and found.splits == found.all_splits == 90 and found.all_trees == 105
+    space = found.costs.space
+    assert found.exact and space.splits == space.all_splits == 90 and space.all_trees == 105
     assert found.best.loss == pytest.approx(min(values.values()))
     assert values[oriented(found.costs.pairs(found.tree))] == min(values.values())
 
@@ -65,9 +66,6 @@ def test_scores_of_a_tree_are_sums_over_its_nodes():
     assert scored.loss == pytest.approx(of_points.mean())
     assert scored.error == pytest.approx(of_points.std() / np.sqrt(150))
     assert [(node.left, node.right) for node in scored.nodes][0] == ((2, 3, 5, 7), (8,))
-    other = search.scored(((0, 2), ((1, 3), 4)), of_points)
-    assert other.difference == pytest.approx(other.loss - scored.loss)
-    assert 0 < other.difference_error < other.error + scored.error
     assert search.pairs(scored.tree) == tree
 
 
@@ -83,20 +81,12 @@ def test_the_fewest_classifiers_within_a_standard_error():
     plain = search_tree(costs())
     cheap = search_tree(costs(TreeSearch(machine=MACHINE, balance="auto")))
     assert cheap.best.asked <= plain.best.asked
-    against = plain.costs.point_losses(plain.costs.pairs(plain.tree))
-    scored = plain.costs.scored(plain.costs.pairs(cheap.tree), against)
-    assert scored.difference <= scored.difference_error
+    against, losses = (plain.costs.point_losses(plain.costs.pairs(one.tree))
+                       for one in (plain, cheap))
+    difference, error = mean_and_error(losses - against, plain.costs.splits.point_weights)
+    assert difference <= error
     level = search_tree(costs(TreeSearch(machine=MACHINE, balance=100.0)))
     assert level.best.asked == min(plain.costs.asked(tree) for tree in all_trees(list(range(5))))
-
-
-def test_alternatives_are_the_next_best():
-    found = search_tree(costs(TreeSearch(machine=MACHINE, alternatives=3)))
-    values = sorted(map(found.costs.loss_of, all_trees(list(range(5)))))
-    losses = [found.best.loss, *(one.loss for one in found.alternatives)]
-    assert losses == pytest.approx(values[:4])
-    assert all(one.difference == pytest.approx(one.loss - found.best.loss)
-               for one in found.alternatives)
 
 
 @pytest.mark.long
@@ -140,13 +130,13 @@ def test_a_class_of_one_point_is_named():
 def test_notes_are_comments_of_a_control_file():
     names = {2: "two", 8: "a name"}
     made = points()._replace(names=names)
-    found = best_tree(made, search=TreeSearch(machine=MACHINE, alternatives=2, splits=60))
+    found = best_tree(made, search=TreeSearch(machine=MACHINE, splits=60))
     assert not found.exact
     text = "".join(f"# {line}\n" for line in found.notes) + format_tree(found.tree)
     assert format_tree(parse(text)) == format_tree(found.tree)
     assert parse(text).names == names
     notes = "\n".join(found.notes)
-    assert "not exact" in notes and "two, 3" in notes and "alternative 2" in notes
+    assert "not exact" in notes and "two, 3" in notes
     assert f"{found.best.loss:.4f} +- {found.best.error:.4f}" in found.notes[0]
     assert in_brackets(from_pairs(((0, 1), (2, (3, 4))), LABELS)) == "((2 3) (5 (7 8)))"
 
@@ -154,7 +144,7 @@ def test_notes_are_comments_of_a_control_file():
 def test_a_local_search_comes_to_the_best_tree_of_six():
     exact = search_tree(costs(k=6, n=200))
     searched = search_tree(costs(TreeSearch(machine=MACHINE, splits=200), k=6, n=200))
-    assert searched.splits < exact.splits == 301
+    assert searched.costs.space.splits < exact.costs.space.splits == 301
     assert searched.best.loss == pytest.approx(exact.best.loss)
 
 
@@ -173,9 +163,9 @@ def test_the_machine_is_that_of_the_training_options():
 
 def test_the_scheme():
     x, y, labels, *_ = points()
-    found = search_design("best-tree", x, y, labels, search=TreeSearch(machine=MACHINE))
-    assert design_for("best-tree", x, y, labels, None,
-                      search=TreeSearch(machine=MACHINE)) == found.tree
+    settings = TreeSearch(machine=MACHINE)
+    found = search("best-tree", LabelledPoints(x, y, labels), search=settings)
+    assert design("best-tree", labels, x=x, y=y, search=settings) == found.tree
     assert found.tree.classes == tuple(LABELS)
     assert len(nodes_of(found.costs.pairs(found.tree))) == 4
 
