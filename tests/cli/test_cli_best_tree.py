@@ -185,6 +185,7 @@ def test_bytes_do_not_depend_on_workers(best):
     assert best("-j", "1", *words) == best("-j", "2", *words)
 
 
+@pytest.mark.long
 def test_seed_and_settings(best):
     first = best("five").out
     assert best("--seed", "1", "five").out == first != best("--seed", "2", "five").out
@@ -236,6 +237,7 @@ def test_points_from_standard_input(best, run):
     assert run(*words, stdin=text).out.splitlines()[0] == best("five").out.splitlines()[0]
 
 
+@pytest.mark.long
 def test_pictures(best, folder):
     pytest.importorskip("matplotlib")
     plain = best("five").out

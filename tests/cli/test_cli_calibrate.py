@@ -137,6 +137,7 @@ def test_json_and_text_have_the_same_numbers(run, here):
         run(*words, "--tree", "full", "--json").out)] == ["full"]
 
 
+@pytest.mark.long
 def test_answers_of_a_cross_validation(run, here, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(here / "cache"))
     run("nfold", "--quiet", "one-vs-one", "trn", "held")
@@ -222,7 +223,7 @@ def lines_of(text):
     return [tuple(map(int, line.split())) if line != "-" else () for line in text.splitlines()]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", ["", "--set-score aps", "--by-class",
                                    "--by-class --priors 1,1,2"])
 def test_sets(run, here, model, words):
@@ -335,7 +336,7 @@ def test_too_few_points_are_said(run, here, model):
     assert set(lines_of(done.out)) == {(2, 5, 9)}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [
     ("--from", "held"),  # text of six digits: the probabilities of a point sum to 1.000001
     ("--data", "apart", "-Q", "unconstrained")])  # estimates, which are below 0 or sum to more

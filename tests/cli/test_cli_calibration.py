@@ -74,6 +74,7 @@ def printed(run, *words, points="tst.vec"):
 
 # -- from training to scores --------------------------------------------------------------------
 
+@pytest.mark.long
 def test_the_log_loss_of_new_digits_falls(folder, run, root):
     run("svm2agf", root / "sample_data" / "digits.svm", "digits")
     run("agf_preprocess", "--stratified", "-f", "0.5", "digits", "trn", "tst")
@@ -99,7 +100,7 @@ def test_the_log_loss_of_new_digits_falls(folder, run, root):
     assert abs(after - float(found[3])) < abs(before - float(found[3])) / 2
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
 @pytest.mark.parametrize("options", [[], ["--tree", "full"], ["--tree", "path"],
                                      ["--priors", "2=.2,5=.5,9=.3", "--tree", "full"]], ids=str)
@@ -126,6 +127,7 @@ def test_support_vectors_as_they_were_have_the_same_calibration(here, run, way):
     assert files("a.mbc.cal")["a.mbc.cal"] == files("m.mbc.cal")["m.mbc.cal"]
 
 
+@pytest.mark.long
 def test_text_that_stays_sparse(here, run):
     for name, more in (("s", []), ("d", ["--dense"])):
         run("multi_borders", "-M", *more, "-+", "learner=linear", "pairs", "trn.svm", name,
@@ -154,7 +156,7 @@ def test_few_classes_and_few_samples(folder, run, plan, sizes):
 
 # -- the same bytes -----------------------------------------------------------------------------
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
 def test_the_same_for_any_workers(train, plan):
     train("--retrain", plan)
@@ -166,7 +168,7 @@ def test_the_same_for_any_workers(train, plan):
         assert files(*wanted) == wanted
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
 def test_the_same_after_an_interruption(train, plan):
     train(plan)
@@ -182,7 +184,7 @@ def test_the_same_after_an_interruption(train, plan):
     assert {name: Path(name).read_bytes() for name in wanted} == wanted
 
 
-@pytest.mark.few(2)
+@pytest.mark.long
 @pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
 def test_the_same_after_the_commands_of_a_dry_run(train, run, plan):
     train(plan)
@@ -201,6 +203,7 @@ def test_the_same_after_the_commands_of_a_dry_run(train, run, plan):
     assert {path.name: path.read_bytes() for path in Path().glob("m*")} == wanted
 
 
+@pytest.mark.long
 def test_counting_errors_changes_nothing(train, monkeypatch):
     """Fewer points than samples too, where logistic regression has other folds for them."""
     for count in (5000, 20):
@@ -254,7 +257,7 @@ def test_a_stream_that_is_a_file_leaves_it_beside_the_models(here, monkeypatch):
         os.remove("m.cal")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("control", ["c 'o\"n;t", "ü\t", "a.cal", "\udcff", "x" * 250])
 def test_odd_names(train, run, control):
     train("pairs", control=control)
@@ -359,6 +362,7 @@ def test_damaged_and_foreign_calibrations_are_refused(train, run, change, told, 
 
 # -- without one --------------------------------------------------------------------------------
 
+@pytest.mark.long
 def test_other_programs_give_none(train, run):
     copy = f"{shlex.quote(sys.executable)} -c 'import shutil, sys; shutil.copy(*sys.argv[-2:])'"
     train("pairs", model="x")  # their calibration goes
@@ -395,6 +399,7 @@ def test_models_are_what_they_were(train):
             [line for line in plain[name].split(b"\n") if b"; sum " not in line]
 
 
+@pytest.mark.long
 def test_what_cannot_be_calibrated_is_trained_all_the_same(train, run, monkeypatch):
     """For hours, perhaps: the control file is there."""
     train("pairs", control="other.mbc")

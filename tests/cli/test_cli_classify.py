@@ -68,6 +68,7 @@ def same_answers(run, one, other, *options):
     np.testing.assert_array_equal(b, d)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["pairs", "rest", "tree"])
 def test_through_libagfs_ascii_model(here, run, name):
     for source in (f"{name}.mbc", f"{name}.mbm"):
@@ -355,6 +356,7 @@ def adjusted(p):
     return p / p.sum(axis=1)[:, None]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("words", [["one.mbc"], ["one.mbm"], ["rest.mbm"], ["near.mbm"],
                                    ["-Q", "wu-lin-weng", "one.mbc"], ["-Q", "4", "rest.mbm"],
                                    ["--tree", "full", "tree.mbm"], ["near.mbc"]])
@@ -522,6 +524,7 @@ def test_mbm_info_of_models_that_do_not_tell(prior, run):
     assert json.loads(run("mbm_info", "--json", "silent.mbm").out)["samples"] is None
 
 
+@pytest.mark.long
 def test_the_ordered_sample_in_other_proportions(root, tmp_path, monkeypatch, run):
     """Every other class is ten times rarer: knowing that is worth a sixth of all answers."""
     monkeypatch.chdir(tmp_path)
@@ -740,6 +743,7 @@ def test_expected_quantity_and_quantiles(amounts, run):
     assert Path("other.cls").read_bytes() == Path("out.cls").read_bytes()
 
 
+@pytest.mark.long
 def test_quantities_that_cannot_be_told(amounts, run):
     for words, text in (
             (("--quantiles", ".5", "m.mbc"), "--quantiles needs --quantity"),
@@ -755,6 +759,7 @@ def test_quantities_that_cannot_be_told(amounts, run):
     assert not Path("out.cls").exists()
 
 
+@pytest.mark.long
 def test_other_data_in_the_same_classes_are_the_same_classes(amounts, run):
     edges = run("float_to_class", "-q", "4", "-g", "rain.dat", "again.cls").out.split()
     amounts[:50].tofile("part.dat")

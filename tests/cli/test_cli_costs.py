@@ -218,6 +218,7 @@ def test_trees_decide_by_all_their_classes(run, here):
 LEARNER = ("--no-state", "-j", "1", "-+", "learner=nystrom -m 10")
 
 
+@pytest.mark.long
 def test_comparison_by_cost(run, here):
     words = (*LEARNER, "--json", "-d", "2", "trn", "pairs:inverse,vote", "tree:recursive")
     plain = json.loads(run("compare_control", *words).out)

@@ -315,6 +315,7 @@ def words(case, answers, *more):
         *more, *labels, "truth.cls", "out"]
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("answers, bins", [("p", 10), ("p", 7), ("con", 10), ("con", 1)])
 def test_json_case(case, run, answers, bins):
     told = json.loads(printed(run, *words(case, answers, "--json", "-q", bins)))

@@ -94,6 +94,7 @@ def test_every_output_format_has_the_same_numbers(ask, data):
     assert len(left_behind()) == 1
 
 
+@pytest.mark.long
 def test_default_configurations(ask, data):
     status, text, _ = ask("compare_control", *OPTIONS, "--trials", "1", "--json", "train")
     rows = json.loads(text)["rows"]
@@ -190,6 +191,7 @@ def test_probabilities_before_the_calibration_are_written_too(ask, data):
     assert not os.path.exists("held.txt") and not os.path.exists("held.raw.txt")
 
 
+@pytest.mark.long
 def test_both_have_rows_of_their_own(ask, data):
     words = (*OPTIONS, "--trials", "2", "--json", "train", "1v1:inverse,vote", "tree:recursive")
     both = json.loads(ask("compare_control", "--both", *words)[1])
@@ -228,6 +230,7 @@ def test_nfold_takes_trees_and_votes(ask, data):
     assert "contingency" not in text
 
 
+@pytest.mark.long
 def test_nfold_has_parts_of_its_own(ask, data):
     """By default those of a search before do not judge its choice again."""
     words = ("--json", *OPTIONS, "-d", "2", "1v1", "train")
@@ -423,7 +426,7 @@ def test_best_has_a_time_limit(ask, data, monkeypatch):
     assert "reused" in again[2] and again[1] == ask(*words, "--no-state")[1]
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("words", [("print_control", "--best", "-d", "2", "-Q",
                                     "one-vs-one,one-vs-rest"),
                                    ("tune_m", "-d", "3", "--log2c", "1", "--log2g", "-3:-1",
@@ -579,6 +582,7 @@ def test_killed_and_started_again(tune, monkeypatch, data):
     assert "there already" in again[2]
 
 
+@pytest.mark.long
 def test_commands_share_one_state_of_the_same_data(tune, monkeypatch, data):
     words = ("-d", "3", "--platt", "loo", "-+", "-c 2")
     best = tune("print_control", "--best", *words, "-Q", "one-vs-one,one-vs-rest", "train")
@@ -711,7 +715,7 @@ def test_errors_are_one_line(tune, words, status, message, data):
     assert err.startswith("tune_m: ")
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("base, control, written, given, column", [
     ("learner=linear -s 0 -R", "one-vs-one", r'"learner=linear -c \S+ -s 0 -R" 0 / 1;',
      "learner=linear -c 1 -s 0 -R", "log2c"),
@@ -743,7 +747,7 @@ def test_each_learner_is_tuned_by_its_own_parameter(tune, base, control, written
     assert told["log_loss"]["pooled"] == pytest.approx(float(best["score"]), abs=0.05)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [name for name, row in LEARNERS.items() if row.searched])
 def test_every_learner_that_has_something_to_search_is_tuned(tune, name, data):
     row = LEARNERS[name]
@@ -759,6 +763,7 @@ def test_every_learner_that_has_something_to_search_is_tuned(tune, name, data):
     assert all(f"{one.letter} " in err for one in row.searched), err
 
 
+@pytest.mark.long
 def test_planes_are_tuned_per_partition(tune, data):
     _, text, err = tune("tune_m", "-d", "2", "--refine", "0", "--per-partition", "--json", "a.json",
                         "-+", "learner=logistic -e 1e-4", "one-vs-one", "train")
@@ -800,6 +805,7 @@ def test_what_a_learner_does_not_search(tune, words, message, data):
 SHARED = ("-+", "learner=nystrom -m 15", "--log2g=-4:0", "--refine", "0")
 
 
+@pytest.mark.long
 def test_shared_landmarks_are_tuned_without_parts(tune, data):
     _, text, err = tune("tune_m", *SHARED, "-d", "3", "--json", "all.json", "--csv", "all.csv",
                         "--uncalibrated", "one-vs-one", "train")
@@ -837,6 +843,7 @@ def test_leave_one_out_scores_alone(tune, data):
     assert noted[0] == 0 and noted[2].startswith("tune_m: --platt does not apply: ")
 
 
+@pytest.mark.long
 def test_time_is_over_before_the_result_is_scored(tune, monkeypatch, data):
     words = (*SHARED, "one-vs-one", "train")
     whole = tune("tune_m", *words)

@@ -98,6 +98,7 @@ def test_a_control_file_names_its_normalisation(run, three):
     assert run("classify_m", "-a", "moved.std", "m.mbc", "other.vec", "o").out == given.out
 
 
+@pytest.mark.long
 def test_a_warning_of_unequal_scales(run, three):
     x = read_vec("trn.vec") * [1, 100, 1]
     write_vec("far.vec", x)
@@ -124,6 +125,7 @@ def test_standard_output_is_no_control_file_of_an_earlier_run(three, run):
         assert (three / "-").read_text() == "precious"
 
 
+@pytest.mark.long
 def test_the_file_of_standard_output_is_no_control_file_of_an_earlier_run(monkeypatch, three):
     """As by `multi_borders ... /dev/stdout > m.mbc`."""
     for data in ("trn", "other"):
@@ -149,7 +151,7 @@ def test_a_control_file_of_replaced_models_goes(run, three):
     assert not os.path.exists("m.mbc")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("plan, words", [
     ('"" K {0 1 2}', "classify_m m.mbc trn.vec m"), ('"" L {0 1 2}', "mbh2mbm m.mbc m"),
     ('"" K {0 1 2}', "mbh2mbm m.mbc m.vec"), ('"" K {0 1 2}', "mbh2mbm -y here own.mbc here/m.cls"),
@@ -221,7 +223,7 @@ def signed(path, words, rows=24):
                         for i in range(rows))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [("+1", "-1"), ("2.50", "0.5", "15e-1"), ("1", "-2", "-10")])
 def test_numbers_that_are_no_labels_are_names_from_text_to_scores(run, words, three):
     names = [f"{value:g}" for value in sorted(map(float, words))]
@@ -366,6 +368,7 @@ def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint, thre
             if faint else "")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("lines, words", [
     ("# class 0: b\n# class 1: a\n", "class 0 has two names, 'b' and 'a': its '# class' lines and"),
     ("# class 1: c\n", "class 1 has two names, 'c' and 'b'"),
@@ -400,6 +403,7 @@ def forge(path, change):
     path.write_bytes(start + hashlib.sha256(start + body).digest() + body)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("lines, words", [
     ("# class 1: a", "two classes, 0 and 1, have the same name, 'a'"),
     ("# class 0: b", "class 0 has two names, 'a' and 'b'")])
@@ -514,6 +518,7 @@ def test_a_normalisation_is_written_again(run, formats):
         run("multi_borders", "-n", "-a", "n.std", "--cv-errors", "e", "plan", "trn", "m", "m.mbc")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("words", [
     "--priors new.cls m.mbc trn.vec new", "m.mbc trn.vec link",
     "--priors .2,.2,.6 --trained-priors new.cls m.mbc trn.vec new"])
@@ -601,7 +606,7 @@ def test_standard_output_is_no_name_of_files(run, words, formats):
     assert "expected " in run(*words, status=2).err and sorted(os.listdir()) == before
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("words, status", [
     (["--max-error", "1e-308"], 1), (["--max-error", "5e-324"], 1), (["--max-error", "1e-9"], 1),
     (["--max-error", ".9", "--confidence", "1e-308"], 0),

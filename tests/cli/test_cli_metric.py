@@ -163,7 +163,7 @@ def test_a_note_where_the_points_are_others(data, run):
     assert told.count("warning") == 1 and "n.std is not the map that n.metric describes" in told
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("command", [
     ("nfold", "--trials", 1, "one-vs-one"), ("tune_m", "--log2c=0:0", "--log2g=-1:-1", "-d", 2,
                                              "one-vs-one"),
@@ -270,7 +270,7 @@ MAPPED = "{0}: these points went through a metric that was learned from their cl
          "({0}.metric): the scores are too good; give the data as they were, with -n --learn-metric"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", [
     ("nfold", "-d", 2, "one-vs-one", "{}"), ("compare_control", "-d", 2, "{}", "one-vs-one"),
     ("tune_m", "--log2c=0:0", "--log2g=-1:-1", "-d", 2, "one-vs-one", "{}"),

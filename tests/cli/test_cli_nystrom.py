@@ -336,6 +336,7 @@ def test_sparse_text_is_made_a_table(run):
         status=1).refused("sparse:", "make a table of", "above the limit of")
 
 
+@pytest.mark.long
 def test_experiments(folder, run, pairs):
     run("nfold", "-d", "2", "-+", NYSTROM, pairs, "trn")
     found = json.loads(run("compare_control", "-d", "2", "--json", "-+", NYSTROM, "trn", pairs,

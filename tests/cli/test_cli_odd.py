@@ -270,6 +270,7 @@ def test_pictures_are_whole_and_hold_no_markup(data, call, words):
         {"image"} if words[0] != "print_control" else set())
 
 
+@pytest.mark.long
 def test_tables_keep_their_rows_and_columns(data, call):
     name = 'a|b\n"c",\x1b[2J\rd'
     (data / name).write_text('"-t 0" 0 / 1; "-t 0" 0 / 2; "-t 0" 1 / 2; {0 1 2}')
@@ -308,6 +309,7 @@ def test_a_message_is_one_line_and_forges_none(run, folder, command, words):
     assert done.status in (1, 2) and "\u2028" not in done.refused()
 
 
+@pytest.mark.long
 def test_a_model_whose_names_hold_line_breaks_is_refused(data, call, unchecked, tmp_path):
     from agfmc.formats.mbm import read_store, write_store
 
@@ -581,6 +583,7 @@ def test_a_stranger_s_scheduler_file(ran, outside):
         assert status in (1, 2) and err.count("\n") == 1 and "internal error" not in err, err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-16", "utf-8:strict", "cp1252"])
 def test_what_is_printed_is_what_a_file_would_hold(outside, encoding):
     Path("names").write_bytes("ü漢\n".encode() + b"\xff\xfe\n" + "€\n".encode())

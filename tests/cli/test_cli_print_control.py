@@ -75,7 +75,7 @@ def test_every_scheme_is_here():
     assert {scheme.name for scheme in FROM_NUMBERS} == set(ROWS), "ROWS lacks a scheme"
 
 
-@pytest.mark.few(13)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("scheme", FROM_NUMBERS, ids=lambda scheme: scheme.name)
 @pytest.mark.parametrize("k", [2, 3, 4, 9, 16])
 def test_every_number_of_classes(control, scheme, k):
@@ -456,7 +456,7 @@ def test_the_kind_of_the_operand(control_of):
     assert tree_of(control_of("-Q", "ordered", "-A", "-H", "text.lvq")).labels == (0, 1)
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_order_of_shuffled_labels_is_found(control_of, root, seed):
     """From data, from the table of a one-vs-one classification, and from errors of its pairs."""

@@ -101,7 +101,7 @@ def without_times(found):
 # --- the same answers as from binary files, with -n, which is the default of tables
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [
     [], ["-n"], ["-S", "2"], ["--min-class", "5", "--seed", "7", "--learn-metric", "1"],
     ["--no-normalise"], ["--no-normalise", "-S", "2"], ["-+", "learner=nystrom -m 20 -g 0.2"],
@@ -173,6 +173,7 @@ def test_tuning_is_that_of_binary_files(run):
     assert found[0] == found[1] and "-g" in found[0]
 
 
+@pytest.mark.long
 def test_a_kept_result_is_used_for_the_same_points(run):
     words = "pairs", "-d", "3", "--state", "state.sqlite"
     run("nfold", *words[:1], "b", "-n", *words[1:])
@@ -309,7 +310,7 @@ def arrow_files(folder):
     feather.write_feather(made, folder / "t.feather")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["tsv", "csv.gz", "semicolons", "crlf", "bom", "parquet",
                                   "feather", "stdin", "any"])
 def test_all_kinds_of_tables_give_the_same_models(run, folder, kind):
@@ -382,7 +383,7 @@ FILLS = {  # policy: ([fill of length], [feature beside it])
     "indicator": lambda seen: (np.median(seen), ["beside"])}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("policy", FILLS)
 def test_missing_values(run, policy):
     table = rows()
@@ -427,6 +428,7 @@ def test_the_recipe_lies_beside_the_control_file(run):
     assert not Path("m.recipe").exists()
 
 
+@pytest.mark.long
 def test_an_earlier_run_counts_for_the_same_points(run):
     raw = "--platt", "loo", "--no-normalise"  # else all change with each row
     trained(run, "t.csv", *LABEL, *raw)

@@ -101,7 +101,7 @@ G = {0: np.tanh, 1: np.vectorize(math.erf), 2: lambda v: 2 / (1 + np.exp(-v)) - 
      3: lambda v: np.arctan(math.pi / 2 * v) * 2 / math.pi}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("code", G)
 def test_functions_of_the_decision_value(ok, code):
     ok("multi_borders", "--no-calibration", "plan", "trn", "m", "ctl")
@@ -299,7 +299,7 @@ def test_one_warning_names_the_classes_left_out(run, rare):
     assert run("print_control", "--min-class", 4, "--quiet", "rare").err == ""
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest", "adjacent"])
 @pytest.mark.parametrize("options", [["-n"], ["-S", "2"], ["-M"], ["--platt", "loo", "-j", "2"]])
 def test_training_is_that_of_data_without_them(scheme, options, run, trained_rare, rare):

@@ -126,6 +126,7 @@ def test_probabilities(golden, answer, model, q, source):
     np.testing.assert_array_equal(ours[:, K], classes)
 
 
+@pytest.mark.few(24)
 @pytest.mark.parametrize("model, q, source", cases(GOLDEN_P))
 def test_classes(golden, answer, model, q, source):
     """No point differs, ties of votes and -Q 7 included."""

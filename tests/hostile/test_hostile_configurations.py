@@ -254,7 +254,7 @@ def direct(depth, head='""'):
     return "".join(f"{head} K {{ {i} " for i in range(depth)) + f"{depth} " + "}" * depth
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("make, depth", [(left, MAX_DEPTH), pytest.param(
     right, MAX_DEPTH, marks=pytest.mark.long), pytest.param(
     direct, MAX_DEPTH, marks=pytest.mark.long), (matrices, MAX_DEPTH // 2)])
@@ -542,7 +542,7 @@ class Endless:
         return data[:size]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("read, stream", [
     (inputs.read_bytes, Endless(b"\0")),
     (read_names, Endless(b"a\n")),

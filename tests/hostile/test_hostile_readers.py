@@ -101,7 +101,7 @@ def everything(reader):
         yield from damaged(seed, reader.text, others)
 
 
-@pytest.mark.few()
+@pytest.mark.few(16)
 @pytest.mark.parametrize("name", READERS)
 def test_broken_files(name, tmp_path):
     reader = READERS[name]

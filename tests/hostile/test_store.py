@@ -53,7 +53,7 @@ def refused(raw, words=""):
     assert words in str(caught.value), str(caught.value)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", MODELS)
 def test_honest_models_are_taken(tmp_path, name):
     counts = Counter()
@@ -97,7 +97,7 @@ def flips(name, tmp_path, step):
     return ends.total()
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mixed", "normalised"])
 def test_cut_and_flipped_with_a_new_checksum(tmp_path, name):
     flips(name, tmp_path, 41)
@@ -136,6 +136,7 @@ JSON = {
     "not UTF-8": lambda t: t.replace("0 1 / 2", "\udcff", 1)}
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("case", JSON)
 def test_json(case):
     text, body = text_of()
@@ -285,6 +286,7 @@ def test_bytes_that_serve_two_arrays():
         refused(forge.sealed(json.dumps(forged), body), "share")
 
 
+@pytest.mark.long
 def test_numbers_far_too_large(tmp_path):
     for name, model in MODELS.items():
         for field in ("sv", "coef", "rho", "a", "b"):
@@ -308,6 +310,7 @@ def test_points_of_no_features(tmp_path):
     assert forge.use(raw, str(tmp_path / "out")) == "accepted"
 
 
+@pytest.mark.long
 def test_fuzz():
     ends = fuzz_store.at_random(60, 7, count=250).ends
     assert ends.total() == 250 and min(ends.values()) > 15
@@ -391,6 +394,7 @@ def test_control_texts_that_stand_for_too_much(case):
         parse(CONTROLS[case]())
 
 
+@pytest.mark.long
 def test_large_honest_control_texts_are_read():
     assert len(parse(pairs_in_a_row(3000)).rows) == 2999
     chain = "".join(f"m {{ {i} " for i in range(4_999)) + "4999" + "}" * 4_999
@@ -487,7 +491,7 @@ print(status, int(most) >> 10, file=sys.stderr)
 """
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="tells the memory")
 @pytest.mark.parametrize("case", [
     pytest.param(case, marks=pytest.mark.long if number % 3 else ())

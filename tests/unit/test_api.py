@@ -157,6 +157,7 @@ def test_the_way_to_probabilities_reaches_the_search(monkeypatch):
     assert in_search > 0 and len(calls) == 2 * in_search + 4  # and in the final training
 
 
+@pytest.mark.long
 def test_landmarks(data, tmp_path):
     x, y = data
     results = doctest.testmod(agfmc.api)
@@ -229,7 +230,7 @@ def test_training_options(word):
             parse(text)
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("control, members", [("best-tree", 1), ("ensemble", 3)])
 def test_layouts_that_are_searched_in_the_points(data, control, members):
     x, y = data
@@ -242,6 +243,7 @@ def test_layouts_that_are_searched_in_the_points(data, control, members):
     assert model.tree.classes == one.tree.classes and result["complete"]
 
 
+@pytest.mark.long
 def test_a_learned_metric(data, tmp_path):
     x, y = data
     options = agfmc.MetricOptions(rounds=1, machine="-m 20 -g auto -l 0.1")

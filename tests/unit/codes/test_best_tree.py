@@ -248,6 +248,7 @@ def test_a_search_keeps_to_a_depth_and_looks_for_what_is_balanced():
     assert depth(level.best(balance=1e6)[0].pairs) <= 5
 
 
+@pytest.mark.long
 def test_sets_of_more_items_than_an_integer_has_bits():
     def costs(requests):  # one of one side is dear
         for parts, right in requests:

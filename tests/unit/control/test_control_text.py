@@ -131,12 +131,14 @@ def test_deep_chain():
     assert rows[-1].left == (0,) and rows[-1].right == (1,) and len(rows[0].left) == 3000
 
 
+@pytest.mark.long
 def test_too_deep():
     parse(chain_text(MAX_DEPTH))
     with pytest.raises(ControlError, match="nested deeper than 10000 levels"):
         parse(chain_text(MAX_DEPTH + 1))
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("text", [
     "# class 0: x" + " " * 200_000 + "y\nm {0 1}", " " * 10**6 + "m {0 1}",
     "#\n" * 10**5 + "m {0 1}",

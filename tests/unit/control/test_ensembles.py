@@ -195,6 +195,7 @@ def test_weights_that_do_not_fit(text):
         with_heading(parse('"" {0 1} "" {1 0}'), "weights", text)
 
 
+@pytest.mark.long
 def test_many_members():
     text = "".join(f"m{i} {{0 1}}\n" for i in range(MAX_MEMBERS))
     tree = parse(text)

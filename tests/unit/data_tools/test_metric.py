@@ -201,6 +201,7 @@ def test_what_decides_weighs_more_than_noise():
     assert np.allclose(there, fitted(x, y).metric.weights[order], rtol=1e-6)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(5))
 def test_auto_makes_rounds_for_structure(seed):
     random = np.random.default_rng(seed)
@@ -214,6 +215,7 @@ def test_auto_makes_rounds_for_structure(seed):
     assert losses[found.rounds] <= min(losses) + found.losses[found.rounds][1]
 
 
+@pytest.mark.long
 def test_auto_makes_no_rounds_for_noise():
     rounds = []
     for seed in range(6):  # one standard error is passed by chance now and then
@@ -351,6 +353,7 @@ WELL = {
 }
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("name", WELL)
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_unusual_data(name, diagonal):

@@ -161,7 +161,7 @@ def same_bits_alone(solve, r):
     assert solve(r[:0]).shape == (0, whole.shape[1])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("m, k", [(12, 9), (28, 26), (70, 68)])
 def test_neighbours_do_not_matter(m, k, strict, monkeypatch):

@@ -222,6 +222,7 @@ def test_training_takes_a_matrix_where_it_is_worth_it():
         np.testing.assert_array_equal(one.weights, other.weights)
 
 
+@pytest.mark.long
 def test_auto_takes_what_is_needed():
     q, y = drawn(2000, 3, 7)
     assert fit_best(q, y).kind == "none"

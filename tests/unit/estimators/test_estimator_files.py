@@ -46,7 +46,7 @@ def commands(run, x, y, design, way=()):
     run("mbh2mbm", *norm, "m.mbc", "m.mbm")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scheme, design, way, settings", [
     ("one-vs-one", (), (), {}), ("one-vs-rest", (), ("-n",), {"normalise": True}),
     ("tree", (), ("-n", "-S", 3), {"normalise": True, "n_components": 3}),
@@ -62,6 +62,7 @@ def test_the_file_is_that_of_the_commands(run, scheme, design, way, settings):
     assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
 
 
+@pytest.mark.long
 def test_the_file_is_that_of_the_commands_for_words(run):
     x, y = points(WORDS, dtype=np.float64)
     write_svm("train.svm", x, np.searchsorted(WORDS, y), WORDS)
@@ -192,7 +193,7 @@ def test_the_file_is_that_of_the_commands_for_direct_classifiers(run, text):
     assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("design, decoder", [("one-vs-rest", "renormalised"), ("tree", "full")])
 def test_options_and_decoder_of_a_control_file(run, design, decoder):
     """The estimator trains by the head of its control, and a loaded model has its decoder."""

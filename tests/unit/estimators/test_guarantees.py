@@ -188,6 +188,7 @@ def test_wrong_settings(settings, message):
         fitted(**settings)
 
 
+@pytest.mark.long
 def test_wrong_calls():
     model = fitted("one-vs-one")
     for call, message in (

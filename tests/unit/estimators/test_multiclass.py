@@ -125,6 +125,7 @@ def test_options_c_and_gamma():
         MultiClassFromBinary(options="learner=logistic -c 3").fit(x, y))
 
 
+@pytest.mark.long
 def test_landmarks():
     x, y = points()
     plain = MultiClassFromBinary(learner="nystrom", n_landmarks=20).fit(x, y)
@@ -163,7 +164,7 @@ def test_nothing_but_time_depends_on_the_number_of_jobs(settings):
     np.testing.assert_array_equal(one.predict_proba(x), two.predict_proba(x))
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("control, decoder", [("best-tree", "full"), ("ensemble", None)])
 def test_searched_layouts_do_not_depend_on_jobs_and_copies(control, decoder):
     x, y = points((1, 4, 7, 9))
@@ -224,6 +225,7 @@ def test_what_a_decoder_offers(control, decoder, scores, probabilities, labels):
         np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], predicted)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("control, decoder", [("one-vs-one", None), ("tree", None),
                                               ("tree", "full"), ("tree", "least-squares")])
 def test_the_most_probable_classes(control, decoder):

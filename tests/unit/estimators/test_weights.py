@@ -226,6 +226,7 @@ def test_costs_of_two_classes():
     np.testing.assert_array_equal(model.decision_function(X) > 0, model.predict(X) == "elm")
 
 
+@pytest.mark.long
 def test_priors_turn_class_weights_back():
     x, y = points(120, shares=(6, 3, 1))
     settings = {"class_weight": "balanced", "learner": "logistic", "alpha": None}

@@ -111,6 +111,7 @@ def test_rows_are_summed_up_rightly(data):
     assert best_row(result["rows"], "log_loss") in (inverse, rest)
 
 
+@pytest.mark.long
 def test_classifiers_and_kernel_values_that_a_point_is_put_to(data, tmp_path):
     """A chain asks the second classifier only where the first does not say 2."""
     (tmp_path / "chain").write_text('"" {2 "" {5 9}}')
@@ -169,6 +170,7 @@ def test_a_wide_table_is_divided_so_that_no_line_is_longer_than_100(data):
         [line.split()[:2] for line in more.splitlines()]
 
 
+@pytest.mark.long
 def test_progress_names_the_split_and_the_best_so_far(data):
     told = []
 
@@ -212,6 +214,7 @@ def test_the_first_row_stays_within_one_standard_error(data, monkeypatch, plan, 
         assert len(again.tree.rows) == again.row["classifiers"]
 
 
+@pytest.mark.long
 def test_a_deadline_leaves_the_choice_to_the_finished_splits(data, monkeypatch):
     words, plan = candidates("one-vs-one", "one-vs-rest"), Plan(parts=3, trials=1)
     whole = find_best(experiment(data, plan), words)

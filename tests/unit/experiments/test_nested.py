@@ -147,6 +147,7 @@ def test_finished_searches_are_not_done_again(data, fits, tmp_path):
     assert run() == first and len(fits) == trained > 0
 
 
+@pytest.mark.long
 def test_the_time_limit_is_that_of_each_search(data, monkeypatch):
     found, experiment, split = trial_of(data)
     found.time_limit = 250.0

@@ -126,7 +126,7 @@ def mean_p(monkeypatch):
     monkeypatch.setitem(pooling._ADDED, "mean_p", lambda p, right, k: p[0])
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.usefixtures("scaled_down", "mean_p")
 @pytest.mark.parametrize("by", ["mean_p", "accuracy", *pooling._ADDED, scores.COST.name])
 def test_the_race_knows_the_direction_of_each_score(by):

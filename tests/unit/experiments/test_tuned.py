@@ -25,6 +25,7 @@ def experiment():
     return Experiment(Dataset(x, y), SplitPlan(parts=5, trials=1), TrainingSettings())
 
 
+@pytest.mark.long
 def test_the_best_options_stand_in_the_tree(experiment):
     told = []
     result, tree = find_options(experiment, read_candidate("one-vs-rest"), by="accuracy",

@@ -233,6 +233,7 @@ def test_time_limit(data):
     assert not result["complete"] and result["whole"] is None and tree is not None
 
 
+@pytest.mark.long
 def test_failures(data, monkeypatch):
     """Points that cannot be trained are left out; an error only where there is nothing else."""
     start = begin(data, "one-vs-one")

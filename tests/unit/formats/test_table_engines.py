@@ -109,6 +109,7 @@ def test_engines_agree(seed):
         agree(*made(np.random.default_rng([seed, i])))
 
 
+@pytest.mark.long
 def test_the_made_tables_are_of_all_kinds(monkeypatch):
     """Many are read to the end, most blocks by PyArrow; the errors of the others are many."""
     done = []

@@ -34,7 +34,7 @@ PICTURES = {
     "search": lambda path: draw_search(path, SEARCH)}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("picture, name, magic", [
     ("tree", "a.png", b"\x89PNG"), ("tree", "a.pdf", b"%PDF"),
     *((picture, "a.SVG", b"<?xml") for picture in PICTURES)])

@@ -47,7 +47,7 @@ def drawn(monkeypatch, shown):
     return drawn
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("n, seed, spread", [
     (1, 0, 1), (5, 1, 0.0), (20, 1, 1), (20, 2, 0.15), (20, 4, 0.05)])
 def test_no_label_covers_another(drawn, n, seed, spread):

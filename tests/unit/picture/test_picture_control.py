@@ -68,6 +68,7 @@ def test_boxes(shown, text, told):
     assert not figure.clashes()
 
 
+@pytest.mark.long
 def test_a_long_chain_fits_a_picture(shown):
     pairs = 0
     for i in range(1, 400):

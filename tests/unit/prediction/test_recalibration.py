@@ -55,6 +55,7 @@ def drawn(n=500, seed=2, temperature=2.5):
     return Answered(p, y, p.argmax(axis=1), "drawn")
 
 
+@pytest.mark.long
 def test_points_are_classified_without_a_map():
     answered = answers_of_data(PAIRS, Decoding(), APART, "binary", "apart")
     found = recalibrate(answered, "least-squares", LABELS)
@@ -164,6 +165,7 @@ def test_the_scores_are_of_points_held_out():
     assert found.report["temperature"] == pytest.approx(2.5, rel=.2)
 
 
+@pytest.mark.long
 def test_maps_that_change_answers_are_scored_by_their_own():
     answered = drawn(temperature=1)
     rolled = Answered(np.roll(answered.p, 1, axis=1), answered.y,
