@@ -170,6 +170,8 @@ PAGE = dict((  # in their order there
          rare=True, larger=False),
     _row("e_aurc", "What of it an order of the points by their errors would not have.", "E-AURC",
          rare=True, larger=False)))
+PAGE |= {name: PageScore(score.title, "") for name, score in (ALL_SCORES | FURTHER).items()
+         if name not in PAGE}
 # Those that are compared with what they were before calibration.
 BEFORE = ("log_loss", "brier", "expected_calibration_error")
 

@@ -151,3 +151,15 @@ def test_intervals_of_paired_shares_cover_as_often_as_they_say():
         low, high = paired_shares(u < 0.95, (u < 0.9) | (u > 0.98))
         covered += low <= 0.03 <= high
     assert 930 <= covered <= 985
+
+
+def test_every_score_of_a_page_says_what_it_is():
+    from agfmc.score.scores import ALL_SCORES, FURTHER, PAGE
+
+    assert {*ALL_SCORES, *FURTHER} <= set(PAGE)
+    for name, row in PAGE.items():
+        assert row.meaning or name.startswith("uncertainty_coefficient_")
+        assert row.low < row.high and len(row.line or row.title) < 36
+        if name in ALL_SCORES:
+            assert (row.title, row.larger) == (ALL_SCORES[name].title,
+                                               ALL_SCORES[name].larger_is_better)
