@@ -210,7 +210,10 @@ def _class_table(scores, classes):
             ("cost", "cost"), ("support", "points"), ("rejected", "rejected")]
     keys = [key for key in keys if any(row.get(key[0]) is not None for row in found)]
     named = any(classes.name(row["label"]) != str(row["label"]) for row in chosen)
-    taken = _most_taken_for(scores, classes)
+    taken: dict[int, tuple] = {}  # {label: class that it is most often taken for, how often}
+    for value, i, j in _wrong(scores):
+        labels = scores["labels"]
+        taken.setdefault(labels[i], (classes.name(labels[j]), _whole(-value)))
     rows = tuple(TableRow((classes.name(row["label"]),
                            *(_whole(row.get(key)) if key in _COUNTS else row.get(key)
                              for key, _ in keys), *([row["label"]] * named),
@@ -227,17 +230,6 @@ def _whole(value):
     """A number of points, which is a sum where points have weights, as a whole number if it is
     one but for its rounding."""
     return value if value is None or abs(value - round(value)) > 1e-9 * abs(value) else round(value)
-
-
-def _most_taken_for(scores, classes):
-    """{label: (name of the class that its points are most often taken for, how often)}."""
-    found, labels = {}, scores["labels"]
-    for i, row in enumerate(scores["contingency"]):
-        wrong = [(value, -j) for j, value in enumerate(row[:len(labels)]) if value and j != i]
-        if wrong:
-            value, j = max(wrong)
-            found[labels[i]] = classes.name(labels[-j]), _whole(value)
-    return found
 
 
 # -- confusions ------------------------------------------------------------------------------------
@@ -308,14 +300,14 @@ def _probabilities(answers):
                       charts.class_sets(scores))
     sets = scores.get("sets")
     if sets:
-        words = [("coverage", f"{percent(sets['coverage'])} of the sets hold the true class (95 %: "
-                  f"{interval((sets['low'], sets['high']), percent)}); mean size "
-                  f"{number(sets['mean_size'], 2)}; {percent(sets['exact'])} are the true class "
-                  f"alone; {plural(sets['empty'], 'set')} "
-                  f"{'is' if sets['empty'] == 1 else 'are'} empty.")]
-        words += [(name, f"{title.capitalize()}: {number(sets[name])}.")
+        words = [f"{percent(sets['coverage'])} of the sets hold the true class (95 %: "
+                 f"{interval((sets['low'], sets['high']), percent)}); mean size "
+                 f"{number(sets['mean_size'], 2)}; {percent(sets['exact'])} are the true class "
+                 f"alone; {plural(sets['empty'], 'set')} "
+                 f"{'is' if sets['empty'] == 1 else 'are'} empty."]
+        words += [f"{title.capitalize()}: {number(sets[name])}."
                   for name, title in HIERARCHICAL.items() if sets.get(name) is not None]
-        blocks.append(text("Sets of classes: " + " ".join(sentence for _, sentence in words)))
+        blocks.append(text("Sets of classes: " + " ".join(words)))
     return blocks
 
 

@@ -10,7 +10,6 @@ import base64
 import hashlib
 import itertools
 import pkgutil
-from collections.abc import Callable
 
 from .._version import __version__
 from ..errors import UsageError
@@ -63,27 +62,14 @@ def _environment(option):
                               undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(
         cut=words.cut, clean=words.clean, whole=words.whole_name, count=words.count,
-        cell_share=_cell_share, verbatim=Markup, slug=_slug,
+        # of a row of confusions in percent, where the heading says so
+        cell_share=lambda share: f"{100 * share:.1f}" if share else "\u00b7", verbatim=Markup,
+        slug=lambda classes: " ".join(map(str, classes)),  # as the page's script reads them
         sort_key=words.sort_key, css=_css, has_long_words=_has_long_words)
     # a function: a filter of a constant would be computed once, when the template is read
-    environment.globals.update(shown=words.shown, anchor=_anchors())
-    return environment
-
-
-def _anchors() -> Callable[[], str]:
-    """A function that gives names that no other element of the page has."""
     numbers = itertools.count(1)
-    return lambda: f"table-{next(numbers)}"
-
-
-def _slug(classes: tuple[int, ...]) -> str:
-    """Positions of classes as the page's script reads them."""
-    return " ".join(map(str, classes))
-
-
-def _cell_share(share: float | None) -> str:
-    """A share of a row of confusions in percent, where the heading says so."""
-    return f"{100 * share:.1f}" if share else "\u00b7"
+    environment.globals.update(shown=words.shown, anchor=lambda: f"table-{next(numbers)}")
+    return environment
 
 
 def _css(column: Column) -> str:

@@ -30,9 +30,10 @@ _KINDS = {"coding matrix": "a coding matrix", "decision tree": "a decision tree"
 def page_sections(content: ReportContent) -> list[Section]:
     """All sections that there is something for."""
     classes = classes_of(content)
-    found = [_card(content), *answer_sections(content), *trial_sections(content),
-             _data(content, classes), _configuration(content, classes), _provenance(content),
-             _steps(content)]
+    card = (markup(card_html(content.card)),) if content.card.strip() else ()
+    found = [Section("card", "Model card", card), *answer_sections(content),
+             *trial_sections(content), _data(content, classes), _configuration(content, classes),
+             *_origin(content)]
     return [section for section in found if section.blocks]
 
 
@@ -76,11 +77,6 @@ def _kind(model):
     if not tree.hierarchical:
         return "direct classifier" if tree.nodes[0].direct else "coding matrix"
     return "decision tree" if all(node.bare for node in tree.nodes) else "nested"
-
-
-def _card(content):
-    return Section("card", "Model card", (markup(card_html(content.card)),)
-                   if content.card.strip() else ())
 
 
 # -- data ------------------------------------------------------------------------------------------
@@ -247,17 +243,13 @@ def _classifier_table(models, classes: Classes):
 
 # -- origin ----------------------------------------------------------------------------------------
 
-def _provenance(content):
-    return Section("provenance", "Provenance", (facts(content.provenance),)
-                   if content.provenance else ())
-
-
-def _steps(content):
-    if not content.steps:
-        return Section("commands", "Commands", ())
+def _origin(content):
+    """The sections of what a page was made from, and by which commands."""
     lines = []
     for step in content.steps:
         lines += [f"# {line}" for line in step.why.splitlines() if line] + [step.command]
-    return Section("commands", "Commands that repeat it", (
-        text("In the folder of the files, with the version that is told above."),
-        code("\n".join(lines))))
+    return [Section("provenance", "Provenance", (facts(content.provenance),)
+                    if content.provenance else ()),
+            Section("commands", "Commands that repeat it", (
+                text("In the folder of the files, with the version that is told above."),
+                code("\n".join(lines))) if lines else ())]
