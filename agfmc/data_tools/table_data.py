@@ -192,7 +192,12 @@ def _in_a_file(parts, recipe, path):
             weights.append(part.weights)
         y = np.concatenate(labels)
         shape = len(y), len(recipe.features)
-        recipe = _finished(file, shape, recipe)
+
+        def write(start, block):
+            with writing("a temporary file"):
+                os.pwrite(file.fileno(), block.tobytes(), 4 * start * shape[1])
+
+        recipe = _finished(file, shape, recipe, write)
         table = StoredTable(file.fileno(), os.fsdecode(path), "<f4", 0, shape)
         return LazyPoints(table), y, _joined(weights), recipe
 
@@ -204,24 +209,18 @@ def _spool(file, x):
         file.flush()
 
 
-def _finished(file, shape, recipe):
-    """The recipe with its fills, which are in the file of points (n, d) then."""
+def _finished(file, shape, recipe, write):
+    """The recipe with its fills, of points (n, d) in a file; they go to write(first row, points).
+    """
     stored = StoredTable(file.fileno(), "a temporary file", "<f4", 0, shape)
     recipe = filled_recipe(recipe, LazyPoints(stored))
-    with writing("a temporary file"):
-        for start, block in _filled(stored, recipe):
-            os.pwrite(file.fileno(), block.tobytes(), 4 * start * shape[1])
-    return recipe
-
-
-def _filled(stored, recipe):
-    """(first row, points) of a stored table (n, d), block by block, with the fills of a recipe."""
-    rows, width = stored.shape
+    rows, width = shape
     step = max(1, _PIECE // width)
     for start in range(0, rows, step):
         block = stored.read(start, min(start + step, rows)).copy()
         fill_missing(block, recipe)
-        yield start, block
+        write(start, block)
+    return recipe
 
 
 class Converted(NamedTuple):
@@ -305,12 +304,8 @@ class _Points:
         """All points in the `.vec`; -> the recipe with its fills."""
         if self._held is None:
             return self._recipe
-        stored = StoredTable(self._held.fileno(), "a temporary file", "<f4", 0,
-                             (self.rows, len(self._recipe.features)))
-        recipe = filled_recipe(self._recipe, LazyPoints(stored))
-        for _, block in _filled(stored, recipe):
-            self._writer.write(block)
-        return recipe
+        return _finished(self._held, (self.rows, len(self._recipe.features)), self._recipe,
+                         lambda _, block: self._writer.write(block))
 
 
 def _roles_beside(table, form, recipe):

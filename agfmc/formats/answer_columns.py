@@ -129,27 +129,25 @@ class _JsonLines:
             name: self._column(name, kind) for name, kind in wanted.items()})
 
     def _column(self, name, kind):
-        cells = []
         for number, found in self._objects.items():
             if name not in found:
                 raise DataError(f"has no '{one_line(name)}', as the lines before it have",
                                 file=self.file, line=number)
-            value = found[name]
-            if not _fits(value, kind):
+            if not _fits(found[name], kind):
                 what = {"number": "a number", "set": "a list of words"}.get(kind, "a word")
                 raise DataError(f"expected {what} in '{one_line(name)}'", file=self.file,
                                 line=number)
-            cells.append(value)
+        cells = [found[name] for found in self._objects.values()]
         if kind == "number":
             return np.array([np.nan if cell is None else cell for cell in cells], np.float64)
         if kind == "set":
             return [tuple(cell) for cell in cells]
         if kind == "text":
             return [_text(cell) for cell in cells]
-        words = sorted({_text(cell) for cell in cells if cell is not None})
-        code = {word: at for at, word in enumerate(words)}
-        return Words(tuple(words), np.array([-1 if cell is None else code[_text(cell)]
-                                             for cell in cells], np.int32))
+        texts = [None if cell is None else _text(cell) for cell in cells]
+        words = sorted({*texts} - {None})
+        code = {None: -1, **{word: at for at, word in enumerate(words)}}
+        return Words(tuple(words), np.array([code[text] for text in texts], np.int32))
 
 
 def _fits(value, kind):
