@@ -18,12 +18,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterable, Sequence
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import UsageError
-from .linkage import join
+from .linkage import join, parts_of
 
 __all__ = ["Found", "Nodes", "TreeSpace", "count_splits", "count_trees", "fewest_splits",
            "leaves_of", "level_tree", "nodes_of", "oriented"]
@@ -53,58 +54,32 @@ def count_trees(items: int) -> int:
 
 def leaves_of(pairs) -> list[int]:
     """The class positions of nested pairs, from left to right."""
-    found, stack = [], [pairs]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, tuple):
-            stack += (one[1], one[0])
-        else:
-            found.append(one)
-    return found
+    return [part for part in parts_of(pairs) if not isinstance(part, tuple)]
 
 
 def nodes_of(pairs) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """(left, right) of every node of nested pairs in pre-order: ascending class positions."""
-    leaves = leaves_of(pairs)
-    found, stack = [], [(pairs, 0)]
-    size = _sizes(pairs)
-    while stack:
-        pair, start = stack.pop()
-        if isinstance(pair, tuple):
-            middle, end = start + size[id(pair[0])], start + size[id(pair)]
-            found.append((tuple(sorted(leaves[start:middle])), tuple(sorted(leaves[middle:end]))))
-            stack += ((pair[1], middle), (pair[0], start))
-    return found
+    classes = _folded(pairs, lambda leaf: (leaf,), lambda left, right: tuple(sorted(left + right)))
+    return [(classes[id(part[0])], classes[id(part[1])])
+            for part in parts_of(pairs) if isinstance(part, tuple)]
 
 
 def oriented(pairs):
     """The same tree with the side of the lowest class on the left of every node."""
-    order = [part for part in _parts(pairs) if isinstance(part, tuple)]
-    made: dict[int, tuple] = {}  # of each pair, by its identity: the lowest class, itself
-    for pair in reversed(order):
-        sides = [made[id(side)] if isinstance(side, tuple) else (side, side) for side in pair]
+    def turned(*sides):
         (low, left), (_, right) = sorted(sides, key=lambda side: side[0])
-        made[id(pair)] = low, (left, right)
-    return made[id(pairs)][1] if order else pairs
+        return low, (left, right)
+
+    return _folded(pairs, lambda leaf: (leaf, leaf), turned)[id(pairs)][1]
 
 
-def _parts(pairs):
-    """All parts of nested pairs, pairs and leaves, each before what it is made of."""
-    order, stack = [], [pairs]
-    while stack:
-        one = stack.pop()
-        order.append(one)
-        if isinstance(one, tuple):
-            stack += one
-    return order
-
-
-def _sizes(pairs):
-    """{id of a part of nested pairs: its number of leaves}."""
-    size: dict[int, int] = {}
-    for one in reversed(_parts(pairs)):
-        size[id(one)] = size[id(one[0])] + size[id(one[1])] if isinstance(one, tuple) else 1
-    return size
+def _folded(pairs, leaf, joined):
+    """{id of each part of nested pairs: its value}, from those of leaves, and of the two sides."""
+    made: dict = {}
+    for part in reversed(parts_of(pairs)):
+        made[id(part)] = joined(made[id(part[0])], made[id(part[1])]) \
+            if isinstance(part, tuple) else leaf(part)
+    return made
 
 
 class Nodes(NamedTuple):
@@ -150,17 +125,18 @@ class _Table:
                 self.place[mask] = len(self.sets)
                 self.sets.append(mask)
                 self.known.append({})
-                for parts in (self.left, self.right):
-                    parts.append(np.empty(0, dtype=np.int64))
+                self.left.append(np.empty(0, dtype=np.int64))
+                self.right.append(np.empty(0, dtype=np.int64))
                 self.cost.append(None)
-        new = []
-        for mask, rights in wanted.items():
-            place = self.place[mask]
-            known = self.known[place]
-            fresh = [right for right in rights if right not in known]
-            if fresh:
-                new.append((place, mask, fresh))
-        return new
+        new = ((self.place[mask], mask, self.unknown(mask, rights))
+               for mask, rights in wanted.items())
+        return [split for split in new if split[2]]
+
+    def unknown(self, mask, rights):
+        """Those of some splits of a set that are not known."""
+        place = self.place.get(mask)
+        known = () if place is None else self.known[place]
+        return [right for right in rights if right not in known]
 
     def put(self, place, rights, cost):
         """Take the costs (m, g) of splits of a set with these masks on the right."""
@@ -225,23 +201,20 @@ def _nested(k, clades):
     """
     sets = sorted({frozenset(one) for one in clades if 1 < len(set(one)) < k},
                   key=lambda one: (len(one), sorted(one)))
-    for number, one in enumerate(sets):
-        for other in sets[number + 1:]:
-            if one & other and not one <= other:
-                raise UsageError(f"classes {_listed(one)} cannot stay together while "
-                                 f"{_listed(other)} do: the two sets overlap, and neither "
-                                 "holds the other")
-    made: list[tuple[frozenset, _Clade]] = []
+    made: list[_Clade] = []
     for one in [*sets, frozenset(range(k))]:
-        inside = [(other, clade) for other, clade in made if other <= one]
-        # the largest of those inside
-        inside = [(other, clade) for other, clade in inside
-                  if not any(other < further for further, _ in inside)]
-        rest = one.difference(*(other for other, _ in inside))
-        items = sorted([*rest, *(clade for _, clade in inside)],
-                       key=lambda item: item.classes[0] if isinstance(item, _Clade) else item)
-        made.append((one, _Clade(items)))
-    return [clade for _, clade in made]
+        items: list = sorted(one)
+        for clade in reversed(made):  # the largest of those inside come first
+            inside = one.intersection(clade.classes)
+            if inside and len(inside) < len(clade.classes):
+                raise UsageError(f"classes {_listed(clade.classes)} cannot stay together while "
+                                 f"{_listed(one)} do: the two sets overlap, and neither "
+                                 "holds the other")
+            if clade.classes[0] in items and inside:
+                items = [item for item in items if item not in inside] + [clade]
+        made.append(_Clade(sorted(items, key=lambda item: item.classes[0]
+                                  if isinstance(item, _Clade) else item)))
+    return made
 
 
 def _fewest(clade, depth):
@@ -256,11 +229,10 @@ def _listed(classes):
 
 def level_tree(k: int, clades: Sequence = ()):
     """A tree of the least depth over k classes whose clades, sets of positions, stay together."""
-    made: dict[_Clade, tuple[int, object]] = {}
+    made: dict = {}  # {clade: (depth, pairs)}
     for clade in _nested(k, clades):
-        heap = [(*(made[item] if isinstance(item, _Clade) else (0, item)), number)
-                for number, item in enumerate(clade.items)]
-        heap = [(depth, number, pairs) for depth, pairs, number in heap]
+        heap = [(depth, number, pairs) for number, (depth, pairs) in enumerate(
+            made.get(item, (0, item)) for item in clade.items)]
         heapq.heapify(heap)
         while len(heap) > 1:  # the two of the least depth, as in Huffman's codes
             _, number, left = heapq.heappop(heap)
@@ -357,7 +329,7 @@ class TreeSpace:
             while idle < _PATIENCE:
                 idle += 1
                 wanted = _splits_of_parts(_cut(found.pairs, parts, generator))
-                new = self._new(clade, wanted)
+                new = sum(len(clade.table.unknown(*split)) for split in wanted.items())
                 if clade.known + new > budget:
                     continue
                 if new:
@@ -378,13 +350,6 @@ class TreeSpace:
             share = sum(self._shares[list(clade.parts[item])].sum() for item in (i, j))
             near[i, j] = near[j, i] = -cost / share
         return leaves_of(join(near, "average")[0])
-
-    @staticmethod
-    def _new(clade, wanted):
-        table = clade.table
-        return sum(len(rights) if mask not in table.place else
-                   sum(right not in table.known[table.place[mask]] for right in rights)
-                   for mask, rights in wanted.items())
 
     def _solved(self, clade, balance, depth):
         """The best tree over the items of one clade, the other clades left aside."""
@@ -472,11 +437,8 @@ def _interval_splits(order):
 
 def _cut(pairs, most, generator):
     """Masks of the parts, `most` of them or fewer, that a branch of a tree of items is cut into."""
-    order = _parts(pairs)
-    mask: dict[int, int] = {}  # of a part, by its identity
-    for one in reversed(order):
-        mask[id(one)] = mask[id(one[0])] | mask[id(one[1])] if isinstance(one, tuple) else 1 << one
-    branches = [one for one in order if mask[id(one)].bit_count() > 2]
+    mask = _folded(pairs, lambda leaf: 1 << leaf, or_)
+    branches = [part for part in parts_of(pairs, 1) if mask[id(part)].bit_count() > 2]
     parts = [branches[int(generator.integers(len(branches)))]]
     while len(parts) < most:
         inner = [one for one in parts if isinstance(one, tuple)]

@@ -12,7 +12,7 @@ classes 0..k-1.  A node of the branch and bound is an order whose d first and d 
 are decided; the m classes between them stand in any order.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import permutations
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import UsageError
 
-__all__ = ["MOST_EXACT", "best_order", "class_success", "expected_accuracy", "greedy_order"]
+__all__ = ["MOST_EXACT", "best_order", "expected_accuracy", "greedy_order"]
 
 
 def success(orders: np.ndarray, keep: np.ndarray, h: np.ndarray | None = None) -> np.ndarray:
@@ -59,11 +59,8 @@ def _by_intervals(orders, keep, h):
 
 
 def _by_walks(orders, keep):
-    """The same for h = 1/2, O(k^2) per order.
-
-    The ends move inward at random until the class is at one; from there all
-    classifiers are relevant, and the product of `keep` over what is left counts.
-    """
+    """The same for h = 1/2, O(k^2) per order: ends move inward at random until the class is at one,
+    from where on the product of `keep` counts."""
     k = orders.shape[1]
     if k == 1:
         return np.ones(orders.shape)
@@ -131,7 +128,7 @@ class Problem:
         return result
 
 
-def local_search(problem: Problem, starts: Iterable, restarts: int, seed: int, most: int,
+def local_search(problem: Problem, starts: Sequence, restarts: int, seed: int, most: int,
                  least: int = 0) -> tuple[np.ndarray, float]:
     """(order (k,), J): the best local optimum of swaps and insertions.
 
@@ -141,14 +138,13 @@ def local_search(problem: Problem, starts: Iterable, restarts: int, seed: int, m
     """
     rng = np.random.default_rng(seed)
     best, value = None, -np.inf
-    for start in starts:
-        order, reached = _climb(problem, np.asarray(start), rng, most)
-        if reached > value + _BETTER:
-            best, value = order, reached
-    for n in range(restarts):
-        if problem.work > least:
+    for n in range(-len(starts), restarts):
+        if n < 0:
+            start = np.asarray(starts[n])
+        elif problem.work > least:
             break
-        start = _shaken(best, rng) if n % 2 else rng.permutation(problem.k)
+        else:
+            start = _shaken(best, rng) if n % 2 else rng.permutation(problem.k)
         order, reached = _climb(problem, start, rng, most)
         if reached > value + _BETTER:
             best, value = order, reached
@@ -163,11 +159,7 @@ def _shaken(order, rng):
 
 
 def _climb(problem, order, rng, most):
-    """The local optimum above `order`: the best move of each block is taken.
-
-    Where all moves are one block this is steepest ascent; the blocks of larger
-    problems are shuffled once, and are gone through until none improves.
-    """
+    """The local optimum above `order`: steepest ascent, over blocks of the moves in turn."""
     k = problem.k
     value = problem.values(order[None])[0]
     moves = _moves(k)
@@ -316,9 +308,7 @@ class _Grid:
                 before = self._mixed(t, a, b, before, shorter)
                 row.append(before)
             last = right_end
-        if p == k - 1:
-            return last
-        return row[-1]
+        return last if p == k - 1 else row[-1]
 
     def _run(self, t, runs, positions):
         """Products of `keep` over more and more of the positions, at best."""
@@ -393,26 +383,17 @@ _WORK = 10 ** 10  # about 5 minutes
 MOST_EXACT = 14  # classes; the bounds look at all subsets
 
 
-def class_success(order: Sequence[int], e: np.ndarray, h: np.ndarray | None = None) -> np.ndarray:
-    """V (k,): the probability that the answer is t where t is true, for each class t.
-
-    e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or
-    None: h[t, i, j] = share of class t that the classifier of {i, j}, which does
-    not know it, sends to i, so that h[t, j, i] = 1 - h[t, i, j]; None for 1/2.
-    The recursion is that of `success` with keep = 1 - e; O(k^2) per class.
-    Raises UsageError for what is no order, and for arrays of another shape.
-    """
-    order = _checked_order(order)
-    problem = _problem(np.zeros(len(order)), e, h)
-    result = np.empty(len(order))
-    result[order] = success(order[None], problem.keep, problem.h)[0]
-    return result
-
-
 def expected_accuracy(order: Sequence[int], priors: np.ndarray, e: np.ndarray,
                       h: np.ndarray | None = None) -> float:
-    """J = sum_t P_t V_t; arguments as for `class_success`, priors (k,)."""
-    return float(class_success(order, e, h) @ np.asarray(priors, dtype=np.float64))
+    """J = sum_t P_t V_t of an order, V_t the probability that the answer is t where t is true.
+
+    priors (k,);  e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or
+    None: h[t, i, j] = share of class t that the classifier of {i, j}, which does not know it, sends
+    to i, so that h[t, j, i] = 1 - h[t, i, j]; None for 1/2.
+    Raises UsageError for what is no order, and for arrays of another shape.
+    """
+    priors = np.asarray(priors, dtype=np.float64)
+    return float(_problem(priors, e, h).values(_checked_order(order)[None])[0])
 
 
 def greedy_order(priors: Sequence[float]) -> list[int]:
@@ -430,7 +411,7 @@ def best_order(priors: np.ndarray, e: np.ndarray, h: np.ndarray | None = None,
                start: Sequence[int] | None = None) -> tuple[list[int], float, bool]:
     """(order, J, exact): the order with the largest J, as a list with first < last.
 
-    Arguments as for `class_success`.  For k <= exact_up_to it is the best there is, by
+    Arguments as for `expected_accuracy`.  For k <= exact_up_to it is the best there is, by
     branch and bound (the time grows tenfold and more with each class: 10 take
     seconds); above, the best of several local searches with swaps and insertions,
     from the greedy and natural orders, from `start`, another order, and from

@@ -9,7 +9,7 @@ from ..control.build import from_pairs
 from ..control.tree import Tree
 from ..errors import DataError, UsageError
 
-__all__ = ["LINKAGES", "join", "joined_tree"]
+__all__ = ["LINKAGES", "join", "joined_tree", "parts_of"]
 
 LINKAGES = ("single", "complete", "average")
 
@@ -44,103 +44,65 @@ def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[fl
         raise UsageError(f"a tree needs at least two classes, not {k}")
     if np.isnan(distances).any():
         raise DataError("a distance between classes is not a number")
-    groups = _Groups(distances, linkage)
-    trees, sizes = list(range(k)), [1] * k
-    while True:
-        left, right, height = groups.nearest()
-        if sizes[right] > sizes[left]:
-            left, right = right, left
-        trees[left] = (trees[left], trees[right], height)
-        sizes[left] += sizes[right]
-        if sizes[left] == k:
-            return _unfolded(trees[left])
-        groups.merge(left, right)
+    higher, lower = np.tril_indices(k, -1)  # ordered by (i, j) already
+    between = distances[higher, lower]
+    order = np.argsort(between, kind="stable")
+    none = len(between)
+    # of each two groups, each in the place of one of its members: the sum of the distances for
+    # "average", else the distance; and the place of the closest pair in `order`
+    far, rank = np.full((k, k), np.inf), np.full((k, k), none)
+    for i, j in ((higher, lower), (lower, higher)):
+        far[i, j] = between
+        rank[i[order], j[order]] = np.arange(none)
+    combined = {"single": np.minimum, "complete": np.maximum, "average": np.add}[linkage]
+    size, group, trees = np.ones(k), np.arange(k), list(range(k))
+    nearest, least = np.empty(k, dtype=np.intp), np.empty(k)  # of each group
 
-
-class _Groups:
-    """Distances of all groups, each in the place of one of its members.
-
-    far (k, k): the sum of the distances for "average", else the distance;  rank (k, k):
-    the place of the closest pair among all pairs, `none` where there are no two groups.
-    """
-
-    def __init__(self, distances, linkage):
-        k = len(distances)
-        self.linkage = linkage
-        self.higher, self.lower = np.tril_indices(k, -1)  # ordered by (i, j) already
-        between = distances[self.higher, self.lower]
-        self.order = np.argsort(between, kind="stable")
-        self.none = len(between)
-        place = np.empty(self.none, dtype=np.intp)
-        place[self.order] = np.arange(self.none)
-        self.far = np.full((k, k), np.inf)
-        self.rank = np.full((k, k), self.none)
-        for i, j in ((self.higher, self.lower), (self.lower, self.higher)):
-            self.far[i, j] = between
-            self.rank[i, j] = place
-        self.size = np.ones(k)
-        self.group = np.arange(k)  # of each class
-        self.best = np.empty(k, dtype=np.intp)  # the nearest group of each
-        self.least = np.empty(k)  # and its distance
-        for a in range(k):
-            self._look(a)
-
-    def _row(self, a):
-        """Distances of group `a` to all others."""
+    def look(a):
         # sums are divided late: those of whole numbers are exact, and so are their ties
-        return self.far[a] / (self.size[a] * self.size) if self.linkage == "average" \
-            else self.far[a]
+        row = far[a] / (size[a] * size) if linkage == "average" else far[a]
+        least[a] = row.min()
+        ties = np.flatnonzero(row == least[a])
+        nearest[a] = ties[np.argmin(rank[a, ties])]
 
-    def _look(self, a):
-        row = self._row(a)
-        least = row.min()
-        ties = np.flatnonzero(row == least)
-        self.best[a] = ties[np.argmin(self.rank[a, ties])]
-        self.least[a] = least
-
-    def nearest(self):
-        """(group of i, group of j, distance) of the two groups to be joined."""
-        ties = np.flatnonzero(self.least == self.least.min())
-        a = ties[np.argmin(self.rank[ties, self.best[ties]])]
-        pair = self.order[self.rank[a, self.best[a]]]
-        i, j = self.higher[pair], self.lower[pair]
-        return int(self.group[i]), int(self.group[j]), float(self.least[a])
-
-    def merge(self, a, b):
-        """The group in place b becomes part of that in place a."""
-        combined = {"single": np.minimum, "complete": np.maximum, "average": np.add}[self.linkage]
-        row = combined(self.far[a], self.far[b])
-        rank = np.minimum(self.rank[a], self.rank[b])
-        row[[a, b]], rank[[a, b]] = np.inf, self.none
-        self.far[a] = self.far[:, a] = row
-        self.rank[a] = self.rank[:, a] = rank
-        self.far[b] = self.far[:, b] = np.inf
-        self.rank[b] = self.rank[:, b] = self.none
-        self.size[a] += self.size[b]
-        self.group[self.group == b] = a
-        self.least[b] = np.inf
-        self._look(a)
+    for a in range(k):
+        look(a)
+    height: dict[int, float] = {}  # of each pair, by its identity
+    while True:
+        ties = np.flatnonzero(least == least.min())
+        a = ties[np.argmin(rank[ties, nearest[ties]])]
+        pair = order[rank[a, nearest[a]]]
+        left, right = int(group[higher[pair]]), int(group[lower[pair]])
+        if size[right] > size[left]:
+            left, right = right, left
+        trees[left] = (trees[left], trees[right])
+        height[id(trees[left])] = float(least[a])
+        size[left] += size[right]
+        if size[left] == k:
+            return trees[left], [height[id(part)] for part in parts_of(trees[left])
+                                 if isinstance(part, tuple)]
+        row, closest = combined(far[left], far[right]), np.minimum(rank[left], rank[right])
+        row[[left, right]], closest[[left, right]] = np.inf, none
+        far[left] = far[:, left] = row
+        rank[left] = rank[:, left] = closest
+        far[right] = far[:, right] = least[right] = np.inf
+        rank[right] = rank[:, right] = none
+        group[group == right] = left
+        look(left)
         # no linkage brings two groups nearer to a third than the nearer of them was
-        there = self.rank[a] < self.none
-        for c in np.flatnonzero(there & ((self.best == a) | (self.best == b))):
-            self._look(c)
+        for c in np.flatnonzero((closest < none) & ((nearest == left) | (nearest == right))):
+            look(c)
 
 
-def _unfolded(tree):
-    """(pairs, heights) of nested (left, right, height); a chain may be thousands deep."""
-    heights, stack = [], [tree]
-    order = []
+def parts_of(pairs, turn: int = -1) -> list:
+    """All parts of nested pairs, pairs and leaves, in pre-order; they may be thousands deep.
+
+    turn: -1 for the left side of each pair first, 1 for the right side.
+    """
+    order, stack = [], [pairs]
     while stack:
-        node = stack.pop()
-        order.append(node)
-        if isinstance(node, tuple):
-            heights.append(node[2])
-            stack += [node[1], node[0]]
-    done = []
-    for node in reversed(order):  # children before their parent, the first child on top
-        if isinstance(node, tuple):
-            left, right = done.pop(), done.pop()
-            done.append((left, right))
-        else:
-            done.append(node)
-    return done[0], heights
+        part = stack.pop()
+        order.append(part)
+        if isinstance(part, tuple):
+            stack += part[::turn]
+    return order

@@ -8,8 +8,8 @@ import pytest
 
 from agfmc.codes import class_path, dag_order
 from agfmc.codes.class_path import path_length, shortest_path
-from agfmc.codes.dag_order import (_moves, _sources, best_order, branch_and_bound, class_success,
-                                   expected_accuracy, greedy_order, local_search, Problem,
+from agfmc.codes.dag_order import (_moves, _sources, best_order, branch_and_bound,
+                                   expected_accuracy, greedy_order, local_search, Problem, success,
                                    upper_bounds)
 from agfmc.codes.distances import class_distances
 from agfmc.control.build import from_rows
@@ -51,11 +51,10 @@ def problem_of(seed, k, with_shares):
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 8])
 def test_success_is_the_definition(k, with_shares):
     _, e, h = problem_of(k, k, with_shares)
-    order = np.random.default_rng(k).permutation(k).tolist()
-    assert class_success(order, e, h) == \
-        pytest.approx([recursion(order, e, h, t) for t in range(k)], abs=1e-13)
-    # the list from the other end is the same list
-    assert class_success(order[::-1], e, h) == pytest.approx(class_success(order, e, h), abs=1e-13)
+    order = np.random.default_rng(k).permutation(k)
+    there, back = (success(some[None], 1 - e, h)[0] for some in (order, order[::-1]))
+    assert there == pytest.approx([recursion(order.tolist(), e, h, t) for t in order], abs=1e-13)
+    assert back[::-1] == pytest.approx(there, abs=1e-13)  # the list from the other end is the same
 
 
 def test_greedy():
@@ -181,10 +180,10 @@ def test_local_search_is_as_good_as_exact_on_small_problems():
 
 
 @pytest.mark.parametrize("call", [
-    lambda: class_success([0, 0, 1], np.zeros((3, 3))),
-    lambda: class_success([1, 2, 3], np.zeros((3, 3))),
-    lambda: class_success([0, 1, 2], np.zeros((2, 2))),
-    lambda: class_success([0, 1], np.zeros((2, 2)), np.zeros((2, 2))),
+    lambda: expected_accuracy([0, 0, 1], np.ones(3), np.zeros((3, 3))),
+    lambda: expected_accuracy([1, 2, 3], np.ones(3), np.zeros((3, 3))),
+    lambda: expected_accuracy([0, 1, 2], np.ones(3), np.zeros((2, 2))),
+    lambda: expected_accuracy([0, 1], np.ones(2), np.zeros((2, 2)), np.zeros((2, 2))),
     lambda: best_order([.5, .5], np.zeros((3, 3))), lambda: best_order([], np.zeros((0, 0))),
     lambda: best_order([.5, .5], np.zeros((2, 2)), start=[0, 1, 2]),
     lambda: best_order([.5, .5], np.zeros((2, 2)), exact_up_to=15)])
