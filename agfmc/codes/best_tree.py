@@ -101,11 +101,8 @@ class Found(NamedTuple):
 
 
 class _Table:
-    """The splits of sets of items that are known, and their costs.
-
-    A set of items is a bit mask.  sets: these, of fewer items first;  left, right: for each set
-    the places, in `sets`, of the two sides of its splits (m,);  cost: (m, g) of each.
-    """
+    """The known splits of sets of items, bit masks: for each of `sets`, of fewer items first, the
+    places of the sides (m,), left and right, and the cost (m, g)."""
 
     def __init__(self, q):
         self.sets, self.left, self.right, self.cost = [1 << item for item in range(q)], [], [], []
@@ -116,10 +113,7 @@ class _Table:
         self.known: list[dict] = [{} for _ in range(q)]  # of each set: {right mask: split}
 
     def add(self, wanted):
-        """[(place, mask, [right mask, ...])] of the splits that are new, of {mask: right masks}.
-
-        Both sides of a split must be sets of `wanted`, or known.
-        """
+        """[(place, mask, [right mask, ...])] of what is new in {mask: right masks}."""
         for mask in sorted(wanted, key=lambda mask: (mask.bit_count(), mask)):
             if mask not in self.place:
                 self.place[mask] = len(self.sets)
@@ -158,10 +152,7 @@ class _Table:
 
 
 class _Clade:
-    """One problem: items, of which some are clades.
-
-    classes: all of its class positions, ascending;  items: a class position or a `_Clade` each.
-    """
+    """One problem over items, class positions or clades; classes: all positions, ascending."""
 
     def __init__(self, items):
         self.items = items
@@ -194,11 +185,7 @@ class _Clade:
 
 
 def _nested(k, clades):
-    """The `_Clade`s of k classes, the inner ones before those around them; the last has all.
-
-    clades: sets of class positions.  Raises `UsageError` where two of them overlap and neither
-    holds the other.
-    """
+    """The `_Clade`s of k classes and sets of their positions, inner ones first, the whole last."""
     sets = sorted({frozenset(one) for one in clades if 1 < len(set(one)) < k},
                   key=lambda one: (len(one), sorted(one)))
     made: list[_Clade] = []
@@ -353,13 +340,8 @@ class TreeSpace:
 
     def _solved(self, clade, balance, depth):
         """The best tree over the items of one clade, the other clades left aside."""
-        flat = _Layers(clade.table, depth, [[[(0.0, item)]] for item in range(len(clade.items))],
-                       self._shares_of(clade))
-        flat.run(lambda cost, share: cost.sum(axis=1) + balance * share, 1)
-        return Found(*flat.found()[-1][0])
-
-    def _shares_of(self, clade):
-        return [self._shares[list(part)].sum() for part in clade.parts]
+        return Found(*_best_trees(clade, self._shares, lambda cost, share: cost.sum(
+            axis=1) + balance * share, depth=depth)[-1][0])
 
     def _know(self, clade, wanted):
         new = clade.table.add(wanted)
@@ -381,13 +363,10 @@ class TreeSpace:
             weighted = cost.sum(axis=1) if groups is None else cost @ groups
             return weighted + balance * share
 
-        layers: dict[_Clade, _Layers] = {}
+        found: dict = {}
         for clade in self._clades:
-            leaves = [layers[item].found() if isinstance(item, _Clade) else [[(0.0, item)]]
-                      for item in clade.items]
-            layers[clade] = _Layers(clade.table, depth, leaves, self._shares_of(clade))
-            layers[clade].run(value, keep)
-        return [Found(*one) for one in layers[clade].found()[-1]]
+            found[clade] = _best_trees(clade, self._shares, value, keep, depth, found)
+        return [Found(*one) for one in found[clade][-1]]
 
     def cost_of(self, pairs) -> np.ndarray:
         """The costs (nodes, g) of the nodes of a tree, in pre-order.  Gets those not known."""
@@ -459,69 +438,62 @@ def _splits_of_parts(masks):
             for mask, rights in _all_splits(len(masks)).items()}
 
 
-class _Layers:
-    """The recursion over one table: layer d has the trees of depth d at most.
+def _best_trees(clade, shares, value, keep=1, depth=None, found=None):
+    """By depth, [(value, pairs), ...]: the `keep` best trees over all items of a clade.
 
-    Without a limit of the depth there is one layer, the trees of which hang in one another.
-    leaves: of each item, by depth, [(value, pairs), ...], the last one for all greater depths;
-    shares: of the points of each item.
+    Layer d has the trees of depth d at most; without a limit of the depth there is one layer, the
+    trees of which hang in one another.  value(cost (m, g), share of the points) gives those of
+    splits (m,);  found: {clade: the same} of the clades among the items, None to take any item for
+    a leaf of value 0.
     """
+    table = clade.table
+    leaves = [[[(0.0, number if found is None else item)]] if found is None or item not in found
+              else found[item] for number, item in enumerate(clade.items)]
+    sizes = [shares[list(part)].sum() for part in clade.parts]
+    own = {place: value(table.cost[place], sum(size for item, size in enumerate(sizes)
+                                               if table.sets[place] >> item & 1))
+           for place in table.order}
+    # tree i of one side with tree j of the other: there are i j better ones
+    pairs = np.array([(i, j) for i in range(keep) for j in range(keep)
+                      if (i + 1) * (j + 1) <= keep])
+    first, second = pairs.T
+    layers: list = []
+    for layer in range(1 if depth is None else depth + 1):
+        values = np.full((len(table.sets), keep), np.inf)
+        chosen = np.zeros((len(table.sets), keep, 3), dtype=np.int64)
+        for item, leaf in enumerate(leaves):
+            some = leaf[min(layer, len(leaf) - 1)]
+            values[item, :len(some)] = [one for one, _ in some]
+        below = values if depth is None else layers[-1][0] if layer else None
+        layers.append((values, chosen))
+        for place in own if below is not None else ():
+            left, right = table.left[place], table.right[place]
+            total = (own[place][:, None] + below[left][:, first] + below[right][:, second]).ravel()
+            best = np.argsort(total, kind="stable")[:keep] if keep > 1 else \
+                np.array([np.argmin(total)])
+            split, pair = np.divmod(best, len(pairs))
+            values[place, :len(best)] = total[best]
+            chosen[place, :len(best)] = np.column_stack([split, pairs[pair]])
 
-    def __init__(self, table, depth, leaves, shares):
-        self._table, self._leaves, self._depth, self._shares = table, leaves, depth, shares
-        self._layers: list = []
-
-    def run(self, value, keep):
-        """Fill the layers; value(cost (m, g), share of the points) gives those of splits (m,)."""
-        table, q = self._table, len(self._leaves)
-        order = table.order
-        share = {place: sum(self._shares[item] for item in range(q)
-                            if table.sets[place] >> item & 1) for place in order}
-        own = {place: value(table.cost[place], share[place]) for place in order}
-        # tree i of one side with tree j of the other: there are i j better ones
-        pairs = np.array([(i, j) for i in range(keep) for j in range(keep)
-                          if (i + 1) * (j + 1) <= keep])
-        first, second = pairs.T
-        for layer in range(1 if self._depth is None else self._depth + 1):
-            values = np.full((len(table.sets), keep), np.inf)
-            chosen = np.zeros((len(table.sets), keep, 3), dtype=np.int64)
-            for item, leaf in enumerate(self._leaves):
-                some = leaf[min(layer, len(leaf) - 1)]
-                values[item, :len(some)] = [one for one, _ in some]
-            below = values if self._depth is None else self._layers[-1][0] if layer else None
-            self._layers.append((values, chosen))
-            for place in order if below is not None else ():
-                left, right = table.left[place], table.right[place]
-                total = (own[place][:, None] + below[left][:, first]
-                         + below[right][:, second]).ravel()
-                best = np.argsort(total, kind="stable")[:keep] if keep > 1 else \
-                    np.array([np.argmin(total)])
-                split, pair = np.divmod(best, len(pairs))
-                values[place, :len(best)] = total[best]
-                chosen[place, :len(best)] = np.column_stack([split, pairs[pair]])
-
-    def found(self):
-        """By depth, [(value, pairs), ...] of the set of all items."""
-        top = self._table.place[(1 << len(self._leaves)) - 1]
-        return [[(float(value), self._pairs(layer, top, rank))
-                 for rank, value in enumerate(values[top]) if np.isfinite(value)]
-                for layer, (values, _) in enumerate(self._layers)]
-
-    def _pairs(self, layer, place, rank):
-        """The tree of a set, in a layer, of a rank; without recursion, as trees may be deep."""
+    def tree(layer, place, rank):  # without recursion, as trees may be deep
         done, stack = [], [(layer, place, rank, False)]
         while stack:
             layer, place, rank, made = stack.pop()
             if made:
                 right, left = done.pop(), done.pop()
                 done.append((left, right))
-            elif place < len(self._leaves):
-                leaf = self._leaves[place]
+            elif place < len(leaves):
+                leaf = leaves[place]
                 done.append(leaf[min(layer, len(leaf) - 1)][rank][1])
             else:
-                split, one, other = self._layers[layer][1][place, rank].tolist()
-                under = layer if self._depth is None else layer - 1
+                split, one, other = layers[layer][1][place, rank].tolist()
+                under = layer if depth is None else layer - 1
                 stack += ((layer, place, rank, True),
-                          (under, int(self._table.right[place][split]), other, False),
-                          (under, int(self._table.left[place][split]), one, False))
+                          (under, int(table.right[place][split]), other, False),
+                          (under, int(table.left[place][split]), one, False))
         return done[0]
+
+    top = table.place[(1 << len(leaves)) - 1]
+    return [[(float(value), tree(layer, top, rank))
+             for rank, value in enumerate(values[top]) if np.isfinite(value)]
+            for layer, (values, _) in enumerate(layers)]

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from ..control.tree import Made
 
-__all__ = ["apart", "apart_or_opposite", "columns", "joins_all", "mask", "positions", "repeated",
-           "rotated", "row", "rows", "signed", "spread"]
+__all__ = ["apart", "apart_or_opposite", "columns", "joins_all", "kronecker", "mask", "positions",
+           "rotated", "row", "rows", "signed", "spread", "strict"]
 
 
 def mask(indices: Iterable[int]) -> int:
@@ -46,6 +46,11 @@ def signed(left: Iterable[int], right: Iterable[int]) -> tuple[int, int]:
     return negative | mask(right), negative
 
 
+def strict(negatives: Sequence[int]) -> list[tuple[int, int]]:
+    """The signed rows of a square matrix without 0."""
+    return [((1 << len(negatives)) - 1, negative) for negative in negatives]
+
+
 def columns(signed_rows: Sequence, k: int) -> list[tuple[int, int]]:
     """The columns as signed rows; bit i of the masks is row m - 1 - i."""
     supports, negatives = ("".join(f"{bits:0{k}b}" for bits in masks)
@@ -74,6 +79,19 @@ def spread(bits: int, step: int) -> int:
 def repeated(size: int, step: int) -> int:
     """`size` ones, `step` bits apart: multiplying by it repeats a mask of `step` bits."""
     return spread((1 << size) - 1, step)
+
+
+def kronecker(outer: Sequence, inner: Sequence) -> list[tuple[int, int]]:
+    """The Kronecker product of two square matrices of signed rows."""
+    size = len(inner)
+    ones, copies = (1 << size) - 1, repeated(len(outer), size)
+    rows = []
+    for outer_support, outer_negative in outer:
+        places, turned = spread(outer_support, size), spread(outer_negative, size) * ones
+        for support, negative in inner:
+            filled = support * places
+            rows.append((filled, (negative * copies ^ turned) & filled))
+    return rows
 
 
 def rotated(bits: int, size: int, shift: int) -> int:

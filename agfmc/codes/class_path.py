@@ -110,11 +110,7 @@ def _nearest_neighbours(distances, start):
 
 
 def _improved(distances, order):
-    """The local optimum below `order`.
-
-    A class that is at distance 0 from all others closes the path to a circle,
-    so that the ends need no rules of their own.
-    """
+    """The local optimum below `order`; a class at distance 0 from all others closes the circle."""
     k = len(distances)
     circle = np.zeros((k + 1, k + 1))
     circle[:k, :k] = distances

@@ -78,12 +78,8 @@ def _by_walks(orders, keep):
 
 @lru_cache(maxsize=8)
 def _walks(k):
-    """(ahead (k, k), weights (k, k)): x > p, and how likely the list ends at x then.
-
-    weights[p, x]: P(position p comes to one end of the list while x is at the
-    other).  Before that u ends were dropped on its side but one, and c on the
-    other: C(u + c, u) / 2^(u + c + 1).
-    """
+    """(ahead (k, k), weights (k, k)): x > p, and P(position p comes to one end while x is at the
+    other): C(u + c, u) / 2^(u + c + 1) after u drops on its side but one and c on the other."""
     weights = np.zeros((k, k))
     paths = np.ones(1)  # entry u: P(u of the first n drops are on the left)
     for n in range(k - 2):
@@ -102,10 +98,9 @@ _BETTER = 1e-13
 
 
 class Problem:
-    """The accuracy of orders, J = sum_t P_t V_t: what is to be made large.
+    """J = sum_t P_t V_t of orders, for priors (k,), keep (k, k) = 1 - e and h (k, k, k) or None.
 
-    priors (k,);  keep (k, k) = 1 - e;  h (k, k, k) or None.  `work` grows with the
-    time that values() takes, and does not depend on the machine.
+    `work` grows with the time that values() takes, and does not depend on the machine.
     """
 
     def __init__(self, priors, keep, h=None):
@@ -132,9 +127,8 @@ def local_search(problem: Problem, starts: Sequence, restarts: int, seed: int, m
                  least: int = 0) -> tuple[np.ndarray, float]:
     """(order (k,), J): the best local optimum of swaps and insertions.
 
-    From each order of `starts`, then `restarts` times from a random one and from the best
-    one with a few of its classes shuffled, in turn.  No restart begins once the
-    problem's `work` is above `least`, and the search ends when it is above `most`.
+    It climbs from each of `starts`, then from random orders and shaken best ones in turn; no
+    restart begins with more `work` than `least`, and the search ends at `most`.
     """
     rng = np.random.default_rng(seed)
     best, value = None, -np.inf
@@ -205,11 +199,9 @@ _EPSILON = 1e-12
 
 def branch_and_bound(problem: Problem, order: np.ndarray, value: float) -> tuple[np.ndarray,
                      float]:
-    """(order (k,), J): the best order there is, to 1e-12 in J.
+    """(order (k,), J): the best order there is, to 1e-12 in J, or the given one and its value.
 
-    problem: `Problem`;  order, value: a good order and its J, kept where
-    nothing is better.  Of an order and its reverse, which are worth the same, one
-    is looked at.
+    Of an order and its reverse, which are worth the same, one is looked at.
     """
     k = problem.k
     pending = [(0, np.arange(k)[None], np.full(1, np.inf))]
@@ -259,11 +251,8 @@ def _outer_pairs(m, one_way):
 # Bounds
 
 def upper_bounds(problem: Problem, orders: np.ndarray, d: int) -> np.ndarray:
-    """(b,) numbers that J cannot exceed however the middle of each order is arranged.
-
-    Each class gets the classifiers of the middle in the order that suits it best;
-    then the classes of the middle get the positions by the best assignment.
-    """
+    """(b,): J cannot exceed it however the middle of each order is arranged: each class gets the
+    best order of the classifiers there, then all classes the best assignment of positions."""
     k = problem.k
     middle = orders[:, d:k - d]
     grid = _Grid(problem, orders, d)
@@ -295,10 +284,7 @@ class _Grid:
             self.most = _largest(self.h)
 
     def at(self, p, t, runs):
-        """(b, c): no V of the whole list is larger for class t (b, c) at position p.
-
-        runs: `_best_runs` of t.
-        """
+        """(b, c): no V is larger for class t (b, c) at position p; runs: `_best_runs` of t."""
         k = self.k
         row = self._run(t, runs, range(p + 1, k))  # [b - p - 1]: t is the left end
         for a, right_end in zip(range(p - 1, -1, -1), self._run(t, runs, range(p - 1, -1, -1))):
@@ -353,10 +339,7 @@ def _largest(h):
 
 
 def _best_assignments(worth):
-    """(b,) the largest sum of worth[t, p(t)] over all assignments p, worth (b, m, m).
-
-    By subsets of classes: the n first positions are filled by n classes.
-    """
+    """(b,): the largest sum of worth[t, p(t)], worth (b, m, m), by subsets of classes."""
     m = worth.shape[1]
     best = np.zeros((len(worth), 1 << m))
     for n, (masks, members) in enumerate(_subsets(m)):

@@ -93,11 +93,7 @@ def _mean_deviation(points, starts, w):
 # Hausdorff: first which point of class i is farthest from class j, then how far
 
 def _trees_pay(points, k):
-    """True where k-d trees are faster: in few dimensions and for many points.
-
-    The seconds are rough fits to measurements on one core; they only need to be
-    right to a factor of two.  The first term is the import of scipy.
-    """
+    """True where k-d trees are faster, by rough fits to seconds on one core."""
     n, d = points.shape
     trees = 0.3 + 0.5e-6 * n * k * 1.9 ** (min(d, 40) - 2)
     blocks = (0.4 + 0.03 * d) * 1e-9 * n * n

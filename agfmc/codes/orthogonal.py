@@ -184,7 +184,8 @@ def hadamard(m: int) -> list[int]:
     elif name == "williamson":
         rows = _williamson(WILLIAMSON[m])
     else:
-        rows = _kronecker(hadamard(argument), hadamard(m // argument))
+        rows = [negative for _, negative in bits.kronecker(
+            bits.strict(hadamard(argument)), bits.strict(hadamard(m // argument)))]
     return _normalised(rows)
 
 
@@ -241,13 +242,6 @@ def _williamson(first_rows):
     return rows
 
 
-def _kronecker(outer, inner):
-    size = len(inner)
-    ones = (1 << size) - 1
-    copies = bits.repeated(len(outer), size)
-    return [b * copies ^ bits.spread(a, size) * ones for a in outer for b in inner]
-
-
 def _normalised(rows):
     """Columns, then rows, negated until the first row and column are +1."""
     ones = (1 << len(rows)) - 1
@@ -288,10 +282,6 @@ def orthogonal(k: int, reduced: bool = False) -> Sequence:
 
 
 def _signs(rows, everything):
-    """Columns to negate so that no row is constant.
-
-    Column 0 alone unless a row forbids it.  m rows forbid at most 2 m of the
-    2^k choices, and 2^k > 2 m, so the search ends.
-    """
+    """Columns to negate so that no row is constant: column 0 unless a row forbids it."""
     forbidden = {r for r in rows} | {r ^ everything for r in rows}
     return next(signs for signs in count(1) if signs not in forbidden)

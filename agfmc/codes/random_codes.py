@@ -115,10 +115,7 @@ def _first_draw(k, rows, strict, available, seed):
 
 
 def _checked_rows(k, rows, strict):
-    """(rows, available): the number of rows to draw, by default filled in, and of all there are.
-
-    Raises UsageError as `random_code`.
-    """
+    """(rows, by default filled in, and how many there are to draw from)."""
     if k < 2:
         raise UsageError(f"a code needs at least two classes, not {k}")
     available = available_rows(k, strict)
@@ -148,20 +145,14 @@ def _sided(generator, signed_rows):
 
 
 def _determines(signed_rows, code, k):
-    """True where a code determines all that its rows can: of full rank, and every class joined.
-
-    With fewer than k-1 rows that is not all probabilities, but the classes all differ.
-    """
+    """True where a code has the full rank, and joins every class, that so many rows can."""
     return joins_all([support for support, _ in signed_rows], (1 << k) - 1) and \
         (len(code) >= k - 1 or len(set(columns(signed_rows, k))) == k) and \
         code_rank(code, k) == min(k, len(code) + 1)
 
 
 def _sample(generator, size, number):
-    """`number` different integers below `size`, which may be far beyond memory.
-
-    A shuffle that stops early and remembers only the places it has touched.
-    """
+    """So many integers below `size`, by a shuffle that remembers only the places it has touched."""
     moved = {}
     drawn = []
     for i in range(number):
@@ -180,8 +171,7 @@ def _strict_row(k, rank):
 def _any_row(k, rank):
     """Signed row number `rank` of those whose first class that is not 0 is on the left.
 
-    After that class come n = k-1, k-2, ... entries with at least one +1 among
-    them: 3^n - 2^n choices, counted off entry by entry.
+    After that class come n = k-1, k-2, ... entries with a +1 among them: 3^n - 2^n choices.
     """
     n = k - 1
     while rank >= 3 ** n - 2 ** n:
@@ -220,11 +210,8 @@ def _improved(code, k, rows, strict, available, seed, draws):
 
 
 def _quality(signed_rows, k, least=(0, 0)):
-    """Measures of a code, the weightiest first; None where they are below `least`.
-
-    Smallest distance between columns and between rows, then their sums; all twofold,
-    which makes them whole numbers.
-    """
+    """Twice the smallest distances between columns and between rows, then their sums, as integers;
+    None where they are below `least`."""
     vectors = columns(signed_rows, k)
     between_columns = _smallest(vectors, apart, least[0])
     if between_columns is None:

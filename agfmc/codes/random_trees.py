@@ -20,11 +20,7 @@ _IDLE = 200  # draws without a new tree, after which there are taken to be no mo
 
 
 def uniform(counts: Sequence[int], generator: random.Random):
-    """A tree that is drawn from all (2k - 3)!! trees alike; of `counts` the number alone is used.
-
-    Each class in turn joins the tree at one of its nodes, leaves among them: every tree comes
-    about in one way.
-    """
+    """A tree drawn from all (2k - 3)!! alike: each class in turn joins it at one of its nodes."""
     k = len(counts)
     children: dict[int, list[int]] = {}  # of the inner nodes, k, k + 1, ...
     parent: list = [None] * (2 * k)
@@ -51,10 +47,7 @@ def class_balanced(counts: Sequence[int], generator: random.Random):
 
 
 def data_balanced(counts: Sequence[int], generator: random.Random):
-    """A tree whose nodes have about half of their points on each side.
-
-    Classes go to one side, in random order, until it has half of the points or more.
-    """
+    """A tree whose nodes have half of their points on one side, or just more, of random classes."""
     def halves(classes):
         classes = _shuffled(classes, generator)
         left, some, total = 1, counts[classes[0]], sum(counts[c] for c in classes)

@@ -113,8 +113,7 @@ def _matrices(m, w):
     """Yield the W(m, w) that can be made, as lists of signed rows."""
     if _is_basic(m, w):
         if w == m:
-            everything = (1 << m) - 1
-            yield [(everything, negative) for negative in hadamard(m)]
+            yield bits.strict(hadamard(m))
             return
         yield conference(w) if w == m - 1 else _circulant(_circulant_root(m))
     for a in range(2, m // 2 + 1):
@@ -122,7 +121,7 @@ def _matrices(m, w):
             continue
         for u in sorted(_weights(a)):
             if w % u == 0 and w // u in _weights(m // a):
-                yield _kronecker(next(_matrices(a, u)), next(_matrices(m // a, w // u)))
+                yield bits.kronecker(next(_matrices(a, u)), next(_matrices(m // a, w // u)))
 
 
 def _circulant(q):
@@ -151,20 +150,6 @@ def _circulant(q):
     return [
         (bits.rotated(support, v, i), bits.rotated(negative, v, i)) for i in range(v)
     ]
-
-
-def _kronecker(outer, inner):
-    size = len(inner)
-    ones = (1 << size) - 1
-    copies = bits.repeated(len(outer), size)
-    rows = []
-    for outer_support, outer_negative in outer:
-        places = bits.spread(outer_support, size)
-        turned = bits.spread(outer_negative, size) * ones
-        for support, negative in inner:
-            filled = support * places
-            rows.append((filled, (negative * copies ^ turned) & filled))
-    return rows
 
 
 # From a weighing matrix to a code
@@ -203,9 +188,8 @@ def _is_usable(rows, everything):
 def _signs(rows, k):
     """Columns to negate so that every row has both signs, or None.
 
-    All choices for up to 10 classes; above, a repair by steps: of a row with
-    one sign, negate the column that leaves the fewest such rows, and now and
-    then any column of it.
+    All choices for up to 10 classes; above, repairs: of a row with one sign, negate the column
+    that leaves the fewest such rows, and now and then any column of it.
     """
     if k <= 10:
         return next((x for x in range(1, 1 << (k - 1)) if not _one_sided(rows, x)), None)

@@ -121,8 +121,7 @@ def train_missing(problems: dict, split, experiment: Experiment, progress=None,
 
 
 def _turns(problems, wanted, experiment):
-    """Yield parts of {key: job} with keys that are wanted; jobs of the same two sides, or that are
-    trained together, stay together."""
+    """Yield parts of {key: job} with wanted keys; jobs of the same sides or group stay together."""
     groups, turn = {}, {}
     for key, job in problems.items():
         groups.setdefault(job.together or job.sides, {})[key] = job
@@ -208,11 +207,7 @@ def smaller_costs(problems: dict, experiment: Experiment) -> dict:
 
 
 def _fitted(jobs, split, experiment, follow, work):
-    """Yield `Fitted` of the jobs: first those that are trained one by one, then groups.
-
-    split: a `PreparedSplit`;  follow: called with the work that is done of a group;
-    work: {name of a job: its work}.  A group that its learner refuses does not stop the others.
-    """
+    """Yield `Fitted` of the jobs: first those that are trained one by one, then groups."""
     settings = experiment.settings
     if split.weights is not None:
         jobs = for_weights(jobs)
@@ -266,10 +261,7 @@ def _fitted_on_workers(alone, groups, split, experiment):
 
 
 def _fit_task(split, experiment, task):
-    """The `Fitted` of one job, or of those that are trained together, on a worker.
-
-    task: the jobs, and the megabytes for tables of kernel values.
-    """
+    """The `Fitted` of one job, or of a group, on a worker; task: jobs and megabytes for tables."""
     jobs, megabytes = task
     experiment = replace(experiment, settings=replace(experiment.settings,
                                                       kernel_memory=megabytes))

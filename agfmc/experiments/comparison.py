@@ -82,30 +82,22 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
     """
     names = [candidate.name for candidate in candidates]
     _check_against(against, names, decoders=True)
-    plan, tally, trial = experiment.plan, {}, _trial_of(tuning, experiment, candidates)
-    if plan.left_out:
+    plan, tally, done = experiment.plan, {}, 0
+    if plan.left_out and tuning is None:
         _check_left_out(experiment, candidates)
-    done = cached = 0
-
-    def tell(words):
-        part_of(progress, done - cached, plan.count - cached)(0, 1, words)
-
-    for split in experiment.splits(progress and tell):
-        words = _best_words(names, tally, by) + split.name if progress else ""
-        try:
-            outcomes = trial(split, candidates, experiment, progress=part_of(
-                progress, done - cached, plan.count - cached, words))
-        except TimeUp:
-            if not done:
-                raise
-            break
-        cached += all(outcome.resumed for outcome in outcomes)
-        for outcome in outcomes:
-            tally.setdefault((outcome.candidate, outcome.decoder), []).append(outcome)
-        if done == 0:
-            _check_against(against, [word for number, decoder in tally for word in (
-                names[number], f"{names[number]}:{decoder}")])
-        done += 1
+    trials = _trials(experiment, candidates, tuning, progress,
+                     lambda: _best_words(names, tally, by))
+    try:
+        for _, outcomes in trials:
+            for outcome in outcomes:
+                tally.setdefault((outcome.candidate, outcome.decoder), []).append(outcome)
+            if done == 0:
+                _check_against(against, [word for number, decoder in tally for word in (
+                    names[number], f"{names[number]}:{decoder}")])
+            done += 1
+    except TimeUp:
+        if not done:
+            raise
     rows = [_row(names[number], decoder, outcomes)
             for (number, decoder), outcomes in tally.items()]
     sound = [row for row in rows if "error" not in row]
@@ -121,12 +113,24 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
     return rows, reference, outcomes_of, done
 
 
-def _trial_of(tuning, experiment, candidates):
-    """`run_trial`, or that of a `NestedTuning`, which is checked."""
-    if tuning is None:
-        return run_trial
-    tuning.check(experiment, candidates)
-    return tuning.trial
+def _trials(experiment, candidates, tuning, progress, words, **how):
+    """Yield (split, its outcomes); words(): on what there is so far, for the progress;  how: as for
+    `run_trial`.  Where there is a `NestedTuning`, it is checked first."""
+    if tuning is not None:
+        tuning.check(experiment, candidates)
+    trial, plan = run_trial if tuning is None else tuning.trial, experiment.plan
+    done = cached = 0
+
+    def tell(text):
+        part_of(progress, done - cached, plan.count - cached)(0, 1, text)
+
+    for split in experiment.splits(progress and tell):
+        outcomes = trial(split, candidates, experiment, **how, progress=part_of(
+            progress, done - cached, plan.count - cached,
+            words() + split.name if progress else ""))
+        cached += all(outcome.resumed for outcome in outcomes)
+        done += 1
+        yield split, outcomes
 
 
 def _check_left_out(experiment, candidates):
@@ -151,29 +155,19 @@ def _row(name, decoder, outcomes):
     if failed:
         return {**row, "error": str(failed[0])}
     return {**row, "classifiers": max(outcome.classifiers for outcome in outcomes),
-            **_summaries(outcomes), **_per_point(outcomes),
+            **_summaries(outcomes), **_summaries(outcomes, PER_POINT),
             "calibrated": all(outcome.calibrated for outcome in outcomes),
             "zero_probability": zero_probability(outcomes), "best": []}
 
 
 def _summaries(outcomes, columns=None):
-    """{column: summary, or None where a split has no such score} of outcomes on some splits."""
-    summaries = {}
+    """{column: summary, or None where a split has no such number} of outcomes on some splits."""
+    summaries, points = {}, [len(outcome.truth) for outcome in outcomes]
     for column in columns_of(outcomes[0].scores) if columns is None else columns:
         values = [outcome.value(column) for outcome in outcomes]
-        summaries[column] = None if any(value is None for value in values) else summary(
-            values, pooled(column, outcomes) if column in ALL_SCORES else None)
-    return summaries
-
-
-def _per_point(outcomes):
-    """{name of `PER_POINT`: summary, or None where it is not known on some split}."""
-    points = [len(outcome.truth) for outcome in outcomes]
-    summaries = {}
-    for name in PER_POINT:
-        values = [outcome.value(name) for outcome in outcomes]
-        summaries[name] = None if None in values else summary(
-            values, np.average(values, weights=points))
+        whole = None if None in values else pooled(column, outcomes) if column in ALL_SCORES else \
+            np.average(values, weights=points) if column in PER_POINT else None
+        summaries[column] = None if None in values else summary(values, whole)
     return summaries
 
 
@@ -223,10 +217,7 @@ def _reference(rows, against):
 
 
 def _differences(row, reference, plan, outcomes, known):
-    """{score: paired difference to the reference} of a row; None without a reference.
-
-    outcomes, known: those of the row and of the reference, on the same splits.
-    """
+    """{score: paired difference to the reference, whose outcomes are `known`} of a row."""
     if reference is None:
         return None
     differences = {}
@@ -362,19 +353,14 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
     scores so far;  tuning: a `NestedTuning`, or None.  Raises the first error of a split.
     """
     trials, rows, plan = [], [], experiment.plan
-    trial = _trial_of(tuning, experiment, [candidate])
 
-    def tell(words):
-        part_of(progress, len(trials), plan.count)(0, 1, words)
+    def words():
+        columns = _summaries([outcomes[0] for outcomes in trials], _TOLD) if trials else {}
+        return "".join(f"{ALL_SCORES[name].short} {_number(column)}; "
+                       for name, column in columns.items() if column is not None)
 
-    for done, split in enumerate(experiment.splits(progress and tell)):
-        words = split.name
-        if progress and trials:
-            so_far = _summaries([outcomes[0] for outcomes in trials], _TOLD)
-            words = "".join(f"{ALL_SCORES[name].short} {_number(column)}; "
-                            for name, column in so_far.items() if column is not None) + words
-        outcomes = trial(split, [candidate], experiment, keep=True, first=True,
-                         progress=part_of(progress, done, plan.count, words))
+    for split, outcomes in _trials(experiment, [candidate], tuning, progress, words, keep=True,
+                                   first=True):
         for outcome in outcomes:
             if outcome.error is not None:
                 raise outcome.error

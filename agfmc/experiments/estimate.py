@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..score.contingency import REJECTED
 from ..score.intervals import effective_number
 from ..score.scores import ALL_SCORES
-from .pooling import added, joined, weights_of
+from .pooling import joined, Resampled, weights_of
 
 __all__ = ["Estimate", "corrected"]
 
@@ -57,101 +56,37 @@ def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
     is its pooled score.  The square of the standard error is the sum of two variances: of the score
     so made, over the resamples of its points, and of the scores of the options that were chosen.
     """
-    answers = (_Table if _needs_table(by, outcomes) else _Mean)(by, outcomes)
-    number, n = len(outcomes), len(answers.truth)
+    answers = Resampled(by, outcomes)
+    weights, number, n = weights_of(outcomes[0]), len(outcomes), len(joined(outcomes[0], "truth"))
     rows = np.arange(n) if rows is None else np.unique(rows, return_inverse=True)[1]
-    weights = weights_of(outcomes[0])
-    everything = np.ones((1, n)) if weights is None else weights[None, :]
     chosen, share = np.zeros(number), np.ones((number, n))
     if number > 1:
         share[:] = 0
         for counts in _resamples(rows, seed, resamples):
-            picked = np.argmax(ALL_SCORES[by].sign * answers.scores(counts * everything), axis=1)
+            picked = np.argmax(ALL_SCORES[by].sign * answers.scores(counts), axis=1)
             for option in np.unique(picked):
                 share[option] += np.count_nonzero(counts[picked == option] == 0, axis=0)
             chosen += np.bincount(picked, minlength=number)
     total = share.sum(axis=0)
     mixed = answers.mixed(share / np.maximum(total, 1))
-    again = np.concatenate([mixed(counts * everything * (total > 0))
+    again = np.concatenate([mixed(counts * (total > 0))
                             for counts in _resamples(rows, seed, resamples)])
     variance = float(np.var(again[np.isfinite(again)], ddof=1))
     if number > 1:
-        alone = answers.scores(everything)[0]
+        alone = answers.scores(np.ones((1, n)))[0]
         often = chosen > 0
         mean = np.average(alone[often], weights=chosen[often])
         variance += float(np.average((alone[often] - mean)**2, weights=chosen[often]))
-    return Estimate(float(mixed(everything * (total > 0))[0]), math.sqrt(variance),
+    return Estimate(float(mixed((total > 0)[None])[0]), math.sqrt(variance),
                     int(rows.max()) + 1, number, None if weights is None else effective_number(
                         weights[np.unique(rows, return_index=True)[1]], n))
 
 
-def _needs_table(by, outcomes):
-    """False for means, and for the accuracy where it is one: without rejected points."""
-    return ALL_SCORES[by].pools == "table" and (by != "accuracy" or any(
-        (part.classes == REJECTED).any() for parts in outcomes for part in parts))
-
-
 def _resamples(rows, seed, number):
-    """Yield blocks (b, n) of how often each held-out point is drawn, `number` resamples in all.
-
-    rows (n,): numbers of the points that are drawn, from 0.
-    """
+    """Yield blocks (b, n) of how often each point is drawn, in all `number` resamples of `rows`."""
     generator, n = np.random.default_rng(seed), int(rows.max()) + 1
     while number > 0:
         block = min(number, max(_NUMBERS // len(rows), 1))
         yield np.array([np.bincount(generator.integers(n, size=n), minlength=n)[rows]
                         for _ in range(block)], dtype=float)
         number -= block
-
-
-class _Mean:
-    """Answers of options to the same points, for scores that are means, or roots of means."""
-
-    def __init__(self, by, outcomes):
-        self.truth = joined(outcomes[0], "truth")
-        if by == "accuracy":
-            self._added = np.array([joined(parts, "classes") == self.truth for parts in outcomes],
-                                   dtype=float)
-        else:
-            k = len(np.union1d(self.truth, [joined(parts, "classes") for parts in outcomes]))
-            self._added = np.array([added(by, parts, k) for parts in outcomes])
-        self._root = np.sqrt if ALL_SCORES[by].pools == "square" else np.asarray
-
-    def scores(self, counts):
-        """The scores (b, options) of resamples (b, n)."""
-        return self._root(counts @ self._added.T / counts.sum(axis=1, keepdims=True))
-
-    def mixed(self, share):
-        """A function: resamples (b, n) -> their scores (b,), where the options have these shares
-        (options, n) in the answer to each point."""
-        points = np.einsum("on,on->n", share, self._added)
-        return lambda counts: self._root(counts @ points / counts.sum(axis=1))
-
-
-class _Table:
-    """The same for scores that are made of the table of classes and answers."""
-
-    def __init__(self, by, outcomes):
-        self.truth = joined(outcomes[0], "truth")
-        classes = np.array([joined(parts, "classes") for parts in outcomes])
-        labels = np.union1d(self.truth, classes[classes != REJECTED])
-        self._k = len(labels)
-        columns = np.where(np.isin(classes, labels), np.searchsorted(labels, classes), self._k)
-        self._cells = np.searchsorted(labels, self.truth) * (self._k + 1) + columns
-        self._value = ALL_SCORES[by].value
-
-    def scores(self, counts):
-        """As in `_Mean`."""
-        size = self._k * (self._k + 1)
-        return np.array([[self._value(np.bincount(cells, weights=row, minlength=size).reshape(
-            self._k, -1)) for cells in self._cells] for row in counts])
-
-    def mixed(self, share):
-        """As in `_Mean`."""
-        from scipy.sparse import coo_array
-
-        number, n = share.shape
-        tables = coo_array((share.ravel(), (self._cells.ravel(), np.tile(np.arange(n), number))),
-                           shape=(self._k * (self._k + 1), n)).tocsr()
-        return lambda counts: np.array([self._value(table.reshape(self._k, -1))
-                                        for table in (tables @ counts.T).T])

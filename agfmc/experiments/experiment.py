@@ -332,11 +332,7 @@ class Experiment:
                          self.data.weights), x
 
     def _with_metric(self, rows, key, name, tell):
-        """The settings with the metric learned from all of a training part, if one is to be.
-
-        rows: the training part;  key: of it in `learned`;  name: of it in words.  Samples of the
-        part have this metric too, which is not learned again for each.
-        """
+        """The settings with the metric, if one is to be learned, of a whole training part."""
         if self.settings.metric is None:
             return self.settings
         if key not in self.learned:

@@ -90,9 +90,7 @@ class NestedTuning:
                 for outcome in outcomes]
 
     def _tuned(self, candidate, name, inner, progress) -> Candidate:
-        """The candidate with the best options for the training part of a split of this name.
-
-        inner: the `Experiment` of its search;  adds to `records`."""
+        """The candidate with the best options in an `Experiment` in a split; adds to `records`."""
         settings = inner.settings
         key = key_of("search seconds", __version__, key_of(
             "raw", inner.data.x, inner.data.y, *weight_parts(inner.data.weights)), repr((

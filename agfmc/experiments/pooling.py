@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from ..prediction.evaluation import Results
-from ..score.contingency import contingency
+from ..score.contingency import contingency, REJECTED
 from ..score.intervals import resampled
 from ..score.scores import ALL_SCORES, COST
 from ..score.significance import resampled_t
 
-__all__ = ["Difference", "added", "difference_of", "forecasts", "joined", "losses", "pooled",
-           "summary", "weights_of", "zero_probability"]
+__all__ = ["Difference", "Resampled", "added", "difference_of", "forecasts", "joined", "losses",
+           "pooled", "summary", "weights_of", "zero_probability"]
 
 _RESAMPLES = 1000
 
@@ -66,18 +67,14 @@ def pooled(name: str, outcomes: Sequence) -> float:
     """The score `name` of all held-out points of `outcomes`, each of which has it."""
     score = ALL_SCORES[name]
     if score.pools == "table":
-        return score.value(_table(outcomes))
+        return score.value(contingency(joined(outcomes, "truth"), joined(outcomes, "classes"),
+                                       weights=weights_of(outcomes)))
     values = np.array([outcome.scores[name] for outcome in outcomes])
     weights = [len(outcome.truth) if outcome.weights is None else outcome.weights.sum()
                for outcome in outcomes]
     if score.pools == "mean":
         return float(np.average(values, weights=weights))
     return float(np.sqrt(np.average(values**2, weights=weights)))
-
-
-def _table(outcomes):
-    return contingency(joined(outcomes, "truth"), joined(outcomes, "classes"),
-                       weights=weights_of(outcomes))
 
 
 def joined(outcomes: Sequence, name: str) -> np.ndarray:
@@ -120,10 +117,10 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
     error = test.deviation * math.sqrt(1 / len(row) + plan.ratio)
     if math.isfinite(error):
         return Difference(gain, error, f"of {len(row)} splits")
-    truth = joined(row, "truth")
-    first, second = _of_resamples(name, row), _of_resamples(name, other)
-    values = np.array([first(counts) - second(counts) for _, counts in zip(
-        range(_RESAMPLES), resampled(np.unique(truth, return_inverse=True)[1], plan.seed))])
+    truth, both = joined(row, "truth"), Resampled(name, [row, other])
+    draws = resampled(np.unique(truth, return_inverse=True)[1], plan.seed)
+    values = np.array([np.subtract(*both.scores(counts[None])[0])
+                       for counts in islice(draws, _RESAMPLES)])
     values = values[np.isfinite(values)]
     error = float(values.std(ddof=1)) if len(values) > 1 else math.nan
     return Difference(gain, error, f"by bootstrap of {len(truth)} held-out points")
@@ -148,23 +145,55 @@ def losses(name: str, outcomes: Sequence) -> np.ndarray | None:
     return None if np.isnan(points).any() else -ALL_SCORES[name].sign * points
 
 
-def _of_resamples(name, outcomes):
-    """A function: how often each point counts (n,) -> the score of all; with weights it counts so
-    many times its weight."""
-    score, weights = _of_counts(name, outcomes), weights_of(outcomes)
-    return score if weights is None else lambda counts: score(counts * weights)
+class Resampled:
+    """Scores of several options on the same points, each of which may count any number of times its
+    weight.
 
+    by: name of the score, which all have;  outcomes: for each option its `Outcome`s on the splits.
+    """
 
-def _of_counts(name, outcomes):
-    """The same without weights."""
-    truth, classes = joined(outcomes, "truth"), joined(outcomes, "classes")
-    labels = np.union1d(truth, classes)
-    k = len(labels)
-    if ALL_SCORES[name].pools == "table":
-        cells = np.searchsorted(labels, truth) * k + np.searchsorted(labels, classes)
-        return lambda counts: ALL_SCORES[name].value(
-            np.bincount(cells, weights=counts, minlength=k * k).reshape(k, k))
-    points = added(name, outcomes, k)
-    if ALL_SCORES[name].pools == "mean":
-        return lambda counts: counts @ points / counts.sum()
-    return lambda counts: math.sqrt(counts @ points / counts.sum())
+    def __init__(self, by: str, outcomes: Sequence[Sequence]):
+        truth, weights = joined(outcomes[0], "truth"), weights_of(outcomes[0])
+        self._weights = np.ones(len(truth)) if weights is None else weights
+        classes = np.array([joined(parts, "classes") for parts in outcomes])
+        labels = np.union1d(truth, classes[classes != REJECTED])
+        k, self._score, self._cells = len(labels), ALL_SCORES[by], None
+        if by == "accuracy" and (classes != REJECTED).all():
+            self._added = (classes == truth).astype(float)
+        elif self._score.pools == "table":
+            columns = np.where(np.isin(classes, labels), np.searchsorted(labels, classes), k)
+            self._cells = np.searchsorted(labels, truth) * (k + 1) + columns
+            self._shape = k, k + 1
+        else:
+            self._added = np.array([added(by, parts, len(np.union1d(truth, classes)))
+                                    for parts in outcomes])
+
+    def scores(self, counts: np.ndarray) -> np.ndarray:
+        """The scores (b, options) of points that count so often (b, n)."""
+        counts = counts * self._weights
+        if self._cells is None:
+            return self._of_means(counts @ self._added.T / counts.sum(axis=1, keepdims=True))
+        size = math.prod(self._shape)
+        return np.array([[self._of_table(np.bincount(cells, weights=row, minlength=size))
+                          for cells in self._cells] for row in counts])
+
+    def mixed(self, share: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """A function: counts (b, n) -> their scores (b,), where the options have these shares
+        (options, n) in the answer to each point."""
+        w = self._weights
+        if self._cells is None:
+            points = np.einsum("on,on->n", share, self._added)
+            return lambda counts: self._of_means((counts * w) @ points / (counts * w).sum(axis=1))
+        from scipy.sparse import coo_array
+
+        number, n = share.shape
+        tables = coo_array((share.ravel(), (self._cells.ravel(), np.tile(np.arange(n), number))),
+                           shape=(math.prod(self._shape), n)).tocsr()
+        return lambda counts: np.array([self._of_table(table) for table in
+                                        (tables @ (counts * w).T).T])
+
+    def _of_means(self, values):
+        return np.sqrt(values) if self._score.pools == "square" else values
+
+    def _of_table(self, cells):
+        return self._score.value(cells.reshape(self._shape))

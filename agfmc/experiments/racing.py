@@ -415,11 +415,8 @@ def _finals(tuner, task, states, level, rest):
 
 
 def _rounds(tuner, task, states, level, later, last):
-    """Score what each search asks for, round after round, and the options given: first or, above
-    the lowest level, after the best of the level below.
-
-    level: its number, and its parts;  later: work that comes after it;  last: it is the last.
-    """
+    """Score what each search asks for at a level (its number, its parts), and the options given:
+    first or, above the lowest level, after the best of the level below."""
     given = _given(tuner, states, last)
     if level[0] == 0:
         _score(tuner, task, states, given, level, later)

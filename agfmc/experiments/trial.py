@@ -144,11 +144,8 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class LaidOutCandidate:
-    """A candidate laid out for one training part: its tree, jobs and decoders.
-
-    jobs: the binary ones come first;  keys: of the binary problems in a result cache;
-    decoders: {name of a row: `Decoding`};  design_s: seconds of a core that the tree took.
-    """
+    """A candidate laid out for one training part: its jobs, binary ones first, keys of the binary
+    problems in a result cache, and {name of a row: `Decoding`}."""
 
     number: int
     tree: Tree
@@ -243,10 +240,7 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
 
 
 def _scored(candidates, count, trained, split, experiment, keep):
-    """Yield (candidate, its `Outcome`s) of those whose binary problems are trained.
-
-    count: there are so many at most.
-    """
+    """Yield (candidate, its `Outcome`s) of trained candidates, `count` at most."""
     workers = experiment.settings.workers
     items = ((candidate, [trained[key] for key in candidate.keys], keep)
              for candidate in candidates)
@@ -267,12 +261,7 @@ def _scored(candidates, count, trained, split, experiment, keep):
 def _outcomes(split, experiment, item, workers=1):
     """The `Outcome`s of (a candidate, its binary classifiers, whether to keep the `Results`)."""
     candidate, parts, keep = item
-    made = list(_outcomes_of(candidate, parts, split, experiment, workers))
-    return made if keep else [replace(outcome, results=None, confidence=None) for outcome in made]
-
-
-def _outcomes_of(candidate, parts, split, experiment, workers):
-    failure = next((part for part in parts if isinstance(part, AgfmcError)), None)
+    made, failure = [], next((part for part in parts if isinstance(part, AgfmcError)), None)
     if failure is None:
         try:
             configuration, held_out, train_s, map_s = _configuration(
@@ -292,16 +281,16 @@ def _outcomes_of(candidate, parts, split, experiment, workers):
             calibration, key = configuration.calibration, decoder.calibration_key(candidate.tree)
             calibrated = decoder.calibrated and calibration is not None and \
                 key in calibration.decoders
-            outcome = Outcome.of(
+            made.append(Outcome.of(
                 results, candidate=candidate.number, decoder=name,
                 classifiers=sum(job.is_binary for job in distinct(candidate.jobs)),
                 train_s=train_s + (map_s[key] if calibrated else 0.0), classify_s=classify_s,
                 calibrated=calibrated, queried=asked.queried / asked.points,
-                kernel_values=asked.kernels / asked.points if counter else None)
+                kernel_values=asked.kernels / asked.points if counter else None,
+                **({"results": results, "confidence": confidence} if keep else {})))
         except AgfmcError as error:
-            yield Outcome(candidate.number, name, error=error)
-            continue
-        yield replace(outcome, results=results, confidence=confidence)
+            made.append(Outcome(candidate.number, name, error=error))
+    return made
 
 
 def _configuration(candidate, split, parts, experiment):
@@ -342,11 +331,9 @@ def _configuration(candidate, split, parts, experiment):
 
 
 def _classify(configuration, decoder, split, means, counter):
-    """(`Results` on the test part, confidence (n,), seconds of a core, `Summary` of what was
-    asked).
+    """(`Results` on the test part, confidence (n,), seconds, `Summary` of what was asked).
 
-    means: a number of workers, or the `HeldOut` of a test part that is left out: then no seconds;
-    counter: a `KernelCounter`, or None.
+    means: a number of workers, or the `HeldOut` of a test part that is left out, without seconds.
     """
     values = HeldOutValues(configuration, means) if split.left_out else None
     classifier = Classifier(configuration, decoder, Execution(counting=True), values)

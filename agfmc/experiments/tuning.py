@@ -258,13 +258,10 @@ class _Run:
         margin = difference_of(tuner.by, outcomes["tuned"], outcomes["common"],
                                task.experiment.plan)
         own = margin.gain > margin.error
-        estimate = corrected(tuner.by, [outcomes[name] for name in sorted(
-            rows, key=lambda name: (name == "tuned") != own)], task.experiment.plan.seed,
-            rows=np.concatenate([tuner.held_out[part] for part in rest]))
-        chosen = "tuned" if own else "common"
+        names = ("tuned", "common") if own else ("common", "tuned")
         found |= {"own": own, "whole": {name: scores_of(parts) for name, parts in outcomes.items()},
-                  "estimate": self._with_final_maps(
-                      estimate, whole, rows[chosen], outcomes[chosen], rest,
+                  "estimate": self._corrected(
+                      whole, rows[names[0]], [outcomes[name] for name in names], rest,
                       f"{self._names(rest)}, which decided between common options and those of "
                       "each partition alone, and corrected for that")}
         return found, with_options(task.tree, rows["tuned"]) if own else tree
@@ -304,28 +301,22 @@ class _Run:
         # others are never chosen
         texts = [text for text in state.near(tuner.by, HOPELESS, COMPARED)
                  if set(judges) <= set(state.outcomes[text])]
-        outcomes = [[state.outcomes[text][part] for part in judges] for text in texts]
-        estimate = corrected(
-            tuner.by, outcomes, self.task.experiment.plan.seed,
-            rows=np.concatenate([tuner.held_out[part] for part in judges]))
-        where = "" if self.task.left_out else f"{self._names(judges)}, "
-        if not state.judges:
-            how = f"{where}corrected for the choice among the options that were scored on these " \
-                  "points"
-        elif len(texts) > 1:
-            how = f"{where}which decided between the last {len(texts)} options alone, and " \
-                  "corrected for that"
-        else:
-            how = f"{where}which decided nothing"
-        return self._with_final_maps(estimate, self.whole, best, outcomes[0], judges, how)
+        how = "corrected for the choice among the options that were scored on these points" \
+            if not state.judges else f"which decided between the last {len(texts)} options " \
+            "alone, and corrected for that" if len(texts) > 1 else "which decided nothing"
+        if not self.task.left_out:
+            how = f"{self._names(judges)}, {how}"
+        return self._corrected(self.whole, best, [[state.outcomes[text][part] for part in judges]
+                                                  for text in texts], judges, how)
 
-    def _with_final_maps(self, estimate, whole, best, outcomes, parts, how):
-        """The estimate as a dictionary; by as much better or worse as `best` is with the
-        calibration maps of a final model, in place of the quick ones of a search (`outcomes`), on
-        the first of the parts, as these maps take long."""
-        tuner = self.tuner
+    def _corrected(self, whole, best, outcomes, parts, how):
+        """The estimate as a dictionary, from outcomes of options, those of `best` first, on parts;
+        changed by as much as the calibration maps of a final model change the score of `best` on
+        the first of the parts."""
+        tuner, seed = self.tuner, self.task.experiment.plan.seed
+        rows = np.concatenate([tuner.held_out[part] for part in parts])
+        found = {**corrected(tuner.by, outcomes, seed, rows=rows).words, "how": how}
         parts = parts[:len(first_parts(tuner.experiment))]
-        found = {**estimate.words, "how": how}
         if True not in tuner.experiment.calibrated:
             return found
         experiment = replace(tuner.experiment, quick_maps=False)
@@ -338,7 +329,7 @@ class _Run:
         results = list(results.values())
         if any(isinstance(one, AgfmcError) for one in results):
             return found
-        gain = pooled(tuner.by, results) - pooled(tuner.by, outcomes[:len(results)])
+        gain = pooled(tuner.by, results) - pooled(tuner.by, outcomes[0][:len(results)])
         return found | {"score": found["score"] + gain}
 
     def _names(self, parts):

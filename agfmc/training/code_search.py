@@ -196,10 +196,7 @@ class RowPool:
 
 
 def _updated(inverse, m, sign):
-    """p (c, k, q) of codes with one row more, or less for the sign -1.
-
-    inverse (c, k, k): of K;  m (c, k, q): the row of M for each of the rows.
-    """
+    """p (c, k, q) of codes with one row m (c, k, q) more, or less for sign -1; inverse: of K."""
     u = inverse.sum(axis=2)
     turned = inverse @ m
     scale = 1 + sign * np.einsum("nkq,nkq->nq", turned, m)
@@ -211,10 +208,7 @@ def _updated(inverse, m, sign):
 
 
 class _Walk:
-    """A search through codes of more and more rows, by some of the points.
-
-    best {number of rows: the best `Code` that was met}.
-    """
+    """A search by some of the points; best {number of rows: the best `Code` that was met}."""
 
     def __init__(self, pool: RowPool, points: np.ndarray):
         self.pool, self.points = pool, points
@@ -225,10 +219,7 @@ class _Walk:
 
     def run(self, start: Sequence[int], wanted: int | None, most: int,
             tell: Callable = lambda share: None) -> _Walk:
-        """Go from the rows of a start to `wanted` rows; None: until one more does not help.
-
-        tell(share of `wanted`, or of `most`).
-        """
+        """Go from some rows to `wanted` ones; None: until one more does not help."""
         code = self._code(start)
         last = most if wanted is None else wanted
         while not self.pool.determined(code.rows):

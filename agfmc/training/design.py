@@ -140,10 +140,7 @@ def _distances(source, options):
 
 
 def _refuse_huge(scheme, k, options):
-    """UsageError where the control file would be too large to be read again.
-
-    Before any row is made; the size of a code that may have few entries is known later.
-    """
+    """UsageError, before any row is made, for a control file too large to be read again."""
     if scheme.extent is None:
         return
     lines, share, least = scheme.extent(k, **options)

@@ -45,10 +45,7 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
 
 
 def _different(x, y, labels, members, order, wanted):
-    """The first rows, as many as wanted, of points that differ, one of each class ahead.
-
-    members (n,): a mask of the points;  order: their numbers among these.
-    """
+    """The first of rows `order` of the members (n,) bool that differ, one of each class ahead."""
     if not members.all():
         order = np.flatnonzero(members)[order]
     present, first = np.unique(y[order], return_index=True)

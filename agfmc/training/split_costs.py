@@ -121,10 +121,7 @@ class SplitCosts:
         return self.landmarks.features(self.landmarks.kernel_values(self._x[rows]))
 
     def _settled(self, options, points):
-        """The options with gamma and lambda: the best of some for telling all classes apart.
-
-        They are judged by the squared error of the leave-one-out values of one-vs-rest.
-        """
+        """The options with the gamma and lambda of the least squared error of one-vs-rest."""
         d = points.shape[1]
         if options.kernel != "rbf" or options.gamma is not None:
             kernels = [options.kernel_for(d)]
@@ -156,10 +153,7 @@ class SplitCosts:
         return float(np.mean(values**2 @ self.point_weights) / self.point_weights.sum())
 
     def _class_values(self, parts, ridge, solved=None):
-        """(L (s, n), place (n,)) of a set: leave-one-out values of its parts, each against all.
-
-        place: the part of each point that is left out, part after part.
-        """
+        """(L (s, n), part (n,)): leave-one-out values of the parts of a set, each against all."""
         made, v, b = solved or self._solved(parts, ridge)
         classes = [c for part in parts for c in part]
         part_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
@@ -242,10 +236,7 @@ class SplitCosts:
         return np.repeat(np.arange(len(self.counts)), [phi.shape[1] for phi in self._phi])
 
     def __call__(self, requests: Sequence[Nodes], progress: Callable | None = None) -> Iterator:
-        """Yield, for each of some `Nodes`, the costs (m, GROUPS) of its splits.
-
-        The sums of each group of the points left out, as if it were of all points of its classes.
-        """
+        """Yield the costs (m, GROUPS) of the splits of each of some `Nodes`, by group of points."""
         for done, (_, costs) in enumerate(run_tasks(self._costs, requests, self.workers)):
             yield costs
             if progress is not None:

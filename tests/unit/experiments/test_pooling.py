@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agfmc.experiments import pooling
 from agfmc.experiments.experiment import SplitPlan
-from agfmc.experiments.pooling import difference_of, forecasts, pooled, summary, zero_probability
+from agfmc.experiments.pooling import (difference_of, forecasts, pooled, Resampled, summary,
+                                       zero_probability)
 from agfmc.experiments.trial import Outcome
 from agfmc.prediction.evaluation import evaluate, Results
 from agfmc.score.scores import SCORES
@@ -43,7 +43,7 @@ def test_pooled_is_the_score_of_all_points(name):
 def test_all_rows_drawn_once_give_the_score(name):
     """The bootstrap knows every score in the table."""
     parts = outcomes(results(60, 1), results(40, 2))
-    value = pooling._of_resamples(name, parts)(np.ones(100))
+    value, = Resampled(name, [parts]).scores(np.ones((1, 100)))[0]
     assert value == pytest.approx(pooled(name, parts), abs=2e-7)
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agfmc.experiments import nested, pooling, racing
+from agfmc.experiments import nested, racing
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import compare, cross_validate
 from agfmc.experiments.estimate import corrected, Estimate
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan as Plan, splits
-from agfmc.experiments.pooling import pooled
+from agfmc.experiments.pooling import pooled, Resampled
 from agfmc.experiments.result_cache import ResultCache
 from agfmc.experiments.search import Axis, Search, Grid, SearchSpace
 from agfmc.experiments.tables import estimate_line, weight_words
@@ -73,7 +73,7 @@ def test_pooled_scores_are_those_of_copies(name):
     assert pooled(name, weighed) == pytest.approx(evaluate(whole)[name], abs=1e-12)
     assert pooled(name, weighed) != pytest.approx(
         pooled(name, outcomes(*(replace(part, weights=None) for part in parts))), abs=1e-4)
-    again = pooling._of_resamples(name, weighed)(np.ones(161))
+    again = Resampled(name, [weighed]).scores(np.ones((1, 161)))[0, 0]
     assert again == pytest.approx(pooled(name, weighed), abs=2e-7)
 
 
