@@ -83,11 +83,7 @@ def _folded(pairs, leaf, joined):
 
 
 class Nodes(NamedTuple):
-    """Splits of one set of classes whose costs are wanted.
-
-    parts: the items of the set, each a tuple of class positions;  right (m, q) bool: which of
-    them are on the right side of each split.
-    """
+    """Splits of a set of parts, tuples of class positions; right (m, q): which are on the right."""
 
     parts: tuple[tuple[int, ...], ...]
     right: np.ndarray
@@ -232,12 +228,9 @@ def level_tree(k: int, clades: Sequence = ()):
 class TreeSpace:
     """Trees over k classes, with the costs of the splits that they are made of.
 
-    k: number of classes;  costs(requests): yields for each of a list of `Nodes` the costs
-    (m, g) of its splits, sums over g groups of points;  shares (k,): of the points in each
-    class;  clades: sets of class positions that stay together.
-
-    splits counts those that are known.  Raises `UsageError` for clades that contradict each
-    other.
+    costs(requests): yields for each of a list of `Nodes` the costs (m, g) of its splits by groups
+    of points;  shares (k,): of the points in each class;  clades: sets of class positions that stay
+    together;  splits counts those that are known.  `UsageError` for clades that overlap.
     """
 
     def __init__(self, k: int, costs: Callable, shares, clades: Sequence = ()):
@@ -257,8 +250,7 @@ class TreeSpace:
         return math.prod(count_trees(len(clade.items)) for clade in self._clades)
 
     def fewest_splits(self, depth: int | None = None) -> int:
-        """The number of splits that a search for trees of a depth begins with, or that there are.
-        """
+        """The number of splits that a search begins with, or that there are."""
         return sum(_fewest(clade, depth) for clade in self._clades)
 
     @property
@@ -285,12 +277,11 @@ class TreeSpace:
 
     def search(self, budget: int, seed: int, *, balance: float = 0.0, depth: int | None = None,
                progress: Callable | None = None) -> None:
-        """Get the costs of at most `budget` splits, chosen to hold good trees.
+        """Get the costs of at most `budget` splits, chosen to hold good trees; progress(share).
 
         The first are those that cut an order of the classes in which those hard to tell apart are
         neighbours.  Each round then cuts a branch of the best tree so far into a few parts, and
-        gets all splits of these: every tree over these parts is within reach.  It ends after some
-        rounds without a better tree.  balance, depth: as for `best`;  progress(share).
+        gets all splits of these, until some rounds bring no better tree.
         """
         generator = np.random.Generator(np.random.PCG64(seed))
         most = min(budget, self.all_splits)
@@ -354,11 +345,8 @@ class TreeSpace:
 
     def best(self, keep: int = 1, *, groups: np.ndarray | None = None, balance: float = 0.0,
              depth: int | None = None) -> list[Found]:
-        """The `keep` trees with the least values, in ascending order, of those that are known.
-
-        The value is the sum of the costs, weighted by groups (g,), and of balance times the
-        expected number of classifiers on the way to a class.  depth: that of the trees at most.
-        """
+        """The `keep` known trees, ascending, with the least sums of costs, weighted by groups (g,),
+        and balance times the expected number of classifiers asked; depth: theirs at most."""
         def value(cost, share):
             weighted = cost.sum(axis=1) if groups is None else cost @ groups
             return weighted + balance * share

@@ -25,14 +25,11 @@ def ordered_adjacent(distances: np.ndarray) -> Tree:
 
 
 def shortest_path(distances: np.ndarray) -> tuple[list[int], float, bool]:
-    """(order, length, exact): the shortest path that visits every class once.
+    """(order, length, exact): the shortest path that visits every class once, first < last.
 
-    distances (k, k), symmetric; infinite ones are avoided as far as possible.
-    Exact for k <= 13 (Held and Karp's recursion over subsets); above, paths to the
-    nearest neighbour from all starts, improved by reversals (2-opt) and by moving
-    up to three neighbours elsewhere, in some of the shortest where there are
-    hundreds.  The order is a list with first < last.
-    Raises DataError for NaN, UsageError for what is no matrix of distances.
+    distances (k, k), symmetric; infinite ones are avoided as far as possible.  Exact for k <= 13
+    (Held and Karp's recursion over subsets); above, paths to the nearest neighbour from all starts,
+    improved by reversals (2-opt) and by moving up to three neighbours elsewhere.
     """
     distances = np.asarray(distances, dtype=np.float64)
     k = len(distances)

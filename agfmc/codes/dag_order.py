@@ -370,9 +370,8 @@ def expected_accuracy(order: Sequence[int], priors: np.ndarray, e: np.ndarray,
                       h: np.ndarray | None = None) -> float:
     """J = sum_t P_t V_t of an order, V_t the probability that the answer is t where t is true.
 
-    priors (k,);  e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or
-    None: h[t, i, j] = share of class t that the classifier of {i, j}, which does not know it, sends
-    to i, so that h[t, j, i] = 1 - h[t, i, j]; None for 1/2.
+    e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or None for 1/2:
+    h[t, i, j] = 1 - h[t, j, i] = share of class t that the classifier of {i, j} sends to i.
     Raises UsageError for what is no order, and for arrays of another shape.
     """
     priors = np.asarray(priors, dtype=np.float64)
@@ -380,11 +379,7 @@ def expected_accuracy(order: Sequence[int], priors: np.ndarray, e: np.ndarray,
 
 
 def greedy_order(priors: Sequence[float]) -> list[int]:
-    """The best order where all classifiers err alike: rare classes outside, frequent ones inside.
-
-    Ascending by (prior, class), they are placed at the left end, at the right
-    end, and so on inward; -> list.
-    """
+    """The best order where all classifiers err alike: rare classes outside, frequent inside."""
     ranked = sorted(range(len(priors)), key=lambda t: (priors[t], t))
     return ranked[0::2] + ranked[1::2][::-1]
 
@@ -394,11 +389,9 @@ def best_order(priors: np.ndarray, e: np.ndarray, h: np.ndarray | None = None,
                start: Sequence[int] | None = None) -> tuple[list[int], float, bool]:
     """(order, J, exact): the order with the largest J, as a list with first < last.
 
-    Arguments as for `expected_accuracy`.  For k <= exact_up_to it is the best there is, by
-    branch and bound (the time grows tenfold and more with each class: 10 take
-    seconds); above, the best of several local searches with swaps and insertions,
-    from the greedy and natural orders, from `start`, another order, and from
-    `seed`: never worse than any of these.  Raises UsageError for more than 14 exactly.
+    Arguments as for `expected_accuracy`.  For k <= exact_up_to it is the best there is, by branch
+    and bound (10 classes take seconds); above, the best of several local searches from the greedy
+    and natural orders, from `start` and from `seed`.  Raises UsageError for more than 14 exactly.
     """
     if exact_up_to > MOST_EXACT:
         raise UsageError(f"the best order there is can be found for up to {MOST_EXACT} classes, "

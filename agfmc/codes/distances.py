@@ -19,24 +19,16 @@ def class_distances(x: np.ndarray, y: np.ndarray, labels: Sequence[int], metric:
                     method: str = "auto", w: np.ndarray | None = None) -> np.ndarray:
     """Distances (k, k) of float64 between the classes, symmetric with zeros on the diagonal.
 
-    x : (n, d) samples; y : (n,) their labels; labels : the k labels in the order
-    of the result.  Samples with other labels are left out.
+    x (n, d), y (n,): samples and their labels, of which those in `labels` count, in this order.
 
-    "hausdorff": max(max_l min_m |u_l - v_m|, max_m min_l |u_l - v_m|) over the
-    points u of one class and v of the other.  "mean-deviation":
-    |mu_i - mu_j| / sqrt(sigma_i sigma_j) with sigma = sqrt(sum |x - mu|^2 / (n_i - 1)),
-    0 for a single sample; where a sigma is 0 the distance is infinite if the
-    means differ, else 0.
+    "hausdorff": max(max_l min_m |u_l - v_m|, max_m min_l |u_l - v_m|) over the points u of one
+    class and v of the other.  "mean-deviation": |mu_i - mu_j| / sqrt(sigma_i sigma_j) with
+    sigma = sqrt(sum |x - mu|^2 / (n_i - 1)), 0 for a single sample; where a sigma is 0 the distance
+    is infinite if the means differ, else 0.
 
-    w (n,): weights of the samples, or None for 1.  Mean and sigma of "mean-deviation" are sums over
-    samples: n_i is the sum of the weights of class i then, and whole weights are copies; where that
-    sum is below 2, half of it stands in place of n_i - 1.  "hausdorff" asks for the farthest of the
-    nearest points, in which weights have no part.
-
-    `method` says how nearest points are found for "hausdorff": "tree" (k-d trees
-    of scipy), "blocks" (matrix products) or "auto".  Both are exact and agree;
-    memory besides x stays at a few copies of x and one block.
-
+    w (n,): weights of the samples, or None for 1, of which "mean-deviation" takes sums: whole
+    weights are copies; where the sum of a class is below 2, half of it stands for n_i - 1.
+    method: "tree" (k-d trees), "blocks" (matrix products) or "auto" for Hausdorff's, both exact.
     Raises DataError for a class without samples, UsageError for an unknown metric.
     """
     if metric not in METRICS:
@@ -157,17 +149,12 @@ def confusion_distances(errors: np.ndarray, samples: np.ndarray,
                         alternatives: int | None = None) -> np.ndarray:
     """Distances (k, k) of float64 between classes, symmetric with zeros on the diagonal.
 
-    errors (k, k): number of samples of class i that were taken for class j;  samples (k,) or
-    (k, k): out of so many;  alternatives: number of possible answers,
-    k by default, 2 for the classifiers of pairs.
+    errors (k, k): samples of class i that were taken for class j;  samples (k,) or (k, k): out of
+    so many;  alternatives: number of possible answers, k by default, 2 for classifiers of pairs.
 
-    The share of class i that goes to j is p_ij = (errors_ij + 1/a) / (samples_i + 1), with
-    one sample more for each class that is spread evenly over the a answers.  So a share is
-    never 0, the less so the fewer samples were seen, and classes of all sizes count alike.
-    The similarity of two classes is s_ij = (p_ij + p_ji) / 2, their distance -log s_ij: the
-    sum of distances along a path belongs to the product of similarities, and the
-    mean of distances to their geometric mean.
-    Raises UsageError for arrays of other shapes and counts that cannot be.
+    The share of class i that goes to j is p_ij = (errors_ij + 1/a) / (samples_i + 1), with one
+    sample more for each class, so that it is never 0 and classes of all sizes count alike.  The
+    similarity of two classes is s_ij = (p_ij + p_ji) / 2, their distance -log s_ij.
     """
     errors = np.array(errors, dtype=np.float64)
     k = len(errors)

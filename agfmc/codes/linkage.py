@@ -23,17 +23,12 @@ def joined_tree(distances: np.ndarray, linkage: str = "single") -> tuple[Tree, l
 def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[float]]:
     """(pairs, heights): the classes 0..k-1 as nested pairs, and the distances at which they join.
 
-    distances (k, k): symmetric, of which the part below the diagonal is looked at;
-    infinite ones are allowed.  The two groups that are nearest to each other are joined
-    until one is left.  The distance of two groups is the smallest ("single"), the largest
-    ("complete") or the mean ("average") of the distances between their members.
+    distances (k, k): symmetric, of which the part below the diagonal counts; the distance of two
+    groups is the smallest ("single"), largest ("complete") or mean ("average") of their members'.
 
-    Ties: each two groups have a closest pair of members i > j, the first by (distance,
-    i, j).  Of groups that are equally far, those whose closest pair comes first are
-    joined.  The larger group goes left; of two equal ones, that which holds i.
-
-    heights (k - 1,): the distance at which the two sides of each pair were joined, pairs
-    in pre-order.
+    Ties: each two groups have a closest pair of members i > j, the first by (distance, i, j).  Of
+    groups that are equally far, those whose closest pair comes first are joined.  The larger group
+    goes left; of two equal ones, that which holds i.  heights (k - 1,): pairs in pre-order.
     Raises DataError for NaN, UsageError for k < 2 and an unknown linkage.
     """
     distances = np.asarray(distances, dtype=np.float64)

@@ -79,9 +79,7 @@ def _entries(rows, k):
 def code_rank(rows: Sequence, k: int) -> int:
     """Rank of [A; 1^T]: k where the code determines all probabilities.
 
-    Up to 64 classes by elimination modulo the prime 2^61 - 1 (never above the
-    rank over the integers; below it only if 2^61 - 1 divides every minor of
-    that size), above by singular values in numpy.
+    Up to 64 classes by elimination modulo the prime 2^61 - 1, above by singular values in numpy.
     """
     if k > LARGEST_EXACT:
         import numpy as np

@@ -40,11 +40,8 @@ def prime_power(q: int) -> tuple[int, int] | None:
 
 
 def powers(p: int, e: int) -> list[tuple[int, ...]]:
-    """The p^e - 1 elements that are not 0, as powers 0, 1, 2, ... of a generator.
-
-    The generator is the root of the first primitive polynomial found
-    (for e = 1 a primitive root).
-    """
+    """The p^e - 1 elements that are not 0, as powers 0, 1, 2, ... of a generator, the root of the
+    first primitive polynomial."""
     size = p ** e - 1
     one = (1,) + (0,) * (e - 1)
     for low in product(range(p), repeat=e):  # x^e + low, low[0] the constant term
@@ -76,10 +73,8 @@ def number(element: tuple[int, ...], p: int) -> int:
 
 
 def squares_differ(p: int, e: int) -> list[int]:
-    """Rows of the Jacobsthal matrix of GF(p^e), p odd: q masks of q bits.
-
-    Bit j of mask i is set where element j - element i is not a square.
-    """
+    """Rows of the Jacobsthal matrix of GF(p^e), p odd: bit j of mask i is set where element j -
+    element i is not a square."""
     nonsquares = bits.mask(number(element, p) for element in powers(p, e)[1::2])
     return translates(nonsquares, p, e)
 
@@ -87,8 +82,7 @@ def squares_differ(p: int, e: int) -> list[int]:
 def translates(members: int, p: int, e: int) -> list[int]:
     """The set of elements `members` moved by every element: mask i is {x + i : x in members}.
 
-    Adding works digit by digit: digit d of all elements at once is turned by
-    s by two shifts, one for the elements that carry and one for the others.
+    Digit d of all elements at once is turned by two shifts, for elements that carry and others.
     """
     q = p ** e
     everything = (1 << q) - 1
@@ -162,13 +156,11 @@ def _construction(m):
 
 
 def hadamard(m: int) -> list[int]:
-    """Hadamard matrix of order m whose first row and first column are all +1.
+    """Hadamard matrix of order m, as m masks, whose first row and first column are all +1.
 
-    Returns m integers; bit j of integer i is set where entry (i, j) is -1.
-    Sylvester's matrix for powers of two; otherwise the constructions of Paley
-    (q = m-1, or q = m/2-1 = 1 mod 4, a prime power), Williamson's array for 92
-    and 116, and Kronecker products of these.  Raises ValueError for an order
-    that none of them makes.
+    Sylvester's for powers of two; else the constructions of Paley (q = m-1, or q = m/2-1 = 1 mod 4,
+    a prime power), Williamson's array for 92 and 116, and Kronecker products of these.  Raises
+    ValueError for an order that none of them makes.
     """
     construction = _construction(m)
     if construction is None:
@@ -190,10 +182,9 @@ def hadamard(m: int) -> list[int]:
 
 
 def conference(q: int) -> list[tuple[int, int]]:
-    """Paley's conference matrix of order q+1, q an odd prime power: C^T C = q I.
+    """Paley's conference matrix of order q+1, q an odd prime power, as signed rows: C^T C = q I.
 
-    Returns q+1 signed rows (support, negative).  The diagonal is 0; the matrix
-    is symmetric for q = 1 mod 4 and skew for q = 3 mod 4.
+    The diagonal is 0; it is symmetric for q = 1 mod 4 and skew for q = 3 mod 4.
     """
     everything = (1 << q + 1) - 1
     first = int(q % 4 == 3)

@@ -25,10 +25,8 @@ SPLITS_OF_A_SET = 16  # rows with the same classes, among candidates
 
 
 def available_rows(k: int, strict: bool = False) -> int:
-    """The number of rows with both signs for k classes, complements counted once.
-
-    2^(k-1) - 1 strict ones, (3^k - 2^(k+1) + 1)/2 with zeros allowed.
-    """
+    """The number of rows with both signs, complements counted once: 2^(k-1) - 1 strict ones,
+    (3^k - 2^(k+1) + 1)/2 with zeros allowed."""
     return 2 ** (k - 1) - 1 if strict else (3 ** k - 2 ** (k + 1) + 1) // 2
 
 
@@ -72,11 +70,9 @@ def random_as_orthogonal(k: int, seed: int = 1, draws: int = 1) -> Sequence:
 def candidate_rows(k: int, most: int, seed: int = 1) -> list:
     """Rows of which a code may be chosen, at most so many: all there are, if they are no more.
 
-    Else one-vs-rest and, where they fit, all pairs; half of what is left are strict rows, drawn
-    from the seed or all of them, and the others have entries 0: rows of the same classes come in
-    groups, as their classifiers can be trained together.  The first class of a row is on its left.
-
-    Raises UsageError where there is no room for one-vs-rest.
+    Else one-vs-rest and, where they fit, all pairs; half of what is left are strict rows, and the
+    others have entries 0, in groups of rows of the same classes, as their classifiers can be
+    trained together.  The first class of a row is on its left.
     """
     if available_rows(k) <= most:
         return [bits.row(*_any_row(k, rank)) for rank in range(available_rows(k))]

@@ -65,11 +65,7 @@ KINDS: dict[str, Callable] = {"uniform": uniform, "class-balanced": class_balanc
 
 
 def drawn_tree(kind: str, counts: Sequence[int], seed: int = 1, number: int = 0):
-    """A random tree over classes with so many points, as nested pairs of positions.
-
-    Draw `number` of a seed has a stream of its own.  Raises `UsageError` for fewer than two
-    classes and for a kind that does not exist.
-    """
+    """A random tree over classes with so many points; a `number` of a seed has its own stream."""
     if kind not in KINDS:
         raise UsageError(f"there is no kind of random trees '{kind}': expected one of "
                          + ", ".join(KINDS))

@@ -65,11 +65,7 @@ def special(k: int, rows: int | None = None) -> Sequence:
 
 
 def possible_weights(k: int, near: float = 0, most: int | None = None) -> list[int]:
-    """Ascending list of the w for which `special` has a code for k classes.
-
-    With `most`, only that many, those nearest to `near`: the search takes a
-    while for hundreds of classes.
-    """
+    """Ascending list of the w for which `special` has a code for k classes, `most` nearest ones."""
     candidates = set().union(*(_weights(m) for m in range(max(k, 4), 2 * k + 1)))
     found = []
     for w in sorted(candidates, key=lambda weight: (abs(weight - near), weight)):

@@ -16,12 +16,9 @@ _FEWEST = 3  # rows of a class: one is held out, and two train
 
 @dataclass(frozen=True)
 class Beginning:
-    """The decisions before anything is tried.
-
-    rows, classes: their numbers;  choosing, tuning: how many rows choose the configuration and
-    its options, None for all;  options: those of tuning and training, "" for the default learner,
-    with which the choice is made in any case: with landmarks it would take longer.
-    """
+    """The decisions before anything is tried: the rows and classes, how many rows choose and tune,
+    None for all, and the options of tuning and training, "" for the default learner, with which
+    the choice is made in any case: with landmarks it would take longer."""
 
     rows: int
     classes: int
@@ -38,10 +35,9 @@ class Beginning:
 
 def begin(counts: dict[int, int], names: dict[int, str], source: str,
           least: int | None = None) -> Beginning:
-    """The `Beginning` for training data with so many rows of each class, {label: rows}.
+    """The `Beginning` for training data {label: rows} of at least two classes.
 
-    names: {label: name};  source: of the data;  least: smaller classes are left out.  Raises
-    `DataError` where a class has too few rows to hold some out.
+    least: smaller classes are left out.  `DataError` where a class has too few rows to hold out.
     """
     counts = {label: count for label, count in counts.items() if count >= (least or 1)}
     if len(counts) < 2:

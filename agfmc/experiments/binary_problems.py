@@ -29,10 +29,9 @@ _TURN = 4  # problems a worker
 class Trained:
     """A binary classifier by the rows (l,) of the training part that are its support vectors.
 
-    coef (l,), rho, labels, n_sv, platt: as in `BinaryModel`;  seconds: of a core that its
-    training took;  vectors (l, d): of a learner that makes its own, and rows is empty then;
-    values (c,) float32: decision values of the calibration points of its classes, when they were
-    held out, or None;  unbounded: as in `Fitted`.
+    seconds: of a core that its training took;  vectors (l, d): of a learner that makes its own, and
+    rows is empty then;  values (c,) float32: held-out decision values of the calibration points of
+    its classes, or None;  the others: as in `BinaryModel` and `Fitted`.
     """
 
     rows: np.ndarray
@@ -89,11 +88,7 @@ class Trained:
 
 
 def problem_key(split, job, experiment: Experiment) -> str:
-    """The key of a binary problem: equal partitions with equal options are one problem.
-
-    split: a `PreparedSplit`;  experiment: its settings decide, and its number of calibration
-    points.
-    """
+    """The key of a binary problem: equal partitions with equal options are one problem."""
     loo = not job.options.shares and experiment.settings.loo  # else values are left out anyway
     return CLASSIFIER + key_of("binary 6", __version__, split.digest, *job.sides,
                                *job.options.identity(job), loo, experiment.calibration)
@@ -103,12 +98,10 @@ def train_missing(problems: dict, split, experiment: Experiment, progress=None,
                   wanted=None) -> dict:
     """{key: `Trained`, or the error of its learner} of the problems {key: job}.
 
-    split: a `PreparedSplit`;  wanted: keys of those that are needed, by default all: of the others
-    those that come before one of these along C.  What the cache of the experiment has is not
-    trained again, and it gets what is trained.  progress(done, total): in units that grow with
-    the work of what was missing.  A problem that its learner refuses does not stop the others.
-    Where other processes are at the same work, it is done in turns of a few problems, in an order
-    of this process, and each turn begins with another look into the cache.
+    wanted: keys of those that are needed, by default all: of the others those that come before one
+    of these along C.  What the cache has is not trained again.  progress(done, total): in units of
+    work.  Where other processes are at the same work, it is done in turns of a few problems, in an
+    order of this process, and each turn begins with another look into the cache.
     """
     if not experiment.cache.several:
         return _train_missing(problems, split, experiment, progress, wanted)
@@ -190,8 +183,8 @@ def _found(problems, split, experiment):
 
 
 def smaller_costs(problems: dict, experiment: Experiment) -> dict:
-    """{key: keys of the problems whose solution may stand for it, as they differ in a smaller C
-    alone; ascending} of problems {key: job} that are trained in one call."""
+    """{key: keys of the problems, with smaller C alone, whose solution may stand for it,
+    ascending}."""
     lines: dict = {}
     for key, job in problems.items() if experiment.along_cost else ():
         cost = getattr(job.options, "cost", None)
@@ -294,11 +287,7 @@ def _readable_names(problems):
 
 
 def binary_model(job, trained: Trained, x: np.ndarray, shared: dict | None = None) -> BinaryModel:
-    """The `BinaryModel` of a job; x (n, d): the training part.
-
-    shared: kept by the caller, for models that have their support vectors in common: these are
-    then one array.
-    """
+    """The `BinaryModel` of a job; shared: kept by the caller, for support vectors in common."""
     if trained.vectors is not None:
         sv = trained.vectors
     elif job.together is None or shared is None:

@@ -27,12 +27,11 @@ __all__ = ["Candidate", "decoders_for", "read_candidate", "read_candidates", "su
 
 @dataclass(frozen=True)
 class Candidate:
-    """A configuration that is not trained yet.
+    """A configuration that is not trained yet, under the name that the user wrote.
 
-    name: as the user wrote it;  tree: its training control tree, or None for a scheme
-    that is laid out anew for each training part;  wanted: names of decoders, or
-    None for those that suit;  design: further arguments of `design`;  design_s: seconds of
-    a core that the tree took, where it was made from the points that it is tried with.
+    tree: its training control tree, or None for a scheme that is laid out anew for each training
+    part;  wanted: names of decoders, or None for those that suit;  design: further arguments of
+    `design`;  design_s: seconds of a core that a tree from the same points took.
     """
 
     name: str
@@ -54,11 +53,8 @@ class Candidate:
     def tree_for(self, x: np.ndarray, y: np.ndarray, names: dict,
                  settings: TrainingSettings = TrainingSettings(),
                  weights: Weights | None = None) -> Tree:
-        """The training control tree for a training part x (n, d), y (n,).
-
-        names: {label: name};  settings: whose options, seed and threads a search has;  weights: of
-        the points, or None.
-        """
+        """The training control tree for a training part x (n, d), y (n,) with names {label:
+        name}."""
         if self.tree is not None:
             return named_as(self.tree, names)
         labels = [int(label) for label in np.unique(y)]
@@ -70,10 +66,8 @@ def decoders_for(tree: Tree, wanted: tuple | None = None,
                  calibrated: tuple[bool, ...] = (True,), points: int = 0) -> tuple[Decoding, ...]:
     """The `Decoding`s that a control tree is tried with: those wanted, else those that suit it.
 
-    calibrated: as in an `Experiment`; where there are no probabilities to calibrate, one
-    `Decoding` is enough.  Those that suit are those of `decoders_of`, with so many points of the
-    calibration, but for full in the place of recursive, which knows the probability of its answer
-    alone and so has no log loss.
+    Those that suit are those of `decoders_of`, but for full in the place of recursive, which has no
+    log loss.  calibrated: as in an `Experiment`; without probabilities one is enough.
     """
     decoders = decoders_of(tree, wanted, points)
     if wanted is None:
@@ -87,9 +81,8 @@ def decoders_for(tree: Tree, wanted: tuple | None = None,
 def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidate:
     """The `Candidate` of a word of the command line, FILE or SCHEME, with `:DECODER,...` behind.
 
-    wanted: names of decoders where the word has none; design: for schemes, as
-    `design` takes it.  Raises `UsageError` for a word that is neither, and for a
-    trained control file `ControlError`.
+    wanted: names of decoders where the word has none.  Raises `UsageError` for a word that is
+    neither, and for a trained control file `ControlError`.
     """
     name, decoders = _split_word(text)
     if decoders is not None:

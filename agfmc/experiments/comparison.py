@@ -251,13 +251,9 @@ def _bounds(interval):
 
 @dataclass(frozen=True)
 class Choice:
-    """The choice of `find_best`.
-
-    tree: the training control tree;  row: its row of the table;  top: the row with the best
-    score;  margin: the `Difference` between top and the first row, which decided; None where
-    top is the first row, or where that has no such score;  result: what `compare` returns;
-    splits: the number of those that were finished.
-    """
+    """The choice of `find_best`: the training control tree, its row of the table, the row with the
+    best score, the `Difference` to the first row that decided, or None, the result of `compare`,
+    and how many splits were finished."""
 
     tree: object
     row: dict
@@ -325,14 +321,10 @@ def _until(deadline, progress):
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """One configuration, cross-validated.
-
-    decoder: its name;  calibrated: its probabilities went through a calibration map on every
-    split;  classifiers: number of binary ones;  columns: {name of `COLUMNS`:
-    {"pooled", "mean", "sd", "values"} or None};  zero_probability: how many held-out points have
-    p = 0 for their true class, or None;  results: `Results` of the held-out points, in the order
-    of the data where each was held out once, else split after split;  confidence (n,).
-    """
+    """One configuration, cross-validated: decoder, whether all splits were calibrated, number of
+    binary classifiers, {name of `COLUMNS`: summary}, points of probability 0 or None, and `Results`
+    and confidence (n,) of the held-out points, in the order of the data where each was held out
+    once, else split after split."""
 
     decoder: str
     calibrated: bool

@@ -25,10 +25,8 @@ _NUMBERS = 1 << 21  # in a block of resamples
 
 
 class Estimate(NamedTuple):
-    """A score to expect on new data, its standard error, from how many points and options.
-
-    effective: where points have weights, the number of points that tell as much where all count
-    alike, else None."""
+    """A score to expect on new data, its standard error, from how many points and options; with
+    weights, the number of equal points that tell as much."""
 
     score: float
     error: float

@@ -74,21 +74,16 @@ class Split(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A split of an `Experiment` by its number, from 0, all of it or a sample.
-
-    rows: about so many points of the training part, and of the test part, with the shares of the
-    classes; None for all."""
+    """A split by its number, from 0; rows: about so many points of each part of it, None for
+    all."""
 
     number: int
     rows: int | None = None
 
 
 def splits(y: np.ndarray, plan: SplitPlan) -> Iterator[Split]:
-    """Yield the `plan.count` `Split`s of labels y (n,).
-
-    Trial t, from 1, is drawn with the seed `plan.seed + t - 1`.  Raises `UsageError`
-    and `DataError` as `split_stratified` and `stratified_parts` do.
-    """
+    """Yield the `plan.count` `Split`s of labels y (n,); trial t has the seed `plan.seed + t -
+    1`."""
     if plan.trials < 1:
         raise UsageError(f"the number of trials must be 1 or more, not {plan.trials}")
     for trial in range(plan.trials):
@@ -106,10 +101,9 @@ def splits(y: np.ndarray, plan: SplitPlan) -> Iterator[Split]:
 class PreparedSplit:
     """A split with its points: x (n, d), y (n,) of the training part, and of the test part.
 
-    names: {label: name};  rows: of the test part in the data;  digest: of the training part;
-    left_out: the test part are points of the training part, each answered as if it were not;
-    part: what `Experiment.prepared` makes it from again;  normalisation: that of the points;
-    weights: of the training part, or None;  test_weights: w of the test part, or None.
+    rows: of the test part in the data;  digest: of the training part;  left_out: the test part are
+    points of the training part, each answered as if it were not;  part: what `Experiment.prepared`
+    makes it from;  weights, test_weights: of the points, or None.
     """
 
     name: str
@@ -154,10 +148,8 @@ class PreparedSplit:
 
 
 def prepare_split(split: Split, data: Dataset, settings: TrainingSettings) -> PreparedSplit:
-    """The `PreparedSplit` of a `Split` of a `Dataset`.
-
-    Raises `DataError` where a class has fewer than two samples in the training part.
-    """
+    """The `PreparedSplit` of a `Split` of a `Dataset`, with two samples of each class to train
+    on."""
     _check_training_part(split, data.y)
     y = data.y[split.train]
     weights = None if data.weights is None else data.weights[split.train]
@@ -313,11 +305,10 @@ class Experiment:
                                 self._left_out, self.settings.seed)
 
     def design_of(self, candidate, tell: Callable[[str], None] | None = None) -> tuple:
-        """(`Design` of a `Candidate` for all of the data, its points normalised); tell: as for
-        `prepared`.
+        """(`Design` of a `Candidate` for all of the data, its points normalised).
 
-        The points are without a metric that is to be learned where it changes neither the tree, nor
-        the number of features, nor their total variance.
+        They are without a metric that is to be learned where it changes neither the tree, nor the
+        number of features, nor their total variance.
         """
         settings = self.settings
         if settings.metric is None:
@@ -367,10 +358,7 @@ def with_learned(settings: TrainingSettings, normalisation: Normalisation | None
 
 
 def part_of(progress, done: int, total: int, words: str = "", size: int = 1):
-    """Progress(done, total, words) within `size` of `total` equal parts, `done` of them behind.
-
-    words: what is being done there, and the best so far; what is told of it there comes behind.
-    """
+    """Progress(done, total, words) within `size` of `total` equal parts, `done` of them behind."""
     if progress is None:
         return None
 

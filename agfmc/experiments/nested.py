@@ -33,13 +33,8 @@ _WEIGHT = 20  # of a search in the progress, beside 1 for the trial of all candi
 class NestedTuning:
     """A search for options inside each training part, for `compare` and `cross_validate`.
 
-    by: name of the score that decides;  search: as for `tune`;  time_limit: seconds of each
-    search, or None;  space: what is searched;
-    untuned: names of candidates all of whose classifiers have options of their own;  records: for
-    each split and each candidate that is tuned, configuration, split, options (the best), tried
-    (number of options), searched (their best score, on the points that chose it), estimate (as
-    `tune` gives it), complete (False at the time limit), seconds (of processor time of this
-    process).
+    untuned: names of candidates all of whose classifiers have options of their own;  records: of
+    each search, plain values, seconds of processor time among them;  the others: as for `tune`.
     """
 
     by: str = "log_loss"

@@ -31,9 +31,7 @@ def opened_again(tree: Tree, text: str = "", seed: int = 1) -> Tree:
     """`tree` whose rows of one learner are all open, whatever options they have.
 
     text: options to begin with, else those of the tree's heading, else those that most of these
-    rows have; they name the learner, or else the first row does, if none is open.  Raises
-    `UsageError` where options that are not searched differ between the rows and none are given,
-    and as `plan_jobs`.
+    rows have.  `UsageError` where options that are not searched differ and none are given.
     """
     jobs, given = plan_jobs(tree, "m", text, seed)[:len(tree.rows)], text or tree.options
     named = given or not jobs or any(open_rows(tree))
@@ -51,11 +49,8 @@ def opened_again(tree: Tree, text: str = "", seed: int = 1) -> Tree:
 
 
 def searched_options(tree: Tree, text: str) -> SearchedOptions:
-    """The options of `tree` that a search begins with; text: those of open rows.
-
-    Raises `UsageError` where none are open, where open nodes have different learners, and as
-    `SearchedOptions`.
-    """
+    """The options, with `text` for open rows, that a search begins with; `UsageError` without
+    any."""
     if any(open_rows(tree)):
         return SearchedOptions(text)
     codes = sorted({tree.directs[number].code for number in open_nodes(tree)})

@@ -25,11 +25,8 @@ _LEAST = float(np.finfo(np.float32).smallest_subnormal)
 
 
 def forecasts(results: Results) -> np.ndarray:
-    """Numbers that scores need of the probabilities of each point: (3, n) float32.
-
-    p of the true class, sum_j (p_j - [j is the true class])^2, p of the answer; NaN where there
-    is no such probability.  A p > 0 stays above 0.
-    """
+    """p of the true class, sum_j (p_j - [j is the true class])^2 and p of the answer of each point:
+    (3, n) float32, NaN where there is none.  A p > 0 stays above 0."""
     out = np.full((3, len(results.truth)), np.nan)
     if results.p is not None:
         rows = np.arange(len(results.p))
@@ -52,10 +49,7 @@ _ADDED = {
 
 
 def summary(values, whole: float | None = None) -> dict:
-    """Mean, deviation with n - 1 (None for a single value), and of all points together.
-
-    pooled: `whole`, or else the mean.
-    """
+    """Mean, deviation with n - 1 (None for a single value), and `whole`, of all points together."""
     values = [float(value) for value in values]
     mean, sound = statistics.fmean(values), all(map(math.isfinite, values))
     return {"pooled": mean if whole is None else float(whole), "mean": mean,
@@ -106,10 +100,8 @@ class Difference(NamedTuple):
 def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference:
     """The `Difference` of the score `name` between two rows, their outcomes on the same splits.
 
-    The standard error is that of the differences on the splits, corrected as in `resampled_t`;
-    where these cannot tell it, with a single split above all, it is the deviation of the pooled
-    difference over 1000 resamples of the held-out points, the same for both rows (paired
-    bootstrap).
+    The standard error is that of the differences on the splits, corrected as in `resampled_t`, or
+    where these cannot tell it, the deviation over 1000 resamples of the held-out points.
     """
     score = ALL_SCORES[name]
     gain = score.sign * (pooled(name, row) - pooled(name, other))
@@ -135,8 +127,7 @@ def added(name: str, outcomes: Sequence, k: int) -> np.ndarray:
 
 
 def losses(name: str, outcomes: Sequence) -> np.ndarray | None:
-    """Losses of the points (n,) that make a score, or None where it is not made of points, or there
-    are no probabilities for it."""
+    """Losses of the points (n,) that make a score, or None where they cannot."""
     if name == "accuracy":
         return (joined(outcomes, "truth") != joined(outcomes, "classes")).astype(float)
     if name not in _ADDED and name != COST.name:

@@ -124,7 +124,7 @@ class SearchState:
                 self.outcomes = {one: self.outcomes[one] for one in kept if one in self.outcomes}
 
     def gap(self, by: str, text: str, other: str) -> float:
-        """The gap by which options are worse than others on the same points, in standard errors.
+        """How much worse options are than others on the same points, in standard errors.
 
         0 for a score that is no mean over the points;  infinite where they were not scored as
         thoroughly, or are so much worse that their outcomes were not kept.
@@ -260,12 +260,8 @@ class Tuner:
             raise TimeUp
 
     def summary(self, results: dict):
-        """{"pooled", "mean", "sd", "values", "zero_probability", "rows", "parts"} of the scores on
-        parts, as in `compare`, or an error.
-
-        values: None on parts that hold out no sample of a binary problem;  rows: about as many
-        points were trained on, None for all;  parts: their numbers, from 1.
-        """
+        """The `summary` of the scores on parts, with their numbers and about how many rows were
+        trained on, or an error; values are None on parts without a sample of a binary problem."""
         error = next((one for one in results.values() if isinstance(one, AgfmcError)), None)
         if error is not None:
             return error
@@ -282,10 +278,8 @@ class Tuner:
                 "rows": next(iter(results)).rows, "parts": [part.number + 1 for part in results]}
 
     def summaries(self, task, texts, parts):
-        """{name of a score: summary or None} of options for a whole configuration.
-
-        None where it cannot be trained, and at the time limit, with a warning.
-        """
+        """{name of a score: summary or None} of options for a whole configuration, None with a
+        warning where it cannot be trained, and at the time limit."""
         try:
             [results] = self.trials(task, [(0, texts)], parts)
             error = next((one for one in results.values() if isinstance(one, AgfmcError)), None)
@@ -308,8 +302,8 @@ def scores_of(outcomes: list) -> dict:
 def first_parts(experiment: Experiment, share: float = 1.0, spare: int | None = None) -> list[Part]:
     """The splits that choose: as few as hold out enough points.
 
-    share: of the points that count;  spare: so many are left over in any case, as far as there are
-    more; without it all splits choose where the others would hold out too few points to judge.
+    share: of the points that count;  spare: so many are left over in any case; without it all
+    splits choose where the others would hold out too few points to judge.
     """
     plan = experiment.plan
     held_out = plan.held_out * len(experiment.data.y)
@@ -325,9 +319,8 @@ def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part],
          rest: Sequence[Part] = ()) -> list[SearchState]:
     """Search `grids` for each of the searches of `task`; -> a list of `SearchState`.
 
-    task: a `WholeConfiguration`, or `BinaryProblems`;  refine: how often the step is halved, at
-    most;  parts: those that choose;  rest: others, where the finalists meet.  Ends early at the
-    time limit, and `tuner.complete` is False then.
+    refine: how often the step is halved, at most;  parts: those that choose;  rest: others, where
+    the finalists meet.  At the time limit it ends, and `tuner.complete` is False.
     """
     sign, given = ALL_SCORES[tuner.by].sign, task.searched.given
     levels = _levels(tuner.experiment, parts)

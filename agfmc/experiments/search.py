@@ -34,12 +34,8 @@ _FLAGS = ("-q", "-R")  # options without a value
 
 
 class Point(NamedTuple):
-    """A kernel, its parameters and C.
-
-    kernel: None for a learner without kernels;  degree, coef0: 0 for all but polynomials;
-    log2g: None where there is no gamma;  log2c: of C, or of the number that a learner has in its
-    place, None where there is neither;  parameter: what log2c is the exponent of.
-    """
+    """A kernel, or None, its degree and coef0, 0 for all but polynomials, and the exponents of
+    gamma and of C or the `parameter` in its place, None where there is none."""
 
     kernel: str | None
     degree: int
@@ -87,12 +83,8 @@ def number_text(value: float) -> str:
 
 @dataclass(frozen=True)
 class SearchedOptions:
-    """The options that a search begins with, of a learner that has something to search.
-
-    text: of a binary classifier or, with the letter `code` of its learner, of a multi-class node.
-    Raises `UsageError` for options that the learner does not know, for a learner without
-    parameters and for a nu-SVC.
-    """
+    """The options that a search begins with, of a binary classifier or, with the letter `code` of
+    its learner, of a multi-class node; `UsageError` where there is nothing to search."""
 
     text: str
     code: str | None = None
@@ -201,12 +193,8 @@ class Axis(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """The points of one kernel.
-
-    kernel, degree, coef0, parameter: as of a `Point`;  c: `Axis` of its log2c, None where there
-    is none;  g: `Axis` of gamma, or the one exponent of a gamma that is not searched, or None
-    where there is none.
-    """
+    """The points of one kernel: as of a `Point`, with `Axis` c of its log2c and g of its gamma, or
+    the one exponent of a gamma that is not searched, None where there is none."""
 
     kernel: str | None
     degree: int
@@ -243,8 +231,7 @@ def scale_exponent(x: np.ndarray, kernel: str = "rbf") -> float:
     """The whole number nearest to log2(1 / sum of the variances of the features of x (n, d)).
 
     2 to it is a gamma for which points at their typical distance have a kernel value of about
-    exp(-2); for normalised features it is near 1/d.  kernel: the sum is that of the standard
-    deviations for "laplacian", and the root of that of the variances for "exponential".
+    exp(-2).  "laplacian": the sum of the deviations;  "exponential": the root of the sum.
     """
     variances = np.var(x, axis=0)
     total = float(np.sqrt(variances).sum() if kernel == "laplacian" else variances.sum())
@@ -311,9 +298,8 @@ class SearchSpace(NamedTuple):
             -> list[Grid]:
         """The `Grid`s; scale: as `scale_exponent` gives it;  scales: {kernel: that of others}.
 
-        Where coef0 is 0, gamma is only another factor of C, and is not searched; all
-        polynomials of degree 1 are one, and that is the linear kernel if it is there.
-        Raises `UsageError` where there is no point.
+        Where coef0 is 0, gamma is only another factor of C, and is not searched; all polynomials of
+        degree 1 are one, and that is the linear kernel if it is there.
         """
         axes = {one.letter: self._axis(one, scale) for one in self.searched}
         gamma = axes.pop("-g", None)
@@ -351,12 +337,10 @@ class SearchSpace(NamedTuple):
 class Search:
     """A search over `Grid`s: it says which points are next, and takes their scores.
 
-    grids: on equal scores the point of an earlier grid is preferred, then smaller C, then
-    smaller gamma;  refine: how often the step is halved, at most;  sign: 1 where larger scores are
-    better, else -1;  start: points that a search begins with in place of the grids, whose steps
-    were taken already where it is to halve them;  is_flat: a function of the best point and its
-    neighbours, a list, that is true where smaller steps would tell nothing;  is_behind: of the best
-    point of a kernel, that is true where the search goes on without that kernel.
+    On equal scores the point of an earlier grid is preferred, then smaller C, then smaller gamma.
+    refine: how often the step is halved, at most;  start: points in place of the grids, whose steps
+    were taken already where it is to halve them;  is_flat(best point and its neighbours): smaller
+    steps would tell nothing;  is_behind(best point of a kernel): it goes on without that kernel.
     """
 
     def __init__(self, grids, refine=2, sign=1, start=None, is_flat=lambda points: False,
@@ -433,10 +417,8 @@ class Search:
         return (point for point, score in self.scores.items() if score is not None)
 
     def border(self, best):
-        """(name of a parameter, "low" or "high") of each limit that a point lies on.
-
-        Not where another point that does not lie on it is as good, or no value is beyond.
-        """
+        """(name of a parameter, "low" or "high") of each limit that a point lies on, where no other
+        point off it is as good and values are beyond."""
         grid = self._grids[best[:3]][1]
         borders = []
         for name, field, axis in ((grid.parameter.name, "log2c", grid.c),

@@ -61,19 +61,14 @@ def are_scores(value, names=SCORES) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One configuration with one decoder on one split.
+    """One configuration with one decoder on one split, or its error.
 
-    candidate: its number;  decoder: its name, and that it is uncalibrated where calibrated
-    answers are scored as well;  classifiers: number of binary ones;  train_s, classify_s: seconds
-    of a core, the second None where leave-one-out values are decoded;  scores: {name: number or
-    None}, those of `SCORES`, and of `COST` where there are costs;  truth, classes (n,): labels of
-    the test points, true and answered;  forecasts (3, n): as the function of that name has them;
-    results: `Results`, and confidence (n,), where they were to be kept;  calibrated: its
-    probabilities went through a calibration map;  resumed: it is of an earlier run;  error: in
-    place of all that;  design_s: seconds of a core that the layout took, before the training;
-    paid (n,): the cost of each answer, or None;  weights (n,): of the test points, or None;
-    queried, kernel_values: as in `PER_POINT` of the scores, the second None where some classifier
-    is no kernel machine.
+    train_s, classify_s: seconds of a core, the second None where leave-one-out values are decoded;
+    truth, classes (n,): labels of the test points, true and answered;  forecasts (3, n): as the
+    function of that name has them;  results, confidence (n,): where they were to be kept;  resumed:
+    it is of an earlier run;  design_s: of the layout, before the training;  paid (n,): the cost of
+    each answer, or None;  queried, kernel_values: as in `PER_POINT`, the second None where some
+    classifier is no kernel machine.
     """
 
     candidate: int
@@ -194,10 +189,9 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
               progress=None, keep: bool = False, first: bool = False) -> list[Outcome]:
     """The `Outcome`s of `candidates` with their decoders on one `PreparedSplit`, in their order.
 
-    What the cache of the `Experiment` has is not done again.  progress(done, total): in units of
-    work;  keep: the outcomes hold results and confidence;  first: of each candidate's decoders
-    the first alone.  A binary problem that fails ends its configurations alone; their outcomes
-    hold the error.  Raises the errors of the layout.
+    progress(done, total): in units of work;  keep: the outcomes hold results and confidence;
+    first: of each candidate's decoders the first alone.  A binary problem that fails ends its
+    configurations alone; their outcomes hold the error.  Raises the errors of the layout.
     """
     cache = experiment.cache
     laid_out = []

@@ -52,12 +52,10 @@ _OPTIONS = {one.name: f"--{column}" for column, one in PARAMETERS.items()}
 
 @dataclass(frozen=True, eq=False)
 class TuningTask:
-    """A candidate to be tuned in an `Experiment`.
+    """A candidate to be tuned in an `Experiment`, its tree for all of the data, and their scales.
 
-    tree: the control tree for all of the data;  scale: as `scale_exponent` gives it;  scales:
-    {kernel: that of kernels of other distances};
-    features: their number after the normalisation;  left_out: points are scored by leave-one-out
-    values, and the splits judge the result alone;  design_s: seconds of a core that the tree took.
+    left_out: points are scored by leave-one-out values, and the splits judge the result alone;
+    design_s: seconds of a core that the tree took.
     """
 
     experiment: Experiment
@@ -371,12 +369,8 @@ def _warn_of_borders(searches):
 # -- trials of options on one split ----------------------------------------------------------------
 
 class WholeConfiguration:
-    """One search, in which all open rows of a configuration have the same options.
-
-    candidate: lays out the trees of the training parts;  tree: for all of the data;
-    searched: `SearchedOptions`;  rows: of the tree, for the one search, none where nodes are
-    tuned;  jobs: classifiers of a trial.
-    """
+    """One search, in which all open rows of a configuration, laid out by the candidate, have the
+    same options; jobs: classifiers of a trial."""
 
     def __init__(self, candidate, tree, experiment):
         self._candidate, self._tree, self._experiment = candidate, tree, experiment
@@ -406,11 +400,8 @@ class WholeConfiguration:
 
 
 class BinaryProblems:
-    """A search for each different binary problem among the open rows of a tree.
-
-    sides: (left, right) labels of each problem;  rows: the rows of `tree` that it stands in;
-    least: the points of the smallest problem.
-    """
+    """A search for each different binary problem, sides of labels, among the open rows of a tree,
+    with the rows that it stands in and the points of the smallest."""
 
     jobs = 1
 

@@ -57,12 +57,9 @@ _FEWEST = 1000  # points that foresee at least
 
 @dataclass(frozen=True)
 class CodeSearch:
-    """Settings of a search for the best code.
-
-    machine: options of the classifiers that rows are judged by, None for those that suit the
-    data;  rows: of the code, None for as many as help;  pool: so many rows are candidates;
-    start: a control tree whose partitions the search starts from, None to start without rows.
-    """
+    """Settings of a search for the best code: options of the classifiers that rows are judged by,
+    None for those that suit the data; rows, None for as many as help; candidates at most; and a
+    control tree whose partitions the search starts from, or None."""
 
     machine: NystromOptions | None = None
     rows: int | None = None
@@ -72,11 +69,8 @@ class CodeSearch:
 
 @dataclass(frozen=True, eq=False)
 class Code:
-    """Some rows of a pool, and what they give.
-
-    rows: their numbers, as they were chosen;  p (n, k): probabilities of all points;  losses (n,):
-    of all points, with the floor that rows are chosen by;  loss: the mean of those that choose.
-    """
+    """Some rows of a pool, by number, and what they give: probabilities p (n, k) of all points,
+    their losses (n,) with a floor, and the mean loss of those that choose."""
 
     rows: tuple[int, ...]
     p: np.ndarray
@@ -92,11 +86,8 @@ class Mapped(NamedTuple):
 
 
 class RowPool:
-    """Rows that a code may have, and their held-out decision values.
-
-    a (q, k): the rows, -1 and +1 for the classes on their sides;  r (n, q): the decision values;
-    y (n,): true classes;  weights (n,): of the points.
-    """
+    """Rows a (q, k) of -1, 0 and +1 that a code may have, with their held-out decision values r (n,
+    q) of points of classes y (n,) and weights (n,)."""
 
     def __init__(self, a: np.ndarray, r: np.ndarray, y: np.ndarray, weights: np.ndarray):
         self.a, self.r, self.y, self.weights = a.astype(np.float64), r, y, weights
@@ -104,11 +95,7 @@ class RowPool:
         self._even = self.a - size * (self.a.sum(axis=1) / size.sum(axis=1))[:, None]
 
     def determined(self, rows: Sequence[int]) -> bool:
-        """True where the rows determine the probabilities of all classes.
-
-        That is where M p = 0 has one solution for the decision values of equal probabilities,
-        so that every class is in a row.
-        """
+        """True where M p = 0 of these rows has one solution for equal probabilities."""
         k = self.a.shape[1]
         return len(rows) >= k - 1 and np.linalg.matrix_rank(self._even[list(rows)]) == k - 1
 
@@ -163,11 +150,8 @@ class RowPool:
 
     def foresee(self, code: Code, others: Sequence[int], points: np.ndarray,
                 less: bool = False) -> np.ndarray:
-        """Losses (c,), nearly, of a code with one more row each, or one row less each.
-
-        others (c,): the rows;  points: those whose mean it is.  A class without probability is
-        taken to stay so.
-        """
+        """Losses (c,), nearly, of a code with one more, or less, of the rows `others` each; a class
+        without probability is taken to stay so."""
         return sum(self._foreseen(code, others, some, less)
                    for some in self._blocks(code.rows, points)) / self.weights[points].sum()
 
@@ -303,9 +287,9 @@ class _Walk:
 class CurvePoint:
     """The best code that was met with so many rows.
 
-    loss, wrong: mean log loss of the points, and the share that is answered wrongly;  judged and
-    its standard error: the loss of each part of the points by the code that the others choose;
-    added, dropped: the rows by which it differs from the code before it, (left, right) of labels.
+    loss, wrong: mean log loss, and the share that is answered wrongly;  judged and its standard
+    error: the loss of each part of the points by the code that the others choose;  added, dropped:
+    the rows by which it differs from the code before it, (left, right) of labels.
     """
 
     rows: int
@@ -319,13 +303,10 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class ChosenCode:
-    """The result of `search_code`.
-
-    tree: the training control tree;  chosen: its point, whose changes are those from the code of
-    so many rows in the curve, where rows were exchanged;  error: the standard error of its loss;
-    curve: the best codes of all numbers of rows;  map: temperature and floor;  pool: the number
-    of candidate rows;  machine: the options they were judged by.
-    """
+    """The result of `search_code`: the training control tree; its point, with the changes from the
+    code of so many rows in the curve; the standard error of its loss; the best codes of all numbers
+    of rows; the map of its probabilities; how many rows there were, and what they were judged
+    by."""
 
     tree: Tree
     chosen: CurvePoint
@@ -347,9 +328,6 @@ class ChosenCode:
 def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed: int = 1,
                 workers: int = 1, progress: Callable | None = None) -> ChosenCode:
     """The best code for labelled points that a search comes to.
-
-    seed: of the drawing of candidate rows, landmarks and points to be left out;  workers: threads,
-    on which the result does not depend;  progress(done, total, words).
 
     Raises `UsageError` for a number of rows that cannot be, `DataError` for two classes, for a
     start with other classes, `ControlError` for one with other names, and as `SplitCosts` does.
@@ -427,8 +405,8 @@ def _start_rows(tree, labels, names):
 
 
 def _point(walks, codes, part, **changes):
-    """The `CurvePoint` of the codes of some walks, those of all points first, and the losses (n,)
-    of the points by the codes that the other parts choose."""
+    """The `CurvePoint` of codes of some walks, the first of all points, and losses (n,) by
+    others."""
     pool = walks[0].pool
     mapped = [walk.mapped(code).losses for walk, code in zip(walks, codes)]
     judged = np.array(mapped[1:])[part, np.arange(len(part))]
@@ -469,11 +447,7 @@ def _fewest(curve, judged, pool):
 def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: int | None = None,
               options: str = "", seed: int = 1, workers: int = 1,
               progress: Callable | None = None) -> ChosenCode:
-    """The best code for labelled points: the maker of the scheme.
-
-    rows: of the code, where the search does not say it;  options: training options, whose kernel
-    rows are judged by where the search names no machine;  the others as of `search_code`.
-    """
+    """The best code for labelled points, by classifiers with the kernel of training options."""
     code = code or CodeSearch()
     code = replace(code, rows=rows if code.rows is None else code.rows,
                    machine=code.machine or machine_options(options, POINTS))

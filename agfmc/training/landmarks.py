@@ -21,9 +21,8 @@ _DRAWN = 1_000_000  # points, of which landmarks are drawn from a permutation
 def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int) -> np.ndarray:
     """Rows of the points of x (n, d) with those labels in y (n,) that become landmarks.
 
-    They are drawn with the seed, no two of them are equal, and every class is among them where
-    they are enough.  Raises `DataError` where there are not as many different points as wanted,
-    unless the options are clipped.
+    No two of them are equal, and every class is among them where they are enough.  Raises
+    `DataError` where there are too few different points, unless the options are clipped.
     """
     wanted = options.landmarks or LANDMARKS
     members = np.isin(y, labels)
@@ -63,10 +62,7 @@ def _different(x, y, labels, members, order, wanted):
 
 
 def check_landmarks(jobs, x, y: np.ndarray, megabytes: int):
-    """Raise `DataError`, with its place, for the first job whose landmarks cannot be had.
-
-    megabytes: for tables of p x p numbers, of which there are two at least.
-    """
+    """Raise `DataError`, with its place, for the first job whose landmarks cannot be had."""
     for job in {job.together: job for job in reversed(jobs)}.values():
         landmarks_of(job, x, y, megabytes)
 

@@ -54,16 +54,12 @@ class Loss:
 
 
 class SplitCosts:
-    """The costs of splits of the classes of points.
+    """The costs of splits of the classes of normalised points x (n, d), y (n,), from 0 to k - 1.
 
-    x (n, d), y (n,): the points, normalised, and their classes, positions from 0 to k - 1;
-    options: of the classifiers, None for those that suit the points (see `settled`);  seed: of the
-    drawing of landmarks and of points to be left out;  workers: threads, on which results do not
-    depend;  w (n,): weights of the points, or None for 1: a point is left out with all its weight.
-
-    options: with gamma and lambda;  counts (k,) and shares (k,): of the points of each class, or of
-    their weights;  rows (l,): the points that are left out.  Raises `DataError` for a class
-    with fewer than two points, and where the kernel has no values for the points.
+    options: of the classifiers, None for those that suit the points;  seed: of the drawing of
+    landmarks and of points to be left out;  w (n,): weights, or None for 1.  counts (k,), shares
+    (k,): of the points of each class, or of their weights;  rows (l,): the points left out.
+    Raises `DataError` for a class with one point, and where the kernel has no values.
     """
 
     def __init__(self, x: np.ndarray, y: np.ndarray, options: NystromOptions | None = None,
@@ -183,10 +179,9 @@ class SplitCosts:
 
     def held_out_values(self, rows: Sequence[tuple],
                         progress: Callable | None = None) -> np.ndarray:
-        """r (l, m) of the points that are left out, for rows (left, right) of class positions.
+        """r (l, m) of the points left out, in the order of `classes`, for rows (left, right).
 
-        Points are in the order of `classes`.  Those of the classes of a row have leave-one-out
-        values, to which its sigmoid is fitted; its classifier has not seen those of other classes.
+        Those of the classes of a row have leave-one-out values, to which its sigmoid is fitted.
         """
         sets: dict[tuple, list[int]] = {}
         for number, (left, right) in enumerate(rows):
@@ -286,11 +281,7 @@ class SplitCosts:
                 np.concatenate([self._weight[c] for c in classes]))
 
     def point_losses(self, nodes: Sequence[tuple]) -> np.ndarray:
-        """The losses (m, l) of the points that are left out, for (left, right) of m nodes.
-
-        Columns are points, class after class; 0 for those of other classes.  The rows of a tree
-        add up to the losses of its points.
-        """
+        """The losses (m, l) at m nodes of the points left out, class after class, 0 for others."""
         sizes = [phi.shape[1] for phi in self._phi]
         starts = np.cumsum([0, *sizes])
         found = np.zeros((len(nodes), starts[-1]))
@@ -310,8 +301,8 @@ class SplitCosts:
 
     @property
     def point_weights(self) -> np.ndarray:
-        """(l,): of the columns of `point_losses`: their sum is the number of all points, or the sum
-        of their weights."""
+        """(l,): of the columns of `point_losses`, with the sum of all points, or of their
+        weights."""
         return np.concatenate(self._weight)
 
     @functools.cached_property
@@ -329,11 +320,7 @@ def mean_and_error(values: np.ndarray, weights: np.ndarray) -> tuple[float, floa
 
 def log_losses(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,
                w: np.ndarray | None = None) -> tuple:
-    """(losses (m, n), wrong (m, n) bool) of decision values f (m, n) after Platt's sigmoid.
-
-    The loss is minus the logarithm of the probability of the own side;  the other arguments are
-    those of `fit_sigmoids`.
-    """
+    """(losses, wrong) (m, n) of decision values after Platt's sigmoid, as `fit_sigmoids` has it."""
     slope, shift = fit_sigmoids(f, positive, counts, w)
     z = slope[:, None] * f + shift[:, None]
     return np.logaddexp(0.0, np.where(positive, -z, z)), (z >= 0) != positive

@@ -32,11 +32,10 @@ class TreeSearch:
     """Settings of a search for the best tree.
 
     machine: options of the classifiers that splits are judged by, None for those that suit the
-    data;  splits: so many are tried at most, and where these are all the best tree is found;
-    loss: what is minimised;  max_depth: of the tree;  balance: so much is added to the loss of a
-    point for each classifier that is asked on its way, or "auto", which takes the tree that asks
-    the fewest within a standard error of the best;  together: sets of labels that are told apart
-    last.
+    data;  splits: so many are tried at most;  loss: what is minimised;  max_depth: of the tree;
+    balance: so much is added to the loss for each classifier that is asked, or "auto", which takes
+    the tree that asks the fewest within a standard error of the best;  together: sets of labels
+    that are told apart last.
     """
 
     machine: NystromOptions | None = None
@@ -49,8 +48,8 @@ class TreeSearch:
 
 @dataclass(frozen=True)
 class NodeCost:
-    """The cost of a node of a tree, over all points: left, right: the labels on its sides;
-    share: of the points that come to it;  loss and its standard error: a point of all points."""
+    """The cost of a node over all points: the labels on its sides, the share of the points that
+    come to it, its loss a point of all and the standard error."""
 
     left: tuple[int, ...]
     right: tuple[int, ...]
@@ -61,11 +60,8 @@ class NodeCost:
 
 @dataclass(frozen=True)
 class ScoredTree:
-    """A tree with its leave-one-out loss.
-
-    tree: over the labels, in a form for training;  nodes: costs of its nodes, in pre-order;  loss
-    and its standard error, a point;  asked: the mean number of classifiers on the way to a class.
-    """
+    """A tree with the costs of its nodes, in pre-order, its leave-one-out loss a point with the
+    standard error, and the mean number of classifiers asked."""
 
     tree: Tree
     nodes: tuple[NodeCost, ...]
@@ -110,8 +106,7 @@ def machine_options(text: str, left_out: int = LEFT_OUT) -> NystromOptions:
     """The options of classifiers that splits are judged by, from training options.
 
     Those of learner=nystrom themselves; of a learner with a kernel whose parameters are given, this
-    kernel; of any other the default.  Sides have no weights here.  left_out: so many points are
-    left out at most, unless the text says otherwise.
+    kernel; of any other the default.  Sides have no weights here.  left_out: points at most.
     """
     options = parse_options(text)
     if isinstance(options, NystromOptions):
@@ -125,12 +120,10 @@ def machine_options(text: str, left_out: int = LEFT_OUT) -> NystromOptions:
 
 
 class TreeCosts:
-    """Costs of trees over the classes of points: a `TreeSpace` and the `SplitCosts` behind it.
+    """Costs of trees over the classes of `LabelledPoints`: a `TreeSpace` and its `SplitCosts`.
 
-    points: `LabelledPoints`, all of whose labels occur;  search: a `TreeSearch`;  seed, workers:
-    as of `SplitCosts`;  kept: has `costs`, as `experiments.kept_costs` describes it, or None.
-    Raises `UsageError` for constraints that contradict each other, and `DataError` as
-    `SplitCosts` does.
+    kept: has `costs`, as `experiments.kept_costs` describes it, or None.  Raises `UsageError` for
+    constraints that contradict each other, and `DataError` as `SplitCosts` does.
     """
 
     def __init__(self, points: LabelledPoints, search: TreeSearch = TreeSearch(), seed: int = 1,
@@ -217,8 +210,7 @@ class TreeCosts:
         """Trees, nested pairs, that differ as members of an ensemble should: `count` or fewer.
 
         Each is the best for some of the points: for each group of them, then for two and three
-        groups that are drawn, and then the next best for all.  Nearly as good as the best of all,
-        they err in different places, which the next best do not.
+        groups that are drawn, and then the next best for all.
         """
         generator = np.random.Generator(np.random.PCG64(self.seed))
         weights = list(np.eye(GROUPS))
@@ -260,11 +252,7 @@ def _depth(pairs):
 
 
 def search_tree(costs: TreeCosts, progress: Callable | None = None) -> Chosen:
-    """The best tree of a `TreeCosts`, as `Chosen`.
-
-    progress(done, total, words).  The best tree of all where their splits are within the limit
-    of the search; else the best of those that `TreeSpace.search` came to know.
-    """
+    """The best tree of a `TreeCosts` that the limits of its search let it know, as `Chosen`."""
     space, search = costs.space, costs.search
 
     def tell(share):
@@ -302,11 +290,7 @@ def _balance_within_error(costs):
 def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, options: str = "",
               seed: int = 1, workers: int = 1, progress: Callable | None = None,
               kept=None) -> Chosen:
-    """The best tree for labelled points.
-
-    options: training options, whose kernel the splits are judged by where the search names no
-    machine;  the other arguments are those of `TreeCosts` and `search_tree`.
-    """
+    """The best tree for labelled points, by classifiers with the kernel of training options."""
     search = search or TreeSearch()
     if search.machine is None:
         search = replace(search, machine=machine_options(options))
