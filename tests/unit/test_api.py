@@ -123,7 +123,7 @@ def test_searches_take_tables(tmp_path):
 
 def test_a_search(data):
     x, y = data
-    space = SearchSpace(log2c=Axis(0, 4, 4), log2g=Axis(-3, -1, 2), refine=0)
+    space = SearchSpace(log2c=Axis(0, 4, 4), log2g=Axis(-1, -1, 2), refine=0)
     model, result = agfmc.tune("one-vs-rest", x, y, by="accuracy", space=space, normalise=True)
     best = result["points"][result["best"]]
     assert best["score"] == max(point["score"] for point in result["points"])

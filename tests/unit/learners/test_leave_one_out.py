@@ -289,6 +289,7 @@ def loss(values, held_out, positive):
     return np.logaddexp(0, np.where(positive, 1, -1) * (a * held_out + b)).mean(), a
 
 
+@pytest.mark.long
 def test_random_problems_beside_really_leaving_out():
     ranks = []
     for seed in range(40):
