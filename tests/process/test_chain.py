@@ -227,6 +227,7 @@ def test_commands_give_the_files_of_a_run(place, train, model, control, order):
     assert len(whole.files()) == 2 + 3 + 1 + 1 + 1
 
 
+@pytest.mark.long
 def test_control_from_a_pipe_and_text_data(place):
     lines = place.shell("print_control -Q 2 trn | multi_borders -0 -M -E 0.5 trn.svm t tctl")
     place.shell(lines.decode())

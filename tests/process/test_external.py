@@ -696,7 +696,7 @@ RUNS = {
     "compare_control": ["--trials", "2", "--state", "st", "trn", "tree"]}
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("command", [
     pytest.param(name, marks=() if name in ("multi_borders", "classify_m") else pytest.mark.long)
     for name in RUNS])

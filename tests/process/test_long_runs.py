@@ -148,6 +148,7 @@ def test_commands_of_a_job_array_started_again(place):
     assert before["m-00"] != models(place)["m-00"]
 
 
+@pytest.mark.long
 def test_a_time_limit(here, data):
     done = here.run(*WORDS, "--time-limit", "0", "m", "ctl")
     assert done.returncode == 3 and models(here) == {} and not (here / "ctl").exists()

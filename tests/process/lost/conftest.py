@@ -68,7 +68,7 @@ SCENES = {
     "agf2ascii": ("agf2ascii -M trn a.txt", "a.txt"),
     "agf2ascii, table": ("agf2ascii --table trn a.csv.gz", "a.csv.gz"),
     "float_to_class": ("float_to_class trn.dat f.cls", "f.cls f.names")}
-QUICK = ("multi_borders", "multi_borders, program", "mbh2mbm", "classify_m", "agf_preprocess")
+QUICK = ("mbh2mbm", "multi_borders", "multi_borders, program", "classify_m", "agf_preprocess")
 TRYING = ("compare_control", "nfold", "tune_m")  # results tell seconds
 
 
