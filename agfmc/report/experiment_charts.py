@@ -413,8 +413,20 @@ class _Kernel:
         drawing.height = y - 6
         return _search_picture(self, drawing)
 
-    def _ring(self, drawing, x, y):
+    def _draw(self, drawing, place, depth=None):
+        """Draw the points at place(point), and a ring around the best."""
+        for point in self.failed:
+            drawing.add("path", "grey curve thin", _point_words(point, self.score),
+                        d=_cross(*place(point)))
+        # larger ones, scored on more, lie below, so that the close steps of a refinement show
+        for point in sorted(self.scored, key=lambda point: (
+                -self.sizes[_amount(point)], self.score.sign * point["score"])):
+            x, y = place(point)
+            drawing.add("circle", "fill-left edge mark", _point_words(point, self.score), cx=x,
+                        cy=y, r=self.sizes[_amount(point)],
+                        fill_opacity=None if depth is None else f"{depth(point['score']):.2f}")
         if self.best is not None:
+            x, y = place(self.best)
             drawing.add("circle", "right curve ring", cx=x, cy=y,
                         r=self.sizes[_amount(self.best)] + 3.5)
 
@@ -427,18 +439,8 @@ class _Kernel:
                       Linear.around((point[up] for point in self.points), 0.09))
         panel.axis_up(_parameter(up), _exponents(panel.up, 7))
         panel.axis_across(_parameter(left), _exponents(panel.across, 7))
-        for point in self.failed:
-            drawing.add("path", "grey curve thin", _point_words(point, self.score),
-                        d=_cross(panel.x(point[left]), panel.y(point[up])))
-        # larger ones, scored on more, lie below, so that the close steps of a refinement show
-        for point in sorted(self.scored, key=lambda point: (
-                -self.sizes[_amount(point)], self.score.sign * point["score"])):
-            depth = _depth(point["score"], *self.colours, self.score.larger_is_better)
-            drawing.add("circle", "fill-left edge mark", _point_words(point, self.score),
-                        cx=panel.x(point[left]), cy=panel.y(point[up]),
-                        r=self.sizes[_amount(point)], fill_opacity=f"{depth:.2f}")
-        if self.best is not None:
-            self._ring(drawing, panel.x(self.best[left]), panel.y(self.best[up]))
+        self._draw(drawing, lambda point: (panel.x(point[left]), panel.y(point[up])),
+                   lambda value: _depth(value, *self.colours, self.score.larger_is_better))
         _scale(drawing, Box(panel.box.left, 338, 150, 12), *self.colours, self.score)
         return drawing, panel.box.left, 390
 
@@ -446,28 +448,22 @@ class _Kernel:
         """Scores over one parameter, with their standard deviations."""
         key, = self.across
         scored = sorted(self.scored, key=lambda point: point[key])
+        spread = [(point[key], (point["score"] - point["sd"], point["score"] + point["sd"]))
+                  for point in scored if point.get("sd")]
         drawing = Drawing(WIDTH, 330)
-        spread = [point["score"] + sign * (point.get("sd") or 0) for point in scored
-                  for sign in (-1, 1)]
         panel = Panel(drawing, Box(_AXIS, 30, WIDTH - _AXIS - 12, 220),
                       Linear.around((point[key] for point in self.points), 0.06),
-                      Linear.around(spread, 0.08))
+                      Linear.around([point["score"] for point in scored] + [
+                          end for _, ends in spread for end in ends], 0.08))
         panel.axis_up(self.score.axis)
         panel.axis_across(_parameter(key), _exponents(panel.across, 7))
         drawing.line(panel.places((point[key], point["score"]) for point in scored),
                      "left curve thin")
-        for point in scored:
-            x, y = panel.x(point[key]), panel.y(point["score"])
-            if point.get("sd"):
-                drawing.line([(x, panel.y(point["score"] - point["sd"])),
-                              (x, panel.y(point["score"] + point["sd"]))], "left curve thin")
-            drawing.add("circle", "fill-left edge", _point_words(point, self.score), cx=x, cy=y,
-                        r=self.sizes[_amount(point)])
-        for point in self.failed:
-            drawing.add("path", "grey curve thin", _point_words(point, self.score),
-                        d=_cross(panel.x(point[key]), panel.box.bottom - 8))
-        if self.best is not None:
-            self._ring(drawing, panel.x(self.best[key]), panel.y(self.best["score"]))
+        for value, ends in spread:
+            drawing.line(panel.places((value, end) for end in ends), "left curve thin")
+        self._draw(drawing, lambda point: (
+            panel.x(point[key]), panel.y(point["score"]) if _known(point["score"])
+            else panel.box.bottom - 8))
         return drawing, panel.box.left, 306
 
 
