@@ -105,21 +105,28 @@ def _check(args):
         raise UsageError("there is nothing to show: expected a model, --answers, --comparison or "
                          f"--search (try {PROG} --help)")
     if args.answers is None:
-        for option, given in _of_answers(args):
-            if given not in (None, False, 0):
-                raise UsageError(f"{option} is for --answers")
+        _refuse(_of_answers(args), "--answers")
     if args.multiqc is not None and all(part is None for part in parts[1:]):
         raise UsageError("--multiqc shows scores: expected --answers, --search or --comparison")
     if args.model == "-":
         raise UsageError("the model is read twice: expected the name of a file")
     if args.model is None:
-        for option, given in (("-y", args.path), ("--calibration", args.calibration),
-                              ("--uncalibrated", args.uncalibrated)):
-            if given:
-                raise UsageError(f"{option} is for a model")
+        _refuse(_of_models(args), "a model")
     if args.output == "-" and sys.stdout.isatty():
         raise UsageError("the page is a file for a browser, and standard output is a terminal: -o "
                          "FILE.html names the file")
+
+
+def _refuse(options, what):
+    """Refuse those of the [(option, value)] that are given: they are for something else."""
+    for option, given in options:
+        if given not in (None, False, 0):
+            raise UsageError(f"{option} is for {what}")
+
+
+def _of_models(args):
+    return [("-y", args.path), ("--calibration", args.calibration),
+            ("--uncalibrated", args.uncalibrated)]
 
 
 def _of_answers(args):
@@ -138,20 +145,16 @@ def _operands(args, table):
     if args.control is not None and args.sets is None and not table:
         raise UsageError("--control needs --sets")
     if table:
-        for option, given in (("-k", args.classes), ("--labels", args.labels),
-                              ("--sets", args.sets), ("--weights", args.weights),
-                              ("--probabilities", args.probabilities)):
-            if given is not None:
-                raise UsageError(f"{option} is for files of numbers: a table of answers holds all, "
-                                 "and --weight names the column of the weights")
+        _refuse([("-k", args.classes), ("--labels", args.labels), ("--sets", args.sets),
+                 ("--weights", args.weights), ("--probabilities", args.probabilities)],
+                "files of numbers: a table of answers holds all, and --weight names the column of "
+                "the weights")
         found.truth, found.column = args.answers, args.truth
         found.id = args.id if args.data is not None else None
         return found
-    for option, given in (("--data", args.data), ("--id", args.id), ("--predicted", args.predicted),
-                          ("--weight", args.weight), ("--delimiter", args.delimiter),
-                          ("--no-quotes", args.no_quotes), ("--blanks", args.blanks)):
-        if given:
-            raise UsageError(f"{option} is for a table of answers")
+    _refuse([("--data", args.data), ("--id", args.id), ("--predicted", args.predicted),
+             ("--weight", args.weight), ("--delimiter", args.delimiter),
+             ("--no-quotes", args.no_quotes), ("--blanks", args.blanks)], "a table of answers")
     base = args.answers
     found.result, found.truth = base, args.truth and file_named(args.truth, "truth")
     if args.truth is None:
@@ -194,11 +197,7 @@ def _model(args):
         all(direct.name is not None for direct in tree.directs.values())
     name = os.path.basename(args.model)
     if not trained:
-        for option, given in (("-y", args.path), ("--calibration", args.calibration),
-                              ("--uncalibrated", args.uncalibrated)):
-            if given:
-                raise UsageError(f"{option} is for a trained model: {args.model} is a training "
-                                 "control file")
+        _refuse(_of_models(args), f"a trained model: {args.model} is a training control file")
         return ModelPart(tree, name)
     configuration = load(args.model, models_in=args.path, calibration=args.calibration,
                          uncalibrated=args.uncalibrated)
