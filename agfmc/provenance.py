@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-__all__ = ["MetricOrigin", "Provenance", "classes_text", "shared"]
+__all__ = ["MetricOrigin", "Provenance", "classes_text", "libsvm_version", "shared"]
 
 _SUM = r"[0-9]{1,16}(?:\.[0-9]{1,16})?(?:e[+-][0-9]{1,3})?"
 _PARTS = {
@@ -325,3 +325,13 @@ def _within(labels, text):
         while label is not None and first <= label <= last:
             label = next(wanted, None)
     return label is None
+
+
+def libsvm_version() -> str:
+    """The version of the installed package of LIBSVM, which need not be loaded for that."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("libsvm-official")
+    except PackageNotFoundError:
+        return "unknown"

@@ -113,9 +113,11 @@ def check_range(w: np.ndarray, source: str | None = None) -> None:
                         f"{LARGEST:g}: multiply them by a power of ten", file=source)
 
 
-def mean(values: np.ndarray, w: np.ndarray | None = None) -> np.floating:
-    """The mean of values (n,) with weights w (n,), None for 1."""
-    return values.mean() if w is None else w @ values / w.sum()
+def mean(values: np.ndarray, w: np.ndarray | None = None) -> float:
+    """The mean of values (n,) with weights w (n,), None for 1; NaN where nothing counts."""
+    if len(values) == 0 or (w is not None and not w.any()):
+        return float("nan")
+    return float(values.mean()) if w is None else float((w * values).sum() / w.sum())
 
 
 def standard_error(values: np.ndarray, w: np.ndarray | None = None) -> float:

@@ -27,6 +27,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor
 
 from .._version import __version__
 from ..errors import AgfmcError, AgfmcWarning, CommandFailed, UsageError
+from ..provenance import libsvm_version
 from .threads import available_cores, outcomes
 
 __all__ = ["Lacking", "TRIES", "check_versions", "executor_kind", "open_executor", "run_remote",
@@ -177,10 +178,8 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
 @functools.cache
 def versions() -> dict:
     """{name: version} of all that results depend on, and of the language that carries them."""
-    from ..learners.libsvm import library_version
-
     return {"agfmc": __version__, "Python": ".".join(platform.python_version_tuple()[:2]),
-            "LIBSVM": str(library_version())}
+            "LIBSVM": libsvm_version()}
 
 
 def check_versions(worker: str, found: dict, expected: dict) -> None:

@@ -25,7 +25,8 @@ __all__ = ["SearchWords", "comparison_csv", "data_lines", "data_words", "estimat
            "whole_lines", "zero_line"]
 
 _HEADS = {name: head for name, (head, _) in COLUMNS.items()}
-_BEST, _ROWS, _FACTORS = 8, 40, 8  # lines of a table; class weights in a line
+_BEST, _ROWS = 8, 40  # lines of a table
+_FACTORS = 8  # class weights in a line
 _WIDTH = 100  # characters of a line of a comparison
 _MAIN = ("accuracy", "log_loss", "cost")  # scores that stand beside the differences
 

@@ -17,7 +17,7 @@ from ..score.classes import by_class
 from ..score.contingency import (adjusted_share, contingency, coverage, random_share,
                                  uncertainty_coefficient)
 from ..score.costs import cost_by_class, mean_cost, single_answer
-from ..score.intervals import effective_number, resampled, spread, standard_error, wilson
+from ..score.intervals import effective_number, resampled, resampled_summary, standard_error, wilson
 from ..score.ordered import class_errors, ranked_probability_scores
 from ..score.probabilities import (calibration, calibration_by_class, class_weights,
                                    expected_calibration_error, log_losses, mean, squared_errors)
@@ -366,7 +366,7 @@ def _resampled(results, values, asked, overall):
               and (asked.resamples or name == COST.name)}
     number = asked.resamples or min(max(_MOST_DRAWN // max(len(y), 1), _LEAST_RESAMPLES),
                                     _RESAMPLES)
-    intervals = spread(wanted, scores, resampled(y, asked.seed), number)
+    intervals = resampled_summary(wanted, scores, resampled(y, asked.seed), number)
     # resamples of the same value, as without any error, cannot tell how far off it may be, and an
     # interval of no width would look like certainty
     return {name: list(interval) for name, interval in intervals.items()

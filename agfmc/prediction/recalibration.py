@@ -25,7 +25,7 @@ from ..formats.vectors import read_cls, read_con
 from ..formats.weights_file import read_weights, weights_beside
 from ..models import (Calibration, Configuration, Dataset, DecoderCalibration, LearnedDecoder,
                       ProbabilityMap)
-from ..score.intervals import effective_number, resampled, spread
+from ..score.intervals import effective_number, resampled, resampled_summary
 from ..score.probabilities import calibration, expected_calibration_error, probability
 from ..weights import mean
 from .calibration import fit_learned_decoder
@@ -295,7 +295,7 @@ def _scores(both, y, answers, resamples, weights):
         return found
 
     values = scores(np.ones(len(y)))
-    intervals = spread(values, scores, resamples, _RESAMPLES)
+    intervals = resampled_summary(values, scores, resamples, _RESAMPLES)
     return {name: {when: {"value": float(values[name, when]), "low": intervals[name, when].low,
                           "high": intervals[name, when].high}
                    for when in ("before", "after", "difference")} for name in _NAMES}

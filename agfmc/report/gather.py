@@ -15,11 +15,10 @@ from ..control.tree import Tree
 from ..errors import DataError
 from ..data_tools.row_names import ids_beside, table_facts
 from ..formats.inputs import is_stream, open_input, read_bytes
-from ..learners.libsvm import library_version
 from ..models import Dataset, InputFormat
 from ..prediction.description import describe_recipe
 from ..prediction.evaluation import Asked, evaluate, Results
-from ..provenance import Provenance
+from ..provenance import libsvm_version, Provenance
 from ..score.nodes import costs_of_nodes
 from .content import AnswersPart, DataPart, HardPoint
 
@@ -182,10 +181,9 @@ def versions() -> list[tuple[str, str]]:
     """(program, version) of this package and what its numbers depend on."""
     import scipy
 
-    number = library_version()
     return [("agfmc", __version__), ("Python", platform.python_version()),
             ("NumPy", np.__version__), ("SciPy", scipy.__version__),
-            ("LIBSVM", f"{number // 100}.{number % 100:02d}")]
+            ("LIBSVM", libsvm_version())]
 
 
 def settings_of(info: Mapping) -> list[tuple[str, str]]:

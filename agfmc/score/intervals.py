@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Interval", "NOTHING", "clopper_pearson", "effective_number", "resampled", "spread",
-           "standard_error", "wilson"]
+__all__ = ["Interval", "NOTHING", "clopper_pearson", "effective_number", "resampled",
+           "resampled_summary", "standard_error", "wilson"]
 
 
 class Interval(NamedTuple):
@@ -74,9 +74,10 @@ def resampled(y: np.ndarray, seed: int) -> Iterator[np.ndarray]:
         yield counts
 
 
-def spread(values: Mapping[str, float], scores: Callable[[np.ndarray], Mapping[str, float | None]],
-           resamples: Iterator[np.ndarray], number: int,
-           confidence: float = 0.95) -> dict[str, Interval]:
+def resampled_summary(values: Mapping[str, float],
+                      scores: Callable[[np.ndarray], Mapping[str, float | None]],
+                      resamples: Iterator[np.ndarray], number: int,
+                      confidence: float = 0.95) -> dict[str, Interval]:
     """{name: `Interval`} of scores by the bootstrap.
 
     values: the scores of the points themselves;  scores(counts): those of a resample.

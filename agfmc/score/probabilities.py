@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import DataError, UsageError
+from ..weights import mean
 
 __all__ = ["Bin", "Curves", "Validation", "all_samples", "brier", "brier_all", "brier_winning",
            "calibration", "calibration_by_class", "class_weights", "confidence", "curves",
@@ -43,15 +44,6 @@ def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int],
         return (priors * (len(y) / np.maximum(counts, 1)))[y]
     factors = np.divide(priors * counts.sum(), counts, out=np.zeros(len(priors)), where=counts > 0)
     return weights * factors[y]
-
-
-def mean(values: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Mean of values (n,), weighted where there are weights (n,); NaN where nothing counts."""
-    if len(values) == 0 or (weights is not None and not np.any(weights)):
-        return float("nan")
-    if weights is None:
-        return float(np.mean(values))
-    return float(np.sum(weights * values) / np.sum(weights))
 
 
 # Brier scores, log loss, confidence

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from agfmc.score.intervals import (clopper_pearson, effective_number, resampled, spread,
+from agfmc.score.intervals import (clopper_pearson, effective_number, resampled, resampled_summary,
                                    standard_error, wilson)
 
 
@@ -51,7 +51,7 @@ def test_resamples_keep_the_points_of_each_class():
 def test_the_spread_of_a_mean():
     rng = np.random.default_rng(0)
     values, y = rng.normal(size=400), np.zeros(400, dtype=int)
-    interval = spread({"mean": values.mean()}, lambda counts: {"mean": counts @ values / 400},
+    interval = resampled_summary({"mean": values.mean()}, lambda counts: {"mean": counts @ values / 400},
                       resampled(y, 1), 2000)["mean"]
     half = 1.96 * standard_error(values)
     assert interval == pytest.approx((values.mean() - half, values.mean() + half), abs=.1 * half)
@@ -60,7 +60,7 @@ def test_the_spread_of_a_mean():
 def test_the_spread_stands_around_the_value():
     # resampling raises what counts repeated points: the interval is moved back
     values = iter(np.linspace(3, 5, 101))
-    interval = spread({"a": 1.0, "b": 2.0}, lambda counts: {"a": next(values), "b": None},
+    interval = resampled_summary({"a": 1.0, "b": 2.0}, lambda counts: {"a": next(values), "b": None},
                       resampled(np.zeros(3, dtype=int), 1), 101)
     assert interval["a"] == pytest.approx((.05, 1.95)) and math.isnan(interval["b"].low)
 
