@@ -8,6 +8,7 @@ import sys
 import zlib
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from types import SimpleNamespace
 
 from ..errors import DataError
 
@@ -66,39 +67,27 @@ class _Text:
     """The bytes of an `_Input`, without the compression by gzip that its first two may tell of."""
 
     def __init__(self, file):
-        self._source = file
-        self._file = None  # nothing is read before it is wanted
-        self._head = b""
-        self.name = file.name
+        self._source, self.name = file, file.name
 
-    def _begin(self):
+    @functools.cached_property
+    def _file(self):  # nothing is read before it is requested
         head = b""
         while len(head) < len(GZIP) and (piece := self._source.read(len(GZIP) - len(head))):
             head += piece
-        zipped = head.startswith(GZIP)
-        if head and self._source.regular_size() is not None:
-            self._source.seek(0)
-            head = b""
-        self._file = Unzipped(WithHead(head, self._source), self.name) if zipped else self._source
-        self._head = b"" if zipped else head
+        file = self._source
+        if head and file.regular_size() is not None:
+            file.seek(0)
+        else:
+            file = WithHead(head, file)
+        return Unzipped(file, self.name) if head == GZIP else file
 
     def read(self, size=-1):
-        if self._file is None:
-            self._begin()
-        if not self._head:
-            return self._file.read(size)
-        head, self._head = self._head, b""
-        if 0 <= size <= len(head):
-            self._head = head[size:]
-            return head[:size]
-        return head + self._file.read(size - len(head) if size >= 0 else -1)
+        return self._file.read(size)
 
     def regular_size(self):
         """Bytes that will come, of a regular file opened by name that is not compressed; or None.
         """
-        if self._file is None:
-            self._begin()
-        return self._source.regular_size() if self._file is self._source else None
+        return None if isinstance(self._file, Unzipped) else self._source.regular_size()
 
 
 class Unzipped:
@@ -111,7 +100,7 @@ class Unzipped:
     def __init__(self, file, name):
         self.name = name
         self._source, self._given, self._taken = file, 0, 0
-        self._file = gzip.GzipFile(fileobj=_Pieces(self._take), mode="rb")
+        self._file = gzip.GzipFile(fileobj=SimpleNamespace(read=self._take), mode="rb")
 
     def _take(self, size):
         data = self._source.read(size)
@@ -133,13 +122,6 @@ class Unzipped:
         return data
 
 
-class _Pieces:
-    """A stream of bytes that a function reads."""
-
-    def __init__(self, read):
-        self.read = read
-
-
 class WithHead:
     """A stream of bytes whose head was read already, and is read again."""
 
@@ -147,11 +129,14 @@ class WithHead:
         self._head, self._file = head, file
 
     def read(self, size=-1):
-        """The head, whatever the size, and then the rest."""
-        if self._head:
-            head, self._head = self._head, b""
-            return head
-        return self._file.read(size)
+        """At most `size` bytes, all for -1."""
+        head, self._head = self._head, b""
+        if not head:
+            return self._file.read(size)
+        if size < 0:
+            return head + self._file.read()
+        self._head = head[size:]
+        return head[:size]
 
 
 @contextmanager
