@@ -23,6 +23,7 @@ from ..errors import CommandFailed
 __all__ = ["ProcessPool"]
 
 _shared: object = None  # of a worker process
+_lock = threading.Lock()  # of what is changed for a moment while processes start
 
 
 class ProcessPool(Executor):
@@ -100,17 +101,18 @@ class ProcessPool(Executor):
 def _starting() -> Iterator[None]:
     """Processes that start get neither this one's script, nor modules of the current folder (in
     Python 3.10 they do), nor Ctrl-C, which is for this one."""
-    main, safe = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGQUIT})
-    sys.modules["__main__"], os.environ["PYTHONSAFEPATH"] = types.ModuleType("__main__"), "1"
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-        del os.environ["PYTHONSAFEPATH"]
-        if safe is not None:
-            os.environ["PYTHONSAFEPATH"] = safe
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    with _lock:
+        main, safe = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGQUIT})
+        sys.modules["__main__"], os.environ["PYTHONSAFEPATH"] = types.ModuleType("__main__"), "1"
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
+            del os.environ["PYTHONSAFEPATH"]
+            if safe is not None:
+                os.environ["PYTHONSAFEPATH"] = safe
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 class _Parcel:

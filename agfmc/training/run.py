@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 import os
-import queue
-import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +18,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ..errors import AgfmcError, DataError, JobsFailed, UsageError
-from ..executors.threads import Background, start_threads
+from ..executors.threads import Background, Threads
 from ..formats.atomic import remove, replacing, replacing_all, temporary_file, writing
 from ..formats.inputs import read_bytes
 from ..formats.libsvm_model import format_svm_model, held_out_values, RowText
@@ -389,43 +388,17 @@ def until(items, deadline, clock=time.monotonic):
     if deadline is None:
         yield from items
         return
-    ready = queue.Queue(2)
-    over = threading.Event()
-
-    def run():
-        end = None  # of the items
-        try:
-            for item in items:
-                ready.put((item, None))
-                if over.is_set() or clock() >= deadline:
-                    end = TimeUp()
-                    break
-        except BaseException as error:
-            end = error
-        finally:
-            items.close()
-        ready.put((None, end or StopIteration()))
-
+    thread, end = Threads(1), object()
     try:
-        if clock() >= deadline:
-            raise TimeUp
-        if not start_threads(1, run):
-            for item in items:
-                yield item
-                if clock() >= deadline:
-                    raise TimeUp
-            return
-        while True:
-            try:
-                item, end = ready.get(timeout=max(0.0, deadline - clock()))
-            except queue.Empty:
-                raise TimeUp from None
-            if isinstance(end, StopIteration):
+        while clock() < deadline:
+            future = thread.submit(next, items, end)
+            if not wait([future], max(0.0, deadline - clock())).done:
+                break
+            item = future.result()
+            if item is end:
                 return
-            if end is not None:
-                raise end
             yield item
+        raise TimeUp
     finally:
-        over.set()
-        while not ready.empty():  # makes room, so that the thread can end
-            ready.get_nowait()
+        thread.submit(lambda: items.close())
+        thread.shutdown(wait=False)

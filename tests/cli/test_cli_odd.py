@@ -113,9 +113,9 @@ def chain(call, name):
     save(f"{name}.s", b"labels 0 1 2\n0 0.5 0.3 0.2\n")
     kept("svmout2agf", f"{o}.s", f"{o}.so")
     kept("simulate_decoders", "--classes", "3", "--rounds", "50", "--csv")
-    state = o[:100] + ".st"  # beside it SQLite keeps a journal
+    state = o[:100] + ".st"
     kept("nfold", "-b", "-d", "2", "--state", state, o, o, f"{o}.f")
-    os.unlink(state)
+    shutil.rmtree(state)
     kept("compare_control", "-d", "2", "--no-state", "--csv", o, o, "tree")
     table = kept("compare_control", "-d", "2", "--no-state", "--markdown", o, o, "tree")
     assert table.count(b"\n") >= 4

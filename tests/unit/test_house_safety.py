@@ -19,7 +19,7 @@ MODULES = {
     "multiprocessing": ("agfmc/executors/processes.py",),
     "concurrent": ("agfmc/executors/threads.py", "agfmc/executors/remote.py",
                    "agfmc/executors/dask_cluster.py", "agfmc/training/fit.py",
-                   "agfmc/executors/processes.py",
+                   "agfmc/executors/processes.py", "agfmc/training/run.py",
                    "agfmc/data_tools/metric.py"),
     "subprocess": ("agfmc/learners/commands.py",),
     # by names from tables of their own, of this package, or of a function that is at hand
