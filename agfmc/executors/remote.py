@@ -123,7 +123,7 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
     that ends its worker has an error for its result.  Warnings of tasks are given here.  Raises
     any other exception of a task, and `CommandFailed` where the workers cannot be used.
     """
-    home, whole = _process(), (function, shared)
+    home = _process()
     once = shared is not None and hasattr(executor, "submit_with")
     losses: Counter = Counter()
     tries, warned = getattr(executor, "tries", TRIES), 0
@@ -132,11 +132,10 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
 
     def submit(entry):
         item = entry[1]
-        if by_parts:
-            return executor.submit(_call, (function, part(shared, item)), home, item)
-        if once:  # by itself: the executor knows it again
-            return executor.submit_with(shared, _call_with, function, home, item)
-        return executor.submit(_call, whole, home, item)
+        if once and not by_parts:  # by itself: the executor knows it again
+            return executor.submit_with(shared, _call, function, home, item)
+        return executor.submit(_call, part(shared, item) if by_parts else shared, function, home,
+                               item)
 
     def lost(future):
         error = CancelledError() if future.cancelled() else future.exception()
@@ -194,12 +193,11 @@ def _process():
     return platform.node(), os.getpid(), versions()
 
 
-def _call(work, home, item):
+def _call(shared, function, home, item):
     """The answer of a worker: (result, or the `AgfmcError` raised; texts of warnings).
 
-    work: (function, shared);  home: `_process` of the one that wants the result.
+    home: `_process` of the one that gets the result.
     """
-    function, shared = work
     here, texts = _process(), []
     elsewhere = here[:2] != home[:2]
     if elsewhere:
@@ -217,10 +215,6 @@ def _call(work, home, item):
         raise kind(f"on a worker: {type(error).__name__}: {error}") from None
     finally:
         _collecting.texts = None
-
-
-def _call_with(shared, function, home, item):
-    return _call((function, shared), home, item)
 
 
 def _collect_warnings():

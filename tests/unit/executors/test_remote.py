@@ -144,7 +144,7 @@ def test_few_samples_are_warned_of_once(executor):
 def call_in_a_child(function, item):
     """What the function that workers run gives for `function`, with this process as a child."""
     home = ("a parent elsewhere", 1, remote.versions())
-    return remote._call((function, "shared"), home, item)
+    return remote._call("shared", function, home, item)
 
 
 def warned(shared, item):
@@ -346,7 +346,7 @@ def test_worker_that_lacks_something_and_then_dies(monkeypatch):
         died = False
 
         def submit(self, function, /, *args):
-            if args[0][1] == "part" and not self.died:
+            if args[0] == "part" and not self.died:
                 self.died = True
                 future = Future()
                 future.set_exception(EOFError())
