@@ -65,8 +65,8 @@ def is_sums(path: str) -> bool:
     with suppress(OSError):
         if os.path.isfile(path):
             with open(path, "rb") as file:
-                start = file.read(38)  # the header of the first member, and its name
-            return start.startswith(b"PK\x03\x04") and start.endswith(b"head.npy")
+                start = file.read(39)  # the header of the first member, and its name
+            return start.startswith(b"PK\x03\x04") and start.endswith(b"head.json")
     return False
 
 

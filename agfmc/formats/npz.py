@@ -1,13 +1,12 @@
 """Arrays beside a head of plain values in a file of NumPy's kind `npz`, read without pickle.
 
-The member `head` is JSON.  Members are stored as they are, and their lengths must agree with
-the directory of the file and with their own headers before memory is asked for: what is read is
-never more than its file.
+The member `head.json` is the head.  Members are stored as they are, and their lengths must agree
+with the directory of the file and with their own headers before memory is asked for: what is read
+is never more than its file.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import os
@@ -21,12 +20,14 @@ import numpy as np
 
 __all__ = ["NpzReader", "write_npz"]
 
+_PIECE = 1 << 20
+
 
 def write_npz(file: BinaryIO, head, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
     """Write a head, of values that JSON has, and (name, array), which may be made one by one."""
-    text = np.frombuffer(json.dumps(head).encode(), np.uint8)
     with zipfile.ZipFile(file, "w") as archive:
-        for name, array in itertools.chain([("head", text)], arrays):
+        archive.writestr(zipfile.ZipInfo("head.json"), json.dumps(head))
+        for name, array in arrays:
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
@@ -46,8 +47,8 @@ class NpzReader:
                     member.compress_type != zipfile.ZIP_STORED for member in members):
                 raise ValueError("its members are larger than the file")
             self.names = [member.filename.removesuffix(".npy") for member in members
-                          if member.filename != "head.npy"]
-            self.head = json.loads(self["head"].tobytes())
+                          if member.filename != "head.json"]
+            self.head = json.loads(self._archive.read("head.json"))
 
     def __getitem__(self, name: str) -> np.ndarray:
         with _damage():
@@ -55,12 +56,15 @@ class NpzReader:
             with self._archive.open(info) as member:
                 if np.lib.format.read_magic(member) != (1, 0):
                     raise ValueError("another version of the format")
-                shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+                shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
                 if dtype.hasobject or min(shape, default=0) < 0 or \
                         member.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
                     raise ValueError("an array is not as long as its header says")
-            with self._archive.open(info) as member:
-                return np.lib.format.read_array(member, allow_pickle=False)
+                data, end = bytearray(math.prod(shape) * dtype.itemsize), 0
+                while piece := member.read(_PIECE):  # to its end, where its checksum is compared
+                    data[end:end + len(piece)] = piece
+                    end += len(piece)
+            return np.frombuffer(data, dtype).reshape(shape, order="F" if by_columns else "C")
 
 
 @contextmanager

@@ -411,10 +411,7 @@ def mended_sums(path):
     other = os.path.join(os.path.dirname(path), "mended")
     with zipfile.ZipFile(io.BytesIO(SUMS)) as source, zipfile.ZipFile(other, "w") as target:
         for name in source.namelist():
-            with target.open(name, "w") as member:
-                np.lib.format.write_array(member, np.frombuffer(
-                    bytes_of(path), np.uint8)) if name == "head.npy" else \
-                    member.write(source.read(name))
+            target.writestr(name, bytes_of(path) if name == "head.json" else source.read(name))
     try:
         return all_sums(other)
     except DataError as error:

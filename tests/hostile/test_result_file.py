@@ -109,7 +109,7 @@ def test_files_that_are_none(kind):
     file = io.BytesIO()
     if kind == "compressed":
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("head.npy", bytes(10**7))
+            archive.writestr("head.json", bytes(10**7))
     elif kind == "no head":
         with zipfile.ZipFile(file, "w") as archive:
             archive.writestr("x.npy", b"")
@@ -117,9 +117,7 @@ def test_files_that_are_none(kind):
         file.write(b"text")
     else:
         with zipfile.ZipFile(file, "w") as archive:
-            text = io.BytesIO()
-            np.save(text, np.frombuffer(b"[" * 100_000, np.uint8))
-            archive.writestr("head.npy", text.getvalue())
+            archive.writestr("head.json", b"[" * 100_000)
     with pytest.raises(ValueError):
         NpzReader(file)
 
