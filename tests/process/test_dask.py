@@ -98,7 +98,7 @@ def test_same_models_and_answers(cluster, place, many):
     words = ("-n", "-+", "-c 3", "--cv-errors", "errors", "../plan", "../trn", "m", "ctl")
     here.ok("multi_borders", *words)
     there.ok("multi_borders", f"--executor=dask:{cluster.file}", *words)
-    assert here.files() == there.files() and len(here.files()) == 6
+    assert here.files() == there.files() and len(here.files()) == 7
     for more in ((), ("-Q", "ddag", "--count"), ("-0",)):
         words = (*more, "-a", "m.std", "ctl", "../many.vec", "out")
         assert here.ok("classify_m", *words) == \
