@@ -292,19 +292,20 @@ class _Pen:
     def _shape(self, shape, style):
         from matplotlib.colors import to_rgba
         from matplotlib.patches import PathPatch
-        from matplotlib.transforms import Affine2D
 
         fill = style.get("fill", "none" if shape.tag == "path" else "black")
+        stroke, filled = style.get("stroke"), fill not in ("none", "transparent")
+        if not (stroke or filled):
+            return
         dashes = [max(float(part) * self.scale, 1e-3) for part in
                   str(style.get("stroke-dasharray", "")).split()]
-        stroke = style.get("stroke")
-        self.axes.add_patch(PathPatch(
-            _path(shape, style), transform=Affine2D().translate(self.x, self.y)
-            + self.axes.transData, capstyle="round" if style.get("stroke-linecap") == "round"
-            else "butt", joinstyle="miter", linewidth=float(style.get("stroke-width", 1))
-            * self.scale if stroke else 0, linestyle=(0, dashes) if dashes else "solid",
-            facecolor="none" if fill in ("none", "transparent") else to_rgba(
-                fill, float(style.get("fill-opacity") or 1)),
+        path = _path(shape, style)
+        path.vertices += self.x, self.y
+        self.axes.add_artist(PathPatch(
+            path, capstyle="round" if style.get("stroke-linecap") == "round" else "butt",
+            joinstyle="miter", linestyle=(0, dashes) if dashes else "solid",
+            linewidth=float(style.get("stroke-width", 1)) * self.scale if stroke else 0,
+            facecolor=to_rgba(fill, float(style.get("fill-opacity") or 1)) if filled else "none",
             edgecolor=to_rgba(stroke, float(style.get("stroke-opacity", 1))) if stroke
             else "none"))
 
@@ -314,7 +315,8 @@ def _path(shape, values):
     from matplotlib.path import Path
 
     if shape.tag == "circle":
-        return Path.circle((values["cx"], values["cy"]), values["r"])
+        circle = Path.unit_circle()
+        return Path(circle.vertices * values["r"] + (values["cx"], values["cy"]), circle.codes)
     if shape.tag == "rect":
         x, y, wide, high = (values.get(name, 0) for name in ("x", "y", "width", "height"))
         return Path([(x, y), (x + wide, y), (x + wide, y + high), (x, y + high), (x, y)],

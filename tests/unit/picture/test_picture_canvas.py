@@ -117,7 +117,8 @@ def test_shapes_are_where_they_are_on_a_page(shown, tag, values, corners):
     pytest.importorskip("matplotlib")
     axes = drawn(shown, (tag, "left", values))
     box = axes.patches[0].get_path().get_extents()
-    assert (box.x0, box.y0, box.x1, box.y1) == pytest.approx(corners)
+    # to the right of the margin, below the title
+    assert (box.x0 - 16, box.y0 - 48, box.x1 - 16, box.y1 - 48) == pytest.approx(corners)
 
 
 def test_looks_are_those_of_the_style_sheet(shown):
