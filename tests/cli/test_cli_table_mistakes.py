@@ -626,6 +626,7 @@ def test_there_are_two_hundred():
     assert len({mistake[1] for mistake in MISTAKES}) == len(MISTAKES) > 200
 
 
+@pytest.mark.long
 def test_the_good_table_is_good(place, run, monkeypatch, tmp_path):
     monkeypatch.chdir(place)
     (place / "t.csv").write_text(GOOD)

@@ -101,12 +101,12 @@ def everything(reader):
         yield from damaged(seed, reader.text, others)
 
 
-@pytest.mark.few(16)
+@pytest.mark.parametrize("step", [8 * STEP, pytest.param(STEP, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", READERS)
-def test_broken_files(name, tmp_path):
+def test_broken_files(name, step, tmp_path):
     reader = READERS[name]
     inputs = itertools.chain(
-        itertools.islice(everything(reader), sum(map(ord, name)) % STEP, None, STEP),
+        itertools.islice(everything(reader), sum(map(ord, name)) % step, None, step),
         *(whole(seed) for seed in reader.seeds[:1]),
         (("found before", data) for data in reader.found))
     check(reader, inputs, tmp_path)

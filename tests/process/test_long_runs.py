@@ -118,6 +118,7 @@ def test_only_what_is_missing_or_changed(here, data):
     assert here.files().keys() == data[1].keys()
 
 
+@pytest.mark.long
 def test_held_out_samples_need_training(here):
     here.ok(*WORDS, "m", "ctl")
     before = models(here)
@@ -383,6 +384,7 @@ def together(place, works):
     return results
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [6, pytest.param(50, marks=pytest.mark.long)])
 def test_side_by_side_on_one_model(many, count):
     wanted = many.ok("classify_m", "all.mbm", "many.vec", "one")

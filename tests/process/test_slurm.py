@@ -286,7 +286,7 @@ def test_wrong_arguments_of_the_job_array(script, place, root, words, env, messa
     assert not (place / "done").exists()
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 def test_by_hand(script, place):
     """The tasks and the merging of the script, which a program in place of sbatch writes down."""
     programs = place / "programs"

@@ -237,6 +237,7 @@ def on_terminal(place, command, *args):
     return shown, out
 
 
+@pytest.mark.long
 def test_progress_is_for_terminals(place):
     shown, out = on_terminal(place, "multi_borders", "plan", "trn", "t", "tctl")
     assert out == b""

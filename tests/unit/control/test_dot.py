@@ -60,6 +60,7 @@ def test_mixtures():
     assert "L: multinomial logistic regression\\nm\\n-r 2" in format_dot(parse('m L "-r 2" {0 1}'))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_texts(name):
     shown = re.sub("[\x01\udcff]", "\ufffd", name)

@@ -86,6 +86,7 @@ def test_threads_change_nothing(data, workers):
             {k: v for k, v in b.items() if not k.endswith("_s") and k != "best"}
 
 
+@pytest.mark.long
 def test_rows_are_summed_up_rightly(data):
     result = compare(experiment(data, Plan(None, 3, 2, 4), TrainingSettings(scale=True)),
                      candidates("one-vs-one:inverse,vote", "one-vs-rest"))

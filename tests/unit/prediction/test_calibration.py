@@ -130,6 +130,7 @@ def test_losses_and_thinned_points_keep_their_weights():
     np.testing.assert_array_equal(few.weights, w[_share_of_classes(Y, 8)])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("layout, keys", [
     ("tree", {"recursive", "full", "least-squares", "inverse", "zadrozny"}),
     (NESTED, {"recursive least-squares", "full least-squares", "full inverse", "least-squares"}),
