@@ -273,14 +273,16 @@ class SearchSpace(NamedTuple):
                                  "cannot be searched: --kernels names others, of "
                                  f"{', '.join(TUNED_KERNELS)}")
         for column, axis in self._axes.items():
-            if axis is not None and column not in known:
-                raise UsageError(f"--{column}: {options.learner} has no {PARAMETERS[column].name} "
-                                 "to search")
-            if axis is not None and not axis.values:
+            if axis is None:
+                continue
+            row = PARAMETERS[column]
+            if column not in known:
+                raise UsageError(f"--{column}: {options.learner} has no {row.name} to search")
+            if not axis.values:
                 raise UsageError(f"--{column}: there is no value from {axis.low:g} to "
                                  f"{axis.high:g} in steps of {axis.step:g}")
-            if axis is not None and PARAMETERS[column].whole and axis.low < 0:
-                raise UsageError(f"--{column}: {PARAMETERS[column].name} is a whole number: "
+            if row.whole and axis.low < 0:
+                raise UsageError(f"--{column}: {row.name} is a whole number: "
                                  f"expected exponents from 0 on, found {axis.low:g}")
         return self._replace(searched=options.parameters, kernels=kernels)
 
@@ -318,20 +320,14 @@ class SearchSpace(NamedTuple):
                 grids.append(Grid(kernel, 0, 0.0, c and (self.log2c or _COARSE["log2c"]),
                                   self.log2g or _COARSE["log2g"].moved(scales.get(kernel, scale))))
             else:
-                grids += self._polynomials(c, scale)
+                grids += [Grid("polynomial", degree, coef0, c, scale if coef0 == 0 or degree == 1
+                               else self.log2g or _GAMMA_POLYNOMIAL.moved(scale))
+                          for degree in self.degrees if degree != 1 or "linear" not in self.kernels
+                          for coef0 in self.coefficients[:1 if degree == 1 else None]]
         if not grids:
             raise UsageError("there is no point to try: no kernel, or no degree or -r of a "
                              "polynomial")
         return grids
-
-    def _polynomials(self, c, scale):
-        for degree in self.degrees:
-            if degree == 1 and "linear" in self.kernels:
-                continue
-            for coef0 in self.coefficients[:1] if degree == 1 else self.coefficients:
-                gamma = scale if coef0 == 0 or degree == 1 else \
-                    self.log2g or _GAMMA_POLYNOMIAL.moved(scale)
-                yield Grid("polynomial", degree, coef0, c, gamma)
 
 
 class Search:
@@ -358,19 +354,19 @@ class Search:
         coarse = [point for point in self._coarse if point not in self.scores]
         if coarse:
             return coarse
-        leaders = {}
-        for point in self.ranked:
-            leaders.setdefault(point.kernel, point)
-        leaders = {kernel: point for kernel, point in leaders.items()
-                   if not self._is_behind(point)}
+        best = {point.kernel: point for point in reversed(self.ranked)}
+        order = dict.fromkeys(point.kernel for point in self.ranked)  # the best kernel first
+        leaders = [best[kernel] for kernel in order if not self._is_behind(best[kernel])]
         while True:
-            missing = [point for leader in leaders.values() for point in
-                       self._grids[leader[:3]][1].neighbours(leader, self._share)
+            around = {leader: self._grids[leader[:3]][1].neighbours(leader, self._share)
+                      for leader in leaders}
+            missing = [point for points in around.values() for point in points
                        if point not in self.scores]
             if missing or not leaders or not self._halvings:
                 return missing
-            if all(self._is_flat([leader, *self._scored_around(leader)])
-                   for leader in leaders.values()):
+            if all(self._is_flat([leader, *(point for point in points if point != leader
+                                            and self.scores[point] is not None)])
+                   for leader, points in around.items()):
                 return []
             self._share /= 2
             self._halvings -= 1
@@ -378,11 +374,6 @@ class Search:
     @property
     def _coarse(self):
         return self._start or [point for _, grid in self._grids.values() for point in grid.points]
-
-    def _scored_around(self, point):
-        grid = self._grids[point[:3]][1]
-        return [other for other in grid.neighbours(point, self._share)
-                if other != point and self.scores.get(other) is not None]
 
     def record(self, point: Point, score: float | None) -> None:
         """Keep the score of a point, None where it could not be trained."""
@@ -394,10 +385,6 @@ class Search:
         kernels = len({kernel for kernel, _, _ in self._grids})
         return max(len(self.scores), len(self._coarse)) + (8 * self._halvings + 4) * kernels
 
-    def order(self, point):
-        """A key that is least for the best point."""
-        return -self._sign * self.scores[point], *self.place(point)
-
     def place(self, point):
         """A key that is least for the point that is preferred where scores are equal."""
         return self._grids[point[:3]][0], point.log2c or 0.0, point.log2g or 0.0
@@ -405,16 +392,13 @@ class Search:
     @property
     def ranked(self):
         """All points that have a score, the best first."""
-        return sorted(self._scored, key=self.order)
+        return sorted((point for point, score in self.scores.items() if score is not None),
+                      key=lambda point: (-self._sign * self.scores[point], *self.place(point)))
 
     @property
     def best(self):
         """The best point so far, or None."""
-        return min(self._scored, key=self.order, default=None)
-
-    @property
-    def _scored(self):
-        return (point for point, score in self.scores.items() if score is not None)
+        return next(iter(self.ranked), None)
 
     def border(self, best):
         """(name of a parameter, "low" or "high") of each limit that a point lies on, where no other

@@ -275,13 +275,14 @@ def _outcomes(split, experiment, item, workers=1):
             calibration, key = configuration.calibration, decoder.calibration_key(candidate.tree)
             calibrated = decoder.calibrated and calibration is not None and \
                 key in calibration.decoders
-            made.append(Outcome.of(
+            outcome = Outcome.of(
                 results, candidate=candidate.number, decoder=name,
                 classifiers=sum(job.is_binary for job in distinct(candidate.jobs)),
                 train_s=train_s + (map_s[key] if calibrated else 0.0), classify_s=classify_s,
                 calibrated=calibrated, queried=asked.queried / asked.points,
-                kernel_values=asked.kernels / asked.points if counter else None,
-                **({"results": results, "confidence": confidence} if keep else {})))
+                kernel_values=asked.kernels / asked.points if counter else None)
+            made.append(replace(outcome, results=results, confidence=confidence) if keep
+                        else outcome)
         except AgfmcError as error:
             made.append(Outcome(candidate.number, name, error=error))
     return made

@@ -14,7 +14,6 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -345,10 +344,11 @@ def fit_sigmoids(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,
     slope, shift = np.full(len(f), 3.0), np.zeros(len(f))
     active = np.arange(len(f))
     for _ in range(_STEPS):
-        step = _newton_step(f[active], target[active], (slope[active], shift[active]), w)
-        slope[active] += step.slope
-        shift[active] += step.shift
-        active = active[step.going]
+        line = slope[active], shift[active]
+        more, further, going = _newton_step(f[active], target[active], line, w)
+        slope[active] += more
+        shift[active] += further
+        active = active[going]
         if not len(active):
             break
     wrong = target[slope < 0]  # the problem is convex: the best with a slope of 0
@@ -357,19 +357,9 @@ def fit_sigmoids(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,
     return np.maximum(slope, 0.0), shift
 
 
-class _Step(NamedTuple):
-    """Changes of slope and shift (m,), and which rows are not at their end, going (m,) bool."""
-
-    slope: np.ndarray
-    shift: np.ndarray
-    going: np.ndarray
-
-
 def _newton_step(f, target, line, w):
-    """A `_Step` of the cross-entropy of P = 1 / (1 + exp(-z)), z = slope f + shift, row by row.
-
-    line: slope and shift;  w: weights of the points, or None.
-    """
+    """Changes of slope and shift (m,) for the cross-entropy of P = 1 / (1 + exp(-z)), z = slope f +
+    shift, row by row, and which rows are not at their end."""
     slope, shift = line
     before, p = _entropy(f, target, slope, shift, w)
     difference, curve = p - target, p * (1.0 - p)
@@ -394,8 +384,8 @@ def _newton_step(f, target, line, w):
             break
         size[rows] /= 2.0
     size[rows] = 0.0
-    return _Step(size * first, size * second,
-                 (size > 0) & (-descent > 1e-7 * np.maximum(before, 1.0)))
+    return size * first, size * second, \
+        (size > 0) & (-descent > 1e-7 * np.maximum(before, 1.0))
 
 
 def _entropy(f, target, slope, shift, w):
