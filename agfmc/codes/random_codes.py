@@ -9,7 +9,7 @@ that the classifiers err on different points.
 import random
 import warnings
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, starmap
 
 from ..errors import AgfmcWarning, UsageError
 from . import bits
@@ -216,8 +216,8 @@ def _quality(signed_rows, k, least=(0, 0)):
                              least[1] if between_columns == least[0] else 0)
     if between_rows is None:
         return None
-    return (between_columns, between_rows, _sum(vectors, apart),
-            _sum(signed_rows, apart_or_opposite))
+    return (between_columns, between_rows, sum(starmap(apart, combinations(vectors, 2))),
+            sum(starmap(apart_or_opposite, combinations(signed_rows, 2))))
 
 
 def _smallest(vectors, distance, least):
@@ -230,7 +230,3 @@ def _smallest(vectors, distance, least):
                 return None
             smallest = far
     return smallest or 0
-
-
-def _sum(vectors, distance):
-    return sum(distance(u, v) for u, v in combinations(vectors, 2))

@@ -226,27 +226,20 @@ def _differences(row, reference, plan, outcomes, known):
             continue
         test = resampled_t(np.subtract(row[score]["values"], reference[score]["values"]),
                            plan.ratio)
-        whole = {"pooled": row[score]["pooled"] - reference[score]["pooled"], "mean": test.mean}
-        if plan.count > 1:
-            differences[score] = {**whole, "sd": test.deviation, "p_value": test.p_value,
-                                  "interval": _bounds(test.interval)}
-            continue
-        p_value, interval = None, NOTHING
-        if score == "accuracy":
+        sd, p_value, interval = (test.deviation, test.p_value, test.interval) if plan.count > 1 \
+            else (None, None, NOTHING)
+        if plan.count == 1 and score == "accuracy":
             right, others = (part.classes == part.truth for [part] in (outcomes, known))
             p_value = mcnemar(right, others, outcomes[0].weights).p_value
             interval = paired_shares(right, others, outcomes[0].weights)
-        elif ALL_SCORES[score].pools == "mean":
+        elif plan.count == 1 and ALL_SCORES[score].pools == "mean":
             points, others = (added(score, part, 1) for part in (outcomes, known))
             interval = paired_mean(points - others, outcomes[0].weights)
-        differences[score] = {**whole, "sd": None, "p_value": p_value,
-                              "interval": _bounds(interval)}
+        differences[score] = {
+            "pooled": row[score]["pooled"] - reference[score]["pooled"], "mean": test.mean,
+            "sd": sd, "p_value": p_value,
+            "interval": list(interval) if all(map(math.isfinite, interval)) else None}
     return differences
-
-
-def _bounds(interval):
-    """[low, high], or None where it is not known."""
-    return list(interval) if all(map(math.isfinite, interval)) else None
 
 
 @dataclass(frozen=True)
