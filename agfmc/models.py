@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Annotated, Literal, NamedTuple, TYPE_CHECKING
 
-from .errors import DataError, ModelError, UsageError
+from .errors import DataError, ModelError, one_line, UsageError
 from .provenance import MetricOrigin, Provenance
 from .tables import ColumnRoles, TableFormat, TableRecipe
 from .weights import Weights, WeightSource
@@ -102,14 +102,14 @@ class LearnedMetric:
     () where they have none.
     """
 
-    rounds: int
-    points: int
-    classes: int
-    data: str
-    settings: str
-    weights: np.ndarray
+    rounds: Annotated[int, range(100)]
+    points: Annotated[int, range(10**12)]
+    classes: Annotated[int, range(10**8)]
+    data: Annotated[str, "[0-9a-f]{16}"]
+    settings: Annotated[str, "[ -~]{1,1000}"]
+    weights: Annotated[np.ndarray, "<f8", 1]
     losses: tuple[tuple[float, float], ...] = ()
-    rows: np.ndarray | None = None
+    rows: np.ndarray | None = field(default=None, metadata={"stored": False})
     names: tuple[str, ...] = ()
 
     @property
@@ -127,10 +127,10 @@ class Normalisation:
     was learned from labels, or None.
     """
 
-    matrix: np.ndarray
-    mean: np.ndarray
-    dropped: tuple[int, ...] = ()
-    metric: LearnedMetric | None = None
+    matrix: Annotated[np.ndarray, "<f4", 2]
+    mean: Annotated[np.ndarray, "<f4", 1]
+    dropped: tuple[int, ...] = field(default=(), metadata={"stored": False})
+    metric: LearnedMetric | None = field(default=None, metadata={"stored": False})
 
     @property
     def provenance(self) -> tuple[str, ...]:
@@ -300,15 +300,15 @@ class DirectModel:
     code L: weights (c, d + 1), the last column the intercept.
     """
 
-    code: str
+    code: Literal["K", "L"]
     name: str
     branches: int
     provenance: Provenance = Provenance()
-    points: np.ndarray | None = None
-    y: np.ndarray | None = None
+    points: Annotated[np.ndarray | None, "<f4", 2] = None
+    y: Annotated[np.ndarray | None, "<i4", 1] = None
     k: int = 0
-    weights: np.ndarray | None = None
-    w: np.ndarray | None = None
+    weights: Annotated[np.ndarray | None, "<f8", 2] = None
+    w: Annotated[np.ndarray | None, "<f4", 1] = None
 
     @property
     def features(self):
@@ -337,18 +337,18 @@ class CollatedModel:
     any_width: True where d is only the largest index met, so that points may be wider.
     """
 
-    kernels: tuple
-    kernel_of: np.ndarray
-    sv: np.ndarray
-    group: np.ndarray
-    indptr: np.ndarray
-    index: np.ndarray
-    coef: np.ndarray
-    rho: np.ndarray
-    a: np.ndarray
-    b: np.ndarray
-    orientation: np.ndarray
-    provenances: tuple
+    kernels: tuple[Kernel, ...]
+    kernel_of: Annotated[np.ndarray, "<i4", 1]
+    sv: Annotated[np.ndarray, "<f8", 2]
+    group: Annotated[np.ndarray, "<i4", 1]
+    indptr: Annotated[np.ndarray, "<i8", 1]
+    index: Annotated[np.ndarray, "<i4", 1]
+    coef: Annotated[np.ndarray, "<f8", 1]
+    rho: Annotated[np.ndarray, "<f8", 1]
+    a: Annotated[np.ndarray, "<f8", 1]
+    b: Annotated[np.ndarray, "<f8", 1]
+    orientation: Annotated[np.ndarray, "|i1", 1]
+    provenances: tuple[Provenance, ...]
     any_width: bool = False
 
 
@@ -379,6 +379,7 @@ class HeldOut:
     weights: np.ndarray | None = None
 
 
+_DECODER = "[a-z0-9:+-]{1,60}( [a-z0-9:+-]{1,60})?"  # the key of a decoder, with that of a way
 MAP_KINDS = ("none", "temperature", "vector", "matrix")  # from the simple to the complex
 
 
@@ -393,10 +394,10 @@ class ProbabilityMap:
     a temperature;  floor: 0 <= floor < 1.  "none" leaves p as it is.
     """
 
-    kind: str
-    weights: np.ndarray | None = None
-    intercept: np.ndarray | None = None
-    floor: float = 0.0
+    kind: Literal["none", "temperature", "vector", "matrix"]
+    weights: Annotated[np.ndarray | None, "<f8", 0, 1, 2] = None
+    intercept: Annotated[np.ndarray | None, "<f8", 1] = None
+    floor: Annotated[float, (0, 1)] = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,11 +410,11 @@ class CalibrationPoints:
     of the answer;  right (c,) bool: the answer is the true class.
     """
 
-    label: np.ndarray
-    p_true: np.ndarray
-    cumulative: np.ndarray
-    p_largest: np.ndarray
-    right: np.ndarray
+    label: Annotated[np.ndarray, "<i4", 1]
+    p_true: Annotated[np.ndarray, "<f8", 1]
+    cumulative: Annotated[np.ndarray, "<f8", 1]
+    p_largest: Annotated[np.ndarray, "<f8", 1]
+    right: Annotated[np.ndarray, "|b1", 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -432,8 +433,8 @@ class LearnedDecoder:
     intercept b (k,).  Rows are classes, labels ascending.
     """
 
-    weights: np.ndarray
-    intercept: np.ndarray
+    weights: Annotated[np.ndarray, "<f8", 2]
+    intercept: Annotated[np.ndarray, "<f8", 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,11 +447,11 @@ class Calibration:
     `Decoding.calibration_key`;  learned: the decoder "learned", or None.
     """
 
-    model: str
-    classes: tuple[int, ...]
-    source: str
-    counts: tuple[int, ...]
-    decoders: Mapping[str, DecoderCalibration]
+    model: Annotated[str, "[0-9a-f]{16}"]
+    classes: tuple[Annotated[int, range(2**31)], ...]
+    source: Annotated[str, one_line]
+    counts: tuple[Annotated[int, range(2**53)], ...]
+    decoders: Mapping[Annotated[str, _DECODER], DecoderCalibration]
     learned: LearnedDecoder | None = None
 
     def fits(self, configuration: Configuration) -> bool:
@@ -568,9 +569,9 @@ class Configuration:
 
     def save(self, path: str) -> None:
         """Write it as a `.mbm` file: `agfmc.save`."""
-        import agfmc
+        from .prediction.configuration import save
 
-        agfmc.save(path, self)
+        save(path, self)
 
     def export(self, path: str, form: str) -> None:
         """Write it for other programs: `agfmc.export`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from .errors import UsageError
 
@@ -19,6 +19,7 @@ LABEL_NAMES = ("class", "label", "target")  # the columns taken for the label, i
 MISSING_POLICIES = ("error", "mean", "median", "indicator")  # beside value:X
 ROW = "row"  # the column of the rows' numbers, and a first column without a name
 LARGEST = 2.0**128 - 2.0**104  # that single precision holds
+Word = Annotated[str, "[^\0\ud800-\udfff]*"]  # that a table can hold
 MOST_LETTERS = 2**28  # of the names of all features
 
 
@@ -121,9 +122,9 @@ class ColumnRecipe:
     indicator: a last feature is 1 where the value is missing, else 0.
     """
 
-    name: str
-    categories: tuple[str, ...] | None = None
-    fill: float | str | None = None
+    name: Word
+    categories: tuple[Word, ...] | None = None
+    fill: Annotated[float, (-LARGEST, LARGEST)] | Word | None = None
     indicator: bool = False
 
     @property
@@ -147,13 +148,13 @@ class TableRecipe:
     """
 
     columns: tuple[ColumnRecipe, ...]
-    label: str
-    classes: tuple[str, ...]
-    ids: tuple[str, ...] = ()
-    weight: str | None = None
-    missing: str = "error"
-    source: str = ""
-    blanks: tuple[str, ...] = BLANKS
+    label: Word
+    classes: tuple[Word, ...]
+    ids: tuple[Word, ...] = ()
+    weight: Word | None = None
+    missing: Word = "error"
+    source: Word = ""
+    blanks: tuple[Word, ...] = BLANKS
 
     @functools.cached_property
     def features(self) -> tuple[str, ...]:

@@ -1,20 +1,17 @@
 """Consistency of a configuration, whatever file it comes from."""
 
-import re
-
 import numpy as np
 
-from ..errors import AgfmcError, ModelError, one_line
-from ..models import CollatedModel, MAP_KINDS
+from ..errors import AgfmcError, ModelError
+from ..models import CollatedModel, KERNELS
+from ..tables import MISSING_POLICIES, MOST_LETTERS, size_of_names
 
-__all__ = ["check_calibration", "check_configuration", "check_kernel", "check_recipe", "checked",
-           "require_one_kernel"]
+__all__ = ["check_calibration", "check_configuration", "check_kernel", "check_metric",
+           "check_recipe", "check_table_recipe", "checked", "require_one_kernel"]
 
 _MOST_FEATURES = 2**24
 _FEW_FEATURES = 2**16  # where no number in the file stands for each
 _LARGEST = 1e100  # of a weight: a sum of its products with log-probabilities stays finite
-_MODEL = re.compile("[0-9a-f]{16}")
-_DECODER = re.compile("[a-z0-9:+-]{1,60}( [a-z0-9:+-]{1,60})?")
 
 
 def checked(content, read, path=None):
@@ -70,6 +67,8 @@ def check_configuration(configuration, fail):
     for classifier in classifiers.values():
         _check_node_classifier(classifier, model.sv.shape[1], fail)
     norm = configuration.normalisation
+    if norm is not None and norm.matrix.shape != (len(norm.mean), model.sv.shape[1]):
+        raise fail("the normalisation does not fit the support vectors")
     if norm is not None and not (np.isfinite(norm.matrix).all() and np.isfinite(norm.mean).all()):
         raise fail("the normalisation is not finite")
     if len(model.sv) and model.group[-1] > len(configuration.tree.labels):
@@ -82,7 +81,9 @@ def check_configuration(configuration, fail):
 
 
 def check_kernel(kernel, fail):
-    """Check the parameters of a kernel."""
+    """Check the kind and the parameters of a kernel."""
+    if kernel.kind not in KERNELS:
+        raise fail("there is no kernel of this kind")
     if not (0 <= kernel.gamma < np.inf and np.isfinite(kernel.coef0)
             and 0 <= kernel.degree <= 1000 and kernel.degree == int(kernel.degree)):
         raise fail("a parameter of the kernel is out of range")
@@ -147,7 +148,11 @@ def _check_features(configuration, fail):
 
 
 def _check_node_classifier(model, features, fail):
-    """A multi-class node that has everything its code needs."""
+    """A multi-class node that has everything its code needs, and nothing else."""
+    parts = [part is not None for part in (model.points, model.y, model.weights)]
+    if parts != [model.code == "K", model.code == "K", model.code == "L"] or \
+            model.code == "L" and model.w is not None:
+        raise fail("a multi-class node is invalid")
     if model.features != features or model.branches < 2:
         raise fail("a multi-class node has the wrong size")
     if model.points is not None:
@@ -172,18 +177,11 @@ def check_calibration(calibration, fail):
     The number of classifiers of a learned decoder is left to who has the configuration.
     """
     classes, counts = calibration.classes, calibration.counts
-    if not _MODEL.fullmatch(calibration.model):
-        raise fail("the calibration names no model")
-    if not classes or list(classes) != sorted(set(classes)) or classes[0] < 0 or \
-            classes[-1] >= 2**31:
+    if not classes or list(classes) != sorted(set(classes)):
         raise fail("the classes of the calibration are invalid")
-    if len(counts) != len(classes) or not all(0 <= count < 2**53 for count in counts):
+    if len(counts) != len(classes):
         raise fail("the calibration does not count the points of each class")
-    if calibration.source != one_line(calibration.source):
-        raise fail("the source of the calibration is not a line of text")
     for key, decoder in calibration.decoders.items():
-        if not _DECODER.fullmatch(key):
-            raise fail("a decoder of the calibration has an invalid name")
         columns = 2 if key.split()[0] == "recursive" else len(classes)
         _check_map(decoder.map, columns, lambda message: fail(f"{message} ('{key}')"))
         if decoder.points is not None:
@@ -196,10 +194,8 @@ def check_calibration(calibration, fail):
 def _check_map(found, columns, fail):
     """The map of a decoder of so many columns."""
     shapes = {"none": None, "temperature": (), "vector": (columns,), "matrix": (columns,) * 2}
-    if found.kind not in MAP_KINDS:
-        raise fail("there is no calibration map of this kind")
-    if not 0 <= found.floor < 1:
-        raise fail("the floor of a calibration map is not at least 0 and below 1")
+    if found.floor == 1:
+        raise fail("the floor of a calibration map is not below 1")
     shape, weights, intercept = shapes[found.kind], found.weights, found.intercept
     if shape is None:
         if weights is not None or intercept is not None or found.floor:
@@ -229,8 +225,7 @@ def _check_points(points, classes, unmapped, fail):
 
 def _check_learned(learned, k, fail):
     """A learned decoder of k classes."""
-    if np.ndim(learned.weights) != 2 or len(learned.weights) != k or \
-            np.shape(learned.intercept) != (k,):
+    if len(learned.weights) != k or np.shape(learned.intercept) != (k,):
         raise fail("the learned decoder does not fit the number of classes")
     if not (_moderate(learned.weights) and _moderate(learned.intercept)):
         raise fail("a number of the learned decoder is not finite, or too large")
@@ -239,3 +234,35 @@ def _check_learned(learned, k, fail):
 def _moderate(values):
     """True where all are finite and no sum of their products overflows."""
     return bool(np.all(np.abs(values) <= _LARGEST))
+
+
+def check_metric(metric, fail):
+    """Check a `LearnedMetric`."""
+    if not len(metric.weights) or np.any(metric.weights < 0):
+        raise fail("the weights of the features are invalid")
+    if len(metric.names) not in (0, len(metric.weights)):
+        raise fail(f"expected the names of {len(metric.weights)} features, found "
+                   f"{len(metric.names)}")
+
+
+def check_table_recipe(recipe, fail):
+    """Check that the columns of a `TableRecipe` have one part and one name each."""
+    if not recipe.columns:
+        raise fail("the recipe has no columns")
+    for one in recipe.columns:
+        words = one.categories
+        if isinstance(one.fill, str) if words is None else (
+                not words or len(set(words)) < len(words) or one.fill not in (None, *words)):
+            raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
+    if recipe.missing not in MISSING_POLICIES and not recipe.missing.startswith("value:"):
+        raise fail("the recipe has an unknown way to treat missing values")
+    if sum(len(one.categories or ()) + 2 for one in recipe.columns) > _MOST_FEATURES:
+        raise fail("the recipe has too many features")
+    if size_of_names(recipe.columns) > MOST_LETTERS:  # a long name, which each of many words has
+        raise fail("the names of the features of the recipe are too long")
+    names = [one.name for one in recipe.columns]
+    if any(len(set(some)) < len(some) for some in (names, recipe.features, recipe.classes)):
+        raise fail("a name stands twice in the recipe")
+    names += [recipe.label, *recipe.ids, *([] if recipe.weight is None else [recipe.weight])]
+    if len(set(names)) < len(names):
+        raise fail("a column of the recipe has two parts")

@@ -11,7 +11,7 @@ import numpy as np
 from ..control.tree import changed
 from ..control.write import format_tree
 from ..errors import ModelError, one_line
-from ..formats.recipe_file import recipe_to_json
+from ..formats.strict_json import encode
 from ..models import Configuration, KERNELS, Normalisation
 from ..provenance import Provenance
 from ..tables import TableRecipe
@@ -133,7 +133,7 @@ def format_normalisation(info: dict, missing: str | None = None) -> str:
 
 def describe_recipe(recipe: TableRecipe) -> dict:
     """A dictionary of plain values: all of a recipe, and the names of its features."""
-    return {**recipe_to_json(recipe), "features": list(recipe.features)}
+    return {**encode(recipe), "features": list(recipe.features)}
 
 
 def format_recipe_lines(info: dict) -> str:

@@ -414,8 +414,7 @@ def test_two_names_for_one_class_or_one_for_two_are_in_no_model(three, run, line
     text = (three / "m.mbaio").read_text()
     (three / "m.mbaio").write_text(text.replace("SVM\n", f"SVM\n{lines}", 1))
     run("mbh2mbm", "m.mbc", "m.mbm")
-    forge(three / "m.mbm", lambda header: header.update(control=lines + header["control"],
-                                                        names={"0": "a", "1": "a"}))
+    forge(three / "m.mbm", lambda header: header.update(control=lines + header["control"]))
     (three / "m.mbc").write_text(lines + (three / "m.mbc").read_text())
     for name in ("m.mbaio", "m.mbm", "m.mbc"):
         for command, *options in (("mbm_info", name), ("classify_m", name, "trn.vec", "out"),

@@ -295,7 +295,7 @@ def test_points_that_did_not_go_through_the_metric_beside_them(data, run):
     # of no rounds, or damaged
     run("agf_preprocess", "-n", "--learn-metric=0", "train", "mapped")
     assert "warning" not in run(*command, "mapped").err
-    Path("mapped.metric").write_text("# agfmc metric 1\n")
+    Path("mapped.metric").write_text('{"format": "agfmc metric"')
     assert "warning" not in run(*command, "mapped").err
 
 

@@ -541,7 +541,7 @@ MODELS = [
      "t.csv: expected a recipe, as table2agf writes it: it is no JSON text",
      "table2agf --recipe t.csv t.csv q"),
     ("recipe damaged", GOOD,
-     "bad.recipe: expected a recipe, as table2agf writes it: its format is not",
+     "bad.recipe: expected 'agfmc table recipe', found another format",
      "table2agf --recipe bad.recipe t.csv q"),
     ("model a table", GOOD,
      "t.csv:1:1: expected a control file or a model, found a table: is the order",

@@ -41,7 +41,7 @@ def test_a_recipe_is_shown(folder, run):
     for option in ("--control", "--uncalibrated", "-y.", "--plot=t.png"):
         run("mbm_info", option, "t.recipe", status=2).refused("t.recipe")
     Path("u.recipe").write_text("{}")
-    run("mbm_info", "u.recipe", status=1).refused("u.recipe: expected a recipe")
+    run("mbm_info", "u.recipe", status=1).refused("u.recipe: expected 'agfmc table recipe'")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Annotated, get_args, get_origin
 
 import pytest
 
@@ -22,7 +23,10 @@ from agfmc.decode.methods import METHODS
 from agfmc.errors import AgfmcError, EXIT_STATUSES
 from agfmc.training.design import design, matrix_of
 from agfmc.formats import mbm
+from agfmc.formats.strict_json import _fields
 from agfmc.learners.protocol import named, parse_options, plan_jobs
+from agfmc.models import (Calibration, CalibrationPoints, CollatedModel, DirectModel, Kernel,
+                          LearnedMetric, Normalisation, ProbabilityMap)
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPEC = importlib.util.spec_from_file_location("manpages", ROOT / "man" / "generate.py")
@@ -275,12 +279,18 @@ def test_limits_and_keys_of_the_formats_are_those_of_the_code():
     assert f"more than {MAX_MEMBERS} configurations" in CONTROL
     assert f"deeper than {MAX_DEPTH} levels" in CONTROL
     model = plain((MAN / "agfmc_model.5").read_text(encoding="utf-8"))
-    direct = [f"{name} 0" for kinds in mbm._DIRECT.values() for name in kinds]
-    for name in (*mbm._ARRAYS, *mbm._NORMALISATION, *mbm._KEYS, *direct, "direct"):
-        assert re.search(rf"^{name}(,|$)|, {name}$", model, re.M), name
+    for kind in (mbm._Stored, CollatedModel):
+        for name in _fields(kind):
+            assert re.search(rf"^{name}(,|$)|, {name}$", model, re.M), name
+    for kind in (CollatedModel, DirectModel, Normalisation, Kernel, Calibration, ProbabilityMap,
+                 CalibrationPoints, LearnedMetric):
+        for name in _fields(kind):
+            assert re.search(rf"\b{name}\b", model), name
     assert " ".join(f"{byte:02X}" for byte in mbm.MAGIC) in model
-    for dtype, ndim in (*mbm._ARRAYS.values(), *mbm._NORMALISATION.values()):
-        assert {"f": "float", "i": "int"}[dtype[1]] + str(8 * int(dtype[2])) in model
+    for annotation in _fields(CollatedModel).values():
+        if get_origin(annotation) is Annotated:
+            _, (_, kind, size), *_ = get_args(annotation)
+            assert {"f": "float", "i": "int"}[kind] + str(8 * int(size)) in model
 
 
 def test_training_options_are_all_in_the_page():

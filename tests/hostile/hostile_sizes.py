@@ -52,12 +52,14 @@ def training(**more):
 
 
 def a_calibration(classes, rest):
-    head = (b"agfmc calibration 1\nmodel 0123456789abcdef\nclasses " + classes
-            + b"\nsource a\ncounts " + classes + b"\n")
+    head = (b'{"format": "agfmc calibration", "version": 1, "model": "0123456789abcdef", '
+            b'"classes": [' + classes + b'], "source": "a", "counts": [' + classes + b'], ')
     return calibration_file.read_calibration, head + rest
 
 
-POINTS = b"decoder direct\nmap none\npoints %d\n"
+NONE = b'"decoders": {}, "learned": '
+POINTS = (b'"decoders": {"direct": {"map": {"kind": "none", "weights": null, "intercept": null, '
+          b'"floor": 0}, "points": %s}}, "learned": null}')
 
 # name: (reader, file): numbers that lie
 LIES = {
@@ -108,11 +110,14 @@ LIES = {
     "pairs, counts": (confusions.read_pair_errors, b"0 1 99999999999999999999 0 1 0\n"),
     "confusions": (confusions.read_confusions, b'{"labels": [0, 1], "contingency": [[1e400, 1], '
                                                b'[1, 999999999999999999999999]]}'),
-    "calibration points": a_calibration(b"0 1", POINTS % (10**14)),
-    "calibration points of lines": a_calibration(b"0 1", POINTS % 9 + b"\n" * 9),
-    "calibrated classes": a_calibration(b"0 1 999999999999", b"end\n"),
-    "calibrated counts": a_calibration(b"0 99999999999999999999", b"end\n"),
-    "classifiers of a learned decoder": a_calibration(b"0 1", b"learned 99999999999999\n"),
+    "calibration points": a_calibration(b"0, 1", POINTS % (b"[" * 10**5)),
+    "calibration points of text": a_calibration(b"0, 1", POINTS % (
+        b'{"label": ["' + b"a" * 10**4 + b'"' + b', ""' * 10**4 + b']}')),
+    "calibrated classes": a_calibration(b"0, 1, 999999999999", NONE + b"null}"),
+    "calibrated counts": a_calibration(b"0, 99999999999999999999", NONE + b"null}"),
+    "a learned decoder of text": a_calibration(b"0, 1", NONE + (
+        b'{"intercept": [0, 0], "weights": [["' + b"a" * 10**4 + b'"], [' + b"1, " * 10**4
+        + b"1]]}}")),
     "held-out values": (lambda path: libsvm_model.held_out_values(Path(path).read_bytes(), path),
                         b"SV\n# agfmc held out 999999999999 AACAPw==\n"),
     "classes of predictions": (svm_predict_output.read_svm_output, b"labels 1 2147483648\n1 1 0\n")}

@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import get_type_hints
 
 import numpy as np
 
@@ -122,50 +123,64 @@ def bytes_of(model):
         return path.read_bytes()
 
 
+def entries(part, path=""):
+    """(path, {"shape", "offset"}) of every array in a header or a part of one."""
+    for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+        if isinstance(value, dict) and value.keys() == {"shape", "offset"}:
+            yield f"{path}{key}", value
+        elif isinstance(value, (dict, list)):
+            yield from entries(value, f"{path}{key}.")
+
+
 def taken_apart(raw):
-    """(header, {name: bytes of an array}) of a .mbm file."""
+    """(header, {path: bytes of an array}) of a .mbm file."""
     length = START.unpack_from(raw)[3]
     header = json.loads(raw[64:64 + length])
     arrays = {}
-    for name, entry in header["arrays"].items():
+    for path, entry in entries(header):
         start = 64 + length + entry["offset"]
-        arrays[name] = raw[start:start + math.prod(entry["shape"]) * size_of(name)]
+        arrays[path] = raw[start:start + math.prod(entry["shape"]) * dtype_of(path).itemsize]
     return header, arrays
 
 
-def dtype_of(name):
-    """The numbers of an array, by its name."""
-    known = {**mbm._ARRAYS, **mbm._NORMALISATION, **mbm._DIRECT["K"], **mbm._DIRECT["L"],
-             **mbm._POINTS, **mbm._LEARNED, "map_weights": ("<f8", 0), "map_intercept": ("<f8", 1)}
-    return np.dtype(known[name.split()[0]][0]) if name.split()[0] in known else np.dtype("u1")
+_DTYPES = {name: np.dtype(rules[0].replace("b", "u"))
+           for kind in (CollatedModel, DirectModel, Normalisation, ProbabilityMap,
+                        CalibrationPoints, LearnedDecoder)
+           for name, rules in ((name, hint.__metadata__) for name, hint in get_type_hints(
+               kind, localns={"np": np}, include_extras=True).items()
+               if hasattr(hint, "__metadata__"))
+           if isinstance(rules[0], str)}
 
 
-def size_of(name):
-    return dtype_of(name).itemsize
+def dtype_of(path):
+    """The numbers of an array, by its path in the header."""
+    return _DTYPES[path.rpartition(".")[2].split()[0]]
 
 
 def put_together(header, arrays, *, tail=b"", **start):
-    """A sealed .mbm file of a header (or its text) and {name: array or bytes}.
+    """A sealed .mbm file of a header (or its text) and {path: array or bytes}.
 
     The places of arrays of the header that are in `arrays` follow from these;
     shapes only where they are arrays.
     """
     blobs, at = [], 0
     if not isinstance(header, (str, bytes)):
-        header = {**header, "arrays": dict(header["arrays"])}
-        for name, array in arrays.items():
-            entry = header["arrays"].get(name, {})
+        header = json.loads(json.dumps(header))
+        for path, entry in list(entries(header)):
+            if path not in arrays:
+                continue
+            array = arrays[path]
             if isinstance(array, np.ndarray):
-                entry = {**entry, "shape": list(array.shape)}
-                array = np.ascontiguousarray(array, dtype_of(name)).tobytes()
-            header["arrays"][name] = {**entry, "offset": at}
+                entry["shape"] = list(array.shape)
+                array = np.ascontiguousarray(array, dtype_of(path)).tobytes()
+            entry["offset"] = at
             blobs.append(array + bytes(-len(array) % 64))
             at += len(blobs[-1])
         header = json.dumps(header)
     return sealed(header, b"".join(blobs) + tail, **start)
 
 
-def sealed(header, body, *, major=1, minor=1, length=None, size=None, magic=mbm.MAGIC):
+def sealed(header, body, *, major=1, minor=2, length=None, size=None, magic=mbm.MAGIC):
     """A .mbm file of these bytes with a checksum that agrees."""
     text = header if isinstance(header, bytes) else header.encode("utf-8", "surrogatepass")
     text += b" " * (-len(text) % 64)
@@ -186,7 +201,7 @@ def mutated(raw, rng):
     """Another sealed .mbm file, with some changes to the one in `raw`."""
     header, arrays = taken_apart(raw)
     arrays = {name: np.frombuffer(data, dtype_of(name)).copy() for name, data in arrays.items()}
-    shapes = {name: entry["shape"] for name, entry in header["arrays"].items()}
+    shapes = {name: entry["shape"] for name, entry in entries(header)}
     for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
         kind = rng.randrange(10)
         if kind < 4:
@@ -202,23 +217,20 @@ def mutated(raw, rng):
                 shapes[name][rng.randrange(len(shapes[name]))] = rng.choice(NUMBERS)
         else:
             _resize(arrays, shapes, rng)
-    if not isinstance(header.get("arrays"), dict):
-        return sealed(json.dumps(header), b"")
-    blobs, at, listing = [], 0, {}
+    blobs, at, listing = [], 0, dict(entries(header))
     for name, array in arrays.items():
         blob = array.tobytes()
-        listing[name] = {"offset": at, "shape": shapes[name]}
+        if name in listing:
+            listing[name].update(offset=at, shape=shapes[name])
         blobs.append(blob + bytes(-len(blob) % 64))
         at += len(blobs[-1])
-    header["arrays"] = {**{name: entry for name, entry in header["arrays"].items()
-                           if name not in listing}, **listing}
-    if rng.random() < 0.1:
-        name = rng.choice(sorted(listing) or ["sv"])
-        listing.get(name, {})["offset"] = rng.choice((0, 64, 128, 1, -64, 2**47, at, None))
+    if rng.random() < 0.1 and listing:
+        listing[rng.choice(sorted(listing))]["offset"] = rng.choice(
+            (0, 64, 128, 1, -64, 2**47, at, None))
     text = json.dumps(header)
     if rng.random() < 0.1:
         text = _cut_and_paste(text, rng)
-    return sealed(text, b"".join(blobs))
+    return sealed(text, b"".join(blobs), minor=START.unpack_from(raw)[2])
 
 
 def _change_array(arrays, rng):

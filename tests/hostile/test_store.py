@@ -38,9 +38,15 @@ def strict():
 
 
 def changed(name="pairs", header=None, **arrays):
-    """A forged file: header(h) changes the header in place; arrays in place of the true ones."""
+    """A forged file: header(h) changes the header in place; arrays in place of the true ones.
+
+    The path of an array has `__` for a point; those without are of the machines.
+    """
     told, blobs = forge.taken_apart(RAW[name])
-    blobs.update({(key[:-2] + key[-2:].replace("_", " ")): value for key, value in arrays.items()})
+    for key, value in arrays.items():
+        path = key.replace("__", ".") if "__" in key else f"machines.{key}"
+        assert path in blobs
+        blobs[path] = value
     if header is not None:
         header(told)
     return forge.put_together(told, blobs)
@@ -84,7 +90,7 @@ def test_every_byte_of_the_start():
         refused(forge.sealed(text, body, length=lie))
         if lie != len(RAW["code"]):
             refused(forge.sealed(text, body, size=lie))
-    for major, minor in ((0, 0), (1, 6), (2, 0), (1, 2**32 - 1), (2**32 - 1, 1)):
+    for major, minor in ((0, 0), (1, 3), (2, 0), (1, 2**32 - 1), (2**32 - 1, 1)):
         refused(forge.sealed(text, body, major=major, minor=minor), "format version")
     refused(forge.sealed(text, body, magic=b"\x89MBM\n\r\x1a\n"))
     forge.stored("m", forge.sealed(text, body))
@@ -116,7 +122,7 @@ def text_of(name="code"):
 
 
 JSON = {
-    "a key twice": lambda t: t.replace('"control":', '"any_width":true,"control":', 1),
+    "a key twice": lambda t: t.replace('"control":', '"recipe":null,"control":', 1),
     "a key twice, inside": lambda t: t.replace('"offset":', '"offset":0,"offset":', 1),
     "a key twice, spelt otherwise": lambda t: t.replace(
         '"control":', '"contro\\u006c":"","control":', 1),
@@ -125,11 +131,9 @@ JSON = {
     "an enormous number": lambda t: t.replace("0.5", "9" * 10**6, 1),
     "minus infinity": lambda t: t.replace("0.5", "-Infinity", 1),
     "deep": lambda t: t.replace('"made_by":{', '"made_by":' + '{"a":' * 10**5, 1),
-    "deep lists": lambda t: t.replace('"settings":[', '"settings":' + "[" * 10**6, 1),
+    "deep lists": lambda t: t.replace('"provenances":[', '"provenances":' + "[" * 10**6, 1),
     "very many keys": lambda t: t.replace('"made_by":{', '"made_by":{' + "".join(
         f'"{i}":{i},' for i in range(200_000)), 1),
-    "very many names": lambda t: t.replace('"names":{', '"names":{' + ",".join(
-        f'"{i}":"n"' for i in range(200_000)), 1),
     "text behind it": lambda t: t + "{}", "text before it": lambda t: "x" + t,
     "a mark": lambda t: "\ufeff" + t, "half a pair": lambda t: t.replace("0 1 / 2", "\\ud800", 1),
     "a control character": lambda t: t.replace("0 1 / 2", "\n", 1),
@@ -156,31 +160,42 @@ def lie(**changes):
     return lambda header: header.update(changes)
 
 
-NAMES = {"3": "b\u00e4r", "7": "elk"}
+def machines(**changes):
+    return lambda header: header["machines"].update(changes)
+
+
+def node(**changes):
+    return lambda header: header["node_classifiers"][0].update(changes)
+
+
+def kernel(kind="rbf", gamma=0.5, coef0=0.0, degree=0):
+    return machines(kernels=[{"kind": kind, "gamma": gamma, "coef0": coef0, "degree": degree}] * 3)
+
+
 HEADERS = {
-    "a name for nobody": ("pairs", lie(names={**NAMES, "8": "nobody"}), "names"),
-    "another name": ("pairs", lie(names={"3": "b\u00e4r", "7": "asp"}), "names"),
-    "no names": ("pairs", lie(names={}), "names"),
-    "a label of two spellings": ("pairs", lie(names={**NAMES, "07": "elk"}), ""),
-    "settings of two lines": ("pairs", lie(settings=["a\nb", "", ""]), ""),
-    "settings that a terminal obeys": ("pairs", lie(settings=[ESCAPE, "", ""]), ""),
+    "settings of two lines": ("pairs", machines(provenances=["a\nb", "", ""]), "line"),
+    "settings that a terminal obeys": ("pairs", machines(provenances=[ESCAPE, "", ""]), "line"),
     "a version that a terminal obeys": ("pairs", lie(made_by={"agfmc": ESCAPE}), ""),
     "a program that a terminal obeys": ("pairs", lie(made_by={ESCAPE: "1"}), ""),
     "versions that are lists": ("pairs", lie(made_by={"agfmc": [[]]}), ""),
-    "gamma below 0": ("pairs", lie(kernels=[["rbf", -0.5, 0.0, 0]] * 3), "kernel"),
-    "gamma true": ("pairs", lie(kernels=[["rbf", True, 0.0, 0]] * 3), "kernel"),
-    "too many neighbours": ("K", lambda h: h["direct"][0].__setitem__(3, 6), "neighbours"),
-    "other neighbours": ("K", lambda h: h["direct"][0].__setitem__(3, 3), "control text"),
-    "neighbours true": ("K", lambda h: h["direct"][0].__setitem__(3, True), ""),
-    "another folder of a direct one": ("K", lambda h: h["direct"][0].__setitem__(1, "z/a"), None),
-    "another number of branches": ("L", lambda h: h["direct"][0].__setitem__(2, 4), ""),
+    "gamma below 0": ("pairs", kernel(gamma=-0.5), "kernel"),
+    "gamma true": ("pairs", kernel(gamma=True), "kernel"),
+    "too many neighbours": ("K", node(k=6), "neighbours"),
+    "other neighbours": ("K", node(k=3), "control text"),
+    "neighbours true": ("K", node(k=True), ""),
+    "another folder of a direct one": ("K", node(name="z/a"), None),
+    "another number of branches": ("L", node(branches=4), ""),
     "another code in the text": ("K", lie(control='a L "" { 0 1 2 }'), "control text"),
     "a command in the text": ("K", lie(control='a G "touch /tmp/x" { 0 1 2 }'), "control text"),
-    "a command among the direct ones": ("K", lambda h: h["direct"][0].__setitem__(0, "G"), ""),
+    "a command among the direct ones": ("K", node(code="G"), ""),
     "options that are none": ("K", lie(control='a K "-z 2" { 0 1 2 }'), "control text"),
     "options of letters": ("K", lie(control='a K "-k two" { 0 1 2 }'), "control text"),
     "no direct one in the text": ("K", lie(control="a { 0 1 }"), ""),
-    "direct ones without need": ("code", lie(direct=[]), None),
+    "another code": ("K", lambda h: (node(code="L")(h), h.update(control='a L "" { 0 1 2 }')),
+                     "node is invalid"),
+    "no points": ("K", node(points=None), "node is invalid"),
+    "no labels": ("K", node(y=None), "node is invalid"),
+    "weights without need": ("L", node(w={"shape": [0], "offset": 0}), "node is invalid"),
     "one class fewer": ("code", lie(control="a 0 1 / 2;b 0 2 / 1;c 2 / 0 1;{ 0 1 2}"), None)}
 
 
@@ -195,18 +210,20 @@ def recipe_column(at, **changes):
 WORDS = [str(number) for number in range(20_000)]
 ONE = {"name": "x", "categories": None, "fill": None, "indicator": False}
 HEADERS |= {f"a recipe with {what}": ("table", change, words) for what, change, words in (
-    ("nothing", lie(recipe=None), "lacks a field"), ("a list for it", lie(recipe=[]), "a field"),
-    ("one field less", lambda h: h["recipe"].pop("ids"), "lacks a field"),
-    ("one field more", recipe(format="x"), "lacks a field, or has another"),
+    ("a list for it", lie(recipe=[]), "recipe: expected an object"),
+    ("one field less", lambda h: h["recipe"].pop("ids"), "recipe.ids: this key is missing"),
+    ("one field more", recipe(format="x"), "recipe.format: there is no such key"),
     ("no columns", recipe(columns=[]), "columns"), ("one column", recipe(columns=ONE), "columns"),
-    ("an empty column", recipe(columns=[{}]), "columns"),
+    ("an empty column", recipe(columns=[{}]), "columns[0].name: this key is missing"),
     ("text for columns", recipe(columns="ab"), "columns"),
-    ("a number for its label", recipe(label=3), "type"), ("no label", recipe(label=None), "type"),
-    ("a word for its classes", recipe(classes="c" * 10), "type"),
-    ("a number for a class", recipe(classes=[*WORDS[:9], 9]), "type"),
-    ("a number for its weight", recipe(weight=1), "type"),
-    ("text for its ids", recipe(ids="id"), "type"), ("no source", recipe(source=None), "type"),
-    ("half a pair", recipe(source="\ud800"), "type"), ("NUL", recipe(label="a\0"), "type"),
+    ("a number for its label", recipe(label=3), "expected"),
+    ("no label", recipe(label=None), "expected"),
+    ("a word for its classes", recipe(classes="c" * 10), "expected"),
+    ("a number for a class", recipe(classes=[*WORDS[:9], 9]), "expected"),
+    ("a number for its weight", recipe(weight=1), "expected"),
+    ("text for its ids", recipe(ids="id"), "expected"),
+    ("no source", recipe(source=None), "expected"),
+    ("half a pair", recipe(source="\ud800"), "expected"), ("NUL", recipe(label="a\0"), "expected"),
     ("another policy", recipe(missing="zero"), "unknown way"),
     ("too few classes", recipe(classes=WORDS[:9]), "9 classes, and there is a class 9"),
     ("a class twice", recipe(classes=[*WORDS[:9], "0"]), "twice"),
@@ -252,15 +269,17 @@ ARRAYS = {
     "a class that is not there": ("pairs", {"group": [0, 0, 0, 1, 2, 4]}, "class"),
     "a class below 0": ("pairs", {"group": [-1, 0, 0, 1, 2, 3]}, "group"),
     "unknown classes": ("pairs", {"group": [3] * 6}, None),
-    "no points": ("K", {"points_0": np.zeros((0, 2)), "y_0": np.zeros(0)}, "neighbours"),
-    "a branch that is not there": ("K", {"y_0": [0, 1, 2, 3, 0]}, "neighbours"),
-    "a branch below 0": ("K", {"y_0": [0, 1, 2, -1, 0]}, "neighbours"),
-    "points of no features": ("K", {"points_0": np.zeros((5, 0))}, "size"),
-    "infinite points": ("K", {"points_0": np.full((5, 2), np.inf)}, "finite"),
-    "NaN weights": ("L", {"weights_0": np.full((3, 3), np.nan)}, "finite"),
-    "weights of nothing": ("L", {"weights_0": np.zeros((3, 0))}, "size"),
-    "fewer weights": ("L", {"weights_0": np.zeros((2, 3))}, "weights"),
-    "a normalisation of nothing": ("normalised", {"matrix": np.zeros((0, 2)), "mean": np.zeros(0)},
+    "no points": ("K", {"node_classifiers__0__points": np.zeros((0, 2)),
+                             "node_classifiers__0__y": np.zeros(0)}, "neighbours"),
+    "a branch that is not there": ("K", {"node_classifiers__0__y": [0, 1, 2, 3, 0]}, "neighbours"),
+    "a branch below 0": ("K", {"node_classifiers__0__y": [0, 1, 2, -1, 0]}, "neighbours"),
+    "points of no features": ("K", {"node_classifiers__0__points": np.zeros((5, 0))}, "size"),
+    "infinite points": ("K", {"node_classifiers__0__points": np.full((5, 2), np.inf)}, "finite"),
+    "NaN weights": ("L", {"node_classifiers__0__weights": np.full((3, 3), np.nan)}, "finite"),
+    "weights of nothing": ("L", {"node_classifiers__0__weights": np.zeros((3, 0))}, "size"),
+    "fewer weights": ("L", {"node_classifiers__0__weights": np.zeros((2, 3))}, "weights"),
+    "a normalisation of nothing": ("normalised", {"normalisation__matrix": np.zeros((0, 2)),
+                             "normalisation__mean": np.zeros(0)},
                                    "features"),
     "half the probabilities": ("pairs", {"a": [np.nan] * 3}, "half")}
 
@@ -282,7 +301,7 @@ def test_bytes_that_serve_two_arrays():
     body = raw[64 + forge.START.unpack_from(raw)[3]:]
     for one_, other in (("a", "b"), ("rho", "a"), ("coef", "rho"), ("sv", "rho")):
         forged = json.loads(json.dumps(told))
-        forged["arrays"][one_]["offset"] = told["arrays"][other]["offset"]
+        forged["machines"][one_]["offset"] = told["machines"][other]["offset"]
         refused(forge.sealed(json.dumps(forged), body), "share")
 
 
@@ -305,7 +324,7 @@ def test_classifiers_without_support_vectors_have_values(tmp_path, name):
 
 
 def test_points_of_no_features(tmp_path):
-    raw = changed("votes", lambda h: h["kernels"].__setitem__(0, ["linear", 0.0, 0.0, 0]),
+    raw = changed("votes", lambda h: h["machines"]["kernels"][0].update(kind="linear"),
                   sv=np.zeros((6, 0)), kernel_of=np.zeros(3))
     assert forge.use(raw, str(tmp_path / "out")) == "accepted"
 
@@ -332,7 +351,7 @@ def shown(tmp_path):
     control = (f'# class 3: {ESCAPE[:-1]}x\n"{ESCAPE} a" 0 / 1;\n"b\x9b2J" 0 / 2;\n'
                '"c\u2028d" 1 / 2;\n{ 3 7 9}\n')
     path = tmp_path / "m.mbm"
-    path.write_bytes(changed("pairs", lie(control=control, names=parse(control).names)))
+    path.write_bytes(changed("pairs", lie(control=control)))
     return path
 
 
@@ -432,7 +451,9 @@ def wide_code(k):
     cut = {"indptr": np.array([0, 3]), "index": np.array([0, 1, 2]), "coef": np.ones(3)}
     cut.update({name: np.ones(1) for name in ("rho", "a", "b", "orientation")})
     cut["kernel_of"], cut["group"] = np.zeros(1), np.zeros(6)
-    header.update(settings=[""], control="m 0 / " + " ".join(map(str, range(1, k))) + ";\n{"
+    header["machines"].update(provenances=[""])
+    cut = {f"machines.{name}": array for name, array in cut.items()}
+    header.update(control="m 0 / " + " ".join(map(str, range(1, k))) + ";\n{"
                   + " ".join(map(str, range(k))) + "}")
     return forge.put_together(header, {**arrays, **cut})
 
@@ -448,26 +469,23 @@ def shared_points(count):
     header, arrays = forge.taken_apart(RAW["K"])
     points = np.zeros((100_000, 2), "<f4").tobytes()
     y = np.zeros(100_000, "<i4").tobytes()
-    listing = {name: entry for name, entry in header["arrays"].items() if " " not in name}
-    for i in range(count):
-        listing[f"points {i}"] = {"offset": 0, "shape": [100_000, 2]}
-        listing[f"y {i}"] = {"offset": 800_000, "shape": [100_000]}
+    entry = {**header["node_classifiers"][0], "points": {"offset": 0, "shape": [100_000, 2]},
+             "y": {"offset": 800_000, "shape": [100_000]}}
     at = 1_200_064
     body = points + y + bytes(64)
-    for name, entry in listing.items():
-        if " " not in name:
-            entry["offset"] = at
-            blob = arrays[name] + bytes(-len(arrays[name]) % 64)
+    for path, entry_ in forge.entries(header):
+        if path.startswith("machines."):
+            entry_["offset"] = at
+            blob = arrays[path] + bytes(-len(arrays[path]) % 64)
             body, at = body + blob, at + len(blob)
-    header["arrays"] = listing
-    header["direct"] = [["K", f"a{i}", 2, 2, ""] for i in range(count)]
+    header["node_classifiers"] = [{**entry, "name": f"a{i}", "branches": 2} for i in range(count)]
     header["control"] = "".join(f'a{i} K "-k 2" {{ {i} ' for i in range(count)) + \
         f"{count}" + "}" * count
     return forge.sealed(json.dumps(header), body)
 
 
 def degree(n):
-    return changed("pairs", lie(kernels=[["polynomial", 1e200, 1e200, n]] * 3))
+    return changed("pairs", kernel("polynomial", 1e200, 1e200, n))
 
 
 BOMBS = {
@@ -595,13 +613,19 @@ def _calibration(change):
     return lambda header: change(header["calibration"])
 
 
+def _map(decoder="least-squares", **changes):
+    return _calibration(lambda c: c["decoders"][decoder]["map"].update(changes))
+
+
 CALIBRATIONS = {
-    "no kind": _calibration(lambda c: c["decoders"][0].__setitem__(1, "isotonic")),
-    "a decoder twice": _calibration(lambda c: c["decoders"][1].__setitem__(0, "least-squares")),
-    "a floor of 1": _calibration(lambda c: c["decoders"][0].__setitem__(2, 1.0)),
-    "a floor below 0": _calibration(lambda c: c["decoders"][0].__setitem__(2, -0.1)),
-    "a floor that is whole": _calibration(lambda c: c["decoders"][0].__setitem__(2, 0)),
-    "a map without arrays": _calibration(lambda c: c["decoders"][1].__setitem__(1, "vector")),
+    "no kind": _map(kind="isotonic"),
+    "a floor of 1": _map(floor=1.0), "a floor below 0": _map(floor=-0.1),
+    "a floor of text": _map(floor="0"), "a floor that is true": _map(floor=True),
+    "a map without arrays": _map("inverse", kind="vector"),
+    "a map with arrays": _map(kind="none"),
+    "a map of other arrays": _map(kind="vector"),
+    "a decoder of no name": _calibration(lambda c: c["decoders"].update(
+        {"In Verse": c["decoders"]["inverse"]})),
     "another digest": _calibration(lambda c: c.update(model="0123456789abcdef")),
     "no digest": _calibration(lambda c: c.update(model="")),
     "other classes": _calibration(lambda c: c.update(classes=[3, 7, 10])),
@@ -609,9 +633,9 @@ CALIBRATIONS = {
     "a negative count": _calibration(lambda c: c.update(counts=[3, 3, -3])),
     "fewer counts": _calibration(lambda c: c.update(counts=[3, 3])),
     "a source of two lines": _calibration(lambda c: c.update(source="a\nb")),
-    "learned or not": _calibration(lambda c: c.update(learned=None)),
+    "learned or not": _calibration(lambda c: c.update(learned=True)),
     "another key": _calibration(lambda c: c.update(more=1)),
-    "no calibration": lambda header: header.update(calibration=None),
+    "no calibration": lambda header: header.pop("calibration"),
 }
 
 
@@ -620,24 +644,32 @@ def test_calibrations_that_are_wrong(name):
     refused(changed("calibrated pairs", CALIBRATIONS[name]))
 
 
-@pytest.mark.parametrize("name, value, words", [
-    ("map_weights_0", np.array(0.0), "not above 0"), ("map_weights_0", np.array(-1.0), "above 0"),
-    ("map_weights_0", np.array(np.nan), "not finite"),
-    ("map_weights_0", np.array(1e200), "too large"),
-    ("map_intercept_0", np.ones(3), "not above 0"), ("map_intercept_0", np.zeros(2), "number of c"),
-    ("map_weights_2", np.ones(3), "does not fit"), ("map_weights_3", np.ones((3, 2)), "not fit"),
-    ("label_0", np.full(9, 4), "none of the classes"), ("label_0", np.full(8, 3), "one number"),
-    ("p_true_0", np.full(9, 1.01), "not in [0, 1]"), ("p_largest_0", np.full(9, np.nan), "not in"),
-    ("cumulative_0", np.full(9, -0.01), "not in [0, 1]"), ("right_0", np.ones(10), "one number")])
-def test_calibrations_with_arrays_that_are_wrong(name, value, words):
-    refused(changed("calibrated pairs", **{name: value}), words)
+TEMPERATURE, MATRIX, POINTS = "least-squares map", "full inverse map", "least-squares points"
+
+
+@pytest.mark.parametrize("part, name, value, words", [
+    (TEMPERATURE, "weights", np.array(0.0), "not above 0"),
+    (TEMPERATURE, "weights", np.array(-1.0), "above 0"),
+    (TEMPERATURE, "weights", np.array(np.nan), "not finite"),
+    (TEMPERATURE, "weights", np.array(1e200), "too large"),
+    (TEMPERATURE, "intercept", np.ones(3), "not above 0"),
+    (TEMPERATURE, "intercept", np.zeros(2), "number of c"),
+    ("recursive least-squares map", "weights", np.ones(3), "does not fit"),
+    (MATRIX, "weights", np.ones((3, 2)), "not fit"),
+    (POINTS, "label", np.full(9, 4), "none of the classes"),
+    (POINTS, "label", np.full(8, 3), "one number"), (POINTS, "right", np.ones(10), "one number"),
+    (POINTS, "p_true", np.full(9, 1.01), "not in [0, 1]"),
+    (POINTS, "p_largest", np.full(9, np.nan), "not in"),
+    (POINTS, "cumulative", np.full(9, -0.01), "not in [0, 1]")])
+def test_calibrations_with_arrays_that_are_wrong(part, name, value, words):
+    decoder, _, part = part.rpartition(" ")
+    path = f"calibration__decoders__{decoder}__{part}__{name}"
+    refused(changed("calibrated pairs", **{path: value}), words)
 
 
 @pytest.mark.parametrize("name, value, words", [
-    ("learned_weights", np.ones((2, 3)), "does not fit"),
-    ("learned_weights", np.ones((3, 2)), "other classifiers"),
-    ("learned_weights", np.full((3, 3), np.inf), "not finite"),
-    ("learned_intercept", np.ones(2), "does not fit"),
-    ("learned_intercept", np.full(3, np.nan), "not finite")])
+    ("weights", np.ones((2, 3)), "does not fit"), ("weights", np.ones((3, 2)), "other classifiers"),
+    ("weights", np.full((3, 3), np.inf), "not finite"), ("intercept", np.ones(2), "does not fit"),
+    ("intercept", np.full(3, np.nan), "not finite")])
 def test_learned_decoders_that_are_wrong(name, value, words):
-    refused(changed("calibrated pairs", **{name: value}), words)
+    refused(changed("calibrated pairs", **{f"calibration__learned__{name}": value}), words)

@@ -4,9 +4,11 @@ import hashlib
 import json
 import struct
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hostile_store import bytes_of, models
 
 from agfmc.control.parse import parse
 from agfmc.control.tree import changed as changed_tree
@@ -63,14 +65,11 @@ RECIPE = TableRecipe(
     "kind", tuple("abcdefgh"), ("id",), None, "indicator", "t.csv")
 
 
-# Digests of the files that versions without recipes wrote of these models.
-@pytest.mark.parametrize("whole, minor, digest", [
-    ({}, 0, "2f6710620b023d91"), ({"normalisation": NORMALISATION}, 0, "653c005c73d33824"),
-    ({"tree": parse("a 0 / 1;\n{ 3 7}\nb 1 / 0;\n{ 3 7}\n")}, 3, "3f3b31ff4663b70e")])
-def test_models_without_a_recipe_are_what_they_were(tmp_path, whole, minor, digest):
+@pytest.mark.parametrize("whole", [
+    {}, {"normalisation": NORMALISATION}, {"tree": parse("a 0 / 1;\n{ 3 7}\nb 1 / 0;\n{ 3 7}\n")}])
+def test_written_and_read_again(tmp_path, whole):
     path, raw = written(tmp_path, model_of(**whole))
-    assert (START.unpack_from(raw)[1:3], hashlib.sha256(raw).hexdigest()[:16]) == (
-        (1, minor), digest)
+    assert START.unpack_from(raw)[1:3] == (1, 2)
     found = read_store(str(path))
     assert found.recipe is None and format_tree(found.tree) == format_tree(model_of(**whole).tree)
     assert written(tmp_path, found)[1] == raw
@@ -79,13 +78,43 @@ def test_models_without_a_recipe_are_what_they_were(tmp_path, whole, minor, dige
 def test_a_recipe_is_kept(tmp_path):
     model = replace(model_of(normalisation=NORMALISATION), recipe=RECIPE)
     path, raw = written(tmp_path, model)
-    assert START.unpack_from(raw)[1:3] == (1, 4)
     assert read_store(str(path)).recipe == RECIPE
     assert written(tmp_path, read_store(str(path)))[1] == raw
     assert written(tmp_path, replace(model, recipe=None))[1] != raw
-    # an older number of the format tells the same
-    length = START.unpack_from(raw)[3]
-    assert read_store("m", sealed(raw, header=raw[64:64 + length], minor=3)).recipe == RECIPE
+
+
+RELEASED = Path(__file__).parents[2] / "data/models"  # as version 0.2.0 of the suite wrote them
+
+
+@pytest.mark.parametrize("name, minor", [("pairs", 0), ("normalised", 0), ("mixed", 1)])
+def test_files_of_released_versions_are_read(tmp_path, name, minor):
+    raw = (RELEASED / f"{name}-1.{minor}.mbm").read_bytes()
+    assert START.unpack_from(raw)[1:3] == (1, minor)
+    # all is there: written again, it is the file of the model that they were made of
+    write_store(str(tmp_path / "again"), read_store("m", raw), MADE_BY)
+    assert (tmp_path / "again").read_bytes() == bytes_of(models()[name])
+
+
+OLD_LIES = {
+    "no arrays": lambda h: h.pop("arrays"), "arrays null": lambda h: h.update(arrays=None),
+    "an array less": lambda h: h["arrays"].pop("y 0"),
+    "an array more": lambda h: h["arrays"].update(zeta={"shape": [1], "offset": 0}),
+    "an array less of the machines": lambda h: h["arrays"].pop("rho"),
+    "half a normalisation": lambda h: h["arrays"].update(mean=h["arrays"]["rho"]),
+    "no names": lambda h: h.pop("names"), "a key more": lambda h: h.update(more=1),
+    "a later key": lambda h: h.update(machines={}), "no kernels": lambda h: h.update(kernels=3),
+    "a short kernel": lambda h: h["kernels"].__setitem__(0, ["rbf", 0.1]),
+    "an unknown kernel": lambda h: h["kernels"].__setitem__(0, ["cosine", 0.1, 0.0, 0]),
+    "nodes of nothing": lambda h: h.update(direct=None),
+    "a short node": lambda h: h["direct"][0].pop(), "a node less": lambda h: h["direct"].pop(),
+    "another code": lambda h: h["direct"][0].__setitem__(0, "L")}
+
+
+@pytest.mark.parametrize("lie", OLD_LIES)
+def test_files_of_released_versions_that_lie(lie):
+    raw = (RELEASED / "mixed-1.1.mbm").read_bytes()
+    with pytest.raises(ModelError, match="^m.mbm: damaged"):
+        read_store("m.mbm", changed(raw, OLD_LIES[lie], minor=1))
 
 
 def test_truncated_at_every_byte(tmp_path):
@@ -122,7 +151,7 @@ def test_missing_file(tmp_path):
         read_store(str(tmp_path / "none.mbm"))
 
 
-def sealed(raw, *, header=None, body=None, major=1, minor=0):
+def sealed(raw, *, header=None, body=None, major=1, minor=2):
     """The bytes with another header or body, and a checksum that agrees."""
     _, _, _, length, _, _ = START.unpack_from(raw)
     text = raw[64:64 + length] if header is None else header
@@ -132,20 +161,19 @@ def sealed(raw, *, header=None, body=None, major=1, minor=0):
     return start + digest + text + rest
 
 
-def changed(raw, change):
+def changed(raw, change, minor=2):
     """The bytes with a header that `change` has altered in place."""
     _, _, _, length, _, _ = START.unpack_from(raw)
     header = json.loads(raw[64:64 + length])
     change(header)
     text = json.dumps(header).encode()
-    return sealed(raw, header=text + b" " * (-len(text) % 64))
+    return sealed(raw, header=text + b" " * (-len(text) % 64), minor=minor)
 
 
 def test_future_version(tmp_path):
     _, raw = written(tmp_path, model_of())
-    for seal in ({}, {"minor": 1}):
-        assert format_tree(read_store("m", sealed(raw, **seal)).tree) == format_tree(TREE)
-    with pytest.raises(ModelError, match=r"format version 2\.0, this program reads 1\.0 to 1\.5"):
+    assert format_tree(read_store("m", sealed(raw)).tree) == format_tree(TREE)
+    with pytest.raises(ModelError, match=r"format version 2\.2, this program reads 1\.0 to 1\.2"):
         read_store("m", sealed(raw, major=2))
 
 
@@ -159,61 +187,66 @@ def test_headers_that_are_no_headers(tmp_path, text):
 
 
 LIES = {
-    "one key more": lambda h: h.update(more=1), "one key less": lambda h: h.pop("names"),
-    "arrays a list": lambda h: h.update(arrays=[]), "arrays null": lambda h: h.update(arrays=None),
-    "array missing": lambda h: h["arrays"].pop("rho"),
-    "array unknown": lambda h: h["arrays"].update(zeta={"shape": [1], "offset": 0}),
-    "only half a normalisation": lambda h: h["arrays"].update(
-        matrix={"shape": [2, 2], "offset": 0}),
-    "foreign normalisation": lambda h: h["arrays"].update(
-        matrix={"shape": [1, 1], "offset": 0}, mean={"shape": [1], "offset": 0}),
-    "entry a list": lambda h: h["arrays"].update(rho=[2, 0]),
-    "entry with a type": lambda h: h["arrays"]["rho"].update(dtype="|O"),
-    "shape huge": lambda h: h["arrays"]["sv"].update(shape=[2**40, 2**40]),
-    "shape enormous": lambda h: h["arrays"]["sv"].update(shape=[2**70, 1]),
-    "shape just too large": lambda h: h["arrays"]["kernel_of"].update(shape=[17]),
-    "shape negative": lambda h: h["arrays"]["sv"].update(shape=[-3, -2]),
-    "shape a fraction": lambda h: h["arrays"]["rho"].update(shape=[2.0]),
-    "shape true": lambda h: h["arrays"]["rho"].update(shape=[True]),
-    "shape a word": lambda h: h["arrays"]["rho"].update(shape="2"),
-    "shape nested": lambda h: h["arrays"]["rho"].update(shape=[[2]]),
-    "shape null": lambda h: h["arrays"]["rho"].update(shape=None),
-    "too many dimensions": lambda h: h["arrays"]["rho"].update(shape=[2, 1]),
-    "too few dimensions": lambda h: h["arrays"]["sv"].update(shape=[6]),
-    "offset negative": lambda h: h["arrays"]["rho"].update(offset=-64),
-    "offset huge": lambda h: h["arrays"]["rho"].update(offset=2**40),
-    "offset unaligned": lambda h: h["arrays"]["rho"].update(offset=8),
-    "offset null": lambda h: h["arrays"]["rho"].update(offset=None),
-    "overlapping": lambda h: h["arrays"]["rho"].update(offset=h["arrays"]["a"]["offset"]),
-    "other sizes": lambda h: h["arrays"]["rho"].update(shape=[1]),
-    "no classifiers": lambda h: [h["arrays"][name].update(shape=[n]) for name, n in (
+    "one key more": lambda h: h.update(more=1), "one key less": lambda h: h.pop("control"),
+    "arrays a list": lambda h: h.update(machines=[]),
+    "arrays null": lambda h: h.update(machines=None),
+    "array missing": lambda h: h["machines"].pop("rho"),
+    "array unknown": lambda h: h["machines"].update(zeta={"shape": [1], "offset": 0}),
+    "only half a normalisation": lambda h: h.update(
+        normalisation={"matrix": {"shape": [2, 2], "offset": 0}}),
+    "foreign normalisation": lambda h: h.update(
+        normalisation={"matrix": {"shape": [1, 1], "offset": 0},
+                       "mean": {"shape": [1], "offset": 64}}),
+    "entry a list": lambda h: h["machines"].update(rho=[2, 0]),
+    "entry with a type": lambda h: h["machines"]["rho"].update(dtype="|O"),
+    "shape huge": lambda h: h["machines"]["sv"].update(shape=[2**40, 2**40]),
+    "shape enormous": lambda h: h["machines"]["sv"].update(shape=[2**70, 1]),
+    "shape just too large": lambda h: h["machines"]["kernel_of"].update(shape=[17]),
+    "shape negative": lambda h: h["machines"]["sv"].update(shape=[-3, -2]),
+    "shape a fraction": lambda h: h["machines"]["rho"].update(shape=[2.0]),
+    "shape true": lambda h: h["machines"]["rho"].update(shape=[True]),
+    "shape a word": lambda h: h["machines"]["rho"].update(shape="2"),
+    "shape nested": lambda h: h["machines"]["rho"].update(shape=[[2]]),
+    "shape null": lambda h: h["machines"]["rho"].update(shape=None),
+    "too many dimensions": lambda h: h["machines"]["rho"].update(shape=[2, 1]),
+    "too few dimensions": lambda h: h["machines"]["sv"].update(shape=[6]),
+    "offset negative": lambda h: h["machines"]["rho"].update(offset=-64),
+    "offset huge": lambda h: h["machines"]["rho"].update(offset=2**40),
+    "offset unaligned": lambda h: h["machines"]["rho"].update(offset=8),
+    "offset null": lambda h: h["machines"]["rho"].update(offset=None),
+    "overlapping": lambda h: h["machines"]["rho"].update(offset=h["machines"]["a"]["offset"]),
+    "other sizes": lambda h: h["machines"]["rho"].update(shape=[1]),
+    "no classifiers": lambda h: [h["machines"][name].update(shape=[n]) for name, n in (
         ("rho", 0), ("a", 0), ("b", 0), ("orientation", 0), ("kernel_of", 0), ("indptr", 1),
-        ("index", 0), ("coef", 0))] and h.update(settings=[]),
-    "fewer groups": lambda h: h["arrays"]["group"].update(shape=[2]),
-    "fewer support vectors": lambda h: h["arrays"]["sv"].update(shape=[2, 2]),
-    "settings missing": lambda h: h.update(settings=["only one"]),
-    "settings not text": lambda h: h.update(settings=[1, 2]),
-    "settings a word": lambda h: h.update(settings="ab"),
-    "names a list": lambda h: h.update(names=["a"]),
-    "name a number": lambda h: h.update(names={"3": 4}),
-    "label a word": lambda h: h.update(names={"x": "y"}),
-    "label of odd digits": lambda h: h.update(names={"\u00b2": "y"}),
-    "label enormous": lambda h: h.update(names={"9" * 5000: "y"}),
+        ("index", 0), ("coef", 0))] and h["machines"].update(provenances=[]),
+    "fewer groups": lambda h: h["machines"]["group"].update(shape=[2]),
+    "fewer support vectors": lambda h: h["machines"]["sv"].update(shape=[2, 2]),
+    "settings missing": lambda h: h["machines"].update(provenances=["only one"]),
+    "settings not text": lambda h: h["machines"].update(provenances=[1, 2]),
+    "settings a word": lambda h: h["machines"].update(provenances="ab"),
     "control a number": lambda h: h.update(control=3),
-    "width a number": lambda h: h.update(any_width=1),
+    "width a number": lambda h: h["machines"].update(any_width=1),
     "made by nobody": lambda h: h.update(made_by=None),
-    "no kernels": lambda h: h.update(kernels=[]),
-    "kernels a word": lambda h: h.update(kernels="rbf"),
-    "kernel unknown": lambda h: h["kernels"].__setitem__(0, ["cosine", 0.1, 0.0, 0]),
-    "kernel short": lambda h: h["kernels"].__setitem__(0, ["rbf", 0.1]),
-    "kernel NaN": lambda h: h["kernels"].__setitem__(0, ["rbf", float("nan"), 0.0, 0]),
-    "kernel infinite": lambda h: h["kernels"].__setitem__(0, ["rbf", float("inf"), 0.0, 0]),
-    "kernel of text": lambda h: h["kernels"].__setitem__(0, ["rbf", "0.1", 0.0, 0]),
-    "kernel of an enormous number": lambda h: h["kernels"].__setitem__(0, ["rbf", 10**400, 0, 0]),
-    "degree negative": lambda h: h["kernels"].__setitem__(1, ["polynomial", 0.1, 0.0, -1]),
-    "degree huge": lambda h: h["kernels"].__setitem__(1, ["polynomial", 0.1, 0.0, 10**6]),
-    "degree a fraction": lambda h: h["kernels"].__setitem__(1, ["polynomial", 0.1, 0.0, 2.5]),
-    "one kernel of two": lambda h: h["kernels"].pop()}
+    "no kernels": lambda h: h["machines"].update(kernels=[]),
+    "kernels a word": lambda h: h["machines"].update(kernels="rbf"),
+    "kernel unknown": lambda h: h["machines"]["kernels"][0].update(
+        kind="cosine", gamma=0.1, coef0=0.0, degree=0),
+    "kernel short": lambda h: h["machines"]["kernels"][0].pop("degree"),
+    "kernel NaN": lambda h: h["machines"]["kernels"][0].update(
+        kind="rbf", gamma=float("nan"), coef0=0.0, degree=0),
+    "kernel infinite": lambda h: h["machines"]["kernels"][0].update(
+        kind="rbf", gamma=float("inf"), coef0=0.0, degree=0),
+    "kernel of text": lambda h: h["machines"]["kernels"][0].update(
+        kind="rbf", gamma="0.1", coef0=0.0, degree=0),
+    "kernel of an enormous number": lambda h: h["machines"]["kernels"][0].update(
+        kind="rbf", gamma=10**400, coef0=0, degree=0),
+    "degree negative": lambda h: h["machines"]["kernels"][1].update(
+        kind="polynomial", gamma=0.1, coef0=0.0, degree=-1),
+    "degree huge": lambda h: h["machines"]["kernels"][1].update(
+        kind="polynomial", gamma=0.1, coef0=0.0, degree=10**6),
+    "degree a fraction": lambda h: h["machines"]["kernels"][1].update(
+        kind="polynomial", gamma=0.1, coef0=0.0, degree=2.5),
+    "one kernel of two": lambda h: h["machines"]["kernels"].pop()}
 
 
 @pytest.mark.parametrize("lie", LIES)
@@ -268,7 +301,7 @@ def test_lying_numbers_with_a_good_checksum(unchecked, tmp_path, case):
     ('"" 0 / 1;\n"" 1 / 0;\n{ 3 7}', "expected the name of a trained model")])
 def test_control_text_that_does_not_fit(tmp_path, control, words):
     path, raw = written(tmp_path, model_of())
-    path.write_bytes(changed(raw, lambda header: header.update(control=control, names={})))
+    path.write_bytes(changed(raw, lambda header: header.update(control=control)))
     with pytest.raises(ModelError) as caught:
         load(str(path))
     assert words in str(caught.value) and str(caught.value).startswith(f"{path}: ")

@@ -123,6 +123,6 @@ def test_files_larger_than_their_kind_are_refused_unread(reader, size, words, tm
 
 def test_a_compressed_calibration_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(calibration_file, "SMALL_TEXT", 1 << 12)
-    (tmp_path / "x").write_bytes(gzip.compress(b"agfmc calibration 1\n" * 1000))
+    (tmp_path / "x").write_bytes(gzip.compress(b' "format": "agfmc calibration"' * 1000))
     with pytest.raises(DataError, match="larger than 4 KiB: expected a calibration"):
         read_calibration(str(tmp_path / "x"))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agfmc.errors import DataError
-from agfmc.formats import recipe_file
+from agfmc.formats import consistency, recipe_file
 from agfmc.formats.recipe_file import format_recipe, read_recipe, recipe_beside, recipe_if_there
 from agfmc.tables import ColumnRecipe, TableRecipe
 
@@ -15,21 +15,6 @@ RECIPE = TableRecipe(
 TEXT = r"""{
  "format": "agfmc table recipe",
  "version": 1,
- "label": "kind",
- "classes": [
-  "a",
-  "b"
- ],
- "ids": [
-  "id"
- ],
- "weight": "w",
- "missing": "indicator",
- "source": "t.csv",
- "blanks": [
-  "",
-  "-9"
- ],
  "columns": [
   {
    "name": "größe",
@@ -39,14 +24,18 @@ TEXT = r"""{
   },
   {
    "name": "colour",
-   "categories": [
-    "red",
-    "a \"b\"\n"
-   ],
+   "categories": ["red", "a \"b\"\n"],
    "fill": null,
    "indicator": true
   }
- ]
+ ],
+ "label": "kind",
+ "classes": ["a", "b"],
+ "ids": ["id"],
+ "weight": "w",
+ "missing": "indicator",
+ "source": "t.csv",
+ "blanks": ["", "-9"]
 }
 """
 
@@ -61,22 +50,25 @@ def test_text_is_for_people_and_without_loss(folder):
 
 
 @pytest.mark.parametrize("old, new, words", [
-    ('"version": 1', '"version": 2', "has version 2 of the recipes, this program reads 1: use a "
+    ('"version": 1', '"version": 2', "has version 2 of this format, this program reads 1: use a "
                                      "newer version of the suite"),
-    ('"version": 1', '"version": "\x1b"', "no JSON"), ('"version": 1,', "", "has version None"),
-    ("table recipe", "x", "expected a recipe, as table2agf writes it: its format is not"),
-    ('"label": "kind"', '"label": "kind", "label": "kind"', "it is no JSON text"),
-    ("0.1", "1e39", "a column of the recipe is invalid"), ("0.1", "1e999", "is invalid"),
+    ('"version": 1', '"version": "\x1b"', "no JSON"), ('"version": 1,', "", "has version null"),
+    ("table recipe", "x", "expected 'agfmc table recipe', found another format"),
+    ('"label": "kind"', '"label": "kind", "label": "kind"', "a key stands twice"),
+    ("0.1", "1e39", "columns[0].fill: expected a number from -3.4"),
+    ("0.1", "1e999", "columns[0].fill: expected a number"),
+    ("0.1", '"x"', "the column 'größe' of the recipe is invalid"),
+    ('"fill": null', '"fill": "x"', "the column 'colour' of the recipe is invalid"),
     ("0.1", "NaN", "no JSON"), ("größe", "id", "has two parts"),
     ("größe", "colour", "stands twice"), ("größe", "colour=red", "stands twice"),
-    ("größe", "\\ud800", "is invalid"), (TEXT, "[" * 10**5, "no JSON"), (TEXT, "[]", "format"),
-    (TEXT, "", "no JSON")])
+    ("größe", "\\ud800", "columns[0].name: expected text of another kind"),
+    (TEXT, "[" * 10**5, "no JSON"), (TEXT, "[]", "another format"), (TEXT, "", "an empty file")])
 def test_what_is_refused(folder, old, new, words):
     assert old in TEXT
     Path("t.recipe").write_text(TEXT.replace(old, new), "utf-8")
     with pytest.raises(DataError) as caught:
         read_recipe("t.recipe")
-    assert str(caught.value).startswith("t.recipe: ") and words in str(caught.value)
+    assert str(caught.value).startswith("t.recipe:") and words in str(caught.value)
 
 
 def test_sizes_are_bounded(folder, monkeypatch):
@@ -84,9 +76,9 @@ def test_sizes_are_bounded(folder, monkeypatch):
     for name, least, words in (("_MOST_FEATURES", 6, "too many features"),
                                ("MOST_LETTERS", 109, "too long")):
         with monkeypatch.context() as patch:
-            patch.setattr(recipe_file, name, least)
+            patch.setattr(consistency, name, least)
             read_recipe("t.recipe")
-            patch.setattr(recipe_file, name, least - 1)
+            patch.setattr(consistency, name, least - 1)
             with pytest.raises(DataError, match=words):
                 read_recipe("t.recipe")
     monkeypatch.setattr(recipe_file, "SMALL_TEXT", 64)

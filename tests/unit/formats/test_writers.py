@@ -147,7 +147,8 @@ WRITERS = {
     "con_bytes": (as_bytes(con_bytes), read_con, [np.array([3.5])], [np.array([NAN])]),
 }
 # What is no model and nothing that goes with one: points, answers, and text without a reader.
-OTHERS = {"format_kernel", "format_points", "format_ranked", "format_sets", "format_weights",
+OTHERS = {"format_kernel", "format_points", "format_ranked", "format_sets", "format_sidecar",
+          "format_weights",
           "read_bytes", "write_cls", "write_lvq", "write_sums", "write_svm", "write_table",
           "write_vec"}
 

@@ -89,8 +89,8 @@ def test_that_of_other_classifiers_is_refused(trained, folder, run):
 
 
 def test_what_lies_beside_may_be_a_strangers(trained):
-    trained.beside.write_text("agfmc calibration 1\n")
-    with pytest.raises(ModelError, match="m.mbc.cal:1: truncated"):
+    trained.beside.write_text('{"format": "agfmc calibration"}')
+    with pytest.raises(ModelError, match="m.mbc.cal: has version null"):
         agfmc.load(trained.path)
     trained.beside.unlink()
     os.mkfifo(trained.beside)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as extra
 
 from agfmc.errors import AgfmcWarning, DataError
-from agfmc.formats.recipe_file import format_recipe, recipe_from_json, recipe_of, recipe_to_json
+from agfmc.formats.strict_json import decode, encode
 from agfmc.formats.table import open_table
 from agfmc.prepare import table_points
 from agfmc.prepare.column_survey import survey_table
@@ -258,8 +258,7 @@ def test_the_order_of_columns_does_not_matter(table, data, missing):
     np.testing.assert_array_equal(again, x)
     assert not encoder.unknown
     # and the recipe is the same when it is read again
-    assert recipe_of(format_recipe(recipe).encode(), "t.recipe") == recipe
-    assert recipe_from_json(json.loads(json.dumps(recipe_to_json(recipe))), ValueError) == recipe
+    assert decode(TableRecipe, json.loads(json.dumps(encode(recipe))), ValueError) == recipe
 
 
 @pytest.mark.parametrize("words, tells", [
