@@ -28,7 +28,7 @@ from .generate import commands
 __all__ = ["complete", "FREE", "FREE_OPERANDS", "get_parser", "main", "SHELLS",
            "values_of", "write_completions"]
 
-PROG = "completions.py"
+PROG = "python -m man.completions"
 # The file of a command below share/, by shell.
 SHELLS = {"bash": "bash-completion/completions/{}", "zsh": "zsh/site-functions/_{}",
           "fish": "fish/vendor_completions.d/{}.fish"}
@@ -232,8 +232,7 @@ def _fish(values, words, is_list):
 
 def get_parser():
     """The parser of this program."""
-    parser = Parser(PROG, "Make the completions of all commands for bash, zsh and fish.",
-                    usage="python -m man.completions folder")
+    parser = Parser(PROG, "Make the completions of all commands for bash, zsh and fish.")
     parser.add_argument("folder", help="the folder that becomes share/")
     return parser.finish()
 

@@ -23,7 +23,7 @@ from agfmc.errors import DataError, EXIT_STATUSES, UsageError
 
 __all__ = ["commands", "get_parser", "main", "make_page", "make_pages"]
 
-PROG = "generate.py"
+PROG = "python -m man.generate"
 ROOT = Path(__file__).resolve().parents[1]
 SECTIONS = ("description", "files", "examples", "compatibility", "see also")
 OPTIONAL = {"compatibility"}  # commands that libAGF has too
@@ -214,8 +214,7 @@ def _italic(text):
 
 def get_parser():
     """The command's argument parser; argparse-manpage is not loaded."""
-    parser = Parser(PROG, "Make the manual pages of all commands.",
-                    usage="python -m man.generate [--check] [folder]")
+    parser = Parser(PROG, "Make the manual pages of all commands.")
     parser.add_argument("folder", nargs="?", default=str(ROOT / "man"),
                         help="where the pages are, and extra/ (default: man in the source tree)")
     group = parser.add_argument_group("action")

@@ -14,24 +14,23 @@ def get_parser():
     parser = Parser(
         "agf2ascii",
         "Print libAGF's binary files base.vec and base.cls as text: LVQ text, LIBSVM text with "
-        "-M, or a table. Every value is printed in full.",
-        usage="%(prog)s [-M | [-H] [-C] | --table [-C]] [-L | --words] [-n] base [out]")
+        "-M, or a table. Every value is printed in full.")
     parser.add_argument("base", help="base name of the .vec and .cls files; with -C also the name "
                                      "of the .vec file as it is, which then comes first")
     parser.add_argument("out", nargs="?", default="-", type=output_file,
                         help="file to be written (- or left out: standard output)")
     group = parser.add_argument_group("output")
-    group.add_argument("-M", "--svm", action="store_true",
+    group.add_argument("-M", "--svm", action="store_true", excludes=("-H", "-C"),
                        help="LIBSVM text, `label index:value ...`, zeros left out")
-    group.add_argument("--table", action="store_true",
+    group.add_argument("--table", action="store_true", excludes=("-M", "-H", "-L", "-n", "--words"),
                        help="a table: CSV, or, where out ends in .tsv, with tabs. With base.recipe "
                             "it has the columns and words of the table that base was made of, "
                             "with base.ids its ids")
     group.add_argument("-H", "--no-header", action="store_true",
                        help="LVQ text without the first line, the number of features")
-    group.add_argument("-C", "--no-labels", action="store_true",
+    group.add_argument("-C", "--no-labels", action="store_true", excludes=("-L", "--words"),
                        help="LVQ text, or a table, without labels; base.cls is not read")
-    group.add_argument("-L", "--ordinates", action="store_true",
+    group.add_argument("-L", "--ordinates", action="store_true", excludes="--words",
                        help="the numbers of base.dat in place of the labels of base.cls")
     group.add_argument("-n", "--normalise", action="store_true",
                        help="subtract the mean of each feature and divide by its standard "
@@ -50,10 +49,6 @@ def execute(args):
     if args.table:
         _print_table(args)
         return
-    if args.svm and (args.no_header or args.no_labels):
-        raise UsageError("-H and -C are for LVQ text, not for -M")
-    if args.words + args.no_labels + args.ordinates > 1:
-        raise UsageError("-C, -L and --words exclude each other")
     form = InputFormat("svm" if args.svm else "lvq", header=not args.no_header,
                        labels=not args.no_labels, ordinates=args.ordinates)
     print_data(args.base, args.out, form, sys.stdout.buffer, words=args.words,
@@ -63,10 +58,6 @@ def execute(args):
 def _print_table(args):
     from ..data_tools.print_table import print_table
 
-    for option, given in (("-M", args.svm), ("-H", args.no_header), ("-L", args.ordinates),
-                          ("-n", args.normalise), ("--words", args.words)):
-        if given:
-            raise UsageError(f"--table and {option} exclude each other")
     if is_answer_table(args.out) and not args.out.lower().removesuffix(".gz").endswith(
             (".csv", ".tsv")):
         raise UsageError("tables are written as text: expected .csv or .tsv, with .gz or without, "

@@ -8,9 +8,8 @@ from ..errors import UsageError
 from ..tables import is_table, TEXT_ENDINGS
 from .messages import report, tell_metric
 from .options import (add_input_kind, add_normalisation, add_seed, add_weights, add_workers,
-                      check_files, DATA, data_files, fits_normalisation, input_format, LEARN_METRIC,
-                      learned_metric, normalisation_options, output_base, Parser, refuse_ending,
-                      whole_number)
+                      check_files, data_files, fits_normalisation, input_format, learned_metric,
+                      normalisation_options, output_base, Parser, refuse_ending, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -24,10 +23,7 @@ def get_parser():
         "Make data ready for training: partition and relabel the classes, draw some of the rows, "
         "select features, shuffle or sort, split into training and test data, normalise, in this "
         "order. Statistics come from the training part alone.",
-        usage=f"%(prog)s {DATA} [--weights FILE] [-0] [-1] [-C | -L] [-n] [-a FILE] [-S N] "
-              f"{LEARN_METRIC} [-j N] [-F] [-U] [--rows N [--min-per-class M]] "
-              "[-z] [-B] [-f FRACTION [-R | --stratified] | -d PARTS] [-P] [--seed N] "
-              "[input output [test]] [feature ... | left ... / right ... [/ ...]]")
+        operands="[input output [test]] [feature ... | left ... / right ... [/ ...]]")
     parser.add_argument("input", nargs="?",
                         help="base name of the .vec and .cls files to be read, or a table, or "
                              "LIBSVM text, or LVQ with -A")
@@ -41,13 +37,13 @@ def get_parser():
                              "features to keep, counted from 0, or else a partition such as "
                              "`0 1 / 2 / 3`: its sides become classes 0, 1, 2, and other classes "
                              "are left out")
-    group = add_input_kind(parser, "input")
+    group = add_input_kind(parser, "input", excludes="--table")  # libAGF's users say -A -M
     add_weights(group, classes=False)
     group.add_argument("-0", "--from-stdin", action="store_true",
                        help="read standard input: the operand input is left out")
     group.add_argument("-1", "--to-stdout", action="store_true",
                        help="write standard output: the operand output is left out")
-    group.add_argument("-C", "--no-labels", action="store_true",
+    group.add_argument("-C", "--no-labels", action="store_true", excludes="-L",
                        help="there are no labels, neither input.cls nor a last column of LVQ text")
     group.add_argument("-L", "--ordinates", action="store_true", help="numbers in place of "
                        "labels, and .dat files in place of .cls")
@@ -59,20 +55,22 @@ def get_parser():
     group.add_argument("--rows", type=whole_number(1), metavar="N",
                        help="keep N rows, drawn at random: of each class its share; all of a file "
                             "that has no more")
-    group.add_argument("--min-per-class", type=whole_number(0), metavar="M",
+    group.add_argument("--min-per-class", type=whole_number(0), metavar="M", needs="--rows",
                        help="with --rows: at least M rows of each class, or all of one that has "
                             "fewer (default: 1)")
     group = parser.add_argument_group("order and splitting")
     group.add_argument("-z", "--shuffle", action="store_true", help="put the rows in random order")
     group.add_argument("-B", "--sort", action="store_true", help="sort the rows by class, with -L "
                        "by ordinate; equal ones keep their order")
-    group.add_argument("-f", "--fraction", type=float, metavar="FRACTION",
+    group.add_argument("-f", "--fraction", type=float, metavar="FRACTION", excludes=("-d", "-P"),
                        help="put the last FRACTION of the rows into the test part")
-    group.add_argument("-R", "--independent", action="store_true",
+    group.add_argument("-R", "--independent", action="store_true", needs="-f",
+                       excludes="--stratified",
                        help="with -f: each row goes into the test part with probability FRACTION")
-    group.add_argument("--stratified", action="store_true",
+    group.add_argument("--stratified", action="store_true", needs="-f",
                        help="with -f: the FRACTION of every class, drawn at random")
     group.add_argument("-d", "--parts", type=whole_number(2, 100_000), metavar="PARTS",
+                       excludes="-P",
                        help="divide the rows into PARTS equal parts")
     add_seed(group)
     group = add_normalisation(parser, trains=False)
@@ -171,8 +169,6 @@ def _least(args):
     """The rows that each class keeps at least with --rows."""
     if args.min_per_class is None:
         return 1
-    if args.rows is None:
-        raise UsageError("--min-per-class needs --rows")
     if args.no_labels or args.ordinates:
         raise UsageError("--min-per-class needs classes: not with -C or -L")
     return args.min_per_class
@@ -180,14 +176,9 @@ def _least(args):
 
 def _operands(args, kind):
     """(input, output, test, the other operands); some are `-` (-0, -1) or None."""
-    if args.no_labels and (args.ordinates or kind == "svm"):
-        raise UsageError("-C and -L exclude each other" if args.ordinates else
-                         "-C is not for LIBSVM text: its lines begin with labels")
+    if args.no_labels and kind == "svm":
+        raise UsageError("-C is not for LIBSVM text: its lines begin with labels")
     split = args.fraction is not None
-    if split + (args.parts is not None) + args.covariance > 1:
-        raise UsageError("-f, -d and -P exclude each other")
-    if args.stratified + args.independent > split:
-        raise UsageError("--stratified and -R need -f, and exclude each other")
     words = [word for word in (args.input, args.output, *args.rest) if word is not None]
     names = ["-" if given else words.pop(0) if words else None
              for given in (args.from_stdin, args.to_stdout)]

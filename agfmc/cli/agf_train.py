@@ -11,9 +11,9 @@ from . import mbh2mbm, multi_borders, nfold, print_control, tune_m
 from .hints import classify_command, operand
 from .messages import report, show, time_words
 from .options import (add_seed, add_train, add_training_kind, input_format, output_file, Parser,
-                      table_words, time_span, TRAINING_DATA, weight_files, weight_words,
+                      table_words, time_span, weight_files, weight_words,
                       whole_number)
-from .reports import (add_report, names_in, Page, page_name, plain, REPORT, training_inputs,
+from .reports import (add_report, names_in, Page, page_name, plain, training_inputs,
                       training_part)
 
 __all__ = ["PROG", "execute", "get_parser"]
@@ -34,9 +34,7 @@ def get_parser():
         "Make a calibrated model of training data: choose a configuration by cross-validation, "
         "tune its options, train it on all of the data, and write one file. Standard output says "
         "what was chosen, with which scores, and has the commands that do the same, as a shell "
-        "script.",
-        usage="%(prog)s [--time-limit TIME] [--by SCORE] [-j N] [--seed N] "
-              f"{REPORT} {TRAINING_DATA} train model")
+        "script.")
     add_train(parser)
     parser.add_argument("model", type=output_file, help="the model file to be written (.mbm)")
     group = parser.add_argument_group("work")

@@ -8,9 +8,8 @@ import warnings
 from ..control.tree import TREE_DECODERS
 from .messages import json_text
 from .options import (add_calibration, add_input_kind, add_seed, add_weights, add_workers,
-                      check_files, check_normalised, input_format, LABELLED_POINTS,
-                      model_normalisation, output_base, Parser, refuse_gzip, refuse_table,
-                      weight_options, whole_number)
+                      check_files, check_normalised, input_format, model_normalisation, output_base,
+                      Parser, refuse_gzip, refuse_table, whole_number)
 
 __all__ = ["execute", "get_parser"]
 
@@ -23,18 +22,14 @@ def get_parser():
     parser = Parser(
         PROG,
         "Calibrate the class probabilities of a trained configuration with points that it was "
-        "not trained on, show what that does, and write the model with the calibration.",
-        usage=f"%(prog)s {{--data DATA {LABELLED_POINTS} | --from BASE}} "
-              "[-Q DECODER] "
-              "[--tree MODE] [--map KIND] [--folds N] [--seed N] [-a FILE] [-y FOLDER] "
-              "[--calibration FILE | --uncalibrated] [-j N] [--json] [-o OUT] {control | model}")
+        "not trained on, show what that does, and write the model with the calibration.")
     parser.add_argument("model", metavar="{control | model}",
                         help="model file, or control file for classification (- is standard "
                              "input); its calibration, if it has one, is kept for the other "
                              "decoders")
     group = add_input_kind(parser, "--data", "label")
     add_weights(group)
-    group.add_argument("--data", metavar="DATA",
+    group.add_argument("--data", metavar="DATA", excludes="--from",
                        help="points with labels that were kept apart from training: base name of "
                             ".vec and .cls files, a table, LIBSVM text, or LVQ with -A")
     group.add_argument("--from", dest="base", metavar="BASE",
@@ -72,6 +67,7 @@ def get_parser():
                             "a name that ends in .cal or .cal.gz, for the calibration alone. "
                             "Without it, nothing is written")
     group.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.need("--data", "-M", "-A", "--table", "--weight", "--weights", "--class-weight")
     parser.file_names = {"model": "model", "data": "data", "base": "answers"}
     return parser.finish()
 
@@ -88,14 +84,8 @@ def execute(args):
     from ..prediction.recalibration import format_reports, recalibrate, with_decoders
 
     form = input_format(args, args.data)
-    if (args.data is None) == (args.base is None):
-        raise UsageError("expected points, either --data or --from" if args.data is None else
-                         "--data and --from exclude each other")
-    if args.base is not None and form.kind != "binary":
-        raise UsageError("-M, -A and --table are for --data")
-    given = [option for there, option in weight_options(args) if there]
-    if args.base is not None and given:
-        raise UsageError(f"{given[0]} is for --data")
+    if args.data is None and args.base is None:
+        raise UsageError("expected points, either --data or --from")
     if args.output in ("", "-"):
         raise UsageError(f"-o: expected the name of a file for the model, found '{args.output}'")
     refuse_table(args.output, "the model")

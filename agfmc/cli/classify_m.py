@@ -34,19 +34,7 @@ def get_parser():
         PROG,
         "Classify points with a trained configuration. Writes the classes (output.cls) and "
         "their confidence ratings (output.con), and prints the class probabilities; or, to a "
-        "table, the ids of the rows, their classes and probabilities.",
-        usage="%(prog)s [-Q METHOD] [-0] [--tree MODE] [--stop P | --top K] "
-              "[--reject P | --max-error E [--confidence C] | --costs FILE [--decisions]] "
-              "[--coverage C | --p-values] [--by-class] [--set-score SCORE] [-a FILE [-u]] "
-              "[-y FOLDER] "
-              "[--calibration FILE | --uncalibrated] [-j N | --executor WHERE] [--header] "
-              "[--quantity [--quantiles Q,Q,...]] [--opponents L] [--finalists T] "
-              "[--seed N] [--pair-errors FILE] [--priors P [--trained-priors P]] [--count] "
-              "[--margins] [-c CODE] [-Z] [--table] [--delimiter C] [--no-quotes] "
-              "[--blanks WORD,...] [--id COLUMN,...] [--all-columns] "
-              "[-M [-E VALUE] | -A [-H] [-C]] [-O COMMAND [-K]] "
-              "[--allow-commands] "
-              "{control | model} test [table | output]")
+        "table, the ids of the rows, their classes and probabilities.")
     parser.add_argument("model", metavar="{control | model}",
                         help="control file for classification, whose binary models are read, or "
                              "one model file: .mbm, libAGF's ASCII model, or LIBSVM's")
@@ -77,12 +65,14 @@ def get_parser():
                             "then, unless --id names them")
     group = parser.add_argument_group("other programs")
     group.add_argument("-O", "--predictor", metavar="COMMAND",
+                       excludes=("--stop", "--top", "--count", "--margins", "--quantity",
+                                 "--executor"),
                        help="program that reads the binary models, called `COMMAND points model "
                             "output` like svm-predict -b 1; test is then LVQ text, unless -M or "
                             "its name ends in .vec, and output a text file as svm-predict's")
-    group.add_argument("-K", "--keep", action="store_true",
+    group.add_argument("-K", "--keep", action="store_true", needs="-O",
                        help="keep the temporary files of other programs, in folders agfmc.*.tmp")
-    group.add_argument("--allow-commands", action="store_true",
+    group.add_argument("--allow-commands", action="store_true", excludes="--executor",
                        help="run the commands that control names for classifiers of code G")
     parser.file_names = {"model": "model", "test": "points"}
     return parser.finish()
@@ -128,17 +118,18 @@ def _add_decoding(group):
                             "probabilities, which stay as they are: FILE has a row for each true "
                             "class and a column for each answer, a last one, -, for none; for "
                             "decoders that give all probabilities")
-    group.add_argument("--decisions", action="store_true",
+    group.add_argument("--decisions", action="store_true", needs="--costs",
+                       excludes=("-O", "--quantity", "--top", "--coverage", "--p-values"),
                        help="with --costs: print, in place of the probabilities, the answer, its "
                             "expected cost, and the most probable class")
-    group.add_argument("--trained-priors", type=proportions, metavar="P",
+    group.add_argument("--trained-priors", type=proportions, metavar="P", needs="--priors",
                        help="with --priors: the proportions in training, if the models do not "
                             "record them")
     group.add_argument("-a", "--norm-file", metavar="FILE",
                        help="normalisation (.std) to be applied to the points, in place of the "
                             "one that a control file names, or none: the points are normalised "
                             "already; an error for a model file that holds its own")
-    group.add_argument("-u", "--unnormalised", action="store_true",
+    group.add_argument("-u", "--unnormalised", action="store_true", needs="-a",
                        help="with -a: the support vectors are not normalised either, and are "
                             "normalised as they are read")
     group.add_argument("-y", "--path", metavar="FOLDER",
@@ -156,9 +147,11 @@ def _add_decoding(group):
                        help="print a line `labels 0 1 ...` first, where a column for each class "
                             "follows: the labels of the columns")
     group.add_argument("--quantity", action="store_true",
+                       excludes=("--coverage", "--p-values", "--stop", "--top"),
                        help="print, in place of the probabilities, the expected value of the "
                             "quantity whose intervals the classes are (float_to_class)")
     group.add_argument("--quantiles", type=list_of(probability), metavar="Q,Q,...",
+                       needs="--quantity",
                        help="with --quantity: and these quantiles of it, from 0 to 1")
 
 
@@ -171,7 +164,7 @@ def _add_guarantees(group):
     group.add_argument("--max-error", type=probability, metavar="E",
                        help="answer -1 where the probability of the winner is too low to keep the "
                             "share of wrong answers, among those that are given, at E or less")
-    group.add_argument("--confidence", type=probability, metavar="C",
+    group.add_argument("--confidence", type=probability, metavar="C", needs="--max-error",
                        help="with --max-error: the probability that this holds (default 0.95)")
     group.add_argument("--coverage", type=probability, metavar="C",
                        help="print, in place of the probabilities, a set of classes for each "
@@ -356,27 +349,8 @@ def _check_together(args, kind):
              f"there is no file {args.test}, but {args.output} exists: expected the points to "
              "classify, then the base name of the outputs"),
             (args.no_labels and kind != "lvq", "-C needs -A"),
-            (args.quantity and (args.coverage is not None or args.p_values),
-             "--quantity is printed in place of sets and p values: it excludes --coverage and "
-             "--p-values"),
-            (args.quantity and (args.stop is not None or args.top is not None),
-             "--quantity needs the probabilities of all classes: it excludes --stop and --top"),
-            (args.decisions and args.costs is None, "--decisions needs --costs"),
             (args.decisions and to_table,
-             "--decisions: a table of answers has these columns with --costs"),
-            (args.decisions and (external or args.quantity or args.top is not None
-                                 or args.coverage is not None or args.p_values),
-             "--decisions is printed in place of what -O, --quantity, --top, --coverage and "
-             "--p-values write: they exclude each other"),
-            (external and (args.stop is not None or args.top is not None),
-             "-O writes classes and probabilities: it excludes --stop and --top"),
-            (external and (args.count or args.margins),
-             "--count and --margins are for support vector machines: they do not go with -O"),
-            (external and args.quantity,
-             "--quantity prints numbers in place of what -O writes: they exclude each other"),
-            (args.quantiles is not None and not args.quantity, "--quantiles needs --quantity"),
-            (args.executor is not None and (external or args.allow_commands),
-             "--executor cannot be combined with other programs: -O, --allow-commands")):
+             "--decisions: a table of answers has these columns with --costs")):
         if wrong:
             raise UsageError(message)
     if to_table:

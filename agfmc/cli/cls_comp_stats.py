@@ -13,8 +13,7 @@ def get_parser():
         "cls_comp_stats",
         "Compare classes with the truth: contingency table, uncertainty coefficients, accuracy "
         "and, from confidence ratings, how often answers of each rating are right, in libAGF's "
-        "layout.",
-        usage="%(prog)s [-b] [-H] [-q BINS] [--weights FILE] [--class-weight WEIGHTS] truth result")
+        "layout.")
     parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
     parser.add_argument("result", help="base name of result.cls and, if there are ratings, "
                                        "result.con")

@@ -5,14 +5,13 @@ import sys
 
 from ..codes.schemes import COMPARED
 from .._version import RESULTS
-from ..errors import JobsFailed, UsageError
+from ..errors import JobsFailed
 from ..score.scores import BY_COST
 from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
                           nested_tuning, plan_of, read_experiment, report_reused, result_cache)
 from .messages import json_text, Progress, say
-from .options import (add_train, check_plot, NORMALISATION, output_file, Parser, TRAINING_DATA,
-                      whole_number)
-from .reports import (add_report, names_in, Page, page_name, plain, REPORT, training_inputs,
+from .options import (add_train, check_plot, output_file, Parser, whole_number)
+from .reports import (add_report, names_in, Page, page_name, plain, training_inputs,
                       training_part)
 
 __all__ = ["PROG", "execute", "get_parser"]
@@ -26,16 +25,7 @@ def get_parser():
         PROG,
         "Try several configurations on the same splits of the data and print how well and how "
         "fast each classifies. A binary problem that several configurations share is trained "
-        "once.",
-        usage="%(prog)s [-f FRACTION | -d PARTS | --loo] [--trials N] [--seed N] [-+ OPTIONS] "
-              "[--tune [--search WAY] [--time-limit TIME]] "
-              "[-Q DECODER,...] [--uncalibrated | --both] [--costs FILE] [--by SCORE] "
-              "[--against CONTROL] "
-              "[--csv | --json | --markdown] "
-              f"[--plot FILE] {REPORT} [-j N | --executor WHERE] "
-              "[--platt WAY] [--kernel-memory MB] [-G] [--rows N] "
-              "[--draws N] [--metric NAME] [--linkage NAME] [--state FOLDER | --no-state] "
-              f"{TRAINING_DATA} {NORMALISATION} train [control ...]")
+        "once.")
     add_train(parser)
     parser.add_argument("control", nargs="*",
                         help="a training control file, or the name of a scheme of print_control; "
@@ -52,8 +42,9 @@ def get_parser():
                        help="the configuration, CONTROL or CONTROL:DECODER, that the others are "
                             "compared with (default one-vs-one, or else the first)")
     group = parser.add_argument_group("output")
-    group.add_argument("--csv", action="store_true", help="the table as CSV")
-    group.add_argument("--json", action="store_true",
+    group.add_argument("--csv", action="store_true", excludes=("--json", "--markdown"),
+                       help="the table as CSV")
+    group.add_argument("--json", action="store_true", excludes="--markdown",
                        help="everything as JSON, with the values of each split")
     group.add_argument("--markdown", action="store_true", help="the table in Markdown")
     group.add_argument("--plot", type=output_file, metavar="FILE",
@@ -83,8 +74,6 @@ def execute(args):
     from ..experiments.comparison import compare
     from ..experiments.tables import data_words
 
-    if sum((args.csv, args.json, args.markdown)) > 1:
-        raise UsageError("--csv, --json and --markdown exclude each other")
     check_plot(args)
     page = Page(args, PROG, get_parser, training_inputs(args, *filter(os.path.isfile,
                                                                         args.control)))

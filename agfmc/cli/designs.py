@@ -205,8 +205,6 @@ def found_design(args, prog, scheme, data):
     from ..experiments.kept_costs import KeptCosts
     from ..training.design import LabelledPoints, search
 
-    if args.executor is not None:
-        raise UsageError("--executor needs --best: a search has threads alone, -j")
     _refuse_idle(args, scheme)
     labels, names = sorted(data.counts), data.name_of
     if args.names is not None:

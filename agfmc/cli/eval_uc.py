@@ -7,7 +7,7 @@ from ..errors import UsageError
 from ..tables import ANSWERS_IN_HELP, is_answer_table
 from .messages import json_text
 from .options import add_table, check_plot, names, output_file, Parser, whole_number
-from .scoring import add_classes, add_scores, read_results
+from .scoring import add_classes, add_scores, check_kind, read_results
 
 __all__ = ["execute", "get_parser"]
 
@@ -18,13 +18,7 @@ def get_parser():
         "eval_uc",
         "Score classification results: accuracy, scores of probabilities and of sets of classes, "
         "contingency table, calibration.",
-        usage="%(prog)s [-b] [-H] [-B] [-q BINS] [-k K] [--labels L,L,...] [--names FILE] "
-              "[--priors P] [--top K] [--ordered] [--by-class] [--intervals [N]] [--seed N] "
-              "[--costs FILE] [--weights FILE] [--class-weight WEIGHTS] "
-              "[--sets FILE] [--control FILE] [--before FILE] [--json | --csv] [--plot FILE] "
-              "{answers [--truth COLUMN] [--data TABLE [--id COLUMN,...]] [--predicted COLUMN] "
-              "[--weight COLUMN] | "
-              "truth result [probabilities]}")
+        operands="{answers | truth result [probabilities]}")
     parser.add_argument("truth", metavar="{answers | truth}",
                         help=f"a table of answers, as classify_m writes it ({ANSWERS_IN_HELP}; "
                              "with --table any file, or -); or file of true classes (.cls, or "
@@ -61,7 +55,8 @@ def get_parser():
                             "classes; with -b that of the winning classes")
     group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
                        help="bins of the calibration table (default 10)")
-    group.add_argument("--json", action="store_true", help="all scores as one JSON object")
+    group.add_argument("--json", action="store_true", excludes="--csv",
+                       help="all scores as one JSON object")
     group.add_argument("--csv", action="store_true",
                        help="all scores as CSV: score,class,value,low,high")
     group.add_argument("--plot", type=output_file, metavar="FILE",
@@ -79,8 +74,6 @@ def execute(args):
                                          warn_of_other_numbers)
 
     _check_operands(args)
-    if args.json and args.csv:
-        raise UsageError("choose one of --json and --csv")
     check_plot(args)
     results, names_of = read_results(args, _is_table(args))
     whole = args.json or args.csv or args.plot is not None
@@ -107,25 +100,10 @@ def _is_table(args):
 
 
 def _check_operands(args):
-    of_tables = [("--data", args.data), ("--id", args.id), ("--predicted", args.predicted),
-                 ("--weight", args.weight), ("--delimiter", args.delimiter),
-                 ("--no-quotes", args.no_quotes), ("--blanks", args.blanks)]
-    if args.class_weight is not None and args.priors is not None:
-        raise UsageError("--class-weight and --priors exclude each other: --priors says what all "
-                         "points of a class count together")
-    if _is_table(args):
-        for option, given in (("-k", args.classes), ("--labels", args.labels),
-                              ("--sets", args.sets), ("--weights", args.weights),
-                              ("the operand result", args.result)):
-            if given is not None:
-                way = "--weight COLUMN names the column of the weights" \
-                    if option == "--weights" else "--data names the table of the true classes"
-                raise UsageError(f"{option} is for files of numbers: a table of answers holds all, "
-                                 f"and {way}")
+    of_table = _is_table(args)
+    check_kind(args, of_table, [("the operand result", args.result)])
+    if of_table:
         return
-    for option, given in of_tables:
-        if given:
-            raise UsageError(f"{option} is for a table of answers, with --truth COLUMN")
     if args.result is not None and is_answer_table(args.result):
         raise UsageError(f"a table of answers comes first: eval_uc {args.result} [--truth COLUMN] "
                          "[--data TABLE]")
@@ -134,8 +112,6 @@ def _check_operands(args):
                          "truth result [probabilities] (try eval_uc --help)")
     if args.truth == f"{args.result}.cls" and args.truth not in args.given_words:
         raise UsageError(f"{args.truth} holds the answers: expected the true classes before them")
-    if args.control is not None and args.sets is None:
-        raise UsageError("--control needs --sets")
 
 
 def _text(args, scores):

@@ -29,7 +29,7 @@ def wants_events(words, dashes=None):
 
 
 class EventLog:
-    """Events of the run of a command, written to standard error as it is when it is made.
+    """Events of the run of a command, written to standard error.
 
     Of several threads each writes whole lines.  Where nobody can read them they are lost.
     """
@@ -37,7 +37,6 @@ class EventLog:
     def __init__(self, command, words):
         import json
 
-        self.stream = sys.stderr
         self._encoder = json.JSONEncoder(default=_plain, allow_nan=False)
         self._command = command
         self._start = time.monotonic()
@@ -65,10 +64,10 @@ class EventLog:
 
     def _write(self, line):
         try:
-            self.stream.write(line)
-            self.stream.flush()
+            sys.stderr.write(line)
+            sys.stderr.flush()
         except (OSError, ValueError):  # no reason to stop the work
-            messages.discard(self.stream)
+            messages.discard(sys.stderr)
 
     def done(self, status, **fields):
         """Write the last event, with the times and the memory of this process and its children."""
@@ -79,7 +78,7 @@ class EventLog:
         if not self._lock.acquire(timeout=0.5):
             return
         try:
-            if _takes_a_line(self.stream):
+            if _takes_a_line(sys.stderr):
                 self._write(self._line("done", {**_done(128 + number), "signal": int(number)}))
         finally:
             self._lock.release()
@@ -125,48 +124,18 @@ def _plain(value):
     return value.item() if hasattr(value, "item") else str(value)
 
 
-class _Lines(io.TextIOBase):
-    """In the place of standard error: what libraries write there are messages."""
-
-    def __init__(self, log):
-        super().__init__()
-        self._log = log
-        self._rest = ""
-
-    def write(self, text):
-        """Make an event of the lines that are complete."""
-        lines, end, self._rest = (self._rest + text).rpartition("\n")
-        if lines.strip():
-            self._log.emit("message", text=lines)
-        return len(text)
-
-    def finish(self):
-        """Make an event of a line that is not complete."""
-        if self._rest.strip():
-            self.write("\n")
-
-
 @contextlib.contextmanager
 def logged(log):
-    """Within the block all messages are events of an `EventLog`, and so is all else that goes to
-    standard error, also of libraries in C and of other programs; nothing changes for None."""
-    if log is None:
-        yield
-        return
-    before = sys.stderr
+    """Within the block all messages are events of an `EventLog`; nothing changes for None.
+
+    What libraries and other programs write to standard error on their own is no event.
+    """
     messages.send_to(log)
     try:
-        with messages.library_words():
-            log.stream = sys.stderr  # a handle of its own, or as it was
-            sys.stderr = lines = _Lines(log)
-            try:
-                yield
-            except KeyboardInterrupt:  # a log that nobody reads would hold the process
-                log.end()
-                raise
-            finally:
-                lines.finish()
-                sys.stderr = log.stream
+        yield
+    except KeyboardInterrupt:  # a log that nobody reads would hold the process
+        if log is not None:
+            log.end()
+        raise
     finally:
         messages.send_to(None)
-        log.stream = before

@@ -30,7 +30,8 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
     """
     group = add_splits(parser, trials)
     if loo is not None:
-        group.add_argument("--loo", action="store_true", help=loo)
+        group.add_argument("--loo", action="store_true", excludes=("-f", "-d", "--trials"),
+                           help=loo)
     add_seed(group, seed)
     group = parser.add_argument_group("training")
     group.add_argument("-+", "--options", metavar="OPTIONS", default="",
@@ -49,7 +50,7 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
 def add_splits(parser, trials):
     """-f, -d and --trials; -> their group."""
     group = parser.add_argument_group("splits")
-    group.add_argument("-f", "--fraction", type=_fraction, metavar="FRACTION",
+    group.add_argument("-f", "--fraction", type=_fraction, metavar="FRACTION", excludes="-d",
                        help="hold out this fraction of each class, drawn at random in each trial")
     group.add_argument("-d", "--parts", type=whole_number(2, 10**6), metavar="PARTS",
                        help="divide the data into PARTS parts, each with its share of every "
@@ -90,12 +91,11 @@ def add_trying(group, by=False, platt="cv"):
 
 def add_answers(group, both=False):
     """--uncalibrated, and --both where there is that option."""
-    group = group.add_mutually_exclusive_group()
     group.add_argument("--uncalibrated", action="store_true",
                        help="score the decoder's own probabilities, not the calibrated ones that "
                             "classify_m gives")
     if both:
-        group.add_argument("--both", action="store_true",
+        group.add_argument("--both", action="store_true", excludes="--uncalibrated",
                            help="score the calibrated probabilities and the decoder's own")
 
 
@@ -107,12 +107,12 @@ def add_nested(parser, by=False):
                             "inside each training part: the held-out points judge options that "
                             "they did not choose")
     if by:
-        group.add_argument("--by", choices=tuple(BY_COST), metavar="SCORE",
+        group.add_argument("--by", choices=tuple(BY_COST), metavar="SCORE", needs="--tune",
                            help=f"the score that this search is for: {', '.join(BY_OPTION)} "
                                 f"(default {_BY}), or, with --costs, {COST.option}")
-    group.add_argument("--search", choices=SEARCHES, metavar="WAY",
+    group.add_argument("--search", choices=SEARCHES, metavar="WAY", needs="--tune",
                        help="fast or full, as for tune_m (default fast)")
-    group.add_argument("--time-limit", type=time_span, metavar="TIME",
+    group.add_argument("--time-limit", type=time_span, metavar="TIME", needs="--tune",
                        help="end each of these searches after TIME, in seconds, M:SS or H:MM:SS, "
                             "with the best so far")
 
@@ -120,8 +120,6 @@ def add_nested(parser, by=False):
 def nested_tuning(args):
     """The `NestedTuning` of the options, or None."""
     if not args.tune:
-        if args.time_limit is not None or args.search is not None:
-            raise UsageError("--search and --time-limit are for --tune")
         return None
     from ..experiments.nested import NestedTuning
 
@@ -131,7 +129,7 @@ def nested_tuning(args):
 def add_state(parser):
     """--state and --no-state."""
     group = parser.add_argument_group("unfinished work")
-    group.add_argument("--state", type=output_file, metavar="FOLDER",
+    group.add_argument("--state", type=output_file, metavar="FOLDER", excludes="--no-state",
                        help="keep the result cache in FOLDER, which any number of runs on several "
                             "machines can share (default: a folder for these data in the user's "
                             "cache folder)")
@@ -153,11 +151,7 @@ def plan_of(args, trials, parts=None, repeats=1):
     """
     from ..experiments.experiment import SplitPlan
 
-    if args.fraction is not None and args.parts is not None:
-        raise UsageError("-f and -d exclude each other")
     if getattr(args, "loo", False):
-        if (args.fraction, args.parts, args.trials) != (None, None, None):
-            raise UsageError("--loo holds out no parts: leave out -f, -d and --trials")
         return SplitPlan(seed=args.seed, left_out=True)
     chosen = args.parts if args.fraction is not None or args.parts is not None else parts
     default = trials if chosen is None else repeats
@@ -261,8 +255,6 @@ def state(args, prog, data, wanted=True):
     """
     from ..experiments.result_cache import key_of, open_state, ResultCache, weight_parts
 
-    if args.state is not None and args.no_state:
-        raise UsageError("--state and --no-state exclude each other")
     keeps = args.state is not None or wanted and not args.no_state
     with open_state(args.state, key_of("data", data.x, data.y, *weight_parts(data.weights))) \
             if keeps else ResultCache(None) as cache:

@@ -21,8 +21,7 @@ def get_parser():
         "so on; a value on a threshold belongs to the class above it. The thresholds are printed, "
         "one in a line. Without out, print the values. For out NAME.cls, NAME.names gets names of "
         "the classes that tell their limits.",
-        usage="%(prog)s [-q N] [-g] [-o] [-T MISSING] [-M] [-Q] file [out [min max | threshold "
-              "...]]")
+        operands="file [out [min max | threshold ...]]")
     parser.add_argument("file", help="values, float32 one after the other (.dat)")
     parser.add_argument("out", nargs="?", type=output_file,
                         help="file of classes to be written (.cls)")

@@ -16,7 +16,7 @@ def get_parser():
         "Convert LVQ text, a line with the number of features and then a line of features and "
         "label for each sample, to libAGF's binary files base.vec and base.cls. Labels are taken "
         "as svm2agf takes them.",
-        usage="%(prog)s [-H] [-C | -o | -L | --names FILE] [[infile] base]")
+        operands="[[infile] base]")
     parser.add_argument("infile", nargs="?", help="LVQ text (- or left out: standard input; one "
                                                   "operand alone is base)")
     parser.add_argument("base", nargs="?", type=output_base,
@@ -25,9 +25,9 @@ def get_parser():
     group = parser.add_argument_group("conversion")
     group.add_argument("-H", "--no-header", action="store_true",
                        help="there is no first line with the number of features")
-    group.add_argument("-C", "--no-labels", action="store_true",
+    group.add_argument("-C", "--no-labels", action="store_true", excludes=("-o", "-L", "--names"),
                        help="the lines hold no labels: only base.vec is written")
-    group.add_argument("-o", "--omit-labels", action="store_true",
+    group.add_argument("-o", "--omit-labels", action="store_true", excludes=("-L", "--names"),
                        help="the lines hold labels, but only base.vec is written")
     add_label_options(group)
     parser.needs_words = True
@@ -41,8 +41,6 @@ def execute(args):
     from ..formats.class_names import read_names
     from ..models import InputFormat
 
-    if args.no_labels + args.omit_labels + args.ordinates + (args.names is not None) > 1:
-        raise UsageError("-C, -o, -L and --names exclude each other")
     infile, base = args.infile, args.base
     if base is None:
         infile, base = "-", infile

@@ -6,7 +6,7 @@ import warnings
 from .hints import classify_command, refuse_scheme
 from .messages import report
 from .options import (add_calibration, add_input_kind, check_files, check_normalised, input_format,
-                      model_normalisation, output_file, Parser, POINTS, probability, refuse_gzip,
+                      model_normalisation, output_file, Parser, probability, refuse_gzip,
                       refuse_table, whole_number)
 
 __all__ = ["check_model_name", "execute", "get_parser"]
@@ -19,10 +19,7 @@ def get_parser():
     parser = Parser(
         PROG,
         "Merge a control file and its binary models into one file that holds everything "
-        "needed to classify, each support vector once; or bring a model file into another format.",
-        usage="%(prog)s [-a FILE] [--names FILE] [-y PATH] [--calibration FILE | --uncalibrated] "
-              f"[--landmarks P | --keep SHARE] [--data POINTS {POINTS}] "
-              "[-Z | --libsvm] control out")
+        "needed to classify, each support vector once; or bring a model file into another format.")
     parser.add_argument("control", help="control file for classification, as multi_borders "
                                         "writes it, or any model file (- is standard input)")
     parser.add_argument("out", type=output_file, help="the model file to be written (.mbm)")
@@ -37,19 +34,22 @@ def get_parser():
                        help="folder of the models that control names")
     add_calibration(group)
     group = parser.add_argument_group("fewer support vectors")
-    group.add_argument("--landmarks", type=whole_number(1), metavar="P",
+    group.add_argument("--landmarks", type=whole_number(1), metavar="P", excludes="--keep",
                        help="project all binary classifiers onto P of their support vectors; what "
                             "that changes, and whether classification is faster, is reported")
-    group.add_argument("--keep", type=probability, metavar="SHARE",
+    group.add_argument("--keep", type=probability, metavar="SHARE", needs="--data",
                        help="as few as leave at least this share of the points of --data their "
                             "class, such as 0.999")
     group = add_input_kind(parser, "--data", False)
-    group.add_argument("--data", metavar="POINTS",
+    group.add_argument("--data", metavar="POINTS", needs=("--landmarks", "--keep"),
                        help="points, with or without labels, whose classes are compared: a .vec "
                             "file, a table, LIBSVM text, or LVQ with -A")
     group = parser.add_argument_group("format of out")
-    group.add_argument("-Z", "--ascii", action="store_true", help="libAGF's ASCII model")
+    unheld = dict.fromkeys(("-a", "--names", "--calibration"), "that format has no place for it")
+    group.add_argument("-Z", "--ascii", action="store_true", excludes=unheld,
+                       help="libAGF's ASCII model")
     group.add_argument("--libsvm", action="store_true",
+                       excludes={**unheld, "-Z": "out has one format"},
                        help="one LIBSVM model of all classes, from a one-vs-one configuration")
     parser.file_names = {"control": "trained", "data": "points"}
     return parser.finish()
@@ -57,7 +57,7 @@ def get_parser():
 
 def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
-    from ..errors import AgfmcWarning, UsageError
+    from ..errors import AgfmcWarning
     from ..prediction.configuration import export, load_configuration, ModelSource, save
     from ..formats.calibration_file import calibration_of
     from ..formats.controlfile import model_files
@@ -65,14 +65,6 @@ def execute(args):
 
     form = "ascii" if args.ascii else "svm" if args.libsvm else None
     kind = _check_smaller(args)
-    if args.ascii and args.libsvm:
-        raise UsageError("-Z and --libsvm exclude each other")
-    for option, value, what in (("-a", args.norm_file, "normalisation"),
-                                ("--names", args.names, "class names"),
-                                ("--calibration", args.calibration, "calibration")):
-        if form and value is not None:
-            raise UsageError(f"{option} does not go with {'-Z' if args.ascii else '--libsvm'}: "
-                             f"that format has no place for {what}")
     refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                                 "trained")
     check_model_name(args.out, binary=not form)
@@ -126,12 +118,6 @@ def _check_smaller(args):
     from ..errors import UsageError
 
     kind = input_format(args, args.data)
-    if args.landmarks is not None and args.keep is not None:
-        raise UsageError("--landmarks and --keep exclude each other")
-    if args.keep is not None and args.data is None:
-        raise UsageError("--keep needs points, --data")
-    if args.data is not None and args.landmarks is None and args.keep is None:
-        raise UsageError("--data is for --landmarks and --keep")
     if args.data is None and kind.kind != "binary":
         raise UsageError("-M, -A and --table are for --data")
     return kind

@@ -17,9 +17,7 @@ def get_parser():
         "Print what a model file holds: classes, configuration, support vectors, kernels, "
         "normalisation, the recipe of tables, and the settings that made it. Of a normalisation "
         "(.std): its features, and what a learned metric was learned from, with the weight of "
-        "each feature. Of a recipe (.recipe): the columns of the table, and what they become.",
-        usage="%(prog)s [--control | --json] [-y FOLDER] [--calibration FILE | --uncalibrated] "
-              "[--feature-names FILE] [--plot FILE] model")
+        "each feature. Of a recipe (.recipe): the columns of the table, and what they become.")
     parser.add_argument("model", help="model file, or a control file whose models are read, or a "
                                       "normalisation, whose name ends in .std, or a recipe of "
                                       "tables, whose name ends in .recipe")
@@ -30,7 +28,8 @@ def get_parser():
     group.add_argument("--feature-names", metavar="FILE",
                        help="names of the features of a normalisation, one on each line")
     group = parser.add_argument_group("output")
-    group.add_argument("--control", action="store_true", help="print the control file alone")
+    group.add_argument("--control", action="store_true", excludes="--json",
+                       help="print the control file alone")
     group.add_argument("--json", action="store_true", help="print one JSON object")
     group.add_argument("--plot", type=output_file, metavar="FILE",
                        help="a picture: of a model its coding matrix, or its tree with the share "
@@ -42,8 +41,6 @@ def get_parser():
 
 def execute(args):
     """Load the model, normalisation or recipe, and print its description."""
-    if args.control and args.json:
-        raise UsageError("--control and --json exclude each other")
     from ..formats.vectors import holds_map
 
     if args.model.endswith(".metric") and os.path.isfile(args.model):

@@ -15,10 +15,9 @@ from .file_names import names_scheme
 from .messages import (library_words, Progress, report, say, show, tell_landmarks,
                        tell_metric, tell_settled)
 from .options import (add_executor, add_normalisation, add_seed, add_train, add_training_kind,
-                      add_workers, check_files, checks_scales, input_format, LEARN_METRIC,
-                      learned_metric, normalises, output_base, output_file, Parser, refuse_table,
-                      table_words, time_span, TRAINING_DATA, weight_files, weight_words,
-                      whole_number, workers)
+                      add_workers, check_files, checks_scales, input_format, learned_metric,
+                      normalises, output_base, output_file, Parser, refuse_table, table_words,
+                      time_span, weight_files, weight_words, whole_number, workers)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -31,16 +30,7 @@ def get_parser():
         PROG,
         "Train the binary classifiers that a control file describes, support vector machines by "
         "default. Writes one LIBSVM model file for each, with probabilities, and the control file "
-        "for classification.",
-        usage="%(prog)s [-0 [--null]] [--only NAME | --sums GROUP:RANGE] "
-              f"{TRAINING_DATA} [--dense] "
-              "[-n | --no-normalise] [-a FILE [-u]] [-S N] "
-              f"{LEARN_METRIC} "
-              "[-j N | --executor WHERE] [--seed N] "
-              "[-y FOLDER] [--retrain] [--time-limit TIME] [--platt WAY] [--kernel-memory MB] "
-              "[--cv-errors FILE [--cv-irrelevant]] [--no-calibration] [--member-weights WAY] "
-              "[--no-names] [-+ OPTIONS] "
-              "[-- COMMAND [-^ COMMAND] [-K] [--allow-commands]] [control] train model control-out")
+        "for classification.")
     parser.dashes = "--command"
     parser.add_argument("control", nargs="?",
                         help="training control file, as print_control writes it "
@@ -63,7 +53,8 @@ def get_parser():
     add_seed(group)
     add_workers(group)
     add_executor(group)
-    group.add_argument("-0", "--dry-run", dest="dry_run", action="store_true",
+    group.add_argument("-0", "--dry-run", action="store_true",
+                       excludes=("--only", "--sums", "--executor"),
                        help="train nothing: print one shell command for each "
                             "classifier, to be run in any order or side by side; the control "
                             "file and the normalisation are written. When all have run, the "
@@ -71,13 +62,14 @@ def get_parser():
                             "that share landmarks have one command for each range of rows, and "
                             "a last one, to be run after all others, which adds up their sums, "
                             "trains, and writes the calibration")
-    group.add_argument("--null", action="store_true",
+    group.add_argument("--null", action="store_true", needs="-0",
                        help="with -0: end each command with a NUL character, for xargs -0; names "
                             "of data and folders may then hold line breaks")
-    group.add_argument("--only", metavar="NAME",
+    group.add_argument("--only", metavar="NAME", excludes="--sums",
                        help="train only the model of that name, and do not write control-out; "
                             "control may then be the control file that -0 wrote")
     group.add_argument("--sums", type=_range, metavar="GROUP:RANGE",
+                       excludes=("--time-limit", "--cv-errors"),
                        help="train nothing: make the sums over one range of rows for one group of "
                             "classifiers that share landmarks, both counted from 0, and write "
                             "them to MODEL.sums-GROUP-RANGE, from which the same command without "
@@ -85,7 +77,7 @@ def get_parser():
     group.add_argument("--retrain", action="store_true",
                        help="train everything; without it, models of an earlier run that this "
                             "one would write again are kept")
-    group.add_argument("--time-limit", type=time_span, metavar="TIME",
+    group.add_argument("--time-limit", type=time_span, metavar="TIME", excludes="--cv-errors",
                        help="stop after TIME, in seconds, M:SS or H:MM:SS, and keep finished "
                             "models; the exit status is then 3, and the same command continues "
                             "from there")
@@ -101,7 +93,7 @@ def get_parser():
     group.add_argument("--cv-errors", type=output_file, metavar="FILE",
                        help="for one-vs-one: write how often each pair of classes was confused "
                             "when its samples were held out, for order_classes and classify_m")
-    group.add_argument("--cv-irrelevant", action="store_true",
+    group.add_argument("--cv-irrelevant", action="store_true", needs="--cv-errors",
                        help="with --cv-errors: also where each classifier sends the samples of "
                             "all other classes, which takes longer")
     group.add_argument("-y", "--path", metavar="FOLDER",
@@ -111,6 +103,7 @@ def get_parser():
                             "decision values of samples that were held out, and written beside "
                             "control-out, as CONTROL-OUT.cal")
     group.add_argument("--member-weights", choices=("held-out",), metavar="WAY",
+                       excludes=("--no-calibration", "-0", "--only", "--sums"),
                        help="for an ensemble, several configurations in control: held-out gives "
                             "each of them the weight in their average with which the log loss of "
                             "samples that were held out is least, and writes it into control-out")
@@ -119,19 +112,21 @@ def get_parser():
                             "control-out: libAGF cannot read a control file that holds them")
     group = parser.add_argument_group("training by another program")
     group.add_argument("--command", metavar="COMMAND",
+                       excludes=("-u", "--platt", "--kernel-memory", "--time-limit", "--cv-errors",
+                                 "--executor", "--member-weights"),
                        help="`-- COMMAND` does the same: the program that trains each binary "
                             "classifier, called `COMMAND OPTIONS data model` like svm-train; data "
                             "is LIBSVM text, or LVQ text with -A, with the labels 0 and 1")
-    group.add_argument("-^", "--convert", metavar="COMMAND",
+    group.add_argument("-^", "--convert", metavar="COMMAND", needs="--command",
                        help="program that converts the data for the trainer, from its standard "
                             "input to its standard output")
-    group.add_argument("-K", "--keep", action="store_true",
+    group.add_argument("-K", "--keep", action="store_true", needs="--command",
                        help="keep the temporary files of the trainer, in folders MODEL.*.tmp")
-    group.add_argument("--allow-commands", action="store_true",
+    group.add_argument("--allow-commands", action="store_true", needs="--command",
                        help="pass on all options of control; without it those that could name "
                             "a file to the trainer are refused")
     group = add_training_kind(parser)
-    group.add_argument("--dense", action="store_true",
+    group.add_argument("--dense", action="store_true", needs="-M",
                        help="with -M: keep the points as a full table in memory, even if all "
                             "classifiers are linear and they could stay sparse")
     add_normalisation(parser, unnormalised="write support vectors as they were before the "
@@ -234,41 +229,10 @@ def _check_together(args, form, binary):
     check_files(args, inputs={"control": [args.control or "-"]})
     refuse_table(args.control_out, "control-out")
     refuse_table(args.model, "the models")
-    external, limited = args.command is not None, args.time_limit is not None
     for wrong, message in (
-            (args.executor is not None and (args.dry_run or external),
-             "--executor goes neither with -0 nor with --"),
-            (args.null and not args.dry_run, "--null needs -0"),
-            (args.dry_run + (args.only is not None) + (args.sums is not None) > 1,
-             "-0, --only and --sums exclude each other"),
-            (args.sums is not None and (limited or args.cv_errors is not None),
-             "--sums goes neither with --time-limit nor with --cv-errors"),
-            (not external and (args.convert is not None or args.keep),
-             "-^ and -K go with -- COMMAND"),
-            (not external and args.allow_commands,
-             "--allow-commands needs -- COMMAND: LIBSVM's options are all safe"),
-            (external and args.unnormalised,
-             "-u and -- exclude each other: the other program writes its own models"),
-            (external and (args.platt, args.kernel_memory) != (None, None),
-             "--platt and --kernel-memory are for LIBSVM: they cannot be combined with --"),
-            (external and limited, "--time-limit and -- exclude each other: a later run cannot "
-             "recognise what another program has finished"),
-            (external and args.cv_errors is not None,
-             "--cv-errors counts LIBSVM's cross-validation: it cannot be combined with --"),
-            (limited and args.cv_errors is not None, "--time-limit and --cv-errors exclude each "
-             "other: the errors are counted while everything is trained in one run"),
-            (args.member_weights is not None and (external or args.no_calibration),
-             "--member-weights needs samples that are held out: it goes neither with -- nor with "
-             "--no-calibration"),
-            (args.member_weights is not None and (
-                args.dry_run or args.only is not None or args.sums is not None),
-             "--member-weights is for a whole run: it goes with none of -0, --only and --sums"),
-            (args.cv_irrelevant and args.cv_errors is None,
-             "--cv-irrelevant needs --cv-errors"),
             (is_stream(args.train) and names_scheme(args.control),
              "train is read twice where control is a scheme: expected the name of a file, found "
              f"'{args.train}'"),
-            (args.dense and not args.svm, "--dense needs -M"),
             (not os.path.basename(args.model),
              f"expected a base name for the model files, found '{args.model}'"),
             (args.dry_run and "-" in (args.control_out, args.train, *weight_files(args)),

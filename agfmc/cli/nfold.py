@@ -10,9 +10,9 @@ from .experiments import (add_answers, add_experiment, add_nested, cost_words, f
                           nested_tuning, plan_of, read_experiment, read_one_candidate,
                           report_reused, result_cache)
 from .messages import json_text, Progress
-from .options import (add_train, check_files, check_plot, input_format, NORMALISATION, output_base,
-                      output_file, Parser, refuse_ending, TRAINING_DATA, whole_number)
-from .reports import (add_report, names_in, Page, page_name, REPORT, training_inputs,
+from .options import (add_train, check_files, check_plot, input_format, output_base,
+                      output_file, Parser, refuse_ending, whole_number)
+from .reports import (add_report, names_in, Page, page_name, training_inputs,
                       training_part)
 
 __all__ = ["PROG", "answers_of", "cross_validated", "execute", "get_parser"]
@@ -27,14 +27,7 @@ def get_parser():
         PROG,
         "Cross-validate one configuration: train it on a part of the data, classify the rest, and "
         "repeat this until each point has been held out. Prints the scores, and writes the "
-        "answers for the held-out points.",
-        usage="%(prog)s [-d PARTS | -f FRACTION] [--trials N] [--seed N] [-+ OPTIONS] "
-              "[--tune [--by SCORE] [--search WAY] [--time-limit TIME]] "
-              "[--costs FILE] [-Q DECODER] [--uncalibrated | --both] [-b] [--json] [--plot FILE] "
-              f"{REPORT} "
-              "[-q BINS] [-j N | --executor WHERE] "
-              "[--platt WAY] [--kernel-memory MB] [--state FOLDER | --no-state] "
-              f"{TRAINING_DATA} {NORMALISATION} control train [outbase]")
+        "answers for the held-out points.")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
     add_train(parser)
@@ -108,8 +101,6 @@ def cross_validated(args, both):
     """
     from ..experiments.comparison import cross_validate
 
-    if args.by is not None and not args.tune:
-        raise UsageError("--by is for the searches of --tune")
     tuning, plan = nested_tuning(args), plan_of(args, 1, 5)
     if args.seed is None:
         args.seed, plan = 1, plan._replace(seed=_SEED)

@@ -56,12 +56,12 @@ from .option_types import (finite_number, list_of, names, output_base, output_fi
 __all__ = ["add_calibration", "add_executor", "add_input_kind", "add_label_options",
            "add_normalisation", "add_seed", "add_table", "add_train", "add_training_kind",
            "add_weights", "add_workers", "check_files", "check_normalised", "check_plot",
-           "checks_scales", "DATA", "data_files", "FILES", "finite_number", "input_format",
-           "LABELLED_POINTS", "LEARN_METRIC", "learned_metric", "list_of", "load_normalised",
-           "model_normalisation", "names", "NORMALISATION", "normalisation_options", "normalises",
-           "output_base", "output_file", "Parser", "POINTS", "probability", "PROPORTIONS",
+           "checks_scales", "data_files", "FILES", "finite_number", "input_format",
+           "learned_metric", "list_of", "load_normalised",
+           "model_normalisation", "names", "normalisation_options", "normalises",
+           "output_base", "output_file", "Parser", "probability", "PROPORTIONS",
            "proportions", "refuse_ending", "refuse_gzip", "refuse_table", "table_format",
-           "table_layout", "table_options", "table_words", "time_span", "TRAINING_DATA",
+           "table_layout", "table_options", "table_words", "time_span",
            "weight_files", "weight_options", "weight_words", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
@@ -77,12 +77,34 @@ _OF_ANSWERS = (*_OF_DATA, ".truth", ".txt", ".raw.txt", ".raw.con")
 _NEGATIVE = re.compile(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 
 
-class Parser(argparse.ArgumentParser):
+class _Declared:
+    """Adds options with what they need and exclude: names of options, or of operands.
+
+    needs: one of these has to be given with it;  excludes: none of them may be; in a dictionary
+    each with the reason.
+    """
+
+    def add_argument(self, *names, needs=(), excludes=(), **settings):
+        """As that of argparse; -> the action."""
+        action = super().add_argument(*names, **settings)
+        action.needs = (needs,) if isinstance(needs, str) else needs
+        if not isinstance(excludes, dict):
+            excludes = dict.fromkeys((excludes,) if isinstance(excludes, str) else excludes, "")
+        action.excludes = excludes
+        return action
+
+
+class _Group(_Declared, argparse._ArgumentGroup):
+    pass
+
+
+class Parser(_Declared, argparse.ArgumentParser):
     """An argument parser for commands whose options may be digits and signs.
 
     `-Q -1` and `-Q-1`, `-0` and `-+ "-c 50"` mean what libAGF's users expect:
     an option with a value takes the next word, even if it begins with a minus sign.
-    Operands and options may be mixed.  dashes: the option that `--` stands for,
+    Operands and options may be mixed.  operands: of the usage, where they are not just one after
+    the other.  dashes: the option that `--` stands for,
     where it does not mean that no options follow.  needs_words: operands may be left out, but
     only where there are options.
     """
@@ -92,12 +114,25 @@ class Parser(argparse.ArgumentParser):
     file_names = {}  # {operand or option: what file it names, a key of `file_named`}
     _bare = False  # is there no operand?
 
-    def __init__(self, prog, description, usage=None):
-        super().__init__(prog=prog, description=description, usage=usage, allow_abbrev=False,
+    def __init__(self, prog, description, operands=None):
+        super().__init__(prog=prog, description=description, allow_abbrev=False,
                          add_help=False, formatter_class=_Formatter)
+        self._operands = operands
+
+    def add_argument_group(self, *args, **settings):
+        """A group whose options have needs, too."""
+        group = _Group(self, *args, **settings)
+        self._action_groups.append(group)
+        return group
+
+    def need(self, other, *options):
+        """Declare that these options need another one."""
+        for option in options:
+            self._option_string_actions[option].needs = (other,)
 
     def finish(self):
         """Add the options of every command; -> the parser, complete."""
+        self.usage = self._usage()
         group = self.add_argument_group("general options")
         group.add_argument("--quiet", action="store_true", help="errors only: no warnings, "
                            "no progress, no reports")
@@ -111,6 +146,41 @@ class Parser(argparse.ArgumentParser):
                            help="print the version and stop")
         group.add_argument("--help", action="help", help="print this text and stop")
         return self
+
+    def _usage(self):
+        """The usage: options stand in the brackets of the one that they need, and beside those
+        that they exclude."""
+        options = [action for action in self._actions if action.option_strings]
+        inner = [action for action in options if len(action.needs) == 1
+                 and action.needs[0] in self._option_string_actions]
+        words, free = ["%(prog)s"], [action for action in options if action not in inner]
+        while free:
+            beside = [free.pop(0)]
+            for other in list(free):
+                if all(_exclude(one, other) for one in beside):
+                    beside.append(other)
+                    free.remove(other)
+            words.append("[" + " | ".join(_of_usage(one, inner) for one in beside) + "]")
+        words += [self._operands] if self._operands else [
+            {"?": "[{}]", "*": "[{} ...]", "+": "{} ..."}.get(action.nargs, "{}").format(
+                action.metavar or action.dest.replace("_", "-"))
+            for action in self._actions if not action.option_strings]
+        return " ".join(words)
+
+    def _check_given(self, args):
+        """`UsageError` where an option lacks what it needs, or stands beside what it excludes."""
+        actions = {**{action.dest: action for action in self._actions},
+                   **self._option_string_actions}
+        for action in self._actions:
+            if not _is_given(action, args):
+                continue
+            name, *others = ("-- COMMAND" if name == self.dashes else name for name in (
+                (action.option_strings or [action.dest])[0], *action.needs))
+            if others and not any(_is_given(actions[other], args) for other in action.needs):
+                raise UsageError(f"{name} needs {' or '.join(others)}")
+            for other, why in action.excludes.items():
+                if _is_given(actions[other], args):
+                    raise UsageError(f"{name} and {other} exclude each other{why and f': {why}'}")
 
     def parse_args(self, args=None, namespace=None):
         """Options that run on are joined with their values first, as libAGF takes them."""
@@ -126,6 +196,7 @@ class Parser(argparse.ArgumentParser):
             self.error("the following arguments are required: ")
         found = self.parse_intermixed_args(joined, namespace)
         found.given_words = tuple(args)  # as they were given
+        self._check_given(found)
         self._complete(found)
         found.files = self.files_of(found)
         check_files(found)
@@ -238,6 +309,26 @@ class Parser(argparse.ArgumentParser):
         # argparse would hide that the help cannot be written
         if message:
             (file or sys.stderr).write(message)
+
+
+def _is_given(action, args):
+    """True where an operand or option has another value than its default."""
+    value = getattr(args, action.dest, action.default)
+    return value == action.const if action.nargs == 0 else value != action.default
+
+
+def _exclude(one, other):
+    return bool(set(one.excludes) & set(other.option_strings) or
+                set(other.excludes) & set(one.option_strings))
+
+
+def _of_usage(action, inner):
+    """An option of the usage with its value, and the options `inner` that need it."""
+    value = action.metavar or action.dest.upper()
+    word = action.option_strings[0] + (
+        "" if action.nargs == 0 else f" [{value}]" if action.nargs == "?" else f" {value}")
+    return " ".join([word, *(f"[{_of_usage(other, inner)}]" for other in inner
+                             if other.needs[0] in action.option_strings)])
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -361,7 +452,7 @@ def add_train(parser):
 
 def add_label_options(group):
     """-L and --names of the commands that convert text."""
-    group.add_argument("-L", "--ordinates", action="store_true",
+    group.add_argument("-L", "--ordinates", action="store_true", excludes="--names",
                        help="the labels are numbers, whole or not: base.dat is written in place "
                             "of base.cls")
     group.add_argument("--names", metavar="FILE",
@@ -369,14 +460,15 @@ def add_label_options(group):
                             "or not whole: test data then get the numbers of the training data")
 
 
-def add_input_kind(parser, what="train", roles=True):
+def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table")):
     """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files; and those of tables.
 
     roles: the columns of a table can be chosen, all or, "label", that of the classes: a model
-    knows the others.
+    knows the others;  excludes: options that -M excludes.
     """
     group = parser.add_argument_group("input")
     group.add_argument("-M", "--svm", action="store_true",
+                       excludes=excludes,
                        help=f"{what} is LIBSVM text, `label index:value ...`, or - for "
                             "standard input (default for a file that begins so)")
     group.add_argument("-E", "--missing", metavar="VALUE",
@@ -385,7 +477,7 @@ def add_input_kind(parser, what="train", roles=True):
                                "(default), mean, median or value:X in their place, or indicator: "
                                "the median, and a feature that is 1 where a value is missing"
                                if roles is True else ""))
-    group.add_argument("-A", "--lvq", action="store_true",
+    group.add_argument("-A", "--lvq", action="store_true", excludes="--table",
                        help=f"{what} is LVQ text: a line with the number of features, then "
                             "a line of features and label for each sample")
     group.add_argument("-H", "--no-header", action="store_true",
@@ -403,7 +495,7 @@ def add_calibration(group):
     group.add_argument("--calibration", metavar="FILE",
                        help="calibration of the probabilities, in place of the file control.cal "
                             "beside a control file, or of the one in a .mbm")
-    group.add_argument("--uncalibrated", action="store_true",
+    group.add_argument("--uncalibrated", action="store_true", excludes="--calibration",
                        help="no calibration: the probabilities are those of the decoder")
 
 
@@ -426,10 +518,6 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
     from ..models import InputFormat
 
     lvq = args.lvq if lvq is None else lvq
-    if args.svm and lvq:
-        raise UsageError("-M and -A exclude each other")
-    if args.table and (args.svm or lvq):
-        raise UsageError("--table excludes -M and -A")
     if args.table or not (args.svm or lvq) and source is not None and is_table(source):
         if args.missing is not None and not hasattr(args, "categorical"):
             raise UsageError("-E with a table is for training: the model knows how missing values "
@@ -467,6 +555,7 @@ def add_normalisation(parser, unnormalised=None, trains=True):
                             + " (default for tables, unless -a gives a normalisation)" * trains)
     if trains:
         group.add_argument("--no-normalise", dest="normalise", action="store_false", default=None,
+                           excludes="-n",
                            help="leave features as they are, also those of tables, without a "
                                 "warning of unequal standard deviations")
     group.add_argument("-a", "--norm-file", metavar="FILE",
@@ -481,34 +570,18 @@ def add_normalisation(parser, unnormalised=None, trains=True):
                             "classes, in ROUNDS rounds, or auto: 0 to 3, as many as lower the "
                             "error of points that are held out (auto where no number follows). "
                             "It is a part of the normalisation")
-    group.add_argument("--diagonal", action="store_true",
+    group.add_argument("--diagonal", action="store_true", needs="--learn-metric",
                        help="with --learn-metric: a weight for each feature, and no mixtures of "
                             "them; for thousands of features")
-    group.add_argument("--components", type=finite_number, metavar="D",
+    group.add_argument("--components", type=finite_number, metavar="D", needs="--learn-metric",
                        help="with --learn-metric: keep the D directions that matter most, or, "
                             "below 1, as many as have this share of the metric")
-    group.add_argument("--metric-options", metavar="OPTIONS",
+    group.add_argument("--metric-options", metavar="OPTIONS", needs="--learn-metric",
                        help='with --learn-metric: its machine, "-m LANDMARKS -g GAMMA -l LAMBDA" '
                             '(default "-m 1000 -g auto -l auto"), and -t KERNEL (default rbf)')
     if unnormalised is not None:
         group.add_argument("-u", "--unnormalised", action="store_true", help=unnormalised)
     return group
-
-
-_LAYOUT = "[--table] [--delimiter C] [-H] [--no-quotes] [--blanks WORD,...]"
-_OTHERS = "[-M [-E VALUE] | -A [-H] | {}]"
-# Of usages: the options of data with classes, of training data, of points with classes for a model,
-# and of points.
-DATA = _OTHERS.format(
-    "[--label COLUMN] [--id COLUMN,...] [--weight COLUMN] [--ignore COLUMN,...] "
-    f"[--categorical COLUMN,...] [--classes NAME,...] [-E POLICY] {_LAYOUT}")
-_WEIGHTS = "[--weights FILE] [--class-weight WEIGHTS]"
-TRAINING_DATA = f"{DATA} {_WEIGHTS} [--min-class N]"
-LABELLED_POINTS = _OTHERS.format(f"[--label COLUMN] [--weight COLUMN] {_LAYOUT}") + f" {_WEIGHTS}"
-POINTS = _OTHERS.format(_LAYOUT)
-LEARN_METRIC = "[--weighted-norm] [--learn-metric [ROUNDS] [--diagonal] [--components D] " \
-               "[--metric-options OPTIONS]]"  # of a usage, and what goes beside it
-NORMALISATION = f"[-n | --no-normalise] [-S N] [-a FILE] {LEARN_METRIC}"
 
 
 def _rounds(text):
@@ -555,13 +628,9 @@ def model_normalisation(args):
 def learned_metric(args, scale):
     """The `MetricOptions` of the options of `add_normalisation`, or None; `UsageError` for wrong
     ones.  scale: whether features are normalised as by -n."""
-    wanted = args.learn_metric is not None
     if args.weighted_norm and not scale and args.svd is None:
         raise UsageError("--weighted-norm is for a normalisation that is fitted: -n, or -S")
-    for given, option in normalisation_options(args)[4:]:
-        if given and not wanted:
-            raise UsageError(f"{option} needs --learn-metric")
-    if not wanted:
+    if args.learn_metric is None:
         return None
     if not scale and args.svd is None:
         raise UsageError("--learn-metric needs normalised features: -n, or -S")
@@ -637,7 +706,7 @@ def add_workers(group):
 
 def add_executor(group):
     """Add --executor to a group that has -j."""
-    group.add_argument("--executor", metavar="WHERE",
+    group.add_argument("--executor", metavar="WHERE", excludes="-j",
                        help="workers, in place of -j: dask:HOST:PORT or dask:FILE, a running "
                             "dask.distributed cluster by its scheduler's address or scheduler "
                             "file; processes:N, N processes here (processes: one for each core); "
@@ -647,7 +716,7 @@ def add_executor(group):
 def workers(args):
     """The workers of -j or --executor, for a `with` block: a number of threads, or an executor.
 
-    `UsageError` at once, before the block, for -j beside --executor and for text that names none.
+    `UsageError` at once, before the block, for text that names none.
     """
     if args.executor is None:
         from ..executors.threads import available_cores
@@ -655,7 +724,5 @@ def workers(args):
         return contextlib.nullcontext(args.jobs or available_cores())
     from ..executors.remote import executor_kind, open_executor
 
-    if args.jobs != 1:
-        raise UsageError("-j and --executor exclude each other")
     executor_kind(args.executor)
     return open_executor(args.executor)

@@ -1,11 +1,10 @@
 """order_classes: write a control file with its classes in another order."""
 
-from ..errors import UsageError
 from .hints import refuse_scheme
 from .messages import report, show
 from .options import (add_normalisation, add_seed, add_training_kind, finite_number, input_format,
-                      list_of, load_normalised, NORMALISATION, normalisation_options, Parser,
-                      probability, TRAINING_DATA, weight_options, whole_number)
+                      list_of, load_normalised, Parser,
+                      probability, whole_number)
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -18,10 +17,7 @@ def get_parser():
         PROG,
         "Write to standard output a control file with its classes in a better order: for DDAGs, "
         "which query one-against-one classifiers in the order of the braces, or, with --path, for "
-        "adjacent codes.",
-        usage="%(prog)s [--errors FILE] [--priors P,P,...] [--error-rate Q] [--exact-up-to N] "
-              f"[--seed N] [--path [--metric NAME] {NORMALISATION}] {TRAINING_DATA} "
-              "control [train]")
+        "adjacent codes.")
     parser.add_argument("control", help="control file: one against one, trained or not; with "
                                         "--path any coding matrix that is not trained yet (- is "
                                         "standard input)")
@@ -29,29 +25,33 @@ def get_parser():
                         help="training data, for the frequencies of the classes or, with --path, "
                              "their distances (base name, table, LIBSVM text, or LVQ with -A)")
     group = parser.add_argument_group("order for DDAGs")
-    group.add_argument("--errors", metavar="FILE",
+    group.add_argument("--errors", metavar="FILE", excludes="--error-rate",
                        help="errors of the classifiers, counted in cross-validation (- is "
                             "standard input); without it all are assumed to err equally often")
-    group.add_argument("--priors", type=list_of(finite_number), metavar="P,P,...",
+    group.add_argument("--priors", type=list_of(finite_number), metavar="P,P,...", excludes="train",
                        help="relative frequencies of the classes, in ascending order of their "
                             "labels (default: those of train, else of the file of errors, else "
                             "equal)")
     group.add_argument("--error-rate", type=probability, metavar="Q",
                        help="without --errors: error rate of every classifier, for the accuracy "
                             "that is reported (default 0.1)")
-    group.add_argument("--exact-up-to", type=whole_number(0, 14), metavar="N",
+    group.add_argument("--exact-up-to", type=whole_number(0, 14), metavar="N", needs="--errors",
                        help="with --errors: find the best possible order of up to N classes "
                             "(default 10, a few seconds; each further class takes ten times as "
                             "long)")
     add_seed(group)
     group = parser.add_argument_group("order for adjacent codes")
-    group.add_argument("--path", action="store_true",
+    group.add_argument("--path", action="store_true", needs="train",
+                       excludes=("--errors", "--priors", "--error-rate", "--exact-up-to"),
                        help="the shortest path through the classes of train")
     group.add_argument("--metric", choices=("mean-deviation", "hausdorff"),
                        help="distance of two classes: that of the means over the root of the "
                             "deviations' product (default), or that of Hausdorff")
     add_training_kind(parser)
     add_normalisation(parser)
+    parser.need("--path", "--metric", "-n", "-S", "-a", "--learn-metric")
+    parser.need("train", "-M", "-A", "--table", "--min-class", "--weight", "--weights",
+                "--class-weight")
     parser.file_names = {"control": "control", "train": "data"}
     return parser.finish()
 
@@ -59,7 +59,6 @@ def get_parser():
 def execute(args):
     """Read, order, print, report."""
     form = input_format(args, args.train)
-    _refuse_idle(args)
     refuse_scheme(args.control, "DATA writes it")
     from ..control.build import for_output
     from ..control.write import tree_lines
@@ -69,34 +68,6 @@ def execute(args):
     what = "length of the path" if args.path else "expected accuracy"
     report(args, PROG, f"{ordered.method}: {what} {ordered.before:.6g} before, "
                        f"{ordered.after:.6g} now")
-
-
-def _refuse_idle(args):
-    """UsageError for an option that would change nothing."""
-    if args.path and args.train is None:
-        raise UsageError("--path needs training data: the distances of their classes")
-    if args.train is None and (args.svm or args.lvq or args.table):
-        raise UsageError("-M, -A and --table say what train is: there is none")
-    if args.train is None and args.min_class is not None:
-        raise UsageError("--min-class counts the samples of train: there is none")
-    if args.train is None and (given := [name for there, name in weight_options(args) if there]):
-        raise UsageError(f"{given[0]} is for the samples of train: there is none")
-    if args.train is not None and args.priors is not None:
-        raise UsageError("--priors and train exclude each other")
-    for given, option, wanted, there in (
-            (args.errors is not None, "--errors", "DDAGs", not args.path),
-            (args.priors is not None, "--priors", "DDAGs", not args.path),
-            (args.error_rate is not None, "--error-rate", "DDAGs", not args.path),
-            (args.exact_up_to is not None, "--exact-up-to", "DDAGs", not args.path),
-            (args.metric is not None, "--metric", "--path", args.path),
-            *((given, option, "--path", args.path)
-              for given, option in normalisation_options(args))):
-        if given and not there:
-            raise UsageError(f"{option} is for {wanted}")
-    if args.errors is not None and args.error_rate is not None:
-        raise UsageError("--errors and --error-rate exclude each other")
-    if args.errors is None and args.exact_up_to is not None:
-        raise UsageError("--exact-up-to needs --errors")
 
 
 def _by_accuracy(args, form):

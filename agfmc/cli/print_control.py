@@ -18,8 +18,8 @@ from .experiments import (add_answers, add_sample, add_splits, add_state, add_tr
 from .hints import refuse_scheme
 from .messages import Progress, report, say, show, tell
 from .options import (add_normalisation, add_seed, add_training_kind, check_plot, input_format,
-                      load_normalised, NORMALISATION, normalisation_options, output_file, Parser,
-                      time_span, TRAINING_DATA, weight_options, whole_number)
+                      load_normalised, normalisation_options, output_file, Parser,
+                      time_span, weight_options, whole_number)
 
 __all__ = ["PROG", "best", "designed", "get_parser", "is_number", "scheme_of"]
 
@@ -35,16 +35,7 @@ def get_parser():
         PROG,
         "Write to standard output a training control file: the partitions of the classes "
         "that a multi-class classifier is built from.",
-        usage="%(prog)s [-Q TYPE] [-G] [-Y] [-P] [--metric NAME] [--linkage NAME] [--draws N] "
-              "[-+ TEXT] [--search-options TEXT] [--splits N] [--max-depth D] [--balance W] "
-              "[--together CLASSES] [--top SIDES] [--rows M|auto] [--pool N] "
-              f"[--from CONTROL] [--dot] [--plot FILE] {NORMALISATION} {TRAINING_DATA} "
-              "[--seed N] [--names FILE | --no-names] [-y FOLDER] [--by SCORE] [-j N] "
-              "[--state FOLDER | --no-state] [--best [-d PARTS | -f FRACTION] "
-              "[--trials N] [--sample N] [--time-limit TIME] [--uncalibrated] [--executor WHERE] "
-              "[--platt WAY] "
-              "[--kernel-memory MB]] [--kind KIND] [--of SCHEME] [--members N] [--average WAY] "
-              "{n | data | control | confusions} [nrow | control ...]")
+        operands="{n | data | control | confusions} [nrow | control ...]")
     parser.add_argument(
         "source", metavar="{n | data | control | confusions}",
         help="the number of classes, labelled 0 to n-1; or training data, whose labels are "
@@ -89,7 +80,7 @@ def get_parser():
                             'head of the control file (default none: "")')
     group.add_argument("-y", "--path", metavar="FOLDER",
                        help="with -Q 9: folder that is put before the names of the models")
-    group.add_argument("--names", metavar="FILE",
+    group.add_argument("--names", metavar="FILE", excludes="--no-names",
                        help="class names, line i for label i, carried along as comments")
     group.add_argument("--no-names", action="store_true",
                        help="leave out the class names that data or a control file give, and what "
@@ -126,14 +117,14 @@ def get_parser():
                             "matplotlib")
     add_training_kind(parser, "data")
     add_normalisation(parser)
+    parser.need("--best", "-f", "-d", "--trials", "--sample", "--time-limit", "--executor",
+                "--uncalibrated", "--platt")
     parser.file_names = {"source": "design"}
     return parser.finish()
 
 
 def execute(args):
     """Design the control tree, draw it, print it."""
-    if args.no_names and args.names is not None:
-        raise UsageError("--names and --no-names exclude each other")
     check_plot(args)
     if args.controls and (args.best or args.type is None
                           or "members" not in find_scheme(args.type).options):
@@ -217,12 +208,6 @@ def _refuse_idle(args, scheme):
     """
     name = "a control file that is shown" if scheme is None else scheme.name
     made_of = ("control",) if scheme is None else scheme.made_of
-    for option, given in (("-f", args.fraction), ("-d", args.parts), ("--trials", args.trials),
-                          ("--sample", args.sample), ("--time-limit", args.time_limit),
-                          ("--executor", args.executor), ("--uncalibrated", args.uncalibrated),
-                          ("--platt", args.platt != "cv")):
-        if given not in (None, False):
-            raise UsageError(f"{option} needs --best")
     if args.state is not None and (scheme is None or "kept" not in scheme.options):
         raise UsageError("--state needs --best or a search for a tree")
     for given, option, wanted in (

@@ -10,7 +10,7 @@ from .file_names import file_named
 from .options import (add_calibration, add_table, names, output_file, Parser, weight_files,
                       whole_number)
 from .reports import add_page_words, Page, page_name
-from .scoring import add_classes, add_scores, read_results
+from .scoring import add_classes, add_scores, check_kind, read_results
 
 __all__ = ["PROG", "execute", "get_parser"]
 
@@ -22,15 +22,7 @@ def get_parser():
     parser = Parser(
         PROG,
         "Write one page, a file of HTML that needs no other: of a model, of its answers with their "
-        "scores, of a comparison, of a search, or of all of them.",
-        usage="%(prog)s [--answers ANSWERS [--truth TRUTH] [--probabilities FILE] "
-              "[--data TABLE [--id COLUMN,...]] [--predicted COLUMN] [--before FILE] "
-              "[--sets FILE [--control FILE]] [--costs FILE] [--names FILE] [-k K] "
-              "[--labels L,L,...] [--priors P] [--weights FILE] [--weight COLUMN] "
-              "[--class-weight WEIGHTS] [--top K] [--ordered] [--intervals [N]] [-q BINS]] "
-              "[--comparison FILE] [--search FILE] [--card FILE] [--title TEXT] "
-              "[-y FOLDER] [--calibration FILE | --uncalibrated] "
-              "[--multiqc FILE] [-o FILE] [model]")
+        "scores, of a comparison, of a search, or of all of them.")
     parser.add_argument("model", nargs="?",
                         help="a model file, a control file whose models are read, or a training "
                              "control file")
@@ -72,6 +64,11 @@ def get_parser():
     group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
                        help="bins of the calibration table (default 10)")
     add_page_words(group)
+    parser.need("--answers", "--probabilities", "--truth", "--data", "--id", "--predicted",
+                "--weight", "--before", "--sets", "--costs", "--names", "--labels", "--priors",
+                "--weights", "--class-weight", "--top", "--ordered", "--by-class", "--intervals",
+                "--table", "--delimiter", "--no-quotes", "--blanks", "-k")
+    parser.need("model", "-y", "--calibration", "--uncalibrated")
     parser.needs_words = True
     parser.file_names = {"model": "model", "answers": "answers", "control": "model",
                          "probabilities": "printed", "before": "printed", "sets": "sets"}
@@ -104,57 +101,24 @@ def _check(args):
     if all(part is None for part in parts):
         raise UsageError("there is nothing to show: expected a model, --answers, --comparison or "
                          f"--search (try {PROG} --help)")
-    if args.answers is None:
-        _refuse(_of_answers(args), "--answers")
     if args.multiqc is not None and all(part is None for part in parts[1:]):
         raise UsageError("--multiqc shows scores: expected --answers, --search or --comparison")
     if args.model == "-":
         raise UsageError("the model is read twice: expected the name of a file")
-    if args.model is None:
-        _refuse(_of_models(args), "a model")
     if args.output == "-" and sys.stdout.isatty():
         raise UsageError("the page is a file for a browser, and standard output is a terminal: -o "
                          "FILE.html names the file")
-
-
-def _refuse(options, what):
-    """Refuse those of the [(option, value)] that are given: they are for something else."""
-    for option, given in options:
-        if given not in (None, False, 0):
-            raise UsageError(f"{option} is for {what}")
-
-
-def _of_models(args):
-    return [("-y", args.path), ("--calibration", args.calibration),
-            ("--uncalibrated", args.uncalibrated)]
-
-
-def _of_answers(args):
-    """[(option, value)] of the options that answers have."""
-    return [(f"--{name.replace('_', '-')}", getattr(args, name)) for name in (
-        "probabilities", "truth", "data", "id", "predicted", "weight", "before", "sets", "control",
-        "costs", "names", "labels", "priors", "weights", "class_weight", "top", "ordered",
-        "by_class", "intervals", "table", "delimiter", "no_quotes", "blanks")] + [
-            ("-k", args.classes)]
 
 
 def _operands(args, table):
     """The options as those of eval_uc, with the operands of its files."""
     found = argparse.Namespace(**vars(args))
     found.column = found.result = None
-    if args.control is not None and args.sets is None and not table:
-        raise UsageError("--control needs --sets")
+    check_kind(args, table, [("--probabilities", args.probabilities)])
     if table:
-        _refuse([("-k", args.classes), ("--labels", args.labels), ("--sets", args.sets),
-                 ("--weights", args.weights), ("--probabilities", args.probabilities)],
-                "files of numbers: a table of answers holds all, and --weight names the column of "
-                "the weights")
         found.truth, found.column = args.answers, args.truth
         found.id = args.id if args.data is not None else None
         return found
-    _refuse([("--data", args.data), ("--id", args.id), ("--predicted", args.predicted),
-             ("--weight", args.weight), ("--delimiter", args.delimiter),
-             ("--no-quotes", args.no_quotes), ("--blanks", args.blanks)], "a table of answers")
     base = args.answers
     found.result, found.truth = base, args.truth and file_named(args.truth, "truth")
     if args.truth is None:
@@ -197,7 +161,11 @@ def _model(args):
         all(direct.name is not None for direct in tree.directs.values())
     name = os.path.basename(args.model)
     if not trained:
-        _refuse(_of_models(args), f"a trained model: {args.model} is a training control file")
+        for option, given in (("-y", args.path), ("--calibration", args.calibration),
+                              ("--uncalibrated", args.uncalibrated)):
+            if given:
+                raise UsageError(f"{option} is for a trained model: {args.model} is a training "
+                                 "control file")
         return ModelPart(tree, name)
     configuration = load(args.model, models_in=args.path, calibration=args.calibration,
                          uncalibrated=args.uncalibrated)

@@ -9,7 +9,7 @@ from ..errors import UsageError
 from .options import (add_seed, add_weights, PROPORTIONS, proportions, table_layout, weight_source,
                       whole_number)
 
-__all__ = ["add_classes", "add_scores", "read_results"]
+__all__ = ["add_classes", "add_scores", "check_kind", "read_results"]
 
 
 def add_scores(parser):
@@ -57,7 +57,7 @@ def add_classes(parser):
                        help="names of the classes, line i for label i (default: the .names file "
                             "beside truth, .cls or .truth, if there is one); of a table their "
                             "order (default: that of the columns of probabilities)")
-    group.add_argument("--priors", type=proportions, metavar="P",
+    group.add_argument("--priors", type=proportions, metavar="P", excludes="--class-weight",
                        help="proportions of the true classes where the classifier will be used, "
                             f"for which all scores are then estimated: {PROPORTIONS}")
     add_weights(group)
@@ -71,6 +71,24 @@ def _labels(text):
     except ValueError:
         raise argparse.ArgumentTypeError(
             f"expected whole numbers with commas, found '{text}'") from None
+
+
+def check_kind(args, of_table, more=()):
+    """`UsageError` for options of the other kind of answers; more: (option, value) of files."""
+    files = [("-k", args.classes), ("--labels", args.labels), ("--sets", args.sets),
+             ("--weights", args.weights), *more]
+    tables = [("--data", args.data), ("--id", args.id), ("--predicted", args.predicted),
+              ("--weight", args.weight), ("--delimiter", args.delimiter),
+              ("--no-quotes", args.no_quotes), ("--blanks", args.blanks)]
+    if args.control is not None and args.sets is None and not of_table:
+        raise UsageError("--control needs --sets")
+    for option, given in files if of_table else tables:
+        if given not in (None, False):
+            raise UsageError(f"{option} is for a table of answers, with --truth COLUMN"
+                             if not of_table else
+                             f"{option} is for files of numbers: a table of answers holds all, "
+                             "--weight names the column of the weights, and --data the table of "
+                             "the true classes")
 
 
 def read_results(args, of_table, arrange=None):

@@ -23,14 +23,12 @@ def get_parser():
         "simulate_decoders",
         "Simulate one-vs-one classifiers that err at random, and print how often the decoders "
         "MAX-WIN, POLL, POLL with TOP-t, ADAG and DDAG find the true class, against the number "
-        "of classes.",
-        usage="%(prog)s [--classes K,K,...] [--error P,P,...] [--similarity R] "
-              "[--opponents L,L,...] [--finalists T] [--rounds N] [--seed N] [--csv | --json] "
-              "[--plot FILE]")
+        "of classes.")
     group = parser.add_argument_group("model")
     group.add_argument("--classes", type=_distinct(whole_number(2, 4096)), metavar="K,K,...",
                        help="numbers of classes (default 16,32,64,128,256,512)")
     group.add_argument("--error", type=_distinct(probability), metavar="P,P,...",
+                       excludes="--similarity",
                        help="probabilities that a classifier of the true class is wrong; the "
                             "others toss a coin (default 0.1,0.3)")
     group.add_argument("--similarity", metavar="R",
@@ -52,7 +50,7 @@ def get_parser():
                        help="points for each number in the table (default 10000)")
     add_seed(group)
     group = parser.add_argument_group("output")
-    group.add_argument("--csv", action="store_true",
+    group.add_argument("--csv", action="store_true", excludes="--json",
                        help="comma-separated values with a line of names, in full precision")
     group.add_argument("--json", action="store_true",
                        help="one JSON object, with a standard error for each number")
@@ -66,8 +64,6 @@ def execute(args):
     """Simulate, draw, print."""
     from ..experiments.simulation_tables import format_csv, format_table, simulations
 
-    if args.csv and args.json:
-        raise UsageError("--csv and --json exclude each other")
     if args.plot:
         check_files(args, inputs={"--similarity": [args.similarity]})
         check_plot(args)
@@ -93,8 +89,6 @@ def _plan(args):
 
     classes, errors, similarity = args.classes or CLASSES, args.error or ERRORS, None
     if args.similarity is not None:
-        if args.error:
-            raise UsageError("--error and --similarity exclude each other")
         errors, similarity = [None], similarity_family(args.similarity)
         if similarity is None:
             r = read_similarity(args.similarity)

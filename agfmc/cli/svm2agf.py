@@ -18,12 +18,11 @@ def get_parser():
         PROG,
         "Convert LIBSVM text, `label index:value ...`, to libAGF's binary files base.vec and "
         "base.cls. Labels that are words are numbered in sorted order, and labels of which some "
-        "are below 0 or not whole in the order of their values; base.names holds them.",
-        usage="%(prog)s [-U | -L | --names FILE] [-E VALUE] [infile] base")
+        "are below 0 or not whole in the order of their values; base.names holds them.")
     parser.add_argument("infile", nargs="?", help="LIBSVM text (- or left out: standard input)")
     parser.add_argument("base", type=output_base, help="base name of the files to be written")
     group = parser.add_argument_group("conversion")
-    group.add_argument("-U", "--relabel", action="store_true",
+    group.add_argument("-U", "--relabel", action="store_true", excludes="-L",
                        help="number the classes 0 to k-1, in ascending order of their labels; "
                             "the labels that change are reported")
     group.add_argument("-E", "--missing", type=finite_number, metavar="VALUE", default=0.0,
@@ -42,8 +41,6 @@ def execute(args):
     if args.infile is None and os.path.isfile(args.base):
         raise UsageError(f"expected the base name of the files to be written after '{args.base}' "
                          "(or - before it, to read standard input)")
-    if args.ordinates and (args.relabel or args.names is not None):
-        raise UsageError("-L is for numbers: neither -U nor --names goes with it")
     ends = (".vec", ".dat" if args.ordinates else ".cls", ".names")
     refuse_ending(args.base, ends[:2])
     # the names given are written again as they are, unless -U makes others

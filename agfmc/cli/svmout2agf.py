@@ -15,8 +15,7 @@ def get_parser():
         "svmout2agf",
         "Convert the output file of LIBSVM's svm-predict to classes and confidence ratings, "
         "base.cls and base.con. Labels of which some are below 0 are numbered in the order of "
-        "their values, as svm2agf numbers them.",
-        usage="%(prog)s [--names FILE] in base")
+        "their values, as svm2agf numbers them.")
     parser.add_argument("in", help="what svm-predict wrote (- is standard input)")
     parser.add_argument("base", type=output_base, help="base name of the files to be written")
     parser.add_argument("--names", metavar="FILE",

@@ -2,7 +2,6 @@
 
 import os
 
-from ..errors import UsageError
 from .messages import report
 from .options import (add_table, check_files, data_files, output_base, Parser, refuse_ending,
                       table_format)
@@ -19,10 +18,7 @@ def get_parser():
         PROG,
         "Convert a table (CSV, TSV, Parquet, Feather) to libAGF's binary files base.vec and "
         "base.cls, with the names of the classes in base.names, and in base.recipe how its cells "
-        "become numbers.",
-        usage="%(prog)s [--label COLUMN] [--id COLUMN,...] [--weight COLUMN] [--ignore COLUMN,...] "
-              "[--categorical COLUMN,...] [--classes NAME,...] [-E POLICY] [--delimiter C] [-H] "
-              "[--no-quotes] [--blanks WORD,...] [--recipe FILE [-C]] table base")
+        "become numbers.")
     parser.add_argument("source", metavar="table",
                         help="the table, whatever its name, or - for standard input")
     parser.add_argument("base", type=output_base, help="base name of the files to be written")
@@ -32,9 +28,11 @@ def get_parser():
                             "value:X in their place, or indicator: the median, and a feature "
                             "that is 1 where a value is missing")
     group.add_argument("--recipe", metavar="FILE",
+                       excludes=("-E", "--ignore", "--categorical", "--classes"),
                        help="the recipe of the training table: test data then get its features, "
                             "columns found by name, and its numbers of the classes")
-    group.add_argument("-C", "--no-labels", action="store_true",
+    group.add_argument("-C", "--no-labels", action="store_true", needs="--recipe",
+                       excludes="--label",
                        help="with --recipe: the table has no column of the classes; base.vec "
                             "alone is written, and base.ids where there are ids")
     group.add_argument("-H", "--no-header", action="store_true",
@@ -50,16 +48,6 @@ def execute(args):
     from ..data_tools.table_data import CONVERTED, convert_table
     from ..formats.recipe_file import read_recipe
 
-    if args.recipe is not None:
-        for option, given in (("-E", args.missing), ("--ignore", args.ignore), (
-                "--categorical", args.categorical), ("--classes", args.classes)):
-            if given is not None:
-                raise UsageError(f"{option} is for training data: with --recipe, the recipe says "
-                                 "that")
-    elif args.no_labels:
-        raise UsageError("-C needs --recipe, which says how the columns become features")
-    if args.no_labels and args.label is not None:
-        raise UsageError("-C and --label exclude each other")
     refuse_ending(args.base, (*CONVERTED[:2], ".recipe", ".names"))
     outputs = data_files(args.base, ends=CONVERTED)
     # a recipe that is given is written again as it is

@@ -16,9 +16,9 @@ from .experiments import (SEARCHES, add_answers, add_experiment, add_sample, CON
                           for_data, plan_of, read_experiment, read_one_candidate, report_reused,
                           result_cache)
 from .messages import json_text, Progress, report, show, tell
-from .options import (add_train, check_plot, finite_number, list_of, NORMALISATION, output_file,
-                      Parser, time_span, TRAINING_DATA, whole_number)
-from .reports import (add_report, names_in, Page, page_name, plain, REPORT, training_inputs,
+from .options import (add_train, check_plot, finite_number, list_of, output_file,
+                      Parser, time_span, whole_number)
+from .reports import (add_report, names_in, Page, page_name, plain, training_inputs,
                       training_part)
 
 __all__ = ["PROG", "execute", "get_parser", "searched"]
@@ -34,19 +34,7 @@ def get_parser():
         PROG,
         "Search the parameters of a learner (kernel, gamma, C; of nodes, the number of neighbours) "
         "by cross-validation, and write the training control file to standard output with the "
-        "options found in place of each \"\".",
-        usage="%(prog)s [--search WAY] [--again] [--per-partition] [--kernels KERNEL,...] "
-              + "".join(f"[--{column} LO:HI[:STEP]] " for column in sorted(PARAMETERS)) +
-              "[--degrees LO:HI] [--coef0 VALUE,...] "
-              "[--refine N] [--time-limit TIME] [-Q DECODER] [--uncalibrated] "
-              "[--costs FILE] [--by SCORE] "
-              "[-d PARTS | -f FRACTION | --loo] [--trials N] [--sample N] [--seed N] "
-              "[-+ OPTIONS] "
-              "[--json FILE] "
-              f"[--csv FILE] [--plot FILE] {REPORT} "
-              "[-j N | --executor WHERE] "
-              "[--platt WAY] [--kernel-memory MB] "
-              f"[--state FOLDER | --no-state] {TRAINING_DATA} {NORMALISATION} control train")
+        "options found in place of each \"\".")
     parser.add_argument("control", help="training control file (- is standard input), or the name "
                                         "of a scheme of print_control")
     add_train(parser)
@@ -94,7 +82,7 @@ def get_parser():
     for form in ("json", "csv"):
         group.add_argument(f"--{form}", type=output_file, metavar="FILE",
                            help=f"everything that was tried, as {form.upper()}")
-    group.add_argument("--plot", type=output_file, metavar="FILE",
+    group.add_argument("--plot", type=output_file, metavar="FILE", excludes="--per-partition",
                        help="a picture of the score over C and gamma: .png, .svg or .pdf")
     add_report(parser, "the data, the control, and all that was tried")
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", by=True, platt=None,
@@ -181,8 +169,6 @@ def _check_outputs(args):
     """Refuse before the search what could not be written after it."""
     from ..formats.atomic import check_output
 
-    if args.plot is not None and args.per_partition:
-        raise UsageError("--plot shows one search: it cannot be combined with --per-partition")
     if args.per_partition and args.by == COST.option:
         raise UsageError("--per-partition scores binary classifiers, whose answers have no cost: "
                          f"leave out --by {COST.option}")

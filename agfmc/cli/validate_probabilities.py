@@ -13,8 +13,7 @@ def get_parser():
     parser = Parser(
         "validate_probabilities",
         "Measure how well probabilities predict: Brier score, and how the sum of the forecasts "
-        "follows the number of those that came true, in libAGF's layout.",
-        usage="%(prog)s [-B] [-b] [-C] [-H] truth prob [output]")
+        "follows the number of those that came true, in libAGF's layout.")
     parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
     parser.add_argument("prob", help="text with the probabilities and the class of each point, "
                                      "or - for standard input; with -b the base name of prob.cls "

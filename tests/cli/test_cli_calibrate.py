@@ -194,7 +194,7 @@ def test_text_and_points_of_few_features(run, here):
 @pytest.mark.parametrize("words, status, message", [
     ("pairs.mbm", 2, "expected points, either --data or --from"),
     ("--data apart --from held pairs.mbm", 2, "--data and --from exclude each other"),
-    ("--from held -M pairs.mbm", 2, "-M, -A and --table are for --data"),
+    ("--from held -M pairs.mbm", 2, "-M needs --data"),
     ("--data apart -o apart.cls pairs.mbm", 2, "--output would overwrite "),
     ("--data apart -o pairs.mbc pairs.mbc", 2, "--output would overwrite "),
     ("--data apart -o pairs-00 pairs.mbc", 2, "--output would overwrite "),
@@ -314,7 +314,7 @@ def test_all_files_or_none(run, here, model):
     ("--max-error .1 --reject .5 pairs.mbm", 2, "--max-error and --reject exclude each other"),
     ("--max-error .1 --priors 1,1,1 pairs.mbm", 2, "cannot be combined with --priors"),
     ("--coverage .9 --priors 1,1,1 pairs.mbm", 2, "--coverage with --priors needs --by-class"),
-    ("--coverage .9 --quantity pairs.mbm", 2, "--quantity is printed in place of"),
+    ("--coverage .9 --quantity pairs.mbm", 2, "--quantity and --coverage exclude each other"),
     ("--coverage .9 tree.mbm", 2, "for a tree they come with --tree full"),
     ("--coverage .9 -Q vote pairs.mbm", 2, "--coverage needs a decoder that gives"),
     ("--max-error .1 -0 pairs.mbm", 2, "not -0"),

@@ -58,8 +58,8 @@ def test_the_best_of_all_fifteen_draws_is_the_best_tree(control):
     assert one[0].removeprefix("best-tree") == other[0].removeprefix("random-tree")
     assert other[1].startswith("the best of 15 different random trees, uniform, of seed 1")
     for jobs in ("1", "3"):
-        assert drawn == control("-Q", "random-tree", "-M", *QUICK, "--draws", "15", "-j", jobs,
-                                "train")
+        assert control("-Q", "random-tree", "-M", *QUICK, "--draws", "15", "-j", jobs,
+                       "train") == drawn
 
 
 @pytest.mark.parametrize("words", [(), ("--draws", "8"), ("--of", "best-tree"),

@@ -541,7 +541,7 @@ def test_options_that_need_probabilities(ten, run):
     for option in (["--top", "2"], ["--by-class"]):
         assert f"{option[0]} needs probabilities" in run(
             "eval_uc", *option, "truth.cls", "out", status=2).err
-    assert "one of --json and --csv" in run("eval_uc", "--json", "--csv", "truth.cls", "out",
+    assert "--json and --csv exclude" in run("eval_uc", "--json", "--csv", "truth.cls", "out",
                                             status=2).err
 
 

@@ -163,8 +163,8 @@ def test_scores_in_the_tree(here, run):
     ("--stop .9 -0 nested.mbm", "cannot be combined with -0"),
     ("--stop .9 -Q -1 nested.mbm", "cannot be combined with -Q binary"),
     ("--stop .9 -Q ddag pairs.mbm", "cannot be combined with -Q ddag"),
-    ("--stop .9 --quantity nested.mbm", "it excludes --stop and --top"),
-    ("--stop .9 -O cat nested.mbc", "it excludes --stop and --top"),
+    ("--stop .9 --quantity nested.mbm", "--quantity and --stop exclude each other"),
+    ("--stop .9 -O cat nested.mbc", "-O and --stop exclude each other"),
     ("--top 0 nested.mbm", "1 or more"), ("--top 2 -0 nested.mbm", "not -0"),
     ("--top 2 -Q poll pairs.mbm", "--finalists"), ("--top 2 -Q ddag pairs.mbm", "not ddag"),
     ("--top 2 -Q vote pairs.mbm", "not vote"), ("--top 2 -Q 1 nested.mbm", "may be negative"),
@@ -172,8 +172,8 @@ def test_scores_in_the_tree(here, run):
     ("--top 2 --p-values pairs.mbm", "--top and --p-values exclude each other"),
     ("--top 2 --priors 1,1,1,1,1,1,1,1 nested.mbm", "--tree full"),
     ("--top 2 --max-error .1 nested.mbm", "--tree full"),
-    ("--top 2 --quantity pairs.mbm", "it excludes --stop and --top"),
-    ("--top 2 -O cat nested.mbc", "it excludes --stop and --top")])
+    ("--top 2 --quantity pairs.mbm", "--quantity and --top exclude each other"),
+    ("--top 2 -O cat nested.mbc", "-O and --top exclude each other")])
 def test_what_does_not_go_together(here, run, words, message):
     told = run("classify_m", *words.split(), "tst.vec", "never", status=2).err
     assert message in told and len(told.splitlines()) == 1

@@ -70,8 +70,8 @@ def test_a_calibration_that_is_left_out(trained, run):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("words, text", [
     ("--landmarks 3 --keep .9 --data tst.vec", "--landmarks and --keep exclude each other"),
-    ("--keep .9", "--keep needs points, --data"),
-    ("--data tst.vec", "--data is for --landmarks and --keep"),
+    ("--keep .9", "--keep needs --data"),
+    ("--data tst.vec", "--data needs --landmarks or --keep"),
     ("--landmarks 3 -M", "-M, -A and --table are for --data"),
     ("--landmarks 0", "0 is out of range: expected 1 or more"),
     ("--keep 1.1 --data tst.vec", "expected a number from 0 to 1")])

@@ -423,7 +423,7 @@ def test_points_may_have_a_table_of_answers(run):
      "ends in .csv"),
     (("--header", "pairs.mbm", "test.csv", "o.csv"), "--header: a table of answers has one"),
     (("-E", "0", "pairs.mbm", "test.csv", "o.csv"), "-E with a table is for training"),
-    (("-M", "--table", "pairs.mbm", "test.csv", "o.csv"), "--table excludes -M and -A"),
+    (("-M", "--table", "pairs.mbm", "test.csv", "o.csv"), "-M and --table exclude each other"),
     (("-O", "true", "pairs.mbc", "test.csv", "o.csv"), "-O: other programs read points"),
     (("--all-columns", "pairs.mbm", "p.vec", "o.csv"), "--all-columns is for tables"),
     (("--id", "x", "pairs.mbm", "p.vec", "o.csv"), "--id is for tables"),

@@ -152,7 +152,7 @@ def test_fish_completes(share, tmp_path):
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", SHELLS)
 def test_text_of_a_parser_runs_nothing(name, tmp_path):
-    parser = Parser("evil", EVIL[0], usage="evil")
+    parser = Parser("evil", EVIL[0])
     parser.add_argument("train", help=EVIL[0], metavar="{a:b | `c` $(touch G)}")
     for i, text in enumerate(EVIL):
         parser.add_argument(f"--flag{i}", action="store_true", help=text)

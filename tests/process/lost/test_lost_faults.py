@@ -81,7 +81,7 @@ def stop():
 def execute(args):
 """
 END = """
-sys.exit(run_command(Parser("words", "Some words.", usage="words").finish(), execute, []))
+sys.exit(run_command(Parser("words", "Some words.").finish(), execute, []))
 """
 
 

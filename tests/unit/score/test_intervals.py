@@ -51,8 +51,9 @@ def test_resamples_keep_the_points_of_each_class():
 def test_the_spread_of_a_mean():
     rng = np.random.default_rng(0)
     values, y = rng.normal(size=400), np.zeros(400, dtype=int)
-    interval = resampled_summary({"mean": values.mean()}, lambda counts: {"mean": counts @ values / 400},
-                      resampled(y, 1), 2000)["mean"]
+    interval = resampled_summary(
+        {"mean": values.mean()}, lambda counts: {"mean": counts @ values / 400},
+        resampled(y, 1), 2000)["mean"]
     half = 1.96 * standard_error(values)
     assert interval == pytest.approx((values.mean() - half, values.mean() + half), abs=.1 * half)
 
@@ -60,8 +61,9 @@ def test_the_spread_of_a_mean():
 def test_the_spread_stands_around_the_value():
     # resampling raises what counts repeated points: the interval is moved back
     values = iter(np.linspace(3, 5, 101))
-    interval = resampled_summary({"a": 1.0, "b": 2.0}, lambda counts: {"a": next(values), "b": None},
-                      resampled(np.zeros(3, dtype=int), 1), 101)
+    interval = resampled_summary(
+        {"a": 1.0, "b": 2.0}, lambda counts: {"a": next(values), "b": None},
+        resampled(np.zeros(3, dtype=int), 1), 101)
     assert interval["a"] == pytest.approx((.05, 1.95)) and math.isnan(interval["b"].low)
 
 
