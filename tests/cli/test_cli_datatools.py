@@ -274,7 +274,7 @@ def test_a_partition_leaves_rejected_points_out(run, data):
     ("-C -f 0.5 --stratified trn o t", "--stratified needs labels"),
     ("-C -L trn o", "exclude each other"), ("-M -C trn.svm o", "begin with labels"),
     ("-H trn o", "-H needs -A"), ("-M -H trn.svm o", "-H needs -A"),
-    ("-A -E 1 trn.lvq o", "-E needs -M"), ("-R trn o", "need -f"),
+    ("-A -E 1 trn.lvq o", "-E needs -M"), ("-R trn o", "-R needs -f"),
     ("-R --stratified -f 0.5 trn o t", "exclude each other"),
     ("-P -f 0.5 trn o t", "exclude each other"),
     ("-P -d 2 trn o", "exclude each other"), ("-P", "input and output"),
@@ -362,10 +362,10 @@ def test_labels_omitted(run):
     ("lvq2agf -L", "expected the base name"), ("lvq2agf trn.lvq", "after 'trn.lvq'"),
     ("lvq2agf trn.lvq -", "cannot go through a pipe"), ("lvq2agf -C -o a b", "exclude"),
     ("lvq2agf -L -C a b", "exclude"), ("svm2agf trn.svm -", "cannot go through a pipe"),
-    ("svm2agf -L -U a b", "-L is for numbers"), ("svm2agf -L --names n a b", "-L is for numbers"),
+    ("svm2agf -L -U a b", "-U and -L exclude"), ("svm2agf -L --names n a b", "-L and --names excl"),
     ("lvq2agf -L --names n a b", "exclude"),
     ("agf2ascii -L -C trn", "exclude"), ("agf2ascii -L --words trn", "exclude"),
-    ("agf2ascii -M -C trn", "for LVQ text")])
+    ("agf2ascii -M -C trn", "-M and -C exclude")])
 def test_what_the_converters_refuse(run, words, text):
     refused(run, text, *words.split())
 

@@ -310,9 +310,9 @@ def test_a_killed_nested_search_goes_on(ask, data, narrow, monkeypatch):
 
 
 @pytest.mark.parametrize("command, words, status, message", [
-    ("nfold", ("--by", "accuracy", "1v1", "train"), 2, "--by is for the searches of --tune"),
-    ("nfold", ("--time-limit", "5", "1v1", "train"), 2, "--time-limit are for --tune"),
-    ("compare_control", ("--search", "full", "train"), 2, "--time-limit are for --tune"),
+    ("nfold", ("--by", "accuracy", "1v1", "train"), 2, "--by needs --tune"),
+    ("nfold", ("--time-limit", "5", "1v1", "train"), 2, "--time-limit needs --tune"),
+    ("compare_control", ("--search", "full", "train"), 2, "--search needs --tune"),
     ("nfold", ("--tune", "own", "train"), 2, "there is nothing to tune"),
     ("nfold", ("--tune", "-Q", "vote", "1v1", "train"), 2, "gives no log loss"),
     ("nfold", ("--tune", "-+", "-s 1", "1v1", "train"), 2, "nu-SVC"),

@@ -122,7 +122,7 @@ def test_a_stream_weights_and_order_of_classes(run, rows):
     (["t.csv", "b", *WORDS, "--weight", "colour"], 1, "t.csv:2: expected a number in column "),
     (["t.csv", "b.vec", *WORDS], 2, "expected a base name"),
     (["t.csv", "b", "-C"], 2, "-C needs --recipe"),
-    (["t.csv", "b", "--recipe", "r.recipe", "-E", "mean"], 2, "-E is for training data"),
+    (["t.csv", "b", "--recipe", "r.recipe", "-E", "mean"], 2, "--recipe and -E exclude each other"),
     (["t.csv", "b", "--recipe", "r.recipe", "-C", "--label", "kind"], 2, "exclude each other"),
     (["t.csv", "b", "--recipe", "t.csv"], 1, "t.csv: expected a recipe"),
     (["t.csv", "b", "-E", "zero"], 2, "there is no way 'zero'"),
