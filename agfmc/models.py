@@ -569,9 +569,9 @@ class Configuration:
 
     def save(self, path: str) -> None:
         """Write it as a `.mbm` file: `agfmc.save`."""
-        from .prediction.configuration import save
+        import agfmc
 
-        save(path, self)
+        agfmc.save(path, self)
 
     def export(self, path: str, form: str) -> None:
         """Write it for other programs: `agfmc.export`."""

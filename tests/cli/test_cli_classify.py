@@ -160,10 +160,10 @@ def test_y_is_where_the_models_are(made, run, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("words, status, text", [
-    ("-Z --libsvm pairs.mbc x", 2, "-Z and --libsvm exclude each other"),
-    ("-Z -a n.std pairs.mbc x", 2, "-a does not go with -Z: that format has no place for normal"),
-    ("--libsvm -a n.std pairs.mbc x", 2, "-a does not go with --libsvm"),
-    ("-Z --names names pairs.mbc x", 2, "--names does not go with -Z"),
+    ("-Z --libsvm pairs.mbc x", 2, "--libsvm and -Z exclude each other"),
+    ("-Z -a n.std pairs.mbc x", 2, "-Z and -a exclude each other: that format has no place for it"),
+    ("--libsvm -a n.std pairs.mbc x", 2, "--libsvm and -a exclude each other"),
+    ("-Z --names names pairs.mbc x", 2, "-Z and --names exclude each other"),
     ("-Z n.mbm x", 1, "no place for a normalisation"),
     ("--libsvm n.mbm x", 1, "no place for a normalisation"),
     ("-Z kernels.mbc x", 1, "one kernel for all binary classifiers, these have 2"),
@@ -692,7 +692,8 @@ def test_radag(pairwise, run):
     ("classify_m -Q loss:hinge -O cat ctl tst.vec x", "decision values"),
     ("classify_m --count -O cat ctl tst.vec x", "--count"),
     ("multi_borders --cv-irrelevant plan trn m o", "needs --cv-errors"),
-    ("multi_borders --cv-errors e -- cat plan trn m o", "cannot be combined with --")])
+    ("multi_borders --cv-errors e -- cat plan trn m o",
+     "-- COMMAND and --cv-errors exclude each other")])
 def test_what_does_not_go_together(pairwise, run, words, message):
     assert message in run(*words.split(), status=2).err
 

@@ -144,10 +144,11 @@ def test_learned_weights(here, run):
 @pytest.mark.parametrize("words, message", [
     (["--member-weights", "held-out", "tree", "trn"], "for the members of an ensemble"),
     (["--member-weights", "held-out", "--no-calibration", "joint", "trn"],
-     "--member-weights needs samples that"),
-    (["--member-weights", "held-out", "-0", "joint", "trn"], "none of -0, --only and --sums"),
+     "--member-weights and --no-calibration exclude each other"),
+    (["--member-weights", "held-out", "-0", "joint", "trn"],
+     "--member-weights and -0 exclude each other"),
     (["--member-weights", "held-out", "--only", "m.e00", "joint", "trn"],
-     "--member-weights is for a whole run"),
+     "--member-weights and --only exclude each other"),
     (["--cv-errors", "f", "joint", "trn"], "--cv-errors is for one-vs-one")])
 def test_what_training_refuses(here, run, words, message):
     before = contents()

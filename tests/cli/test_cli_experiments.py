@@ -696,7 +696,8 @@ def test_outputs_appear_together(tune, monkeypatch, failing, data):
      "expected rbf, laplacian, exponential, linear, polynomial"),
     (("-Q", "recursive", "tree", "train"), 2, "the decoder gives no log loss: choose"),
     (("-Q", "inverse,vote", "one-vs-one", "train"), 2, "no decoder"),
-    (("--per-partition", "--plot", "x.png", "one-vs-one", "train"), 2, "one search"),
+    (("--per-partition", "--plot", "x.png", "one-vs-one", "train"), 2,
+     "--plot and --per-partition exclude each other"),
     (("-", "-"), 2, "cannot both be standard input"),
     (("one-vs-two", "train"), 2, "there is no file 'one-vs-two'"),
     (("own.mbc", "train"), 2, "there is nothing to tune"),
@@ -877,7 +878,8 @@ def test_calibrated_probabilities_of_shared_landmarks(tune, data):
 
 @pytest.mark.parametrize("command, words, message", [
     ("tune_m", ("--loo", "one-vs-one", "train"), "all of whose classifiers are learner=nystrom"),
-    ("tune_m", ("--loo", "-d", "3", *SHARED, "one-vs-one", "train"), "--loo holds out no parts"),
+    ("tune_m", ("--loo", "-d", "3", *SHARED, "one-vs-one", "train"),
+     "--loo and -d exclude each other"),
     ("tune_m", (*SHARED, "--log2c", "0:2", "one-vs-one", "train"), "learner=nystrom has no C"),
     ("tune_m", (*SHARED[2:], "--log2g", "2:0", "one-vs-one", "train"), "LO not above HI"),
     ("tune_m", ("-+", "learner=nystrom -t 3", "one-vs-one", "train"), "positive definite"),
@@ -886,7 +888,8 @@ def test_calibrated_probabilities_of_shared_landmarks(tune, data):
     ("tune_m", ("--loo", "-Q", "vote", *SHARED, "one-vs-one", "train"), "gives no log loss"),
     ("tune_m", ("--loo", "-Q", "learned", *SHARED, "one-vs-rest", "train"), "a learned decoder"),
     ("compare_control", ("--loo", "train", "one-vs-one", "tree"), "one-vs-one, tree has others"),
-    ("compare_control", ("--loo", "-f", ".5", "train"), "--loo holds out no parts")])
+    ("compare_control", ("--loo", "-f", ".5", "train"),
+     "--loo and -f exclude each other")])
 def test_what_shared_landmarks_cannot(tune, command, words, message, data):
     code, text, err = tune(command, *words)
     assert (code, text) == (2 if "-m 999" != message else 1, "") and message in err

@@ -124,7 +124,7 @@ def test_a_stream_weights_and_order_of_classes(run, rows):
     (["t.csv", "b", "-C"], 2, "-C needs --recipe"),
     (["t.csv", "b", "--recipe", "r.recipe", "-E", "mean"], 2, "--recipe and -E exclude each other"),
     (["t.csv", "b", "--recipe", "r.recipe", "-C", "--label", "kind"], 2, "exclude each other"),
-    (["t.csv", "b", "--recipe", "t.csv"], 1, "t.csv: expected a recipe"),
+    (["t.csv", "b", "--recipe", "t.csv"], 1, "t.csv:1: expected 'agfmc table recipe'"),
     (["t.csv", "b", "-E", "zero"], 2, "there is no way 'zero'"),
     (["c.csv", "c", *WORDS], 1, "c.csv:3: 4 cells, expected 5"),
     (["absent.csv", "b"], 1, "absent.csv: cannot read: No such file"),

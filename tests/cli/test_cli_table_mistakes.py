@@ -538,7 +538,7 @@ MODELS = [
      "t.csv:1:1: expected a control file or a model, found a table: is the order",
      "nfold t.csv t.csv"),
     ("recipe a table", GOOD,
-     "t.csv: expected a recipe, as table2agf writes it: it is no JSON text",
+     "t.csv:1: expected 'agfmc table recipe', found no JSON",
      "table2agf --recipe t.csv t.csv q"),
     ("recipe damaged", GOOD,
      "bad.recipe: expected 'agfmc table recipe', found another format",

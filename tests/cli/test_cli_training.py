@@ -241,8 +241,9 @@ def test_memory_changes_nothing(run, trio):
     (("--platt", "other"), "--platt"),
     (("--kernel-memory", "-1"), "--kernel-memory"),
     (("--platt", "loo", "-+", "-s 1"), "--platt loo is for C-SVC only"),
-    (("--platt", "loo", "--command", "svm-train"), "cannot be combined with --"),
-    (("--kernel-memory", "3", "--command", "svm-train"), "cannot be combined with --")])
+    (("--platt", "loo", "--command", "svm-train"), "-- COMMAND and --platt exclude each other"),
+    (("--kernel-memory", "3", "--command", "svm-train"),
+     "-- COMMAND and --kernel-memory exclude each other")])
 def test_what_does_not_go(words, told, run, trio):
     run("multi_borders", *words, "plan", "trn", "m", "m.mbc", status=2).refused(told)
 
@@ -435,7 +436,7 @@ def test_messages_recommend_min_class(words, told, rare, run):
      "no partition: `print_control --min-class N DATA` writes one for the classes that are left"),
     (["print_control", "--min-class", "4", "10"], 2, "counts"),
     (["print_control", "-Q", "convert", "--min-class", "4", "plan"], 2, "counts"),
-    (["order_classes", "--min-class", "4", "plan"], 2, "there is none"),
+    (["order_classes", "--min-class", "4", "plan"], 2, "--min-class needs train"),
     (["multi_borders", "--min-class", "0", "plan", "rare", "m", "m.mbc"], 2, "out of range")])
 def test_what_is_refused(words, status, told, rare, run):
     (rare / "plan").write_text(run("print_control", "rare").out)

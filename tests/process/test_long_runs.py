@@ -185,7 +185,7 @@ def test_a_fit_in_the_middle_does_not_hold_the_limit(here):
 
 
 @pytest.mark.parametrize("words, told", [
-    (["--", "svm-train"], b"--time-limit and -- exclude each other"),
+    (["--", "svm-train"], b"-- COMMAND and --time-limit exclude each other"),
     (["--cv-errors", "x"], b"--time-limit and --cv-errors exclude each other")])
 def test_what_begins_anew_has_no_time_limit(here, words, told):
     done = here.run("multi_borders", "--time-limit", "9", *words, "pairs", "big", "m", "ctl")

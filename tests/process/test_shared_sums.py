@@ -132,8 +132,8 @@ def test_commands_need_a_control_file(data, here):
     (("--sums", "1"), "expected GROUP:RANGE, two whole numbers from 0, found '1'"),
     (("--sums", "0:4"), "there is no range 4: expected a number from 0 to 3"),
     (("--sums", "1:0"), "there is no group 1 of classifiers that share landmarks"),
-    (("--sums", "0:0", "-0"), "-0, --only and --sums exclude each other"),
-    (("--sums", "0:0", "--time-limit", "9"), "--sums goes neither with --time-limit")])
+    (("--sums", "0:0", "-0"), "-0 and --sums exclude each other"),
+    (("--sums", "0:0", "--time-limit", "9"), "--sums and --time-limit exclude each other")])
 def test_wrong_ranges(here, words, told):
     here.call("multi_borders", *words, *WORDS[1:], status=2).refused(told)
     assert files(here) == {}

@@ -26,7 +26,7 @@ MODULES = {
     "importlib": ("agfmc/__init__.py", "agfmc/cli/__init__.py", "agfmc/codes/schemes.py",
                   "agfmc/decode/front.py", "agfmc/picture/canvas.py",
                   "agfmc/learners/nodes.py", "agfmc/learners/protocol.py",
-                  "agfmc/score/scores.py"),
+                  "agfmc/provenance.py", "agfmc/score/scores.py"),
     "ctypes": ("agfmc/learners/nodes.py", "agfmc/learners/liblinear.py",
                "agfmc/learners/libsvm.py"),
     "socket": (),

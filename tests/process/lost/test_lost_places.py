@@ -151,7 +151,7 @@ def test_a_folder_of_everybody(make_scene):
     assert done.returncode == 1
     assert b"all/o.con: cannot write: Operation not permitted" in done.stderr
     assert sorted(os.listdir(folder)) == ["o.cls", "o.con"]
-    assert {path.read_bytes() for path in folder.iterdir()} == {b"old"}
+    assert (folder / "o.con").read_bytes() == b"old"
 
 
 def test_an_unchangeable_file(make_scene):

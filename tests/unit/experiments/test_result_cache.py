@@ -110,7 +110,7 @@ def test_a_large_automatic_folder_loses_classifiers_and_then_what_is_old(path, m
     with ResultCache(path) as cache:
         assert [head(cache, f"small {number}") for number in range(20)] == list(range(20))
         assert cache.get(CLASSIFIER + "1") is None
-    monkeypatch.setattr(room, "_SMALL", 4000)
+    monkeypatch.setattr(room, "_SMALL", 2000)
     with ResultCache(path):
         pass
     with ResultCache(path) as cache:

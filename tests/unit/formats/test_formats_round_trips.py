@@ -162,7 +162,8 @@ def test_points_as_text(x, full, block):
         wide[:, :got.x.shape[1]] = got.x
         assert wide.tobytes() == x.tobytes()
         assert "".join(svm_lines(got.x, got.y, full=full)).encode() == text
-    chunk, = iter_svm("-", InputFormat("svm", -7.0), len(x), x.shape[1], stdin=io.BytesIO(text))
+    chunk = np.concatenate(list(iter_svm(
+        "-", InputFormat("svm", -7.0), len(x), x.shape[1], stdin=io.BytesIO(text))))
     here = full | (x != 0) | np.signbit(x)
     assert chunk.tobytes() == np.where(here, x, -7.0).tobytes()
     for labels, header in ((y, True), (y, False), (None, True), (None, False)):

@@ -149,7 +149,8 @@ WRITERS = {
 # What is no model and nothing that goes with one: points, answers, and text without a reader.
 OTHERS = {"format_kernel", "format_points", "format_ranked", "format_sets", "format_sidecar",
           "format_weights",
-          "read_bytes", "write_cls", "write_lvq", "write_sums", "write_svm", "write_table",
+          "read_bytes", "write_cls", "write_lvq",
+          "write_npz", "write_sums", "write_svm", "write_table",
           "write_vec"}
 
 

@@ -131,7 +131,7 @@ def test_commands(trained, folder, run):
     run("mbh2mbm", "--libsvm", "m.mbc", "m.svm").line(", without the calibration: that format has")
     assert "calibr" not in run("mbh2mbm", "-Z", "--uncalibrated", "m.mbc", "m.mbaio").err
     run("mbh2mbm", "-Z", "--calibration", "x.cal", "m.mbc", "m.mbaio", status=2).refused(
-        "--calibration does not go with -Z")
+        "-Z and --calibration exclude each other")
     run("mbh2mbm", "m.mbc", "m.mbc.cal", status=2)
     text = run("mbm_info", "n.mbm").out
     assert "calibration       elsewhere, of the classes 3 3 3\n" in text

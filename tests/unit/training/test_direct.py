@@ -359,40 +359,48 @@ def changed(raw, change):
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 64)
     rest = raw[64 + length:]
-    start = START.pack(raw[:8], 1, 0, len(text), 64 + len(text) + len(rest), bytes(32))[:32]
+    start = START.pack(raw[:8], 1, 2, len(text), 64 + len(text) + len(rest), bytes(32))[:32]
     return start + hashlib.sha256(start + text + rest).digest() + text + rest
 
 
-def entry(number, at, value):
-    return lambda h: h["direct"][number].__setitem__(at, value)
+def entry(number, field, value):
+    return lambda h: h["node_classifiers"][number].__setitem__(field, value)
 
 
-def shape(name, *value):
-    return lambda h: h["arrays"][name].update(shape=list(value))
+def shape(number, part, *value):
+    return lambda h: h["node_classifiers"][number][part].update(shape=list(value))
+
+
+def nodes(change):
+    return lambda h: change(h["node_classifiers"])
 
 
 LIES = {
-    "no list": lambda h: h.update(direct=None), "a word": lambda h: h.update(direct="K"),
-    "an object": lambda h: h.update(direct={}), "missing": lambda h: h.pop("direct"),
-    "empty": lambda h: h.update(direct=[]), "one less": lambda h: h["direct"].pop(),
-    "one more": lambda h: h["direct"].append(h["direct"][0]),
-    "swapped": lambda h: h["direct"].insert(0, h["direct"].pop(1)),
-    "entry null": lambda h: h["direct"].__setitem__(0, None),
-    "entry short": lambda h: h["direct"][0].pop(), "entry long": lambda h: h["direct"][0].append(1),
-    "code G": entry(0, 0, "G"), "code L": entry(0, 0, "L"), "code a list": entry(0, 0, ["K"]),
-    "name a number": entry(0, 1, 5), "branches a word": entry(0, 2, "2"),
-    "branches 1": entry(0, 2, 1), "branches 0": entry(0, 2, 0), "branches huge": entry(0, 2, 2**70),
-    "branches true": entry(0, 2, True), "branches 3": entry(0, 2, 3),
-    "branches of L": entry(1, 2, 3),
-    "k 0": entry(0, 3, 0), "k negative": entry(0, 3, -1), "k huge": entry(0, 3, 10**9),
-    "k a fraction": entry(0, 3, 1.5), "settings null": entry(0, 4, None),
-    "points gone": lambda h: h["arrays"].pop("points 0"),
-    "points narrow": shape("points 0", 10, 3), "points empty": shape("points 0", 0, 4),
-    "no labels": shape("y 0", 0), "few labels": shape("y 0", 1),
-    "weights flat": shape("weights 1", 0, 0), "weights few": shape("weights 1", 1, 5),
-    "weights narrow": shape("weights 1", 2, 4), "weights huge": shape("weights 1", 2**40, 5),
-    "labels are weights": lambda h: h["arrays"]["y 0"].update(
-        offset=h["arrays"]["weights 1"]["offset"]),
+    "no list": lambda h: h.update(node_classifiers=None),
+    "a word": lambda h: h.update(node_classifiers="K"),
+    "an object": lambda h: h.update(node_classifiers={}),
+    "missing": lambda h: h.pop("node_classifiers"),
+    "empty": lambda h: h.update(node_classifiers=[]), "one less": nodes(lambda some: some.pop()),
+    "one more": nodes(lambda some: some.append(some[0])),
+    "swapped": nodes(lambda some: some.insert(0, some.pop(1))),
+    "entry null": nodes(lambda some: some.__setitem__(0, None)),
+    "entry short": nodes(lambda some: some[0].pop("branches")),
+    "entry long": nodes(lambda some: some[0].update(more=1)),
+    "code G": entry(0, "code", "G"), "code L": entry(0, "code", "L"),
+    "code a list": entry(0, "code", ["K"]), "name a number": entry(0, "name", 5),
+    "branches a word": entry(0, "branches", "2"), "branches 1": entry(0, "branches", 1),
+    "branches 0": entry(0, "branches", 0), "branches huge": entry(0, "branches", 2**70),
+    "branches true": entry(0, "branches", True), "branches 3": entry(0, "branches", 3),
+    "branches of L": entry(1, "branches", 3),
+    "k 0": entry(0, "k", 0), "k negative": entry(0, "k", -1), "k huge": entry(0, "k", 10**9),
+    "k a fraction": entry(0, "k", 1.5), "settings null": entry(0, "provenance", None),
+    "points gone": nodes(lambda some: some[0].update(points=None)),
+    "points narrow": shape(0, "points", 10, 3), "points empty": shape(0, "points", 0, 4),
+    "no labels": shape(0, "y", 0), "few labels": shape(0, "y", 1),
+    "weights flat": shape(1, "weights", 0, 0), "weights few": shape(1, "weights", 1, 5),
+    "weights narrow": shape(1, "weights", 2, 4), "weights huge": shape(1, "weights", 2**40, 5),
+    "labels are weights": nodes(lambda some: some[0]["y"].update(
+        offset=some[1]["weights"]["offset"])),
     "other control text": lambda h: h.update(control='m K "" {3 1}'),
     "control with a command": lambda h: h.update(
         control=h["control"].replace(' K "-k 5"', ' G "touch pwned"')),
@@ -455,12 +463,12 @@ def test_weights_of_neighbours_and_what_they_leave_behind(data, tmp_path):
     weighted(text, w)
     save("w.mbm", load("ctl"))
     raw = (tmp_path / "w.mbm").read_bytes()
-    assert START.unpack_from(raw)[1:3] == (1, 5)
+    assert START.unpack_from(raw)[1:3] == (1, 2)
     same(answers("ctl", x), answers("w.mbm", x))
     sums = {int(label): w[y == label].sum() for label in sorted(LABELS)}
     assert class_sums(load("w.mbm")) == pytest.approx(sums)
-    for lie in (shape("w 0", 5), shape("w 0", 2, 2),
-                lambda h: h["arrays"].update({"w 1": h["arrays"]["w 0"]})):
+    for lie in (shape(0, "w", 5), shape(0, "w", 2, 2),
+                nodes(lambda some: some[1].update(w=some[0]["w"]))):
         (tmp_path / "lie.mbm").write_bytes(changed(raw, lie))
         with pytest.raises(ModelError, match=r"^lie\.mbm: "):
             load("lie.mbm")
@@ -471,7 +479,6 @@ def test_weights_of_neighbours_and_what_they_leave_behind(data, tmp_path):
     trained(text)  # without weights
     assert not list(tmp_path.glob("*.wgt"))
     save("plain.mbm", load("ctl"))
-    assert START.unpack_from((tmp_path / "plain.mbm").read_bytes())[1:3] == (1, 1)
     assert class_sums(load("ctl"))[1] == np.count_nonzero(y == 1)
 
 
