@@ -17,24 +17,24 @@ wrote; `agfmc.estimators` has the same for scikit-learn.
 The names are found when they are used: importing the package alone loads none of its rooms.
 """
 
-from __future__ import annotations
+from .core.errors import (AgfmcError, AgfmcWarning, CommandFailed, ControlError, DataError,
+                          JobsFailed, ModelError, UsageError)
+from .core.version import __version__
 
-from typing import TYPE_CHECKING
-
-from ._version import __version__
-from .errors import (AgfmcError, AgfmcWarning, CommandFailed, ControlError, DataError, JobsFailed,
-                     ModelError, UsageError)
-
-if TYPE_CHECKING:
-    from .api import read_table, scores, train, tune
-    from .control.build import joined
-    from .data_tools.metric import MetricOptions
-    from .experiments.search import Axis, SearchSpace
-    from .models import Configuration, Dataset, Normalisation
-    from .prediction.classifier import Answers, Classifier, classifier_for
-    from .prediction.configuration import export, load, save
-    from .prediction.decoding import Decoding
-    from .training.design import design
+_HOMES = {
+    "answers.types": ("Answers",),
+    "api.functions": ("read_table", "scores", "train", "tune"),
+    "control.build": ("joined",),
+    "data.normalisation": ("Normalisation",),
+    "data.types": ("Dataset",),
+    "design.design": ("design",),
+    "experiments.search": ("Axis", "SearchSpace"),
+    "models.configuration": ("Configuration",),
+    "models.files": ("export", "load", "save"),
+    "prediction.classifier": ("Classifier", "classifier_for"),
+    "prediction.decoding": ("Decoding",),
+    "training.metric": ("MetricOptions",),
+}
 
 __all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Axis", "Classifier", "CommandFailed",
            "Configuration", "ControlError", "DataError", "Dataset", "Decoding", "JobsFailed",
@@ -42,20 +42,8 @@ __all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Axis", "Classifier", "Comma
            "__version__", "classifier_for", "design", "export", "joined", "load", "read_table",
            "save", "scores", "train", "tune"]
 
-_HOMES = {
-    "api": ("read_table", "scores", "train", "tune"),
-    "control.build": ("joined",),
-    "data_tools.metric": ("MetricOptions",),
-    "experiments.search": ("Axis", "SearchSpace"),
-    "models": ("Configuration", "Dataset", "Normalisation"),
-    "prediction.classifier": ("Answers", "Classifier", "classifier_for"),
-    "prediction.configuration": ("export", "load", "save"),
-    "prediction.decoding": ("Decoding",),
-    "training.design": ("design",),
-}
 
-
-def __getattr__(name: str):
+def __getattr__(name):
     for module, names in _HOMES.items():
         if name in names:
             from importlib import import_module
@@ -65,5 +53,5 @@ def __getattr__(name: str):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__() -> list[str]:
+def __dir__():
     return sorted({*globals(), *__all__})

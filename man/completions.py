@@ -16,12 +16,12 @@ from string import Template
 
 from agfmc.cli.options import FILES, Parser
 from agfmc.cli.run import run_command
-from agfmc.codes.schemes import SCHEMES
+from agfmc.design.schemes import SCHEMES
 from agfmc.control.learners import LEARNERS
 from agfmc.control.tree import TREE_DECODERS
 from agfmc.decode.methods import METHODS
-from agfmc.errors import UsageError
-from agfmc.models import TUNED_KERNELS
+from agfmc.core.errors import UsageError
+from agfmc.core.models import TUNED_KERNELS
 
 from .generate import commands
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from agfmc.cli.options import Parser
 from agfmc.cli.run import run_command
-from agfmc.errors import DataError, EXIT_STATUSES, UsageError
+from agfmc.core.errors import DataError, EXIT_STATUSES, UsageError
 
 __all__ = ["commands", "get_parser", "main", "make_page", "make_pages"]
 
@@ -225,7 +225,7 @@ def get_parser():
 
 def execute(args):
     """Write the pages, or compare them."""
-    from agfmc.formats.atomic import replacing
+    from agfmc.files.atomic import replacing
 
     folder = Path(args.folder)
     pages = make_pages(folder)

@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from agfmc.formats.vectors import write_cls, write_vec
+from agfmc.data.libagf import write_cls, write_vec
 
 POINTS, FEATURES, CLASSES, NOISE, SEED = 1000, 20, 8, 0.3, 1
 

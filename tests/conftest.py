@@ -167,7 +167,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def unchecked(monkeypatch):
     """Model files (.mbm) are written without a check, so that there are wrong ones to be read."""
-    monkeypatch.setattr("agfmc.formats.mbm.checked", lambda content, *_: content)
+    monkeypatch.setattr("agfmc.models.mbm.checked", lambda content, *_: content)
 
 
 @pytest.fixture(scope="session")

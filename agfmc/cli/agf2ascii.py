@@ -2,9 +2,10 @@
 
 import sys
 
-from ..errors import UsageError
-from ..tables import is_answer_table
-from .options import output_file, Parser
+from ..core.errors import UsageError
+from ..files.kinds import is_answer_table
+from .option_types import output_file
+from .options import Parser
 
 __all__ = ["execute", "get_parser"]
 
@@ -43,8 +44,8 @@ def get_parser():
 
 def execute(args):
     """Read and print."""
-    from ..data_tools.convert import print_data
-    from ..models import InputFormat
+    from ..data.convert import print_data
+    from ..data.types import InputFormat
 
     if args.table:
         _print_table(args)
@@ -56,7 +57,7 @@ def execute(args):
 
 
 def _print_table(args):
-    from ..data_tools.print_table import print_table
+    from ..data.as_text import print_table
 
     if is_answer_table(args.out) and not args.out.lower().removesuffix(".gz").endswith(
             (".csv", ".tsv")):

@@ -4,12 +4,14 @@ import os
 import re
 import sys
 
-from ..errors import UsageError
-from ..tables import is_table, TEXT_ENDINGS
+from ..core.errors import UsageError
+from ..files.kinds import is_table, TEXT_ENDINGS
+from .data_options import add_weights
 from .messages import report, tell_metric
-from .options import (add_input_kind, add_normalisation, add_seed, add_weights, add_workers,
-                      check_files, data_files, fits_normalisation, input_format, learned_metric,
-                      normalisation_options, output_base, Parser, refuse_ending, whole_number)
+from .option_types import output_base, whole_number
+from .options import (add_input_kind, add_normalisation, add_seed, add_workers, check_files,
+                      data_files, fits_normalisation, input_format, learned_metric,
+                      normalisation_options, Parser, refuse_ending)
 
 __all__ = ["execute", "get_parser"]
 
@@ -85,8 +87,8 @@ def get_parser():
 
 def execute(args):
     """Make a recipe of the options, and follow it."""
-    from ..data_tools.metric import fitted_normalisation
-    from ..data_tools.preprocess import covariances, preprocess, Recipe
+    from ..training.metric import fitted_normalisation
+    from ..data.preprocess import covariances, preprocess, Recipe
 
     # libAGF's users may say -A -M for LIBSVM text
     form = input_format(args, None if args.from_stdin else args.input,
@@ -125,8 +127,8 @@ def execute(args):
 
 def _divide_table(args, form, source, output, test, rest):
     """Write rows of a table as tables, or `UsageError` for what asks for points."""
-    from ..data_tools.preprocess import Recipe
-    from ..data_tools.table_parts import divide_table, table_names
+    from ..data.preprocess import Recipe
+    from ..data.table_parts import divide_table, table_names
 
     makes_points = [option for given, option in (
         *normalisation_options(args), (args.features, "-F"), (args.relabel, "-U"),
@@ -192,9 +194,9 @@ def _operands(args, kind):
 
 def _check_files(args, recipe, source, output, test):
     """`UsageError` where an output is an input or another output."""
-    from ..data_tools.preprocess import part_names
-    from ..formats.metric_file import metric_path
-    from ..formats.weights_file import ENDING, TEXT_ENDING
+    from ..data.preprocess import part_names
+    from ..data.metric_file import metric_path
+    from ..data.weights import ENDING, TEXT_ENDING
 
     kind = recipe.output_form.kind
     ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names", ".recipe")

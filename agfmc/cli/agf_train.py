@@ -5,18 +5,17 @@ import shlex
 import time
 from dataclasses import replace
 
-from ..errors import AgfmcError, one_line, UsageError
-from ..score.scores import BY_OPTION, SCORES
+from ..core.errors import AgfmcError, one_line, UsageError
+from ..scores.rows import BY_OPTION, SCORES
 from . import mbh2mbm, multi_borders, nfold, print_control, tune_m
+from .data_options import table_words, weight_files, weight_words
 from .hints import classify_command, operand
 from .messages import report, show, time_words
-from .options import (add_seed, add_train, add_training_kind, input_format, output_file, Parser,
-                      table_words, time_span, weight_files, weight_words,
-                      whole_number)
-from .reports import (add_report, names_in, Page, page_name, plain, training_inputs,
-                      training_part)
+from .option_types import output_file, time_span, whole_number
+from .options import add_seed, add_train, add_training_kind, input_format, Parser
+from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
 
-__all__ = ["PROG", "execute", "get_parser"]
+__all__ = ["execute", "get_parser", "PROG"]
 
 PROG = "agf_train"
 _CHOICE, _TUNING = 0.4, 0.8  # shares of the time that are over at their ends, at the latest
@@ -59,10 +58,10 @@ def get_parser():
 
 def execute(args):
     """Choose, tune, train and merge, each as the command that does it; then say what was done."""
-    from ..data_tools.training_data import training_labels
-    from ..experiments.automatic import begin
-    from ..formats.atomic import check_output, private_folder
-    from ..formats.inputs import is_stream
+    from ..data.training import training_labels
+    from ..experiments.budget import begin
+    from ..files.atomic import check_output, private_folder
+    from ..files.opening import is_stream
 
     start = time.monotonic()
     mbh2mbm.check_model_name(args.model)
@@ -157,7 +156,7 @@ class _Run:
     def write(self, words, name, tree, exact=True):
         """Write the control file that a command with these words writes, and add it; exact: False
         where they would now write another one."""
-        from ..formats.controlfile import control_text, write_control
+        from ..models.control_files import control_text, write_control
 
         write_control(self.path(name), tree)
         self.add(words, name, None if exact else control_text(tree, self.path(name)))
@@ -214,7 +213,7 @@ def _called(row):
 
 def _scores(columns):
     """Log loss and accuracy of {score: summary or None}, as far as there are any."""
-    from ..experiments.tables import spread
+    from ..core.text import spread
 
     return ", ".join(f"{SCORES[name].title} {spread(columns[name])}"
                      for name in ("log_loss", "accuracy") if columns[name] is not None)
@@ -225,7 +224,7 @@ def _tune(run, seconds):
 
     seconds: about those for the training, or None.
     """
-    from ..experiments.tables import estimate_line
+    from ..report.text import estimate_line
 
     words = ["tune_m", f"--by={run.args.by}", *run.options, *_sample(run.beginning.tuning),
              *run.common, run.path("chosen.mbt"), run.train]
@@ -275,7 +274,7 @@ def _answers(run, control, options, seconds):
 
     seconds: those of the last training.
     """
-    from ..report.gather import TrainingRows
+    from .gather import TrainingRows
 
     args = run.args
     needed = _PARTS * seconds
@@ -301,10 +300,10 @@ def _answers(run, control, options, seconds):
 
 
 def _write_page(run, page, answers):
-    from ..prediction.configuration import load
-    from ..prediction.description import describe
+    from ..models.files import load
+    from ..models.description import describe
     from ..report.content import ModelPart, ReportContent, Step
-    from ..report.gather import data_of_model, file_digests
+    from .gather import data_of_model, file_digests
 
     found, source = answers
     configuration = load(run.args.model)

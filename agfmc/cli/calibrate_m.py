@@ -6,10 +6,12 @@ import sys
 import warnings
 
 from ..control.tree import TREE_DECODERS
+from .data_options import add_weights
 from .messages import json_text
-from .options import (add_calibration, add_input_kind, add_seed, add_weights, add_workers,
-                      check_files, check_normalised, input_format, model_normalisation, output_base,
-                      Parser, refuse_gzip, refuse_table, whole_number)
+from .option_types import output_base, whole_number
+from .options import (add_calibration, add_input_kind, add_seed, add_workers, check_files,
+                      check_normalised, input_format, model_normalisation, Parser, refuse_gzip,
+                      refuse_table)
 
 __all__ = ["execute", "get_parser"]
 
@@ -74,14 +76,16 @@ def get_parser():
 
 def execute(args):
     """Read the model and the points, fit, write, print."""
-    from ..errors import AgfmcWarning, UsageError
+    from ..core.errors import AgfmcWarning, UsageError
     from ..executors.threads import available_cores
-    from ..formats.atomic import check_output, replacing
-    from ..formats.calibration_file import format_calibration
-    from ..formats.controlfile import model_files
-    from ..prediction.configuration import load_configuration, ModelSource, save
-    from ..prediction.proportions import has_class_weights
-    from ..prediction.recalibration import format_reports, recalibrate, with_decoders
+    from ..files.atomic import check_output, replacing
+    from ..calibration.file import format_calibration
+    from ..models.control_files import model_files
+    from ..models.files import load_configuration, ModelSource, save
+    from ..models.description import has_class_weights
+    from ..report.text import format_reports
+    from ..calibration.separate_points import recalibrate
+    from ..prediction.calibrate import with_decoders
 
     form = input_format(args, args.data)
     if args.data is None and args.base is None:
@@ -134,10 +138,10 @@ def execute(args):
 def _answers(args, configuration, form, workers):
     """Yield (key of a decoder, its `Answered`)."""
     from ..decode.methods import DEFAULT
-    from ..errors import UsageError
-    from ..data_tools.training_data import read_points
+    from ..core.errors import UsageError
+    from ..data.training import read_points
     from ..prediction.decoding import decoders_of, Decoding
-    from ..prediction.recalibration import answers_of_data, answers_of_files, kept_decodings
+    from ..prediction.calibrate import answers_of_data, answers_of_files, kept_decodings
 
     tree = configuration.tree
     if args.tree is not None and not tree.hierarchical:

@@ -10,17 +10,19 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ..control.tree import TREE_DECODERS
+from ..core.errors import AgfmcWarning, and_more, DataError, ModelError, UsageError
 from ..decode.methods import DEFAULT, METHODS
-from ..errors import AgfmcWarning, and_more, DataError, ModelError, UsageError
-from ..tables import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_table, ROW
+from ..files.kinds import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_table
+from ..tables.types import ROW
 from .hints import refuse_scheme
 from .messages import report
+from .option_types import (list_of, names, output_base, probability, PROPORTIONS, proportions,
+                           whole_number)
 from .options import (add_calibration, add_executor, add_input_kind, add_seed, add_workers,
-                      check_files, check_normalised, input_format, list_of, model_normalisation,
-                      names, output_base, Parser, probability, PROPORTIONS, proportions,
-                      refuse_ending, whole_number, workers)
+                      check_files, check_normalised, input_format, model_normalisation, Parser,
+                      refuse_ending, workers)
 
-__all__ = ["PROG", "execute", "get_parser"]
+__all__ = ["execute", "get_parser", "PROG"]
 
 PROG = "classify_m"
 _MODES = ("recursive", "path", "full", *(name for name, what in TREE_DECODERS.items()
@@ -205,11 +207,11 @@ def execute(args):
     """Take the options apart, load the model, stream points in and answers out, report."""
     from ..executors.threads import available_cores
     from ..prediction.classifier import Classifier
-    from ..prediction.configuration import load_configuration, ModelSource
+    from ..models.files import load_configuration, ModelSource
     from ..prediction.decoding import Decoding, Guarantees, PairQueries
-    from ..prediction.external import Execution
-    from ..prediction.proportions import has_class_weights
-    from ..prediction.quantity import quantity_of
+    from ..learners.program_classifiers import Execution
+    from ..models.description import has_class_weights
+    from ..answers.quantity import quantity_of
 
     external = args.predictor is not None
     # libAGF's: another program gets LVQ text, unless the points are something else
@@ -274,11 +276,11 @@ def execute(args):
 
 def _classified(args, form, recipe, classifier, quantity, executor):
     """The `Summary` of the points, whose answers are written."""
-    from ..formats.dataset import iter_points
-    from ..kernel.machine import KernelCounter
-    from ..prediction.answers import Layout, write_answers, write_predictions
+    from ..data.reading import iter_points
+    from ..kernels.machine import KernelCounter
+    from ..answers.writing import Layout, write_answers, write_predictions
     from ..prediction.classifier import classify
-    from ..prediction.table_answers import answer_table, numbered, write_answer_table
+    from ..answers.tables import answer_table, numbered, write_answer_table
 
     counter = KernelCounter(classifier.values.model) if args.count else None
 
@@ -301,7 +303,7 @@ def _classified(args, form, recipe, classifier, quantity, executor):
                                   counter)
 
     if form.kind == "table":
-        from ..data_tools.table_data import rows_to_classify
+        from ..data.from_table import rows_to_classify
 
         with rows_to_classify(args.test, form, recipe, args.all_columns) as rows:
             return to_table(rows.heads, rows.chunks(classifier.rows))
@@ -381,7 +383,7 @@ def _check_table(args, kind, to_table):
 
 def _check_files(args, kind, classifier):
     """Refuse outputs that are inputs; warn of names of classes that are not those of the tree."""
-    from ..formats.controlfile import model_files
+    from ..models.control_files import model_files
 
     tree = classifier.tree
     outputs = [args.output] if args.predictor is not None or _to_table(args, kind) else [
@@ -399,8 +401,8 @@ def _warn_of_other_names(model, tree, path):
     """Warn where the names in `path` say that the labels of the points mean other classes."""
     if not tree.names or not os.path.isfile(path):
         return
-    from ..control.limits import differing
-    from ..formats.class_names import read_names
+    from ..control.intervals import differing
+    from ..data.class_names import read_names
 
     there = {}
     with suppress(DataError):  # the points are classified without it
@@ -417,7 +419,7 @@ def _warn_of_other_names(model, tree, path):
 
 def _report(args, classifier, done):
     """The numbers of --reject, --costs, --stop, --coverage, --count and --margins on stderr."""
-    from ..kernel.machine import KernelCounter, squared_norms
+    from ..kernels.machine import KernelCounter, squared_norms
 
     if classifier.threshold is not None or classifier.decoding.decoder.name == "and":
         below = "" if args.max_error is None else f", below probability {classifier.threshold:g}"

@@ -2,7 +2,9 @@
 
 import sys
 
-from .options import add_weights, Parser, weight_source, whole_number
+from .data_options import add_weights, weight_source
+from .option_types import whole_number
+from .options import Parser
 
 __all__ = ["execute", "get_parser"]
 
@@ -32,7 +34,7 @@ def get_parser():
 
 def execute(args):
     """Read, score, print."""
-    from ..prediction.libagf_reports import brief_comparison, comparison
+    from ..answers.libagf_reports import brief_comparison, comparison
 
     source = weight_source(args, args.truth)
     if args.brief:

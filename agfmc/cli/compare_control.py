@@ -3,18 +3,18 @@
 import os
 import sys
 
-from ..codes.schemes import COMPARED
-from .._version import RESULTS
-from ..errors import JobsFailed
-from ..score.scores import BY_COST
+from ..core.errors import JobsFailed
+from ..core.version import RESULTS
+from ..design.schemes import COMPARED
+from ..scores.rows import BY_COST
 from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
                           nested_tuning, plan_of, read_experiment, report_reused, result_cache)
 from .messages import json_text, Progress, say
-from .options import (add_train, check_plot, output_file, Parser, whole_number)
-from .reports import (add_report, names_in, Page, page_name, plain, training_inputs,
-                      training_part)
+from .option_types import output_file, whole_number
+from .options import add_train, check_plot, Parser
+from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
 
-__all__ = ["PROG", "execute", "get_parser"]
+__all__ = ["execute", "get_parser", "PROG"]
 
 PROG = "compare_control"
 
@@ -72,7 +72,7 @@ def execute(args):
     """Read, try, print."""
     from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import compare
-    from ..experiments.tables import data_words
+    from ..experiments.results import data_words
 
     check_plot(args)
     page = Page(args, PROG, get_parser, training_inputs(args, *filter(os.path.isfile,
@@ -99,7 +99,7 @@ def execute(args):
             _write_page(args, page, experiment, plain(result))
         _print(args, result)
         if args.plot is not None:  # in here, so that the results are kept where it fails
-            from ..picture.scores import draw_comparison
+            from ..report.chart_scores import draw_comparison
             draw_comparison(args.plot, result, by)
     failed = [row for row in result["rows"] if "error" in row]
     for row in failed:
@@ -120,8 +120,8 @@ def _write_page(args, page, experiment, result):
 
 
 def _print(args, result):
-    from ..experiments.tables import (comparison_csv, data_lines, markdown_table, nested_table,
-                                      plain_table, row_notes)
+    from ..report.text import (comparison_csv, data_lines, markdown_table, nested_table,
+                               plain_table, row_notes)
 
     if args.json:
         text = json_text({"version": RESULTS, **result})

@@ -4,8 +4,8 @@ import argparse
 import contextlib
 import os
 
-from ..errors import DataError, UsageError
-from ..weights import BALANCED, NO_WEIGHTS, WeightSource
+from ..core.errors import DataError, UsageError
+from ..core.weights import BALANCED, NO_WEIGHTS, WeightSource
 from .option_types import blanks, CLASS_WEIGHTS, class_weights, finite_number, joined, names
 
 __all__ = ["add_table", "add_weights", "table_format", "table_layout", "table_options",
@@ -51,12 +51,13 @@ def add_table(parser, what="train", roles=True):
                        help="all classes in their order (default: sorted)")
     return group
 
+
 def table_format(args, labels=True, ordinates=False, source=None):
     """The `InputFormat` of a table, of the options of `add_table`, -E, -H and `add_weights`.
 
     source: the table.
     """
-    from ..models import InputFormat
+    from ..data.types import InputFormat
 
     weights = weight_source(args, source)
     if weights.file not in (None, NO_WEIGHTS) and getattr(args, "weight", None) is not None:
@@ -91,7 +92,7 @@ def table_words(args):
 
 def table_layout(args, header=True):
     """The `TableFormat` of the options of `add_table`."""
-    from ..tables import BLANKS, TableFormat
+    from ..tables.types import BLANKS, TableFormat
 
     blanks = BLANKS if args.blanks is None else ("", *args.blanks)
     delimiter = {"tab": "\t", "\\t": "\t"}.get(args.delimiter, args.delimiter)
@@ -99,7 +100,7 @@ def table_layout(args, header=True):
 
 
 def _roles(args):
-    from ..tables import ColumnRoles
+    from ..tables.types import ColumnRoles
 
     def given(name, otherwise=None):
         value = getattr(args, name, None)
@@ -144,7 +145,7 @@ def weight_source(args, source=None):
         raise UsageError("standard input can be one of control, the data, their weights and the "
                          "weights of classes, not two of them")
     if isinstance(classes, str) and classes != BALANCED:
-        from ..formats.weights_file import read_class_weights
+        from ..data.weights import read_class_weights
 
         if classes != "-" and not os.path.exists(classes):
             raise DataError(f"--class-weight: expected {CLASS_WEIGHTS}; there is no file "

@@ -4,14 +4,15 @@ import argparse
 from contextlib import contextmanager, suppress
 from itertools import combinations
 
-from ..codes.schemes import COMPARED_SPLITS, find_scheme
-from ..errors import UsageError
+from ..core.errors import UsageError
+from ..design.schemes import COMPARED_SPLITS, find_scheme
 from .experiments import report_reused, state
 from .messages import Progress, report
-from .options import finite_number, normalisation_options, whole_number
+from .option_types import finite_number, whole_number
+from .options import normalisation_options
 
-__all__ = ["Operands", "add_drawing", "add_searching", "draw_design", "drawn_design",
-           "found_design", "joined_controls", "searches_with", "searching_options", "wanted_by",
+__all__ = ["add_drawing", "add_searching", "draw_design", "drawn_design", "found_design",
+           "joined_controls", "Operands", "searches_with", "searching_options", "wanted_by",
            "with_average", "with_losses"]
 
 LOSSES = ("log-loss", "error")  # and cost:FILE
@@ -51,7 +52,7 @@ def with_average(args, tree):
 
 def drawn_design(args, scheme, labels):
     """The design of a scheme for labels, without data, as `found_design` returns it."""
-    from ..training.design import make_design
+    from ..design.design import make_design
 
     _refuse_idle(args, scheme)
     for given, option in normalisation_options(args):
@@ -82,7 +83,7 @@ class Operands(argparse.Action):
 def joined_controls(args):
     """The ensemble of the control files that are the operands."""
     from ..control.build import joined
-    from ..formats.controlfile import read_control
+    from ..models.control_files import read_control
 
     for given, option in (*_of_members(args), (args.of is not None, "--of"),
                           (args.members is not None, "--members"), *searching_options(args),
@@ -199,16 +200,16 @@ def searching_options(args):
 
 def found_design(args, prog, scheme, data):
     """The result of a search of a scheme in a `Dataset`: its `tree`, and `notes`."""
-    from ..codes.best_tree import count_splits
-    from ..data_tools.training_data import about
+    from ..design.best_tree import count_splits
+    from ..data.training import about
     from ..executors.threads import available_cores
-    from ..experiments.kept_costs import KeptCosts
-    from ..training.design import LabelledPoints, search
+    from ..experiments.caches import KeptCosts
+    from ..design.design import LabelledPoints, search
 
     _refuse_idle(args, scheme)
     labels, names = sorted(data.counts), data.name_of
     if args.names is not None:
-        from ..formats.class_names import read_names_of
+        from ..data.class_names import read_names_of
         names = read_names_of(args.names, labels)
     options = {"options": args.options, "seed": args.seed,
                "workers": args.jobs or available_cores(), **_drawing(args)}
@@ -242,8 +243,8 @@ def _told_of_the_end(args, prog, keeps):
 
 
 def _code_search(args):
-    from ..formats.controlfile import read_control
-    from ..training.code_search import CodeSearch, POINTS, POOL
+    from ..models.control_files import read_control
+    from ..design.code_search import CodeSearch, POINTS, POOL
 
     if args.rows is not None and args.nrow is not None:
         raise UsageError("nrow and --rows are the same: expected one of them")
@@ -256,13 +257,13 @@ def draw_design(args, tree, found):
     if args.plot is None:
         return
     if getattr(found, "best", None) is None:
-        from ..picture.control import draw_control
+        from ..report.chart_control import draw_control
         draw_control(args.plot, tree, getattr(found, "heights", None))
         return
     from dataclasses import replace
 
-    from ..picture.control import draw_losses
-    from ..training.design_notes import loss_name
+    from ..report.chart_control import draw_losses
+    from ..design.design import loss_name
     shares = dict(zip(found.costs.labels, found.costs.splits.shares.tolist()))
     draw_losses(args.plot, replace(found.best, tree=tree), shares,
                 loss_name(found.costs.search.loss))
@@ -280,8 +281,8 @@ def with_losses(tree, found):
 
 
 def _tree_search(args, labels, names):
-    from ..training.split_costs import LEFT_OUT
-    from ..training.tree_search import SPLITS, TreeSearch
+    from ..design.split_costs import LEFT_OUT
+    from ..design.tree_search import SPLITS, TreeSearch
 
     together = [(f"--together '{text}'", _classes(text.split(","), labels, names, "--together"))
                 for text in args.together or ()]
@@ -309,7 +310,7 @@ def _refuse_overlap(together):
 
 def _machine(args, left_out):
     """The options of --search-options, or None; left_out: the default of --loo."""
-    from ..training.tree_search import machine_options
+    from ..design.tree_search import machine_options
 
     if args.search_options is None:
         return None
@@ -323,11 +324,11 @@ def _machine(args, left_out):
 
 def _loss(text, labels, names):
     """The `Loss` of --by."""
-    from ..training.split_costs import Loss
+    from ..design.split_costs import Loss
 
     word, _, file = (text or LOSSES[0]).partition(":")
     if word == "cost" and file:
-        from ..formats.cost_matrix import read_costs
+        from ..data.cost_file import read_costs
         costs = read_costs(file, labels, names).costs
         return Loss("cost", costs - costs.diagonal()[:, None])
     if text is not None and text not in LOSSES:

@@ -2,11 +2,13 @@
 
 import sys
 
-from .._version import RESULTS
-from ..errors import UsageError
-from ..tables import ANSWERS_IN_HELP, is_answer_table
+from ..core.errors import UsageError
+from ..core.version import RESULTS
+from ..files.kinds import ANSWERS_IN_HELP, is_answer_table
+from .data_options import add_table
 from .messages import json_text
-from .options import add_table, check_plot, names, output_file, Parser, whole_number
+from .option_types import names, output_file, whole_number
+from .options import check_plot, Parser
 from .scoring import add_classes, add_scores, check_kind, read_results
 
 __all__ = ["execute", "get_parser"]
@@ -70,8 +72,8 @@ def get_parser():
 
 def execute(args):
     """Read, score, print."""
-    from ..prediction.evaluation import (Asked, classwise_calibration, compared_scores, evaluate,
-                                         warn_of_other_numbers)
+    from ..scores.evaluation import (Asked, classwise_calibration, compared_scores, evaluate,
+                                     warn_of_other_numbers)
 
     _check_operands(args)
     check_plot(args)
@@ -89,7 +91,7 @@ def execute(args):
         scores["names"] = list(names.values())
     text = _text(args, scores)
     if args.plot is not None:
-        from ..picture.scores import draw_scores
+        from ..report.chart_scores import draw_scores
         draw_scores(args.plot, {**classwise_calibration(results, args.bins), **scores}, names,
                     args.truth)
     sys.stdout.write(text)
@@ -118,14 +120,14 @@ def _text(args, scores):
     if args.json:
         return json_text({"version": RESULTS, **scores})
     if args.csv:
-        from ..prediction.score_page import scores_csv
+        from ..report.text import scores_csv
         return scores_csv(scores, _is_table(args))
     if args.brier:
         return _brier(args, scores)
     if args.brief:
         head = "" if args.no_header else "accuracy uncertainty coefficient\n"
         return head + "%6.4f %6.4f\n" % (scores["accuracy"], scores["uncertainty_coefficient"])
-    from ..prediction.score_page import format_scores
+    from ..report.text import format_scores
     return format_scores(scores)
 
 

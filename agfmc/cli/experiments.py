@@ -4,16 +4,16 @@ import argparse
 from contextlib import contextmanager
 from dataclasses import replace
 
-from ..errors import ControlError, DataError, UsageError
-from ..score.scores import ALL_SCORES, BY_COST, BY_OPTION, COST
+from ..core.errors import ControlError, DataError, UsageError
+from ..scores.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
 from .messages import library_words, report
+from .option_types import finite_number, output_file, time_span, whole_number
 from .options import (add_executor, add_normalisation, add_seed, add_training_kind, add_workers,
-                      checks_scales, finite_number, input_format, learned_metric, normalises,
-                      output_file, time_span, whole_number, workers)
+                      checks_scales, input_format, learned_metric, normalises, workers)
 
-__all__ = ["CONTINUES", "SEARCHES", "add_answers", "add_experiment", "add_nested", "add_sample",
-           "add_splits", "add_state", "add_trying", "cost_words", "for_data", "nested_tuning",
-           "plan_of", "read_experiment", "read_one_candidate", "report_reused", "result_cache",
+__all__ = ["add_answers", "add_experiment", "add_nested", "add_sample", "add_splits", "add_state",
+           "add_trying", "CONTINUES", "cost_words", "for_data", "nested_tuning", "plan_of",
+           "read_experiment", "read_one_candidate", "report_reused", "result_cache", "SEARCHES",
            "state"]
 
 CONTINUES = "the same command continues from there"
@@ -160,13 +160,13 @@ def plan_of(args, trials, parts=None, repeats=1):
 
 def read_experiment(args, source, plan, loo):
     """The `Experiment` of the options, its data read from `source`."""
-    from ..data_tools.held_out_metric import warn_of_mapped, warn_of_metric
-    from ..data_tools.training_data import about, load_training
-    from ..data_tools.training_weights import chosen_rows
+    from ..training.metric import warn_of_mapped, warn_of_metric
+    from ..data.training import about, load_training
+    from ..data.weights import chosen_rows
     from ..experiments.experiment import Experiment
-    from ..formats.cost_matrix import read_costs
-    from ..formats.vectors import read_std
-    from ..prepare.split import stratified_sample
+    from ..data.cost_file import read_costs
+    from ..data.libagf import read_std
+    from ..core.splits import stratified_sample
     from ..training.fit import TrainingSettings
 
     workers(args)  # refuses before the data are read
@@ -239,7 +239,7 @@ def _check_named(tree, by):
 @contextmanager
 def result_cache(args, prog, experiment):
     """The `Experiment` with its workers and a cache of results, for `with`."""
-    from ..experiments.on_workers import forgetting
+    from ..experiments.experiment import forgetting
 
     with library_words(), forgetting(), workers(args) as pool, \
             state(args, prog, experiment.data) as cache:
@@ -253,7 +253,7 @@ def state(args, prog, data, wanted=True):
     After a signal the cache is kept, and a report says so.  wanted: False to keep nothing unless
     --state is given.
     """
-    from ..experiments.result_cache import key_of, open_state, ResultCache, weight_parts
+    from ..files.result_store import key_of, open_state, ResultCache, weight_parts
 
     keeps = args.state is not None or wanted and not args.no_state
     with open_state(args.state, key_of("data", data.x, data.y, *weight_parts(data.weights))) \

@@ -2,13 +2,14 @@
 
 import os
 
-from ..errors import UsageError
-from ..tables import ENDINGS, is_table
+from ..core.errors import UsageError
+from ..files.kinds import ENDINGS, is_table
 
 __all__ = ["file_named", "holds_svm", "names_scheme"]
 
 _POINTS, _TEXTS = (".vec", ".cls"), (".svm", *ENDINGS)
 # What a name stands for: (the endings that a base name has no use for, those that it may lack).
+
 _ENDINGS = {
     "data": (_POINTS, (*_TEXTS, ".lvq", ".txt")),
     "design": (_POINTS, (*_TEXTS, ".mbt", ".mbc", ".mbm")),
@@ -45,7 +46,7 @@ def file_named(name, what):
 
 def names_scheme(name):
     """True where the name is that of a scheme, and of no file."""
-    from ..codes.schemes import find_scheme
+    from ..design.schemes import find_scheme
 
     try:
         return name is not None and not os.path.exists(name) and bool(find_scheme(name))
@@ -58,6 +59,6 @@ def holds_svm(path, what):
     if what not in ("data", "design", "points") or not os.path.isfile(path) or is_table(path) or \
             what != "points" and os.path.isfile(f"{path}.vec"):
         return False
-    from ..formats.text import is_svm
+    from ..files.number_text import is_svm
 
     return is_svm(path)

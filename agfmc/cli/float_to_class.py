@@ -4,9 +4,10 @@ import os
 import sys
 import warnings
 
-from ..errors import AgfmcWarning, UsageError
+from ..core.errors import AgfmcWarning, UsageError
 from .messages import report
-from .options import check_files, finite_number, output_file, Parser, whole_number
+from .option_types import finite_number, output_file, whole_number
+from .options import check_files, Parser
 
 __all__ = ["execute", "get_parser"]
 
@@ -50,10 +51,10 @@ def get_parser():
 
 def execute(args):
     """Convert, and print the thresholds."""
-    from ..data_tools.convert import break_down, classes_from_floats, range_of
-    from ..formats.atomic import replacing_all
-    from ..formats.class_names import names_bytes
-    from ..formats.vectors import cls_bytes, read_dat
+    from ..data.convert import break_down, classes_from_floats, range_of
+    from ..files.atomic import replacing_all
+    from ..data.class_names import names_bytes
+    from ..data.libagf import cls_bytes, read_dat
 
     if args.out is None:
         if args.classes or args.geometric or args.open or args.break_down:

@@ -3,8 +3,9 @@
 import os
 import sys
 
-from ..errors import UsageError
-from .options import add_label_options, check_files, data_files, output_base, Parser, refuse_ending
+from ..core.errors import UsageError
+from .option_types import output_base
+from .options import add_label_options, check_files, data_files, Parser, refuse_ending
 
 __all__ = ["execute", "get_parser"]
 
@@ -37,9 +38,9 @@ def get_parser():
 
 def execute(args):
     """Convert."""
-    from ..data_tools.convert import convert_text
-    from ..formats.class_names import read_names
-    from ..models import InputFormat
+    from ..data.convert import convert_text
+    from ..data.class_names import read_names
+    from ..data.types import InputFormat
 
     infile, base = args.infile, args.base
     if base is None:

@@ -5,9 +5,9 @@ import warnings
 
 from .hints import classify_command, refuse_scheme
 from .messages import report
+from .option_types import output_file, probability, whole_number
 from .options import (add_calibration, add_input_kind, check_files, check_normalised, input_format,
-                      model_normalisation, output_file, Parser, probability, refuse_gzip,
-                      refuse_table, whole_number)
+                      model_normalisation, Parser, refuse_gzip, refuse_table)
 
 __all__ = ["check_model_name", "execute", "get_parser"]
 
@@ -57,11 +57,11 @@ def get_parser():
 
 def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
-    from ..errors import AgfmcWarning
-    from ..prediction.configuration import export, load_configuration, ModelSource, save
-    from ..formats.calibration_file import calibration_of
-    from ..formats.controlfile import model_files
-    from ..formats.class_names import read_names, read_names_of
+    from ..core.errors import AgfmcWarning
+    from ..models.files import export, load_configuration, ModelSource, save
+    from ..calibration.file import calibration_of
+    from ..models.control_files import model_files
+    from ..data.class_names import read_names, read_names_of
 
     form = "ascii" if args.ascii else "svm" if args.libsvm else None
     kind = _check_smaller(args)
@@ -115,7 +115,7 @@ def execute(args):
 
 def _check_smaller(args):
     """The `InputFormat` of --data; `UsageError` for options that do not go together."""
-    from ..errors import UsageError
+    from ..core.errors import UsageError
 
     kind = input_format(args, args.data)
     if args.data is None and kind.kind != "binary":
@@ -125,10 +125,10 @@ def _check_smaller(args):
 
 def _smaller(args, configuration, form):
     """The `SmallerConfiguration` of the options."""
-    from ..data_tools.table_data import table_points
-    from ..data_tools.training_data import recipe_for
-    from ..formats.dataset import iter_points
-    from ..formats.inputs import within_memory
+    from ..data.from_table import table_points
+    from ..data.training import recipe_for
+    from ..data.reading import iter_points
+    from ..core.memory import within_memory
     from ..prediction.smaller import smaller
 
     points = None
@@ -142,7 +142,7 @@ def _smaller(args, configuration, form):
 
 def _tell(args, found, calibrated):
     """Lines on bounds, agreement and cost of a projection; calibrated: the model was before it."""
-    from ..errors import AgfmcWarning
+    from ..core.errors import AgfmcWarning
 
     bounds = sorted(found.bounds.tolist())
     if not any(bounds):
@@ -175,8 +175,8 @@ def _tell(args, found, calibrated):
 def check_model_name(out, binary=True):
     """`UsageError` where a model cannot have this name, or would overwrite a control file: operands
     exchanged."""
-    from ..errors import AgfmcError, UsageError
-    from ..formats.controlfile import read_control
+    from ..core.errors import AgfmcError, UsageError
+    from ..models.control_files import read_control
 
     if out in ("", "-"):
         raise UsageError("expected the name of a file for the model, found "

@@ -3,9 +3,10 @@
 import os
 import sys
 
-from ..errors import DataError, UsageError
+from ..core.errors import DataError, UsageError
 from .messages import show
-from .options import add_calibration, check_plot, output_file, Parser
+from .option_types import output_file
+from .options import add_calibration, check_plot, Parser
 
 __all__ = ["execute", "get_parser"]
 
@@ -41,7 +42,7 @@ def get_parser():
 
 def execute(args):
     """Load the model, normalisation or recipe, and print its description."""
-    from ..formats.vectors import holds_map
+    from ..data.libagf import holds_map
 
     if args.model.endswith(".metric") and os.path.isfile(args.model):
         raise UsageError(f"{args.model} is the record beside a normalisation: give "
@@ -53,16 +54,16 @@ def execute(args):
         _show_normalisation(args)
         return
     from ..control.write import format_tree
-    from ..prediction.configuration import load
-    from ..prediction.description import describe, format_description
+    from ..models.files import load
+    from ..models.description import describe, format_description
 
     _refuse_for_normalisations(args, [("--feature-names", args.feature_names)])
     check_plot(args)
     configuration = load(args.model, models_in=args.path, calibration=args.calibration,
                          uncalibrated=args.uncalibrated)
     if args.plot is not None:
-        from ..picture.control import draw_control
-        from ..prediction.description import node_shares
+        from ..report.chart_control import draw_control
+        from ..models.description import node_shares
 
         draw_control(args.plot, configuration.tree, shares=node_shares(configuration))
     if args.control:
@@ -89,8 +90,8 @@ def _refuse_for_models(args, what):
 
 
 def _show_recipe(args):
-    from ..formats.recipe_file import read_recipe
-    from ..prediction.description import describe_recipe, format_recipe_lines
+    from ..tables.recipe_file import read_recipe
+    from ..models.description import describe_recipe, format_recipe_lines
 
     _refuse_for_normalisations(args, [("--feature-names", args.feature_names),
                                       ("--plot", args.plot)])
@@ -103,9 +104,9 @@ def _show_recipe(args):
 
 
 def _show_normalisation(args):
-    from ..formats.metric_file import metric_path, read_feature_names
-    from ..formats.vectors import read_std
-    from ..prediction.description import describe_normalisation, format_normalisation
+    from ..data.metric_file import metric_path, read_feature_names
+    from ..data.libagf import read_std
+    from ..models.description import describe_normalisation, format_normalisation
 
     _refuse_for_models(args, "normalisation")
     check_plot(args)
@@ -117,7 +118,7 @@ def _show_normalisation(args):
         if info["metric"] is None:
             raise DataError("there are no weights to be drawn: no learned metric is known of, as "
                             "--learn-metric writes it beside the normalisation", file=args.model)
-        from ..picture.scores import draw_weights
+        from ..report.chart_scores import draw_weights
         draw_weights(args.plot, info["metric"])
     if args.json:
         _print_json(info)

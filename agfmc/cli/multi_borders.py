@@ -9,17 +9,18 @@ import time
 from contextlib import suppress
 from functools import partial
 
-from ..errors import AgfmcError, JobsFailed, UsageError
-from ..formats.inputs import is_stream
+from ..core.errors import AgfmcError, JobsFailed, UsageError
+from ..files.opening import is_stream
+from .data_options import table_words, weight_files, weight_words
 from .file_names import names_scheme
-from .messages import (library_words, Progress, report, say, show, tell_landmarks,
-                       tell_metric, tell_settled)
+from .messages import (library_words, Progress, report, say, show, tell_landmarks, tell_metric,
+                       tell_settled)
+from .option_types import output_base, output_file, time_span, whole_number
 from .options import (add_executor, add_normalisation, add_seed, add_train, add_training_kind,
                       add_workers, check_files, checks_scales, input_format, learned_metric,
-                      normalises, output_base, output_file, Parser, refuse_table, table_words,
-                      time_span, weight_files, weight_words, whole_number, workers)
+                      normalises, Parser, refuse_table, workers)
 
-__all__ = ["PROG", "execute", "get_parser"]
+__all__ = ["execute", "get_parser", "PROG"]
 
 PROG = "multi_borders"
 
@@ -146,12 +147,13 @@ def _range(text):
 
 def execute(args):
     """Take the options apart, plan the jobs, train or print them, write the control file."""
-    from ..learners.commands import Command
-    from ..prediction.calibration import check_weights
+    from ..learners.programs import Command
+    from ..prediction.calibrate import check_weights
     from ..prediction.decoding import named_decoding
-    from ..tables import is_table
+    from ..files.kinds import is_table
     from ..training.external import Trainer
-    from ..training.fit import MEGABYTES, TrainingSettings
+    from ..training.kernel_tables import MEGABYTES
+    from ..training.fit import TrainingSettings
     from ..training.held_out import CALIBRATION_POINTS
     from ..training.pair_errors import PairTally
     from ..training.plan import Output, plan, Source
@@ -208,7 +210,7 @@ def _control(args, form, settings):
     """The training control file, or the tree of the scheme that stands in its place."""
     if not names_scheme(args.control):
         return args.control or "-"
-    from ..data_tools.training_data import class_totals, load_training
+    from ..data.training import class_totals, load_training
     from ..experiments.candidates import read_candidate
 
     candidate = read_candidate(args.control, seed=args.seed)
@@ -246,15 +248,15 @@ def _check_together(args, form, binary):
 
 def _calibration_file(args):
     """The file of the calibration: beside control-out, or beside the models."""
-    from ..formats.calibration_file import calibration_of
+    from ..calibration.file import calibration_of
 
     return calibration_of(_beside(args))
 
 
 def _beside(args):
     """The beginning of the names of files beside control-out, or beside the models for a stream."""
-    from ..formats.controlfile import model_file
-    from ..formats.inputs import is_stream
+    from ..models.control_files import model_file
+    from ..files.opening import is_stream
 
     return model_file(args.model, args.path) if is_stream(args.control_out) else args.control_out
 
@@ -264,8 +266,8 @@ def _calibration(args, work, trained):
 
     trained: those that are in memory.  The tree has the weights that were wanted.
     """
-    from ..prediction.calibration import fit_calibration, with_learned_weights
-    from ..prediction.configuration import merged, ModelSource
+    from ..prediction.calibrate import fit_calibration, with_learned_weights
+    from ..models.files import merged, ModelSource
     from ..prediction.decoding import Decoding
     from ..training.run import held_out_of
 
@@ -310,10 +312,10 @@ def _save(args, work, tree, calibration=None, finish=lambda: None):
     """
     from ..control.build import without_names
     from ..control.write import tree_lines
-    from ..formats.atomic import remove, replacing_all
-    from ..formats.calibration_file import format_calibration
-    from ..formats.controlfile import control_text
-    from ..formats.recipe_file import format_recipe, recipe_beside
+    from ..files.atomic import remove, replacing_all
+    from ..calibration.file import format_calibration
+    from ..models.control_files import control_text
+    from ..tables.recipe_file import format_recipe, recipe_beside
 
     if args.no_names:
         tree = without_names(tree)
@@ -338,7 +340,7 @@ def _save(args, work, tree, calibration=None, finish=lambda: None):
 
 def _print_commands(args, form, work):
     """Print the commands that train the jobs; write what they need, and the control file."""
-    from ..training.landmarks import check_landmarks
+    from ..landmarks.features import check_landmarks
     from ..training.run import ranges_of, save_normalisation
 
     counts = ranges_of(work)

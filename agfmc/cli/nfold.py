@@ -4,18 +4,17 @@ import sys
 from contextlib import contextmanager
 from dataclasses import replace
 
-from .._version import RESULTS
-from ..errors import one_line, UsageError
+from ..core.errors import one_line, UsageError
+from ..core.version import RESULTS
 from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
                           nested_tuning, plan_of, read_experiment, read_one_candidate,
                           report_reused, result_cache)
 from .messages import json_text, Progress
-from .options import (add_train, check_files, check_plot, input_format, output_base,
-                      output_file, Parser, refuse_ending, whole_number)
-from .reports import (add_report, names_in, Page, page_name, training_inputs,
-                      training_part)
+from .option_types import output_base, output_file, whole_number
+from .options import add_train, check_files, check_plot, input_format, Parser, refuse_ending
+from .pages import add_report, names_in, Page, page_name, training_inputs, training_part
 
-__all__ = ["PROG", "answers_of", "cross_validated", "execute", "get_parser"]
+__all__ = ["answers_of", "cross_validated", "execute", "get_parser", "PROG"]
 
 PROG = "nfold"
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
@@ -61,7 +60,7 @@ def get_parser():
 
 def execute(args):
     """Read, cross-validate, print, write."""
-    from ..experiments.comparison import write_held_out
+    from .held_out_files import write_held_out
 
     check_plot(args)
     _check_outputs(args)
@@ -78,7 +77,7 @@ def execute(args):
 
 def _check_outputs(args):
     """Refuse files of outbase that could not be written after the work."""
-    from ..formats.atomic import check_output
+    from ..files.atomic import check_output
 
     if args.outbase is None:
         return
@@ -122,7 +121,7 @@ def answers_of(experiment, candidate, results, rows, bins=10):
     results: of `cross_validated`;  rows: `TrainingRows` of its data;  bins: of the
     calibration.
     """
-    from ..report.gather import answers_part, asked_of
+    from .gather import answers_part, asked_of
 
     first, plan = results[0], experiment.plan
     whole = first.results
@@ -139,7 +138,7 @@ def answers_of(experiment, candidate, results, rows, bins=10):
 
 def _write_page(args, page, experiment, candidate, results):
     from ..report.content import ModelPart, ReportContent
-    from ..report.gather import TrainingRows
+    from .gather import TrainingRows
 
     data, title = experiment.data, page.title(f"{candidate.name}: {page_name(args.train)}")
     rows = TrainingRows(args.train, input_format(args, args.train), data)
@@ -153,10 +152,10 @@ def _write_page(args, page, experiment, candidate, results):
 
 
 def _print(args, experiment, candidate, results, tuned):
-    from ..experiments.tables import (data_words, data_lines, nested_table, score_lines,
-                                      zero_line)
-    from ..prediction.evaluation import classwise_calibration, evaluate
-    from ..prediction.score_page import format_scores
+    from ..experiments.results import data_words
+    from ..report.text import data_lines, nested_table, score_lines, zero_line
+    from ..scores.evaluation import classwise_calibration, evaluate
+    from ..report.text import format_scores
 
     plan, names = experiment.plan, experiment.data.name_of
     result, own = results[0], results[1:] if args.both else []
@@ -165,7 +164,7 @@ def _print(args, experiment, candidate, results, tuned):
     if names:
         scores["names"] = [names.get(label, "") for label in result.results.labels]
     if args.plot is not None:
-        from ..picture.scores import draw_scores
+        from ..report.chart_scores import draw_scores
         draw_scores(args.plot, {**classwise_calibration(result.results, args.bins), **scores},
                     names, args.train)
     head = {"configuration": candidate.name, "decoder": result.decoder,

@@ -4,10 +4,10 @@ import argparse
 import math
 import re
 
-from ..weights import BALANCED
+from ..core.weights import BALANCED
 
-__all__ = ["CLASS_WEIGHTS", "PROPORTIONS", "blanks", "class_weights", "finite_number", "joined",
-           "list_of", "names", "output_base", "output_file", "probability", "proportions",
+__all__ = ["blanks", "CLASS_WEIGHTS", "class_weights", "finite_number", "joined", "list_of",
+           "names", "output_base", "output_file", "probability", "PROPORTIONS", "proportions",
            "time_span", "whole_number"]
 
 
@@ -15,7 +15,7 @@ def whole_number(low, high=2**62):
     """A type for options: a whole number from `low` to `high`."""
 
     def convert(text):
-        from ..numerals import numeral
+        from ..core.text import numeral
 
         try:
             value = numeral(text, whole=True)
@@ -57,7 +57,7 @@ def list_of(convert):
 
 def finite_number(text):
     """A type for options: a finite number."""
-    from ..numerals import numeral
+    from ..core.text import numeral
 
     try:
         value = numeral(text)
@@ -67,6 +67,7 @@ def finite_number(text):
         raise argparse.ArgumentTypeError(f"expected a number, found '{text}'")
     return value
 
+
 def time_span(text):
     """A type for options: seconds, or M:SS, or H:MM:SS."""
     parts = text.split(":")
@@ -75,6 +76,7 @@ def time_span(text):
     if not clock and not plain or len(parts) == 3 and int(parts[1]) > 59:
         raise argparse.ArgumentTypeError(f"expected seconds, M:SS or H:MM:SS, found '{text}'")
     return math.fsum(float(part) * 60 ** i for i, part in enumerate(reversed(parts)))
+
 
 def names(text):
     """A type for options: names with commas between them; quotes hold a comma in one."""

@@ -28,24 +28,23 @@ A letter has one meaning wherever it can; most are libAGF's.  The letters in use
 """
 
 import argparse
-import itertools
 import contextlib
 import functools
+import itertools
 import os
 import re
 import sys
 import warnings
 from collections import deque
 
-from .._version import __version__
 from ..control.tree import NO_NORMALISATION
-from ..errors import AgfmcWarning, UsageError
-from ..formats.distinct import check_distinct
-from ..tables import is_table
-from ..weights import BALANCED
+from ..core.errors import AgfmcWarning, UsageError
+from ..core.version import __version__
+from ..core.weights import BALANCED
+from ..files.distinct import check_distinct
+from ..files.kinds import is_table
 from .data_options import (add_table, add_weights, table_format, table_layout, table_options,
-                           table_words, weight_files, weight_options, weight_source,
-                           weight_words)
+                           table_words, weight_files, weight_options, weight_source, weight_words)
 from .file_names import file_named, holds_svm
 from .hints import (has_unknown_letter, hint_for, refuse_name, refuse_unquoted,
                     refuse_unquoted_command, reword)
@@ -57,19 +56,20 @@ __all__ = ["add_calibration", "add_executor", "add_input_kind", "add_label_optio
            "add_normalisation", "add_seed", "add_table", "add_train", "add_training_kind",
            "add_weights", "add_workers", "check_files", "check_normalised", "check_plot",
            "checks_scales", "data_files", "FILES", "finite_number", "input_format",
-           "learned_metric", "list_of", "load_normalised",
-           "model_normalisation", "names", "normalisation_options", "normalises",
-           "output_base", "output_file", "Parser", "probability", "PROPORTIONS",
-           "proportions", "refuse_ending", "refuse_gzip", "refuse_table", "table_format",
-           "table_layout", "table_options", "table_words", "time_span",
-           "weight_files", "weight_options", "weight_words", "whole_number", "workers"]
+           "learned_metric", "list_of", "load_normalised", "model_normalisation", "names",
+           "normalisation_options", "normalises", "output_base", "output_file", "Parser",
+           "probability", "PROPORTIONS", "proportions", "refuse_ending", "refuse_gzip",
+           "refuse_table", "table_format", "table_layout", "table_options", "table_words",
+           "time_span", "weight_files", "weight_options", "weight_words", "whole_number", "workers"]
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
+
 _OPERAND = "\0"
 _GENERAL = ("--quiet", "--log", "--debug")  # options that say nothing of the work
 # Values of options that are names of files, and those that may be base names; the endings of the
 # files that a base name of data stands for, and one of answers besides.
+
 _BASES = frozenset("DATA BASE POINTS ANSWERS TRUTH".split())
 FILES = _BASES | {"FILE", "TABLE", "OUT", "CONTROL"}
 _OF_DATA = ("", ".vec", ".cls", ".dat", ".con", ".names", ".wgt", ".recipe", ".ids")
@@ -231,7 +231,7 @@ class Parser(_Declared, argparse.ArgumentParser):
                 continue
             name = (action.option_strings or [action.dest.replace("_", "-")])[-1]
             if action.dest == "norm_file" and value is not None and fits_normalisation(args):
-                from ..formats.metric_file import metric_path
+                from ..data.metric_file import metric_path
 
                 files += [(name, value, True)] + [
                     (name, metric_path(value), True)] * (args.learn_metric is not None)
@@ -438,7 +438,7 @@ def check_files(args, outputs=None, inputs=None):
 def check_plot(args):
     """Raise, before the work, `UsageError` or `DataError` where --plot cannot write a picture."""
     if args.plot is not None:
-        from ..picture.canvas import check_picture
+        from ..report.chart_canvas import check_picture
         check_picture(args.plot)
 
 
@@ -515,7 +515,7 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
     source: the operand that names the data;  lvq: whether the input is LVQ text, where -A alone
     does not decide.
     """
-    from ..models import InputFormat
+    from ..data.types import InputFormat
 
     lvq = args.lvq if lvq is None else lvq
     if args.table or not (args.svm or lvq) and source is not None and is_table(source):
@@ -618,7 +618,7 @@ def checks_scales(args, form):
 
 def model_normalisation(args):
     """The arguments of `ModelSource` that the option -a gives."""
-    from ..formats.vectors import read_std
+    from ..data.libagf import read_std
 
     if args.norm_file in (None, NO_NORMALISATION):
         return {"named": args.norm_file is None}
@@ -634,7 +634,7 @@ def learned_metric(args, scale):
         return None
     if not scale and args.svd is None:
         raise UsageError("--learn-metric needs normalised features: -n, or -S")
-    from ..data_tools.metric import machine_options, MetricOptions
+    from ..training.metric import machine_options, MetricOptions
 
     rounds = None if args.learn_metric == "auto" else args.learn_metric
     return MetricOptions(rounds, args.diagonal, args.components,
@@ -664,11 +664,11 @@ def load_normalised(args, prog, source, form):
 
     A normalisation is written to the file of -a.
     """
-    from ..data_tools.metric import fitted_normalisation
-    from ..data_tools.training_data import load_training
-    from ..formats.atomic import check_output
-    from ..formats.metric_file import check_metric_output
-    from ..formats.vectors import write_std
+    from ..training.metric import fitted_normalisation
+    from ..data.training import load_training
+    from ..files.atomic import check_output
+    from ..data.metric_file import check_metric_output
+    from ..data.libagf import write_std
 
     scale, path = normalises(args, form), args.norm_file
     metric, fit = learned_metric(args, scale), None

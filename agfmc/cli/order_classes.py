@@ -2,11 +2,11 @@
 
 from .hints import refuse_scheme
 from .messages import report, show
-from .options import (add_normalisation, add_seed, add_training_kind, finite_number, input_format,
-                      list_of, load_normalised, Parser,
-                      probability, whole_number)
+from .option_types import finite_number, list_of, probability, whole_number
+from .options import (add_normalisation, add_seed, add_training_kind, input_format, load_normalised,
+                      Parser)
 
-__all__ = ["PROG", "execute", "get_parser"]
+__all__ = ["execute", "get_parser", "PROG"]
 
 PROG = "order_classes"
 
@@ -73,13 +73,13 @@ def execute(args):
 def _by_accuracy(args, form):
     from ..control.build import check_classes
     from ..control.build import named_as
-    from ..training import ordering
-    from ..data_tools.training_data import class_totals, for_classes
-    from ..formats.controlfile import read_control
-    from ..formats.confusions import read_pair_errors
+    from ..design import class_order
+    from ..data.training import class_totals, for_classes
+    from ..models.control_files import read_control
+    from ..data.confusions import read_pair_errors
 
     tree = read_control(args.control)
-    ordering.require_one_vs_one(tree)
+    class_order.require_one_vs_one(tree)
     counts = None
     if args.train is not None:
         counts, names = class_totals(args.train, form, args.min_class)
@@ -88,7 +88,7 @@ def _by_accuracy(args, form):
         check_classes(tree, counts, args.train)
         named_as(tree, names)  # refused where they disagree
     errors = None if args.errors is None else read_pair_errors(args.errors)
-    return ordering.order_for_pairs(
+    return class_order.order_for_pairs(
         tree, priors=args.priors, counts=counts, pair_errors=errors,
         error_rate=0.1 if args.error_rate is None else args.error_rate,
         exact_up_to=10 if args.exact_up_to is None else args.exact_up_to, seed=args.seed)
@@ -97,9 +97,9 @@ def _by_accuracy(args, form):
 def _by_path(args, form):
     from ..control.build import check_classes
     from ..control.build import named_as
-    from ..training.ordering import order_for_path, require_untrained_matrix
-    from ..data_tools.training_data import about, for_classes
-    from ..formats.controlfile import read_control
+    from ..design.class_order import order_for_path, require_untrained_matrix
+    from ..data.training import about, for_classes
+    from ..models.control_files import read_control
 
     tree = read_control(args.control)
     require_untrained_matrix(tree)

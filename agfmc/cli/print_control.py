@@ -5,11 +5,12 @@ import sys
 import time
 from contextlib import contextmanager
 
-from ..codes import schemes
-from ..codes.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
-from ..errors import DataError, JobsFailed, UsageError
-from ..score.scores import BY_OPTION
-from ..tables import is_table
+from ..core.errors import DataError, JobsFailed, UsageError
+from ..design import schemes
+from ..design.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
+from ..files.kinds import is_table
+from ..scores.rows import BY_OPTION
+from .data_options import weight_options
 from .designs import (add_drawing, add_searching, draw_design, drawn_design, found_design,
                       joined_controls, Operands, searches_with, searching_options, wanted_by,
                       with_average, with_losses)
@@ -17,11 +18,11 @@ from .experiments import (add_answers, add_sample, add_splits, add_state, add_tr
                           for_data, plan_of, read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
 from .messages import Progress, report, say, show, tell
+from .option_types import output_file, time_span, whole_number
 from .options import (add_normalisation, add_seed, add_training_kind, check_plot, input_format,
-                      load_normalised, normalisation_options, output_file, Parser,
-                      time_span, weight_options, whole_number)
+                      load_normalised, normalisation_options, Parser)
 
-__all__ = ["PROG", "best", "designed", "get_parser", "is_number", "scheme_of"]
+__all__ = ["best", "designed", "get_parser", "is_number", "PROG", "scheme_of"]
 
 PROG = "print_control"
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
@@ -171,7 +172,7 @@ def _output(args, tree, found=None):
     if args.no_names or args.names is not None:
         from ..control.build import without_names
         from ..control.tree import changed
-        from ..formats.class_names import read_names_of
+        from ..data.class_names import read_names_of
         tree = without_names(tree) if args.no_names else \
             changed(tree, names=read_names_of(args.names, tree.classes))
     require_readable(tree)
@@ -179,7 +180,7 @@ def _output(args, tree, found=None):
         _print_matrix(tree)
     draw_design(args, tree, found)
     if args.dot:
-        from ..control.dot import format_dot
+        from ..control.graphviz import format_dot
         sys.stdout.write(format_dot(with_losses(tree, found)))
     else:
         # comments of any kind would be in libAGF's way
@@ -190,9 +191,9 @@ def _output(args, tree, found=None):
 
 def _print_matrix(tree):
     """The coding matrix, and how far its rows and columns are from each other."""
-    from ..codes.matrix import format_matrix, smallest_distances
+    from ..control.matrix import format_matrix, smallest_distances
     from ..control.build import to_code
-    from ..training.design import matrix_of
+    from ..design.design import matrix_of
 
     rows, labels = matrix_of(to_code(tree) if tree.directs else tree)
     tell("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
@@ -268,10 +269,10 @@ def _is_file(args):
 
 def designed(args, scheme, form):
     """The `Design` of a scheme without a search; None stands for a control file as it is."""
-    from ..training.design import Design, make_design
+    from ..design.design import Design, make_design
 
     if scheme is None or "control" in scheme.made_of:
-        from ..formats.controlfile import read_control
+        from ..models.control_files import read_control
         if scheme is None:
             return Design(read_control(args.source))
         refuse_scheme(args.source, "DATA writes one")
@@ -288,7 +289,7 @@ def designed(args, scheme, form):
 def _in_folder(tree, path):
     """`tree` with the names of its models below the folder `path`, if there is one."""
     from ..control.build import rename
-    from ..formats.controlfile import model_file
+    from ..models.control_files import model_file
 
     if path is None:
         return tree
@@ -308,11 +309,11 @@ def _labels(args, form):
         if k > 100_000:
             raise UsageError(f"{args.source} classes are more than the 100000 that are supported")
         return range(k), {}
-    from ..data_tools.training_data import training_labels
+    from ..data.training import training_labels
     counts, names = training_labels(args.source, form)
     labels = list(counts)
     if args.min_class is not None:
-        from ..data_tools.training_data import large_classes
+        from ..data.training import large_classes
         labels = large_classes(counts, args.min_class, args.source, names)
     _require_two(labels, args.source)
     return labels, names
@@ -320,7 +321,7 @@ def _labels(args, form):
 
 def _from_operand(args, scheme, form, options):
     """A design from training data or from a contingency table."""
-    from ..training.design import LabelledPoints, make_design
+    from ..design.design import LabelledPoints, make_design
 
     if is_number(args.source):
         wanted = " or ".join({"data": "training data", "confusions": "a contingency table"}[word]
@@ -328,7 +329,7 @@ def _from_operand(args, scheme, form, options):
         raise UsageError(f"-Q {scheme.heading.split()[0]} designs from data: expected {wanted}, "
                          f"found the number {args.source}")
     if "data" not in scheme.made_of or "confusions" in scheme.made_of and form.kind == "binary":
-        from ..formats.confusions import holds_confusions, read_confusions
+        from ..data.confusions import holds_confusions, read_confusions
         if "data" not in scheme.made_of or holds_confusions(args.source):
             confusions = read_confusions(args.source)
             if "data" in scheme.made_of:
@@ -382,7 +383,8 @@ def best(args):
     from ..control.build import with_heading
     from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import find_best
-    from ..experiments.tables import data_words, data_lines, plain_table, row_notes
+    from ..experiments.results import data_words
+    from ..report.text import data_lines, plain_table, row_notes
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     for given, option in searching_options(args):

@@ -4,15 +4,16 @@ import argparse
 import os
 import sys
 
-from ..errors import DataError, UsageError
-from ..tables import ANSWERS_IN_HELP, is_answer_table
+from ..core.errors import DataError, UsageError
+from ..files.kinds import ANSWERS_IN_HELP, is_answer_table
+from .data_options import add_table, weight_files
 from .file_names import file_named
-from .options import (add_calibration, add_table, names, output_file, Parser, weight_files,
-                      whole_number)
-from .reports import add_page_words, Page, page_name
+from .option_types import names, output_file, whole_number
+from .options import add_calibration, Parser
+from .pages import add_page_words, Page, page_name
 from .scoring import add_classes, add_scores, check_kind, read_results
 
-__all__ = ["PROG", "execute", "get_parser"]
+__all__ = ["execute", "get_parser", "PROG"]
 
 PROG = "report_m"
 
@@ -152,8 +153,8 @@ def _inputs(args, found):
 
 def _model(args):
     """The `ModelPart` of the operand."""
-    from ..prediction.configuration import load, read_tree
-    from ..prediction.description import describe
+    from ..models.files import load, read_tree
+    from ..models.description import describe
     from ..report.content import ModelPart
 
     tree = read_tree(args.model)
@@ -173,14 +174,14 @@ def _model(args):
 
 
 def _data(model):
-    from ..report.gather import data_of_model
+    from .gather import data_of_model
 
     return data_of_model(model.info)
 
 
 def _json_results(args):
-    from ..formats.result_json import read_comparison, read_search
-    from ..score.scores import COST, SCORES
+    from ..report.result_json import read_comparison, read_search
+    from ..scores.rows import COST, SCORES
 
     return (None if args.comparison is None else
             read_comparison(args.comparison, SCORES, [COST.name]),
@@ -189,8 +190,8 @@ def _json_results(args):
 
 def _answers(args, found, table, model):
     """(`AnswersPart`, {label: name})."""
-    from ..prediction.evaluation import Asked, warn_of_other_numbers
-    from ..report.gather import answers_part, asked_of, relabelled
+    from ..scores.evaluation import Asked, warn_of_other_numbers
+    from .gather import answers_part, asked_of, relabelled
 
     tree = None if model is None else model.tree
     arrange = None if tree is None or not table else \
@@ -226,9 +227,9 @@ def _origin(args):
 
 def _ids(args):
     """A function that gives ids of rows of the table of answers, or None."""
-    from ..data_tools.row_names import answer_ids
-    from ..formats.inputs import is_stream
-    from .options import table_layout
+    from ..answers.columns import answer_ids
+    from ..files.opening import is_stream
+    from .data_options import table_layout
 
     if is_stream(args.answers):
         return None

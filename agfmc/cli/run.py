@@ -8,11 +8,10 @@ import sys
 import warnings
 from contextlib import contextmanager
 
-from ..errors import AgfmcError, AgfmcWarning, system_reason
-from ..formats.atomic import remove_temporaries
-from .event_log import EventLog, logged, wants_events
+from ..core.errors import AgfmcError, AgfmcWarning, system_reason
+from ..files.atomic import remove_temporaries
 from .hints import with_scheme
-from .messages import discard, say, signed
+from .messages import discard, EventLog, logged, say, signed, wants_events
 from .signals import raised_signals, Terminated
 
 __all__ = ["run_command"]

@@ -5,9 +5,10 @@ import functools
 import os
 from dataclasses import replace
 
-from ..errors import UsageError
-from .options import (add_seed, add_weights, PROPORTIONS, proportions, table_layout, weight_source,
-                      whole_number)
+from ..core.errors import UsageError
+from .data_options import add_weights, table_layout, weight_source
+from .option_types import PROPORTIONS, proportions, whole_number
+from .options import add_seed
 
 __all__ = ["add_classes", "add_scores", "check_kind", "read_results"]
 
@@ -64,7 +65,7 @@ def add_classes(parser):
 
 
 def _labels(text):
-    from ..numerals import numeral
+    from ..core.text import numeral
 
     try:
         return [numeral(word, whole=True) for word in text.split(",")]
@@ -97,11 +98,11 @@ def read_results(args, of_table, arrange=None):
     args: the options above, and the operands of eval_uc;  of_table: the answers are a table, with
     class names;  arrange(results, names): both with other labels, before costs and weights.
     """
-    from ..formats.cost_matrix import read_costs
-    from ..prediction.configuration import read_tree
-    from ..prediction.evaluation import weighted, with_weights
-    from ..prediction.proportions import proportions
-    from ..prediction.result_files import with_weights_of
+    from ..data.cost_file import read_costs
+    from ..models.files import read_tree
+    from ..scores.evaluation import weighted, with_weights
+    from ..data.proportions import proportions
+    from ..answers.results import with_weights_of
 
     tree = None if args.control is None else read_tree(args.control)
     read = [args.truth, args.probabilities, args.data, args.before, args.costs]
@@ -130,8 +131,8 @@ def read_results(args, of_table, arrange=None):
 
 
 def _of_table(args, tree):
-    from ..formats.class_names import read_names
-    from ..prediction.answer_scores import AnswerSource, load_answers
+    from ..data.class_names import read_names
+    from ..answers.result_tables import AnswerSource, load_answers
 
     results, names_found = load_answers(AnswerSource(
         args.truth, args.column, args.data, args.id or (), args.predicted or "class", args.before,
@@ -141,8 +142,7 @@ def _of_table(args, tree):
 
 
 def _of_files(args, tree):
-    from ..prediction.result_files import (load_results, names_beside, with_probabilities_before,
-                                           with_sets)
+    from ..answers.results import load_results, names_beside, with_probabilities_before, with_sets
 
     names = args.names or getattr(args, "class_names", None)  # of the model
     if names is None and os.path.isfile(f"{args.result}.names"):

@@ -1,11 +1,11 @@
 """Signals that end a command: raised as exceptions, so that nothing half done is left."""
 
-import _thread  # `threading` may be in the middle of something when a signal comes
+import _thread
 import signal
 import sys
 from contextlib import contextmanager, suppress
 
-__all__ = ["Terminated", "raised_signals"]
+__all__ = ["raised_signals", "Terminated"]
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGXCPU", "SIGUSR1", "SIGUSR2")
 _AGAIN = 0.1  # seconds after which a signal that Python has dropped is sent again

@@ -4,10 +4,10 @@ import argparse
 import re
 import sys
 
-from ..errors import UsageError
+from ..core.errors import UsageError
 from .messages import Progress
-from .options import (add_seed, check_files, check_plot, list_of, output_file, Parser, probability,
-                      whole_number)
+from .option_types import list_of, output_file, probability, whole_number
+from .options import add_seed, check_files, check_plot, Parser
 
 __all__ = ["execute", "get_parser"]
 CLASSES = [16, 32, 64, 128, 256, 512]
@@ -62,7 +62,7 @@ def get_parser():
 
 def execute(args):
     """Simulate, draw, print."""
-    from ..experiments.simulation_tables import format_csv, format_table, simulations
+    from ..experiments.simulation import format_csv, format_table, simulations
 
     if args.plot:
         check_files(args, inputs={"--similarity": [args.similarity]})
@@ -72,7 +72,7 @@ def execute(args):
     with Progress(args, "simulating", first=_FIRST) as progress:
         rows = simulations(plan, progress)
     if args.plot:
-        from ..picture.simulation import draw
+        from ..report.chart_simulation import draw
         draw(args.plot, rows, args.finalists, args.similarity)
     if args.json:
         import json
@@ -85,7 +85,7 @@ def execute(args):
 
 def _plan(args):
     """The `SimulationPlan` of the options."""
-    from ..experiments.simulation_tables import read_similarity, similarity_family, SimulationPlan
+    from ..experiments.simulation import read_similarity, similarity_family, SimulationPlan
 
     classes, errors, similarity = args.classes or CLASSES, args.error or ERRORS, None
     if args.similarity is not None:

@@ -2,10 +2,10 @@
 
 import os
 
-from ..errors import UsageError
+from ..core.errors import UsageError
 from .messages import report
-from .options import (add_label_options, check_files, data_files, finite_number, output_base,
-                      Parser, refuse_ending)
+from .option_types import finite_number, output_base
+from .options import add_label_options, check_files, data_files, Parser, refuse_ending
 
 __all__ = ["execute", "get_parser"]
 
@@ -34,9 +34,9 @@ def get_parser():
 
 def execute(args):
     """Convert, and report new labels."""
-    from ..data_tools.convert import convert_text
-    from ..formats.class_names import read_names
-    from ..models import InputFormat
+    from ..data.convert import convert_text
+    from ..data.class_names import read_names
+    from ..data.types import InputFormat
 
     if args.infile is None and os.path.isfile(args.base):
         raise UsageError(f"expected the base name of the files to be written after '{args.base}' "

@@ -3,8 +3,9 @@
 import os
 import sys
 
-from ..errors import UsageError
-from .options import check_files, output_base, Parser, refuse_ending
+from ..core.errors import UsageError
+from .option_types import output_base
+from .options import check_files, Parser, refuse_ending
 
 __all__ = ["execute", "get_parser"]
 
@@ -26,8 +27,8 @@ def get_parser():
 
 def execute(args):
     """Convert, and print the probabilities."""
-    from ..prediction.libagf_reports import convert_svm_output
-    from ..formats.class_names import read_names
+    from ..answers.libagf_reports import convert_svm_output
+    from ..data.class_names import read_names
 
     source = vars(args)["in"]
     if not os.path.basename(args.base):

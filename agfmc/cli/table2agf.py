@@ -2,9 +2,10 @@
 
 import os
 
+from .data_options import add_table, table_format
 from .messages import report
-from .options import (add_table, check_files, data_files, output_base, Parser, refuse_ending,
-                      table_format)
+from .option_types import output_base
+from .options import check_files, data_files, Parser, refuse_ending
 
 __all__ = ["execute", "get_parser"]
 
@@ -45,8 +46,8 @@ def get_parser():
 
 def execute(args):
     """Convert, and report what the table holds."""
-    from ..data_tools.table_data import CONVERTED, convert_table
-    from ..formats.recipe_file import read_recipe
+    from ..data.from_table import convert_table, CONVERTED
+    from ..tables.recipe_file import read_recipe
 
     refuse_ending(args.base, (*CONVERTED[:2], ".recipe", ".names"))
     outputs = data_files(args.base, ends=CONVERTED)

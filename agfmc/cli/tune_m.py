@@ -8,20 +8,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ..control.learners import LEARNERS, PARAMETERS
-from .._version import RESULTS
-from ..errors import DataError, JobsFailed, one_line, UsageError
-from ..models import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
-from ..score.scores import ALL_SCORES, BY_COST, COST
-from .experiments import (SEARCHES, add_answers, add_experiment, add_sample, CONTINUES, cost_words,
-                          for_data, plan_of, read_experiment, read_one_candidate, report_reused,
-                          result_cache)
+from ..core.errors import DataError, JobsFailed, one_line, UsageError
+from ..core.models import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
+from ..core.version import RESULTS
+from ..scores.rows import ALL_SCORES, BY_COST, COST
+from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, cost_words, for_data,
+                          plan_of, read_experiment, read_one_candidate, report_reused, result_cache,
+                          SEARCHES)
 from .messages import json_text, Progress, report, show, tell
-from .options import (add_train, check_plot, finite_number, list_of, output_file,
-                      Parser, time_span, whole_number)
-from .reports import (add_report, names_in, Page, page_name, plain, training_inputs,
-                      training_part)
+from .option_types import finite_number, list_of, output_file, time_span, whole_number
+from .options import add_train, check_plot, Parser
+from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
 
-__all__ = ["PROG", "execute", "get_parser", "searched"]
+__all__ = ["execute", "get_parser", "PROG", "searched"]
 
 PROG = "tune_m"
 _LARGEST = 60  # exponent of 2
@@ -112,7 +111,7 @@ def searched(args):
     """(result, control tree, `SearchWords`, `TuningTask`), for `with`: what is finished is kept
     until that block ends well."""
     from ..experiments.search import Axis, SearchSpace
-    from ..experiments.tables import data_words
+    from ..experiments.results import data_words
     from ..experiments.tuning import prepare_tuning, tune
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
@@ -145,7 +144,7 @@ def searched(args):
 def _words(task, result):
     """The `SearchWords` of the result of a task."""
     from ..experiments.open_options import open_rows
-    from ..experiments.tables import SearchWords
+    from ..report.text import SearchWords
 
     plan = task.experiment.plan
     given = task.experiment.settings.options and any(open_rows(task.tree))
@@ -167,7 +166,7 @@ def _again(args, candidate):
 
 def _check_outputs(args):
     """Refuse before the search what could not be written after it."""
-    from ..formats.atomic import check_output
+    from ..files.atomic import check_output
 
     if args.per_partition and args.by == COST.option:
         raise UsageError("--per-partition scores binary classifiers, whose answers have no cost: "
@@ -198,8 +197,8 @@ def _write_page(args, page, task, result, tree):
 
 def _write(args, result, tree, words):
     from ..control.write import tree_lines
-    from ..experiments.tables import data_lines, search_csv
-    from ..formats.atomic import replacing_all
+    from ..report.text import data_lines, search_csv
+    from ..files.atomic import replacing_all
 
     if not args.quiet and result["tried"]:
         _table(result, words)
@@ -218,14 +217,13 @@ def _write(args, result, tree, words):
 
 def _draw(args, result):
     if args.plot is not None and result["best"] is not None:
-        from ..picture.scores import draw_search
+        from ..report.chart_scores import draw_search
         draw_search(args.plot, result)
 
 
 def _table(result, words):
     """All that a terminal shows of a search.  words: `SearchWords`."""
-    from ..experiments.tables import (estimate_line, data_lines, search_table,
-                                      searched_line)
+    from ..report.text import data_lines, estimate_line, search_table, searched_line
 
     by, count, how = result["by"], result["tried"], result["plan"]
     if result["left_out"] is not None:
@@ -238,7 +236,7 @@ def _table(result, words):
     else:
         text += search_table(result, by, ALL_SCORES[by].sign, words)
         if result.get("whole") is not None:
-            from ..experiments.tables import whole_lines
+            from ..report.text import whole_lines
             text += "\n" + whole_lines(result["whole"], {"given": words.given}, result["plan"])
     shown, searched = result.get("common", result), None
     if not result.get("own") and shown.get("best") is not None:
@@ -252,7 +250,7 @@ def _table(result, words):
 def _partitions(result, words):
     """The tables of options for each partition: those of common ones before them, where there are
     any, and the judgement of both."""
-    from ..experiments.tables import judging_splits, partition_table, search_table, whole_lines
+    from ..report.text import judging_splits, partition_table, search_table, whole_lines
 
     by, text = result["by"], ""
     titles = {"given": words.given, "common": "common options",

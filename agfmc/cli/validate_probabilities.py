@@ -2,8 +2,9 @@
 
 import sys
 
-from ..errors import UsageError
-from .options import output_file, Parser
+from ..core.errors import UsageError
+from .option_types import output_file
+from .options import Parser
 
 __all__ = ["execute", "get_parser"]
 
@@ -36,8 +37,8 @@ def get_parser():
 
 def execute(args):
     """Read, score, write and print."""
-    from ..prediction import libagf_reports
-    from ..score.probabilities import brier_winning, curves
+    from ..answers import libagf_reports
+    from ..scores.probabilities import brier_winning, curves
 
     if args.output == "-":
         raise UsageError("output must be a file: the scores go to standard output")

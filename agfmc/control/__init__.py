@@ -1,1 +1,1 @@
-"""The control language: text to tree and back."""
+"""The control language: tree, parser, writer, coding matrix; the rows of the learners."""

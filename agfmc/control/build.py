@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import chain
 
-from ..errors import ControlError, UsageError
-from .limits import differing
+from ..core.errors import ControlError, UsageError
+from .intervals import differing
 from .parse import heading_fault
 from .tree import changed, clash, Heading, Leaf, Made, Node, Row, Tree, TREE_DECODERS
 

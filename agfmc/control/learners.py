@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["COST", "LEARNERS", "Learner", "NODE_LEARNERS", "PARAMETERS", "Parameter"]
+__all__ = ["COST", "Learner", "LEARNERS", "NODE_LEARNERS", "Parameter", "PARAMETERS"]
 
 
 class Parameter(NamedTuple):
@@ -38,7 +38,7 @@ class Learner(NamedTuple):
     """One learner.
 
     title: what it is called in messages and pictures;  options: the class of its options, as
-    "module:class" of the room `learners`;  sides: how many sides it tells apart, None for as
+    "room.module:class" of this package;  sides: how many sides it tells apart, None for as
     many as a node has branches;  is_program: classification runs a program of the user's;
     searched: its parameters that suit some data and not others: gamma, if its kernels have one,
     then at most one of its own.
@@ -52,21 +52,24 @@ class Learner(NamedTuple):
 
 
 # by the NAME of learner=NAME in the options of a partition, or by the letter of a node
+
 LEARNERS = {
-    "svm": Learner("support vector machine", "libsvm:SvmOptions", searched=(GAMMA, COST)),
-    "linear": Learner("linear classifier of LIBLINEAR", "liblinear:LinearOptions",
+    "svm": Learner("support vector machine", "learners.svm:SvmOptions", searched=(GAMMA, COST)),
+    "linear": Learner("linear classifier of LIBLINEAR", "learners.linear:LinearOptions",
                       searched=(_PLANE_COST,)),
-    "logistic": Learner("logistic regression", "logistic:LogisticOptions",
+    "logistic": Learner("logistic regression", "learners.logistic:LogisticOptions",
                         searched=(_PLANE_COST,)),
-    "nystrom": Learner("least squares on shared landmarks", "nystrom:NystromOptions",
+    "nystrom": Learner("least squares on shared landmarks", "landmarks.learner:NystromOptions",
                        searched=(GAMMA,)),
-    "K": Learner("k nearest neighbours", "neighbours:NeighbourOptions", None, searched=(
+    "K": Learner("k nearest neighbours", "learners.neighbours:NeighbourOptions", None, searched=(
         Parameter("-k", "k", "k", 0.0, 6.0, 1.0, whole=True),)),
-    "L": Learner("multinomial logistic regression", "logistic:MultinomialOptions", None, searched=(
-        Parameter("-r", "ridge", "ridge", -13.0, -1.0, 2.0, -1),)),  # it is 1 / C
-    "G": Learner("external command", "commands:CommandOptions", None, True),
+    "L": Learner("multinomial logistic regression", "learners.logistic:MultinomialOptions", None,
+                 # it is 1 / C
+                 searched=(Parameter("-r", "ridge", "ridge", -13.0, -1.0, 2.0, -1),)),
+    "G": Learner("external command", "learners.programs:CommandOptions", None, True),
 }
 NODE_LEARNERS = {letter: row for letter, row in LEARNERS.items() if row.sides is None}
 
 # by their columns, as the first learner has them
+
 PARAMETERS = {one.column: one for row in reversed(LEARNERS.values()) for one in row.searched}

@@ -15,17 +15,18 @@ import re
 import warnings
 from bisect import bisect_right
 
-from ..errors import AgfmcWarning, ControlError
+from ..core.errors import AgfmcWarning, ControlError
 from .learners import NODE_LEARNERS
-from .tree import (clash, Direct, Heading, HEADINGS, Leaf, looks_like_options, MAX_CELLS,
-                   MAX_LABEL, Node, Row, shares, Tree)
+from .tree import (clash, Direct, Heading, HEADINGS, Leaf, looks_like_options, MAX_CELLS, MAX_LABEL,
+                   Node, Row, shares, Tree)
 
-__all__ = ["MAX_DEPTH", "MAX_MEMBERS", "MAX_SIDES", "MAX_TEXT", "Sizes", "closing_quote",
-           "heading_fault", "parse"]
+__all__ = ["closing_quote", "heading_fault", "MAX_DEPTH", "MAX_MEMBERS", "MAX_SIDES", "MAX_TEXT",
+           "parse", "Sizes"]
 
 
 # Limits on a control file, and on the matrices that it describes: a short text can stand for
 # anything.
+
 MAX_DEPTH = 10_000
 MAX_TEXT = 256 * 2**20  # bytes
 MAX_SIDES = 2**26  # labels that classifiers separate, all together
@@ -67,6 +68,7 @@ class Sizes:
 
 
 # A thousand pieces at a time: the memory of a match grows with their number.
+
 _BLANK = re.compile(r"(?:\s+|#[^\n]*){0,1000}")
 _QUOTABLE = re.compile(r'(?:[^"\\\n]+|\\[^\n]){0,1000}')
 _WORD = re.compile(r"[^\s{};\"]+")

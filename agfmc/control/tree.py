@@ -9,20 +9,19 @@ which are there at once where a command only prints a control file.
 
 import math
 import os
-
 from collections import namedtuple
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from operator import eq
 from types import MappingProxyType
 
-from ..errors import ControlError, Place
-from ..numerals import numeral
+from ..core.errors import ControlError, Place
+from ..core.text import numeral
 from .learners import NODE_LEARNERS
 
-__all__ = ["Direct", "HEADINGS", "Heading", "LONGEST_NAME", "Leaf", "MAX_CELLS", "MAX_LABEL",
-           "Made", "NO_NORMALISATION", "Node", "Row", "TREE_DECODERS", "Tree", "changed", "clash",
-           "looks_like_options", "model_names", "node_names", "shares"]
+__all__ = ["changed", "clash", "Direct", "Heading", "HEADINGS", "Leaf", "LONGEST_NAME",
+           "looks_like_options", "Made", "MAX_CELLS", "MAX_LABEL", "model_names",
+           "NO_NORMALISATION", "Node", "node_names", "Row", "shares", "Tree", "TREE_DECODERS"]
 
 
 class Made(Sequence):
@@ -57,23 +56,29 @@ class Made(Sequence):
 
 
 # The largest class label.
+
 MAX_LABEL = 2**31 - 1
 
 # Rows times columns of the coding matrices of a file: all pairs of 1024 classes.
+
 MAX_CELLS = 2**29
 
 # Of the name of a model, beyond its base: forty levels of a tree. A file name has room for 255
 # bytes, the base and an ending among them.
+
 LONGEST_NAME = 120
 
 # The lines `# KEYWORD: TEXT` that may stand at the head of a control file.
+
 HEADINGS = ("options", "decoder", "weights", "normalisation")
 
 # In place of a file: the classifiers have none, though one by the usual name is there.
+
 NO_NORMALISATION = "none"
 
 # Decoders that go through trees, or that average the members of an ensemble, and which of the two
 # they are for; any other takes either as the coding matrix it stands for.
+
 TREE_DECODERS = MappingProxyType({"recursive": "trees", "full": "trees",
                                   "average": "ensembles", "geometric": "ensembles"})
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ..errors import ControlError, UsageError
+from ..core.errors import ControlError, UsageError
 from .parse import MAX_DEPTH, MAX_MEMBERS, MAX_TEXT, Sizes
 from .tree import HEADINGS, Leaf, looks_like_options, Tree
 

@@ -1,1 +1,1 @@
-"""Decision values to class probabilities."""
+"""Decision values become probabilities or votes; one row for each decoder."""

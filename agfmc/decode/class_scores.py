@@ -8,14 +8,15 @@ from functools import partial
 
 import numpy as np
 
+from ..core.reproducible import Uniform
+from ..core.solver_status import Solver, Stops
 from .code_kinds import OneVsRest
-from .convergence import Solver, Stops
-from .reproducible import Uniform
 
-__all__ = ["LOSSES", "argmax", "argmax_raw", "binary", "exponential", "hamming", "hinge", "linear",
-           "logit", "quadratic", "vote_signs", "vote_values"]
+__all__ = ["argmax", "argmax_raw", "binary", "exponential", "hamming", "hinge", "linear", "logit",
+           "LOSSES", "quadratic", "vote_signs", "vote_values"]
 
 # Beyond these |z| the values are cut off, so that no sum of losses overflows.
+
 FAR = 1e100
 FAR_EXPONENTIAL = 500.0
 

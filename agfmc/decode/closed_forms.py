@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..core.reproducible import Exact
 from .code_kinds import adjacent_order, balanced_scale, one_vs_one, one_vs_rest, tree_splits
 from .pairwise import PairSystem
-from .reproducible import Exact
 
 __all__ = ["closed_form", "distribution", "isotonic_regression", "project"]
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError
+from ..core.errors import ModelError
 
-__all__ = ["KINDS", "OneVsRest", "PairTable", "adjacent_order", "balanced_scale", "check_dense",
-           "determines", "one_vs_one", "one_vs_rest", "tree_splits"]
+__all__ = ["adjacent_order", "balanced_scale", "check_dense", "determines", "KINDS", "one_vs_one",
+           "one_vs_rest", "OneVsRest", "PairTable", "tree_splits"]
 
 MAX_CLASSES = 2048
 MAX_ENTRIES = 2**24  # one-vs-one of 322 classes
@@ -112,6 +112,7 @@ def one_vs_rest(a: np.ndarray) -> OneVsRest | None:
 
 
 # The word in the column `codes` of the table of methods: what recognises such a code.
+
 KINDS = {"any": lambda a: a, "one-vs-one": one_vs_one, "one-vs-rest": one_vs_rest}
 
 

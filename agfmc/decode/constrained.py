@@ -16,12 +16,12 @@ and factors every array has the points last.  No point's numbers depend on its n
 
 import numpy as np
 
+from ..core.reproducible import Exact, ExactBounded
+from ..core.solver_status import in_chunks, Solver, Stops
 from . import least_norm
 from .closed_forms import closed_form, project
 from .code_kinds import check_dense, determines
-from .convergence import in_chunks, Solver, Stops
 from .pivot import pivot
-from .reproducible import Exact, ExactBounded
 
 __all__ = ["prepare", "prepare_general"]
 

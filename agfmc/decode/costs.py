@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..costs import CostMatrix
+from ..core.costs import CostMatrix
 
 __all__ = ["Cheapest", "cheapest", "expected_costs"]
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .maps import SMALLEST, softmax
+from ..core.probabilities import SMALLEST, softmax
 
 __all__ = ["average", "fit_weights"]
 

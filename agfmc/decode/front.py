@@ -6,14 +6,14 @@ from importlib import import_module
 
 import numpy as np
 
-from ..errors import DataError, ModelError, UsageError
-from ..models import LearnedDecoder
+from ..core.errors import DataError, ModelError, UsageError
+from ..core.models import LearnedDecoder
+from ..core.solver_status import Stops
 from .code_kinds import KINDS
-from .convergence import Stops
 from .methods import DEFAULT, find_method, Method
 from .pair_strategies import QueryOptions
 
-__all__ = ["CodeDecoder", "Solution", "pair_decoder"]
+__all__ = ["CodeDecoder", "pair_decoder", "Solution"]
 
 
 @dataclass(frozen=True)

@@ -18,16 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import padded_blocks
-from ..errors import DataError, ModelError
-from ..models import LearnedDecoder
-from ..weights import mean
-from .convergence import Solver, Stops
-from .maps import softmax, stratified_folds, total
-from .reproducible import TILE, Uniform
+from ..core.errors import DataError, ModelError
+from ..core.models import LearnedDecoder
+from ..core.points import padded_blocks
+from ..core.probabilities import mean, softmax, total
+from ..core.reproducible import TILE, Uniform
+from ..core.solver_status import Solver, Stops
+from ..core.splits import stratified_folds
 
-__all__ = ["LARGEST", "LearnedFit", "Points", "fit_learned", "log_odds", "minimise_loss",
-           "prepare"]
+__all__ = ["fit_learned", "LARGEST", "LearnedFit", "log_odds", "minimise_loss", "Points", "prepare"]
 
 LIMIT = 30.0  # of log-odds
 LARGEST = 50_000  # weights of a decoder that is fitted
@@ -44,6 +43,7 @@ def log_odds(r: np.ndarray) -> np.ndarray:
 
 
 # A decoder applied
+
 
 def prepare(a: np.ndarray, learned: LearnedDecoder | None = None) -> Solver:
     """Solver r (n, m) -> p (n, k) of a `LearnedDecoder` that was fitted to the code a (m, k).
@@ -71,6 +71,7 @@ def prepare(a: np.ndarray, learned: LearnedDecoder | None = None) -> Solver:
 
 
 # Fitting
+
 
 class LearnedFit(NamedTuple):
     """A `LearnedDecoder`, and p (c, k) of the points it was fitted to, by fits without them.

@@ -11,10 +11,10 @@ import sys
 
 import numpy as np
 
-from .convergence import in_chunks, Solver, Stops
+from ..core.solver_status import in_chunks, Solver, Stops
 from .pivot import pivot
 
-__all__ = ["RANK", "decimal_least_norm", "equality", "prepare_constrained"]
+__all__ = ["decimal_least_norm", "equality", "prepare_constrained", "RANK"]
 
 BUDGET = 8 << 20
 RANK = 1e-12
@@ -22,6 +22,7 @@ TINY = 1e-12
 SATURATED = 1e-12
 # Decision values less far than this from +-1, and not saturated, leave singular values
 # whose squares cannot be told from rounding.
+
 NEARLY = 1e-4
 DIGITS = 180
 RIDGE = 70  # the penalty is 10^-RIDGE; what 1 - |r| may leave of a singular value is 1e-16

@@ -4,11 +4,11 @@ The argument parser, the help, the manual page and the tests all read this
 table, so nothing heavy is imported here.
 """
 
-from collections import namedtuple  # dataclasses takes 10 ms to load
+from collections import namedtuple
 
-from ..errors import UsageError
+from ..core.errors import UsageError
 
-__all__ = ["DEFAULT", "METHODS", "Method", "find_method", "is_learned"]
+__all__ = ["DEFAULT", "find_method", "is_learned", "Method", "METHODS"]
 
 
 class Method(namedtuple("Method", "number name aliases summary solver gives codes takes iterates",

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.reproducible import Exact
 from .code_kinds import PairTable
-from .reproducible import Exact
 
-__all__ = ["Decision", "Queries", "fitted_probability", "met_probability"]
+__all__ = ["Decision", "fitted_probability", "met_probability", "Queries"]
 
 LEAST = 1e-7
 BUDGET = 16 << 20
@@ -94,6 +94,7 @@ class Queries:
 # within [-1, 1], queried (n, m) bool, the pairs that count (r need not be defined elsewhere),
 # and winner (n,), a class for each point; both give p (n,) in (0, 1] and are exact where the
 # pairs that count include all of the winner's and all come from one set of k probabilities.
+
 
 def met_probability(table: PairTable, r: np.ndarray, queried: np.ndarray,
                     winner: np.ndarray) -> np.ndarray:

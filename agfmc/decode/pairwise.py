@@ -9,18 +9,20 @@ away from the minimum.
 
 import numpy as np
 
-from ..arrays import padded_blocks
+from ..core.points import padded_blocks
+from ..core.solver_status import in_chunks, Solver, Stops
 from .code_kinds import PairTable
-from .convergence import in_chunks, Solver, Stops
 
 __all__ = ["PairSystem", "prepare_sweeps"]
 
 BUDGET = 4 << 20
 SWEEP_BUDGET = 16 << 20
 # Up to so many classes elimination over many points is faster than LAPACK, point by point.
+
 _FEW = 64
 # Points are padded to a multiple of this, so that the loops over them are always the
 # same, and with them the bits of each.
+
 _STEP = 64
 CLIP = 1e-7  # LIBSVM's bound of a pairwise probability
 

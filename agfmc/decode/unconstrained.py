@@ -6,15 +6,14 @@ Q = A + (1 - |A|) r (row i times r_i), so that M p = Q p - r where sum p = 1.
 
 import numpy as np
 
+from ..core.reproducible import Exact, Uniform
+from ..core.solver_status import in_chunks, Solver, Stops
 from .closed_forms import project
 from .code_kinds import check_dense, determines, one_vs_one
-from .convergence import in_chunks, Solver, Stops
 from .least_norm import equality, RANK
 from .pairwise import PairSystem
-from .reproducible import Exact, Uniform
 
-__all__ = ["prepare_inverse", "prepare_orthogonal", "prepare_renormalised",
-           "prepare_unconstrained"]
+__all__ = ["prepare_inverse", "prepare_orthogonal", "prepare_renormalised", "prepare_unconstrained"]
 
 BUDGET = 4 << 20
 SINGULAR = 1e6

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.solver_status import in_chunks, Solver, Stops
 from .code_kinds import check_dense
-from .convergence import in_chunks, Solver, Stops
 
 __all__ = ["prepare", "prepare_kl"]
 

@@ -1,1 +1,1 @@
-"""Executors: where tasks run (threads of this process, other processes, a cluster)."""
+"""Where tasks run: threads, processes, dask, any executor of `concurrent.futures`."""

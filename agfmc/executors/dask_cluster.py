@@ -15,10 +15,10 @@ from collections import Counter
 from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
 
-from ..errors import CommandFailed, DataError, UsageError
-from .remote import check_versions, versions, warn
+from ..core.errors import CommandFailed, DataError, UsageError
+from .checks import check_versions, versions, warn
 
-__all__ = ["DaskPool", "address_of", "connected"]
+__all__ = ["address_of", "connected", "DaskPool"]
 
 _PATIENCE = 10  # seconds for a scheduler to answer, and for a first worker to be there
 

@@ -18,7 +18,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 
-from ..errors import CommandFailed
+from ..core.errors import CommandFailed
 
 __all__ = ["ProcessPool"]
 

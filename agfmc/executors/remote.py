@@ -16,7 +16,6 @@ mpi4py, or one of `open_executor`.  It may have more than such a one, which is u
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import platform
 import threading
@@ -25,13 +24,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor
 
-from .._version import __version__
-from ..errors import AgfmcError, AgfmcWarning, CommandFailed, UsageError
-from ..provenance import libsvm_version
+from ..core.errors import AgfmcError, AgfmcWarning, CommandFailed, UsageError
+from .checks import check_versions, versions, warn
 from .threads import available_cores, outcomes
 
-__all__ = ["Lacking", "TRIES", "check_versions", "executor_kind", "open_executor", "run_remote",
-           "threads_here", "together_of", "versions", "warn", "workers_of"]
+__all__ = ["executor_kind", "Lacking", "open_executor", "run_remote", "threads_here", "together_of",
+           "TRIES", "workers_of"]
 
 TRIES = 2  # so often a task is begun beside others before it is tried alone
 _collecting = threading.local()
@@ -105,11 +103,6 @@ def threads_here(workers: int | Executor) -> int:
     return workers_of(workers) if isinstance(workers, int) else available_cores()
 
 
-def warn(text: str) -> None:
-    """A warning that a worker gave, given here."""
-    warnings.warn(text, AgfmcWarning, stacklevel=2)
-
-
 def run_remote(executor: Executor, function: Callable, shared: object, items: Iterable, *,
                name: Callable, ordered: bool | int = False,
                part: Callable | None = None) -> Iterator[tuple]:
@@ -172,21 +165,6 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
             yield item, result
     except (BrokenExecutor, CancelledError) as error:
         raise CommandFailed(f"the workers have ended: {error or 'they were stopped'}") from error
-
-
-@functools.cache
-def versions() -> dict:
-    """{name: version} of all that results depend on, and of the language that carries them."""
-    return {"agfmc": __version__, "Python": ".".join(platform.python_version_tuple()[:2]),
-            "LIBSVM": libsvm_version()}
-
-
-def check_versions(worker: str, found: dict, expected: dict) -> None:
-    """Raise `CommandFailed` where the versions on a worker are not those here."""
-    for what, version in expected.items():
-        if found.get(what) != version:
-            raise CommandFailed(f"the worker {worker} has {what} {found.get(what)}, and here it "
-                                f"is {version}: both must be the same")
 
 
 def _process():

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 
-__all__ = ["Background", "Threads", "available_cores", "outcomes", "run_tasks", "start_threads"]
+__all__ = ["available_cores", "Background", "outcomes", "run_tasks", "start_threads", "Threads"]
 
 
 def available_cores() -> int:

@@ -1,1 +1,1 @@
-"""Experiments: configurations tried on splits of the data, compared and tuned."""
+"""Splits, trials, comparison, tuning, nested estimates, simulation of decoders."""

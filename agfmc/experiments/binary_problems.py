@@ -8,19 +8,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._version import __version__
-from ..errors import AgfmcError, AgfmcWarning
+from ..core.errors import AgfmcError, AgfmcWarning
+from ..core.models import BinaryModel
+from ..core.version import __version__
+from ..data.types import Dataset
 from ..executors.remote import together_of, workers_of
-from ..learners.protocol import for_weights
+from ..files.result_store import are_numbers, CLASSIFIER, key_of, Record, shuffled_for
+from ..learners.protocol import Fitted, for_weights
 from ..training.fit import check_fit, fit, fit_one, TrainingData
-from ..training.fitted import Fitted
-from ..models import BinaryModel, Dataset
-from .experiment import Experiment, part_of
-from .on_workers import run_on_workers
-from .result_cache import are_numbers, CLASSIFIER, key_of, Record, shuffled_for
+from .experiment import Experiment, part_of, run_on_workers
 
-__all__ = ["Trained", "binary_model", "problem_key", "smaller_costs",
-           "train_missing"]
+__all__ = ["binary_model", "problem_key", "smaller_costs", "train_missing", "Trained"]
 
 _TURN = 4  # problems a worker
 

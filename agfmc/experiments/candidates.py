@@ -7,20 +7,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..codes.best_tree import fewest_splits
-from ..codes.schemes import COMPARED_SPLITS, find_scheme
 from ..control.build import named_as
-from ..control.tree import Tree
+from ..control.tree import Tree, TREE_DECODERS
+from ..core.errors import ControlError, in_control_file, UsageError
+from ..core.weights import Weights
+from ..data.training import for_classes
 from ..decode.methods import find_method
-from ..errors import ControlError, in_control_file, UsageError
+from ..design.best_tree import fewest_splits
+from ..design.design import design
+from ..design.named import searching
+from ..design.schemes import COMPARED_SPLITS, find_scheme
 from ..learners.protocol import parse_options
-from ..prediction.decoding import decoders_of, Decoding, named_decoding, TREE_DECODERS
-from ..training.design import design
+from ..models.control_files import read_control
+from ..prediction.decoding import decoders_of, Decoding, named_decoding
 from ..training.fit import TrainingSettings
-from ..training.memory import searching
-from ..weights import Weights
-from ..data_tools.training_data import for_classes
-from ..formats.controlfile import read_control
 
 __all__ = ["Candidate", "decoders_for", "read_candidate", "read_candidates", "suited"]
 

@@ -5,32 +5,25 @@ from __future__ import annotations
 import functools
 import math
 import time
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..control.build import to_code
-from ..errors import AgfmcWarning, DataError, JobsFailed, UsageError
-from ..formats.atomic import remove, replacing_all
-from ..formats.class_names import names_bytes
-from ..formats.probability_text import format_points
-from ..formats.vectors import cls_bytes, con_bytes
-from ..formats.weights_file import weights_bytes
+from ..core.errors import JobsFailed, UsageError
+from ..core.text import spread
 from ..learners.protocol import has_left_out, plan_jobs
-from ..prediction.evaluation import Results
-from ..score.intervals import NOTHING
-from ..score.scores import ALL_SCORES, PER_POINT
-from ..score.significance import mcnemar, paired_mean, paired_shares, resampled_t
+from ..scores.evaluation import Results
+from ..scores.intervals import NOTHING
+from ..scores.rows import ALL_SCORES, columns_of, PER_POINT, UNCALIBRATED
+from ..scores.significance import mcnemar, paired_mean, paired_shares, resampled_t
 from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for
 from .experiment import Experiment, part_of
 from .pooling import added, difference_of, pooled, summary, zero_probability
-from .tables import spread
-from .trial import columns_of, run_trial, UNCALIBRATED
+from .trial import run_trial
 
-__all__ = ["Choice", "CrossValidation", "best_row", "compare", "cross_validate", "find_best",
-           "write_held_out"]
+__all__ = ["best_row", "Choice", "compare", "cross_validate", "CrossValidation", "find_best"]
 
 _TOLD = ("log_loss", "accuracy")  # of a cross-validation that is under way
 
@@ -372,44 +365,3 @@ def _together(outcomes, order, rows):
                            all(outcome.calibrated for outcome in outcomes), first.classifiers,
                            _summaries(outcomes), zero_probability(outcomes), whole,
                            joined([outcome.confidence for outcome in outcomes]))
-
-
-def write_held_out(base: str, held_out: CrossValidation,
-                   own: CrossValidation | None = None,
-                   names: tuple[str, ...] | None = None) -> None:
-    """Answers for the held-out points, as `classify_m` writes them, and their true classes.
-
-    base.cls, base.con, base.truth (true classes, in the layout of a .cls file), and,
-    where there are probabilities, base.txt; where these are calibrated, base.raw.txt with those of
-    the decoder itself, of `own`, or base.raw.con where there are ratings alone;  base.wgt, the
-    weights of the points, those of the classes in them, and base.names, the `names` of the labels,
-    where there are some.  All files appear together or not at all; what an earlier run left of the
-    last five does not stay.
-    """
-    results = held_out.results
-    contents = {f"{base}.cls": cls_bytes(results.result), f"{base}.con":
-                con_bytes(held_out.confidence), f"{base}.truth": cls_bytes(results.truth)}
-    head = f"labels {' '.join(map(str, results.labels))}\n".encode()
-    texts = [f"{base}.txt", f"{base}.raw.txt"]
-    for path, some in zip(texts, (held_out, own if held_out.calibrated else None)):
-        if some is not None and some.results.p is not None:
-            contents[path] = head + format_points(some.results.p, some.results.result)
-    if own is not None and held_out.calibrated and own.results.p is None:
-        contents[f"{base}.raw.con"] = con_bytes(own.confidence)
-
-    if results.weights is not None:
-        contents[f"{base}.wgt"] = weights_bytes(results.weights, f"{base}.wgt")
-    if names is not None:
-        try:
-            contents[f"{base}.names"] = names_bytes(names, f"{base}.names")
-        except DataError as error:
-            warnings.warn(f"{error}: the names are left out", AgfmcWarning, stacklevel=2)
-
-    def remove_others():
-        for path in (*texts, f"{base}.raw.con", f"{base}.wgt", f"{base}.names"):
-            if path not in contents:
-                remove(path)
-
-    with replacing_all(list(contents), binary=True, before=remove_others) as files:
-        for file, content in zip(files, contents.values()):
-            file.write(content)

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..score.intervals import effective_number
-from ..score.scores import ALL_SCORES
+from ..scores.intervals import effective_number
+from ..scores.rows import ALL_SCORES
 from .pooling import joined, Resampled, weights_of
 
-__all__ = ["Estimate", "corrected"]
+__all__ = ["corrected", "Estimate"]
 
 _NUMBERS = 1 << 21  # in a block of resamples
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -11,18 +13,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..costs import CostMatrix
-from ..errors import AgfmcWarning, and_more, DataError, UsageError
-from ..models import Dataset, Normalisation
-from ..prepare.split import split_stratified, stratified_parts, stratified_sample
+from ..core.costs import CostMatrix
+from ..core.errors import AgfmcWarning, and_more, DataError, UsageError
+from ..core.splits import calibration_rows, split_stratified, stratified_parts, stratified_sample
+from ..core.weights import Weights
+from ..data.normalisation import Normalisation
+from ..data.types import Dataset
+from ..executors.remote import run_remote
+from ..files.result_store import key_of, weight_parts
 from ..training.fit import TrainingSettings, Wanted
-from ..training.held_out import CALIBRATION_POINTS, calibration_rows
-from ..weights import Weights
-from .kept_costs import Design, design_of, metric_from_record, metric_key, metric_record
-from .result_cache import key_of, weight_parts
+from ..training.held_out import CALIBRATION_POINTS
+from .caches import Design, design_of, metric_from_record, metric_key, metric_record
 
-__all__ = ["Experiment", "Part", "PreparedSplit", "Split", "SplitPlan", "part_of",
-           "prepare_split", "splits", "with_learned"]
+__all__ = ["Experiment", "forgetting", "Part", "part_of", "prepare_split", "PreparedSplit",
+           "run_on_workers", "Split", "SplitPlan", "splits", "with_learned"]
 
 
 class SplitPlan(NamedTuple):
@@ -368,3 +372,80 @@ def part_of(progress, done: int, total: int, words: str = "", size: int = 1):
                  *([told] if told else []))
 
     return follow
+
+_KEPT = 2  # splits on a worker, and data sets that are sent
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """The data that each worker needs for every task."""
+
+    data: Dataset
+    normalisation: Normalisation | None
+
+
+# an executor knows again what it has sent by its identity
+
+_shared = functools.lru_cache(_KEPT)(_Shared)
+
+
+def run_on_workers(function: Callable, experiment: Experiment, split: PreparedSplit,
+                   items: Iterable, *, name: Callable) -> Iterator[tuple]:
+    """Yield (item, function(split, experiment, item)), or the `AgfmcError` raised, as they finish.
+
+    The settings of the experiment have the executor, and a worker's have one thread.
+    function: of a module, so that workers can import it;  name(item): what messages call it.
+    Raises as `run_remote` does.
+    """
+    settings = experiment.settings
+    learned = None if settings.metric is None else _Learned(split.normalisation)
+    task = function, split.part, learned, replace(
+        experiment, data=None, cache=None, learned={}, settings=replace(
+            settings, normalisation=None, metric=None, workers=1, sums=None))
+    for (_, item), result in run_remote(
+            settings.workers, _perform, _shared(experiment.data, settings.normalisation),
+            ((task, item) for item in items), name=lambda entry: name(entry[1])):
+        yield item, result
+
+
+@contextmanager
+def forgetting():
+    """Data and splits that were kept for the tasks of a run go at its end, for `with`."""
+    try:
+        yield
+    finally:
+        _shared.cache_clear()
+        _prepared.cache_clear()
+
+
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """A normalisation with a learned metric, which the workers do not learn again."""
+
+    normalisation: Normalisation
+
+    def __eq__(self, other):
+        return isinstance(other, _Learned) and hash(self) == hash(other)
+
+    def __hash__(self):
+        return hash(self.normalisation.digest())
+
+
+def _perform(shared, entry):
+    (function, part, learned, experiment), item = entry
+    settings = experiment.settings
+    normalised = settings.scale, settings.nsv, learned, settings.weighted_norm
+    split = _prepared(shared, experiment.plan, normalised, settings.calibration, settings.seed,
+                      part)
+    return function(split, replace(experiment, data=shared.data, settings=replace(
+        settings, normalisation=shared.normalisation)), item)
+
+
+@functools.lru_cache(_KEPT)
+def _prepared(shared, plan, normalised, calibration, seed, part):
+    scale, nsv, learned, weighted_norm = normalised
+    settings = TrainingSettings(scale=scale, nsv=nsv, normalisation=shared.normalisation,
+                                calibration=calibration, seed=seed, weighted_norm=weighted_norm)
+    if learned is not None:
+        settings = replace(settings, scale=False, nsv=None, normalisation=learned.normalisation)
+    return Experiment(shared.data, plan, settings).prepared(part)

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .._version import __version__
-from ..errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
-from ..models import Dataset
+from ..core.errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
+from ..core.version import __version__
+from ..data.types import Dataset
+from ..files.result_store import are_numbers, key_of, Record, weight_parts
 from .candidates import Candidate
 from .experiment import Experiment, part_of, PreparedSplit, SplitPlan
 from .open_options import open_nodes, open_rows
-from .result_cache import are_numbers, key_of, Record, weight_parts
 from .search import SearchSpace
 from .trial import Outcome, run_trial
 from .tuning import prepare_tuning, tune

@@ -9,7 +9,7 @@ from collections import Counter
 
 from ..control.build import rename, reopened, resolve_options
 from ..control.tree import changed, Tree
-from ..errors import UsageError
+from ..core.errors import UsageError
 from ..learners.protocol import parse_options, plan_jobs
 from .search import SearchedOptions
 

@@ -10,14 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..prediction.evaluation import Results
-from ..score.contingency import contingency, REJECTED
-from ..score.intervals import resampled
-from ..score.scores import ALL_SCORES, COST
-from ..score.significance import resampled_t
+from ..core.probabilities import REJECTED
+from ..scores.contingency import contingency
+from ..scores.evaluation import Results
+from ..scores.intervals import resampled
+from ..scores.rows import ALL_SCORES, COST
+from ..scores.significance import resampled_t
 
-__all__ = ["Difference", "Resampled", "added", "difference_of", "forecasts", "joined", "losses",
-           "pooled", "summary", "weights_of", "zero_probability"]
+__all__ = ["added", "Difference", "difference_of", "forecasts", "joined", "losses", "pooled",
+           "Resampled", "summary", "weights_of", "zero_probability"]
 
 _RESAMPLES = 1000
 
@@ -40,6 +41,7 @@ def forecasts(results: Results) -> np.ndarray:
 
 # {name of a score that is a mean, or the root of one: what each point adds}, of its forecasts
 # (3, n), float64, whether its answer is right (n,), and the number of classes.
+
 _ADDED = {
     "log_loss": lambda p, right, k: -np.log(np.clip(p[0], np.finfo(float).eps, 1.0)),
     "brier": lambda p, right, k: p[1],
@@ -88,6 +90,7 @@ def zero_probability(outcomes: Sequence) -> int | None:
 
 
 # -- differences -----------------------------------------------------------------------------------
+
 
 class Difference(NamedTuple):
     """The gain of one row over another, pooled; its standard error; the origin of that."""

@@ -22,19 +22,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import AgfmcError, AgfmcWarning, DataError, UsageError
-from ..models import kernel_word, KERNELS
-from ..score.intervals import standard_error
-from ..score.scores import ALL_SCORES
+from ..core.errors import AgfmcError, AgfmcWarning, DataError, UsageError
+from ..core.models import kernel_word, KERNELS
+from ..scores.intervals import standard_error
+from ..scores.rows import ALL_SCORES
 from ..training.run import TimeUp
 from .experiment import Experiment, Part, PreparedSplit
 from .pooling import losses, pooled, summary, weights_of, zero_probability
 from .search import Search
 
-__all__ = ["COMPARED", "HOPELESS", "SearchState", "Tuner", "first_parts", "race", "scores_of",
-           "search_all", "without_repeated_warnings"]
+__all__ = ["COMPARED", "first_parts", "HOPELESS", "race", "scores_of", "search_all", "SearchState",
+           "Tuner", "without_repeated_warnings"]
 
 # Points for training, at least, on the lowest level: of all, and of each class on average.
+
 _LEAST, _LEAST_OF_CLASS = 300, 50
 _GROWTH = 4  # of the sample from level to level
 _HELD_OUT = 300  # points that choose, at least
@@ -46,6 +47,7 @@ _FINALISTS = 6, 2  # at most, on the first and on further parts that had no say
 HOPELESS, COMPARED = 6.0, 30  # standard errors; options with outcomes, at most
 _TOGETHER = 24  # classifiers that are trained side by side, so that all cores are busy to the end
 # warnings about each of thousands of fits, or about each split once more
+
 _REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
              "features? .* constant", ".* leaving out single samples",
              "logistic regression stopped before the minimum")

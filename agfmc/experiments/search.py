@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control.learners import COST, LEARNERS, Parameter, PARAMETERS
-from ..errors import UsageError
+from ..core.errors import UsageError
+from ..core.models import kernel_word, KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
 from ..learners.protocol import learner_class, parse_options
-from ..models import kernel_word, KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
 
-__all__ = ["Axis", "BEYOND", "Grid", "Point", "Search", "SearchSpace", "SearchedOptions",
-           "number_text", "power", "scale_exponent"]
+__all__ = ["Axis", "BEYOND", "Grid", "number_text", "Point", "power", "scale_exponent", "Search",
+           "SearchedOptions", "SearchSpace"]
 
 BEYOND = 3  # coarse steps that a search may go beyond its grid, on either side
 _KERNEL_LETTERS = ("-t", "-d", "-g", "-r")
@@ -224,6 +224,7 @@ class Grid(NamedTuple):
 
 _GAMMA_POLYNOMIAL = Axis(-2.0, 2.0, 2.0)  # about the exponent of `scale_exponent`
 # of kernels whose probabilities depend less on either, so that few points find the best
+
 _COARSE = {"log2g": Axis(-2.0, 2.0, 2.0), "log2c": Axis(1.0, 7.0, 3.0)}
 
 

@@ -8,49 +8,34 @@ from functools import cached_property
 
 import numpy as np
 
-from .._version import __version__
-from ..collate.merge import assemble
+from ..answers.types import Summary
 from ..control.build import check_classes
 from ..control.tree import changed, Tree
 from ..control.write import format_tree
-from ..costs import CostMatrix
-from ..errors import AgfmcError, UsageError
+from ..core.costs import CostMatrix
+from ..core.errors import AgfmcError, UsageError
+from ..core.probabilities import probability, REJECTED
+from ..core.version import __version__
+from ..data.types import Dataset
 from ..executors.threads import run_tasks
-from ..kernel.machine import KernelCounter
+from ..files.result_store import are_numbers, key_of, Record, shuffled_for
+from ..kernels.machine import KernelCounter
+from ..learners.program_classifiers import Execution
 from ..learners.protocol import distinct, plan_jobs
-from ..models import Dataset
-from ..prediction.calibration import fit_calibration, HeldOutValues
-from ..prediction.answers import Summary
+from ..models.merge import assemble
+from ..prediction.calibrate import fit_calibration, HeldOutValues
 from ..prediction.classifier import Classifier
-from ..prediction.evaluation import compared_scores, Results
-from ..prediction.external import Execution
-from ..prediction.result_files import probability_of_answers
-from ..score.contingency import REJECTED
-from ..score.probabilities import probability
-from ..score.scores import ALL_SCORES, COST, SCORES
+from ..scores.evaluation import compared_scores, Results
+from ..scores.probabilities import probability_of_answers
+from ..scores.rows import ALL_SCORES, SCORES, UNCALIBRATED
 from ..training.held_out import gather_held_out
-from ..training.memory import fit_nodes
+from ..training.in_memory import fit_nodes
 from .binary_problems import binary_model, problem_key, smaller_costs, train_missing
 from .candidates import decoders_for
-from .experiment import Experiment, PreparedSplit
-from .on_workers import run_on_workers
+from .experiment import Experiment, PreparedSplit, run_on_workers
 from .pooling import forecasts
-from .result_cache import are_numbers, key_of, Record, shuffled_for
 
-__all__ = ["COLUMNS", "Outcome", "UNCALIBRATED", "are_scores", "columns_of", "run_trial"]
-
-UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
-
-# What is measured of each configuration: {name: (head of its column, title in a list)}.
-COLUMNS = {"design_s": ("design s", "design, seconds"),
-           "train_s": ("train s", "training, seconds"),
-           "classify_s": ("test s", "classification, seconds"),
-           **{name: (score.head, score.short) for name, score in ALL_SCORES.items()}}
-
-
-def columns_of(scores) -> list[str]:
-    """Those of `COLUMNS` that there are beside these scores: all, or all but the cost."""
-    return [name for name in COLUMNS if name != COST.name or name in scores]
+__all__ = ["are_scores", "Outcome", "run_trial"]
 
 
 def are_scores(value, names=SCORES) -> bool:

@@ -7,6 +7,7 @@ for each of its binary problems.
 from __future__ import annotations
 
 import functools
+import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,39 +17,42 @@ import numpy as np
 from ..control.build import check_classes
 from ..control.learners import PARAMETERS
 from ..control.tree import Tree
-from ..errors import AgfmcError, AgfmcWarning, UsageError
+from ..core.errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
+from ..core.models import SEARCHED_KERNELS, TUNED_KERNELS
+from ..core.splits import rows_by_class
+from ..core.text import partition_text
 from ..executors.remote import threads_here
 from ..executors.threads import available_cores, run_tasks
-from ..kernel.machine import decision_values
-from ..learners.protocol import (check_loo, has_left_out, Job, parse_options, plan_jobs,
-                                 rows_by_class, Together)
-from ..models import SEARCHED_KERNELS
-from ..prediction.evaluation import Results
-from ..score.scores import SCORES
+from ..files.result_store import key_of, ResultCache
+from ..kernels.machine import decision_values
+from ..learners.protocol import check_loo, has_left_out, Job, parse_options, plan_jobs, Together
+from ..scores.evaluation import Results
+from ..scores.rows import BY_OPTION, SCORES
 from ..training.run import TimeUp
 from .binary_problems import binary_model, problem_key, smaller_costs, train_missing
 from .candidates import Candidate, decoders_for
 from .estimate import corrected
-from .experiment import Experiment
+from .experiment import Experiment, forgetting
 from .open_options import open_nodes, open_rows, searched_options, with_options
 from .pooling import difference_of, pooled
 from .racing import (COMPARED, first_parts, HOPELESS, race, scores_of, search_all, Tuner,
                      without_repeated_warnings)
-from .result_cache import key_of
+from .results import search_result
 from .search import scale_exponent, SearchedOptions, SearchSpace
-from .tables import partition_text, search_result
 from .trial import Outcome, run_trial
 
-__all__ = ["BinaryProblems", "SEARCHES", "TuningTask", "WholeConfiguration", "prepare_tuning",
-           "tune"]
+__all__ = ["BinaryProblems", "find_options", "prepare_tuning", "SEARCHES", "tune", "TuningTask",
+           "WholeConfiguration"]
 
 # How often each search halves the step of the grids; the first is the default.
+
 SEARCHES = {"fast": 1, "full": 2}
 _SIDES = {"low": "smallest", "high": "largest"}
 _OPTIONS = {one.name: f"--{column}" for column, one in PARAMETERS.items()}
 
 
 # -- from data to a control tree -------------------------------------------------------------------
+
 
 @dataclass(frozen=True, eq=False)
 class TuningTask:
@@ -368,6 +372,7 @@ def _warn_of_borders(searches):
 
 # -- trials of options on one split ----------------------------------------------------------------
 
+
 class WholeConfiguration:
     """One search, in which all open rows of a configuration, laid out by the candidate, have the
     same options; jobs: classifiers of a trial."""
@@ -488,3 +493,39 @@ def _binary_outcome(number, model, f, truth, w):
     p = np.column_stack([1.0 - p, p])
     return Outcome.of(Results(truth, (a * f + b >= 0).astype(np.int32), np.array([0, 1]), 2,
                               p.max(axis=1), p, w), **fields)
+
+
+def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log_loss",
+                 search: str = "fast", time_limit: float | None = None,
+                 space: SearchSpace | None = None, progress=None) -> tuple[dict, Tree]:
+    """The best training options of a candidate's open rows; -> (result, control tree with them).
+
+    by: name of a score, also as tune_m has it (log-loss);  search: "fast" or "full";  time_limit:
+    in seconds;  space: the kernels of tune_m by default;  progress(done, total, words).  The
+    experiment needs no cache.  The result is that of `tuning.tune`.
+
+    Raises `UsageError` for a search that cannot be, and `JobsFailed` where the time limit came
+    before anything was scored.
+    """
+    start, space = time.monotonic(), SearchSpace() if space is None else space
+    if not isinstance(space, SearchSpace):
+        raise UsageError(f"space: expected an agfmc.SearchSpace, found {space!r}")
+    by = BY_OPTION.get(by, by)
+    kernels = (("kernels", kernel, TUNED_KERNELS) for kernel in space.kernels or ())
+    for word, value, known in (("by", by, SCORES), ("search", search, SEARCHES), *kernels):
+        if value not in known:
+            raise UsageError(f"{word}: expected one of {', '.join(known)}, found {value!r}")
+    if time_limit is not None and not time_limit >= 0:
+        raise UsageError(f"time_limit: expected seconds or None, found {time_limit!r}")
+    settings = replace(experiment.settings,
+                       workers=experiment.settings.workers or available_cores())
+    task = prepare_tuning(replace(experiment, settings=settings), candidate,
+                          progress=progress)
+    with forgetting(), ResultCache(None) as cache:
+        result, tree = tune(replace(task, experiment=replace(task.experiment, cache=cache)), space,
+                            by=by, search=search, progress=progress,
+                            deadline=None if time_limit is None else start + time_limit)
+    if tree is None:
+        raise JobsFailed(f"the time limit of {time_limit:g} s was reached before anything was "
+                         "scored: give more time")
+    return result, tree

@@ -1,1 +1,1 @@
-"""Learners: training of one classifier from one job."""
+"""Binary learners behind one protocol, and Platt's sigmoid."""

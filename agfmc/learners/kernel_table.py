@@ -15,7 +15,7 @@ import threading
 
 import numpy as np
 
-from ..models import KERNELS
+from ..core.models import KERNELS
 
 __all__ = ["KernelTable", "most_rows", "rounding", "table_pays"]
 

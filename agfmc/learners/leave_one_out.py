@@ -29,10 +29,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import LowerTriangle
-from ..errors import UsageError
+from ..core.errors import UsageError
+from ..core.points import LowerTriangle
 
-__all__ = ["MOST_FREE", "Problem", "is_unbounded", "loo_values"]
+__all__ = ["is_unbounded", "loo_values", "MOST_FREE", "Problem"]
 
 MOST_FREE = 2000  # the work grows with the cube of their number, the memory with the square
 _MOST_NEAR = 200  # points near the margin that are not free

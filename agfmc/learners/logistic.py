@@ -22,33 +22,39 @@ regression", 2008), for which the points may be sparse; two sides are two classe
 
 import functools
 import math
+import re
 import warnings
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 from scipy.sparse import hstack, issparse
 
-from .._version import __version__
-from ..arrays import is_sparse
-from ..errors import AgfmcWarning, DataError, ModelError, UsageError
-from ..formats.logistic_model import format_logistic_model, LogisticModel, read_logistic_model
-from ..formats.seal import sealed
-from ..models import DirectModel
-from ..provenance import Provenance
-from .nodes import Solution
+from ..core.errors import AgfmcWarning, DataError, ModelError, UsageError
+from ..core.models import DirectModel
+from ..core.points import is_sparse
+from ..core.provenance import Provenance
+from ..core.version import __version__
+from ..files.checked import checked
+from ..files.number_text import NUMBER, numbers
+from ..files.opening import read_bytes
+from ..files.seal import check_seal, sealed, unsealed
 from .options import NodeLearner, PlaneLearner, scan
+from .points import Solution
 
-__all__ = ["LogisticOptions", "MultinomialOptions", "fit_logistic", "logistic_probabilities",
-           "minimise", "solve"]
+__all__ = ["fit_logistic", "format_logistic_model", "logistic_probabilities", "LogisticModel",
+           "LogisticOptions", "minimise", "MultinomialOptions", "read_logistic_model", "solve"]
 
 _ROWS = 4096  # points for one matrix product
 _STEPS, _INNER = 200, 300  # of Newton's method, of conjugate gradients in each
 # Points of a multinomial model evaluated together.  Every block has this size, short ones are
 # padded: the answer for a point does not depend on its neighbours.
+
 BLOCK = 512
 _DENSE = 2000  # features up to which the preconditioner is a full matrix
 # Largest entry of the gradient over n, on standardised features: what is aimed at, and
 # what is passed over in silence where rounding stops the descent before.
+
 _AIM, _ENOUGH = 1e-10, 1e-6
 
 
@@ -125,6 +131,7 @@ class LogisticOptions(PlaneLearner):
 
 
 # option: (field, smallest, largest, whole number, smallest excluded)
+
 _KNOWN = {
     "-c": ("cost", 0, math.inf, False, True),
     "-e": ("tolerance", 0, 1, False, True),
@@ -461,3 +468,109 @@ def _preconditioner(x, ridge, c, w=None):
     inverse /= root
     inverse /= root[:, None]
     return lambda r: r @ inverse
+
+_TITLE = "agfmc logistic 1"
+_KEYS = ("classes", "features", "ridge", "points")
+_MARK = "# agfmc "
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticModel:
+    """weights (c, d + 1), the last column the intercept; what they were fitted with.
+
+    provenance: what it was made from.
+    """
+
+    weights: np.ndarray
+    ridge: float
+    points: int
+    provenance: Provenance = Provenance()
+
+
+def format_logistic_model(model):
+    """The text of a `LogisticModel`, which is `checked`; each number reads back bit for bit."""
+    c, width = model.weights.shape
+    lines = [_TITLE, f"classes {c}", f"features {width - 1}", f"ridge {float(model.ridge)!r}",
+             f"points {int(model.points)}"]
+    lines += [" ".join(map(repr, row)) for row in model.weights.tolist()]
+    if model.provenance:
+        lines.append(_MARK + model.provenance.to_line())
+    return checked("\n".join(lines) + "\n", lambda text: read_logistic_model(None, text.encode()))
+
+
+def read_logistic_model(path, raw=None):
+    """Read the text file of a `LogisticModel`; raw: its bytes, if read already.
+
+    Raises `ModelError` with the line of whatever is invalid.
+    """
+    raw = read_bytes(path) if raw is None else raw
+    check_seal(raw, path)
+
+    def fail(message, line=None):
+        return ModelError(message, file=path, line=line)
+
+    try:
+        text = raw.decode("ascii")
+    except UnicodeDecodeError as error:
+        line = raw[:error.start].count(b"\n") + 1
+        raise fail("expected a logistic model, found other bytes", line) from None
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines[0].split() != _TITLE.split():
+        if lines[0].split()[:2] == _TITLE.split()[:2]:
+            raise fail(f"expected version 1 of this format, found '{lines[0][:40]}'", 1)
+        found = f"'{lines[0][:40]}'" if text.strip() else "an empty file"
+        raise fail(f"expected '{_TITLE}', found {found}", 1)
+    if lines.pop() != "":
+        raise fail("truncated: the last line is not complete", len(lines) + 1)
+    c, d, ridge, points = (_header(lines, at, key, fail) for at, key in enumerate(_KEYS, 1))
+    first = len(_KEYS) + 1
+    body = list(takewhile(lambda line: not line.startswith("#"), lines[first:first + c]))
+    rest = lines[first + len(body):]
+    # before anything of that size is made: a number takes two characters
+    if len(body) < c:
+        raise fail(f"truncated: expected {c} lines of weights, found {len(body)}",
+                   first + len(body) + bool(rest))
+    for line, row in enumerate(body, first + 1):
+        if len(row) < 2 * d + 1:
+            raise fail(f"expected {d + 1} numbers, found {len(row.split())}", line)
+    weights = np.empty((c, d + 1))
+    for i, row in enumerate(body):
+        weights[i] = _weights(row, d + 1, first + 1 + i, fail)
+    provenance = Provenance()
+    if rest and rest[0].startswith(_MARK):
+        provenance = Provenance.from_line(unsealed(rest.pop(0)[len(_MARK):]))
+    if rest:
+        raise fail("expected the end of the file", len(lines) - len(rest) + 1)
+    return LogisticModel(weights, ridge, points, provenance)
+
+
+def _header(lines, at, key, fail):
+    """The value of the header's line `at` (from 0)."""
+    words = lines[at].split() if at < len(lines) else []
+    if len(words) != 2 or words[0] != key:
+        found = f"'{lines[at][:40]}'" if at < len(lines) else "the end of the file"
+        raise fail(f"expected '{key}' and a number, found {found}", at + 1)
+    if key == "ridge":
+        value = float(words[1]) if NUMBER.fullmatch(words[1].encode()) else math.nan
+        if not 0.0 <= value < math.inf:
+            raise fail(f"ridge: expected a number that is not negative, found '{words[1][:40]}'",
+                       at + 1)
+        return value
+    least = 2 if key == "classes" else 1
+    if not re.fullmatch(r"\d{1,12}", words[1]) or int(words[1]) < least:
+        raise fail(f"{key}: expected a whole number from {least} up, found '{words[1][:40]}'",
+                   at + 1)
+    return int(words[1])
+
+
+def _weights(row, count, line, fail):
+    """The `count` numbers of a line."""
+    words = row.split()
+    if len(words) != count:
+        raise fail(f"expected {count} numbers, found {len(words)}", line)
+    values = numbers(np.frombuffer(row.encode(), np.uint8), count)
+    if values is None:
+        bad = next((word for word in words if not NUMBER.fullmatch(word.encode())
+                    or math.isinf(float(word))), row)
+        raise fail(f"expected a finite number, found '{bad[:40]}'", line)
+    return values

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import DataError, ModelError, UsageError
-from ..formats.vectors import cls_bytes, read_cls, read_con, read_vec, VecWriter
-from ..formats.weights_file import weights_bytes
-from ..models import DirectModel
-from ..provenance import Provenance
+from ..core.errors import DataError, ModelError, UsageError
+from ..core.models import DirectModel
+from ..core.provenance import Provenance
+from ..data.libagf import cls_bytes, read_cls, read_con, read_vec, VecWriter
+from ..data.weights import weights_bytes
 from .options import NodeLearner, scan
 
 __all__ = ["NeighbourOptions", "Neighbours"]
@@ -29,11 +29,13 @@ _CELLS = 1 << 21  # candidate distances held at once
 _TREE_FEATURES = 20  # above, a search tree visits nearly every point
 _TREE_POINTS = 2000  # below, the product is done before scipy is loaded
 # Two distances from the tree are taken as different when they differ by more than this.
+
 _MARGIN = 1e-9
 _ROUNDING = 1e-6  # of a sum of weights, which are float32 in files
 _TINY = 1e-140  # of a distance: its square is still a normal number
 
 # option: (field, smallest, largest, whole number, smallest excluded)
+
 _KNOWN = {"-k": ("k", 1, math.inf, True, False),
           "-m": ("metric", -math.inf, math.inf, True, False)}
 

@@ -4,11 +4,12 @@ Options are letters with values in their ranges, and weights of the two sides.
 """
 
 import math
-from ..errors import UsageError
-from ..models import Kernel, KERNEL_NAMES, kernel_word, KERNELS
-from ..numerals import numeral
 
-__all__ = ["BORDERS", "LIBSVM", "BinaryLearner", "KernelLearner", "NodeLearner", "PlaneLearner",
+from ..core.errors import UsageError
+from ..core.models import Kernel, KERNEL_NAMES, kernel_word, KERNELS
+from ..core.text import numeral
+
+__all__ = ["BinaryLearner", "BORDERS", "KernelLearner", "LIBSVM", "NodeLearner", "PlaneLearner",
            "scan"]
 
 
@@ -111,7 +112,8 @@ class NodeLearner(_Learner):
 
         import numpy as np
 
-        from .calibration import folds_of, job_seed
+        from .platt import folds_of
+        from ..core.splits import job_seed
 
         part = problem.samples
         p = self.classifier(model).probabilities(problem.x[rows])
@@ -128,6 +130,7 @@ class NodeLearner(_Learner):
 
 
 # Letters of libAGF's own trainer, class borders, and of svm-train that are not among them.
+
 BORDERS = frozenset("-h -i -I -k -l -N -q -r -s -t -T -v -V -W".split())
 LIBSVM = frozenset("-b -c -d -e -g -m -n -p -w".split())
 

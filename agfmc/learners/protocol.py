@@ -57,6 +57,8 @@ A partition chooses its learner with the first word of its options, `learner=NAM
 one it is trained by LIBSVM.  A node chooses with its letter.
 """
 
+from __future__ import annotations
+
 import functools
 import hashlib
 import importlib
@@ -64,18 +66,19 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..control.build import rename, rename_directs, resolve_options, with_heading
 from ..control.learners import LEARNERS, NODE_LEARNERS
 from ..control.tree import model_names, node_names
-from ..errors import ControlError, DataError, in_control_file, Place, UsageError
+from ..core.errors import AgfmcError, ControlError, DataError, in_control_file, Place, UsageError
+from ..core.models import BinaryModel
 
-__all__ = ["Job", "NodeProblem", "Samples", "Together", "check_jobs", "check_learners", "check_loo",
-           "distinct", "for_weights", "has_left_out", "learner_class", "named", "node_classifier",
-           "parse_options", "plan_jobs", "read_node", "rows_by_class", "samples", "unnamed"]
+__all__ = ["check_jobs", "check_learners", "check_loo", "distinct", "Fitted", "for_weights",
+           "has_left_out", "Job", "learner_class", "named", "node_classifier", "NodeProblem",
+           "parse_options", "plan_jobs", "read_node", "Samples", "samples", "Together", "unnamed"]
 
 _WORD = "learner="
 
@@ -83,7 +86,7 @@ _WORD = "learner="
 def learner_class(name: str) -> type:
     """The class of the learner with that name or letter."""
     module, _, kind = LEARNERS[name].options.partition(":")
-    return getattr(importlib.import_module(f".{module}", __package__), kind)
+    return getattr(importlib.import_module(f"..{module}", __package__), kind)
 
 
 def parse_options(text, **place):
@@ -271,13 +274,6 @@ def unnamed(tree):
                                        dict.fromkeys(tree.directs)), "normalisation", None)
 
 
-def rows_by_class(y) -> dict[int, np.ndarray]:
-    """{label: ascending row numbers} of labels y (n,)."""
-    order = np.argsort(y, kind="stable")
-    labels, starts = np.unique(y[order], return_index=True)
-    return {int(label): rows for label, rows in zip(labels, np.split(order, starts[1:]))}
-
-
 @dataclass(frozen=True, eq=False)
 class Samples:
     """The samples of one job: rows (l,) of the data, side (l,) the number of each one's side."""
@@ -401,3 +397,25 @@ def check_learners(jobs, loo=False):
             job.options.made_by()
         except UsageError as error:
             raise job.place.error(UsageError, error.message) from None
+
+
+class Fitted(NamedTuple):
+    """The result of training one job.
+
+    model: a `BinaryModel`, or the error of its learner;  rows: those of the points that are its
+    support vectors, None for a learner whose models are made of vectors of its own;
+    seconds: of a core that it took;  side (l,): the side of each sample, and held_out (l,), True
+    for those sent to the right when they were held out: None where that was not asked for;
+    values (c,) float32: decision values of its calibration points, rows ascending, when they were
+    held out, with the sign of the model; None without such points;  unbounded: any larger C has the
+    same model and values.
+    """
+
+    job: Job
+    model: BinaryModel | AgfmcError
+    rows: np.ndarray | None = None
+    seconds: float = 0.0
+    side: np.ndarray | None = None
+    held_out: np.ndarray | None = None
+    values: np.ndarray | None = None
+    unbounded: bool = False

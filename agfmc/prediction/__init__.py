@@ -1,1 +1,1 @@
-"""Prediction: a configuration, its classifier, answers and scores."""
+"""Classification: a configuration and a decoding make a classifier, which gives answers."""

@@ -4,60 +4,32 @@ from __future__ import annotations
 
 import warnings
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import as_numbers, is_sparse
-from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
+from ..answers.types import Answers
+from ..control.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Leaf
-from ..decode.convergence import Stops
+from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
+from ..core.models import LearnedDecoder
+from ..core.points import as_numbers, is_sparse
+from ..core.probabilities import confidence, REJECTED
+from ..core.solver_status import Stops
 from ..decode.ensemble import average
 from ..decode.front import CodeDecoder, pair_decoder
 from ..decode.methods import find_method
 from ..decode.nested import descend, most_probable, products
-from ..errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
 from ..executors.remote import run_remote
-from ..score.contingency import REJECTED
-from ..score.probabilities import confidence
 from ..executors.threads import run_tasks
+from ..learners.program_classifiers import Execution, ExternalClassifier, ExternalValues
 from ..learners.protocol import node_classifier
-from ..models import Configuration, LearnedDecoder, ModelFiles
-from .decision_values import MachineValues
+from ..models.configuration import Configuration, ModelFiles
 from .decision import calibration_of, Decision
+from .decision_values import MachineValues
 from .decoding import decoders_of, Decoding, named_decoding
-from .external import Execution, ExternalClassifier, ExternalValues
 
-__all__ = ["Answers", "Classifier", "classifier_for", "classify"]
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """Answers to n points.
-
-    classes (n,) int32 labels, -1 where rejected;  confidence (n,) = (k p - 1)
-    / (k - 1) of the winner, or (k p - s)/(k - s) of a set of s classes that is the answer;
-    columns (n, c) what is printed, or None;  stops:
-    how the decoders' iterations ended;  queried (n, m): which binary classifiers
-    were queried, or None where nobody counts;  sets (n, k) bool: the classes in the set of
-    each point, labels ascending, or None where no sets are wanted;  ranked (n, c) labels: the most
-    probable classes, whose probabilities are the columns, or None where they are not wanted;
-    winner (n,): what the decoder gives for the class that is most probable, or for the set, or
-    for the answer of the least expected cost;  cost (n,): of that, and probable (n,) labels of the
-    most probable classes, None without costs.
-    """
-
-    classes: np.ndarray
-    confidence: np.ndarray
-    columns: np.ndarray | None
-    stops: tuple = ()
-    queried: np.ndarray | None = None
-    sets: np.ndarray | None = None
-    ranked: np.ndarray | None = None
-    winner: np.ndarray | None = None
-    cost: np.ndarray | None = None
-    probable: np.ndarray | None = None
+__all__ = ["Classifier", "classifier_for", "classify"]
 
 
 class Classifier:
@@ -557,7 +529,7 @@ def classify(classifier, chunks, workers=1, then=None):
     with ExitStack() as stack:
         ask = classifier
         if commands:
-            from ..learners.commands import killing_commands
+            from ..learners.programs import killing_commands
 
             ask = stack.enter_context(killing_commands()).of(classifier)
         task = ask if then is None else lambda x: then(ask(x))

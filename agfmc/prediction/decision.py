@@ -6,17 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..calibration.maps import apply_map
+from ..calibration.sets import p_values, prediction_sets, quantiles
+from ..calibration.thresholds import error_threshold
+from ..calibration.types import DecoderCalibration
+from ..core.errors import ModelError, UsageError
 from ..decode.costs import cheapest
-from ..decode.maps import apply_map
-from ..decode.sets import p_values, prediction_sets, quantiles
-from ..decode.thresholds import error_threshold
-from ..errors import ModelError, UsageError
-from ..models import Configuration, DecoderCalibration
+from ..learners.program_classifiers import Execution
+from ..models.configuration import Configuration
 from .decoding import Decoding, Guarantees
-from .external import Execution
 from .proportions import adjustment
 
-__all__ = ["Decided", "Decision", "calibration_of"]
+__all__ = ["calibration_of", "Decided", "Decision"]
 
 
 def calibration_of(configuration: Configuration, decoding: Decoding,

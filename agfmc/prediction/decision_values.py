@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..arrays import as_numbers, is_sparse
-from ..errors import DataError
-from ..kernel.machine import BLOCK, Machine
+from ..core.errors import DataError
+from ..core.points import as_numbers, is_sparse
+from ..kernels.machine import BLOCK, Machine
 
-__all__ = ["SIGMOIDS", "MachineValues"]
+__all__ = ["MachineValues", "SIGMOIDS"]
 
 _WIDE = 4096  # features
 
@@ -36,6 +36,7 @@ def _arctangent(values, out):
 
 
 # r = g(a f + b): libAGF's codes; a and b are fitted for the first.
+
 SIGMOIDS = {0: np.tanh, 1: _erf, 2: _logistic, 3: _arctangent}
 
 

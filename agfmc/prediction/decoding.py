@@ -12,29 +12,32 @@ from typing import Any
 
 import numpy as np
 
-from ..codes.matrix import columns_are_orthogonal, rows_to_matrix
+from ..calibration.sets import SCORES
 from ..control.build import to_code
+from ..control.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Tree, TREE_DECODERS
-from ..costs import cost_matrix, CostMatrix
+from ..core.costs import cost_matrix, CostMatrix
+from ..core.errors import ControlError, UsageError
+from ..data.confusions import read_pair_errors
+from ..data.cost_file import read_costs
 from ..decode.code_kinds import KINDS, one_vs_one
 from ..decode.methods import DEFAULT, find_method, Method, METHODS
 from ..decode.pair_strategies import QueryOptions
-from ..decode.sets import SCORES
-from ..errors import ControlError, UsageError
-from ..formats.confusions import read_pair_errors
-from ..formats.cost_matrix import read_costs
 
-__all__ = ["Decoding", "ENSEMBLE_MODES", "Guarantees", "LEARNED_POINTS", "PairQueries",
-           "TREE_DECODERS", "TREE_MODES", "calibrated_decodings", "coding_matrix", "decoders_of",
-           "gives_probabilities", "learning_pays", "named_decoding"]
+__all__ = ["calibrated_decodings", "coding_matrix", "decoders_of", "Decoding", "ENSEMBLE_MODES",
+           "gives_probabilities", "Guarantees", "LEARNED_POINTS", "learning_pays", "named_decoding",
+           "PairQueries", "TREE_DECODERS", "TREE_MODES"]
 
 # Averages of the members of an ensemble, each of which gives the probabilities of all classes.
+
 ENSEMBLE_MODES = tuple(name for name, what in TREE_DECODERS.items() if what == "ensembles")
 # Ways through a tree: down to one class, without and with the probability of that class as a
 # column; all classes; or the tree is taken as the coding matrix that it stands for.
+
 TREE_MODES = ("recursive", "path", "full", "flat", *ENSEMBLE_MODES)
 # A learned decoder is fitted unasked to so many points for each class, on the average, and with so
 # many weights at most: its time grows with their product.
+
 LEARNED_POINTS, _LEARNED_WEIGHTS = 50, 6_000
 
 

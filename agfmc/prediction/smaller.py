@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import DataError, UsageError
-from ..kernel.machine import Machine
-from ..kernel.projection import Projection
-from ..models import Configuration
+from ..core.errors import DataError, UsageError
+from ..kernels.machine import Machine
+from ..kernels.projection import Projection
+from ..learners.program_classifiers import Execution
+from ..models.configuration import Configuration
 from .classifier import Classifier
 from .decoding import Decoding
-from .external import Execution
 
-__all__ = ["ALIKE", "SmallerConfiguration", "smaller"]
+__all__ = ["ALIKE", "smaller", "SmallerConfiguration"]
 
 # A calibration is kept where at least this share of given points keep their class.
+
 ALIKE = 0.999
 
 

@@ -1,1 +1,1 @@
-"""The page of a model: one HTML file that shows data, configuration, scores and comparisons."""
+"""Results made visible: one neutral form, renderers for text, HTML and MultiQC, charts."""

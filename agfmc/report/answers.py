@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..score.scores import BEFORE, COST, HIERARCHICAL, PAGE, page_title
+from ..scores.rows import BEFORE, COST, HIERARCHICAL, PAGE, page_title
 from . import charts
-from .blocks import Block, Cell, Matrix, MatrixRow, Section, Tile, heading, matrix, note, pictures
-from .blocks import beside, facts, table, text, without_empty
+from .blocks import (beside, Block, Cell, facts, heading, Matrix, matrix, MatrixRow, note, pictures,
+                     Section, table, text, Tile, without_empty)
 from .classes import Classes, classes_of
 from .content import AnswersPart, Column, DataTable, ReportContent, TableRow
 from .words import count, cut, interval, number, percent, plural
@@ -119,6 +119,7 @@ def _no_interval(scores):
 
 
 # -- scores ----------------------------------------------------------------------------------------
+
 
 def _scores(answers, classes):
     """Scores of all points, of the probabilities before calibration, and of each class."""
@@ -234,6 +235,7 @@ def _whole(value):
 
 # -- confusions ------------------------------------------------------------------------------------
 
+
 def _confusions(answers, classes):
     scores = answers.scores
     if len(scores["labels"]) <= _WHOLE_TABLE:
@@ -294,6 +296,7 @@ def _wrong(scores):
 
 # -- probabilities ---------------------------------------------------------------------------------
 
+
 def _probabilities(answers):
     scores = answers.scores
     blocks = pictures(charts.reliability(scores), charts.risk_coverage(scores),
@@ -312,6 +315,7 @@ def _probabilities(answers):
 
 
 # -- points and nodes ------------------------------------------------------------------------------
+
 
 def _hardest(answers: AnswersPart, classes: Classes) -> Sequence[Block]:
     if not answers.hardest:

@@ -9,8 +9,8 @@ from typing import Any
 
 from .content import DataTable, Picture
 
-__all__ = ["Block", "Cell", "Matrix", "MatrixRow", "Section", "Tile", "beside", "code", "facts",
-           "heading", "markup", "matrix", "note", "pictures", "table", "text", "without_empty"]
+__all__ = ["beside", "Block", "Cell", "code", "facts", "heading", "markup", "Matrix", "matrix",
+           "MatrixRow", "note", "pictures", "Section", "table", "text", "Tile", "without_empty"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,7 @@ class Section:
 
 
 # Makers of blocks of one value.
+
 text = partial(Block, "text")
 heading = partial(Block, "heading")  # of what follows in a section
 facts = partial(Block, "facts")  # pairs of a name and a value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..errors import UsageError
+from ..core.errors import UsageError
 from .words import clean
 
 __all__ = ["card_html"]

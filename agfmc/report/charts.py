@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from .content import Column, DataPart, DataTable, Picture, TableRow
 from .experiment_charts import comparison, comparison_cost, search_surface
 from .structure import node_costs
-from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, Panel, pixels, short,
-                  text_width, WIDTH)
+from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, Panel, pixels, short, text_width,
+                  WIDTH)
 from .words import class_name, number, percent
 
 __all__ = ["class_counts", "class_recall", "class_sets", "comparison", "comparison_cost",
-           "confusion_map", "node_costs", "reliability", "risk_coverage",
-           "search_surface"]
+           "confusion_map", "node_costs", "reliability", "risk_coverage", "search_surface"]
 
 _NAMED = 40  # classes at most that have a row with their names
 _LIT = 300  # classes at most that have parts of their own, which can be highlighted
@@ -27,6 +26,7 @@ _LEFT = 46  # pixels for the numbers of an axis
 
 
 # Data
+
 
 def class_counts(data: DataPart, names: Mapping[int, str]) -> Picture | None:
     """The points of each class, as bars."""
@@ -88,6 +88,7 @@ def _upright_bars(names, counts):
 
 
 # Scores
+
 
 def reliability(scores: Mapping, of_classes: bool = False) -> Picture | None:
     """Shares of right answers over the probabilities that they had, above a histogram of these.
@@ -188,7 +189,7 @@ def _floor(bins):
 def _wilson(row):
     """An interval of 95 % of the share of right answers in a bin; weighted points count as many
     as tell as much."""
-    from ..score.intervals import wilson
+    from ..scores.intervals import wilson
 
     count, error, forecast = row["count"], row["error"], row["forecast"]
     if isinstance(count, float) and error:
@@ -309,7 +310,7 @@ def _beginning(low):
 def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     """The share of the points of each class that is right (recall), with Wilson's intervals, and
     the share of right ones among the answers of that class (precision)."""
-    from ..score.intervals import wilson
+    from ..scores.intervals import wilson
 
     rows = [(at, row) for at, row in enumerate(scores.get("by_class") or ())
             if row["recall"] is not None and row["support"]]

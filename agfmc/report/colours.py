@@ -8,6 +8,7 @@ __all__ = ["DARK", "FALLBACKS", "LIGHT", "MATPLOTLIB"]
 
 # Right answers and the side -1 are left (blue), errors and the side +1 right (orange); shades are
 # mixed with the paper below numbers, which have to stay readable on them.
+
 LIGHT = {"paper": "#ffffff", "ink": "#1b1b1b", "muted": "#595959", "grid": "#e4e4e4",
          "grey": "#8c8c8c", "left": "#2171b5", "right": "#e6730c", "left-pale": "#9ecae1",
          "right-pale": "#fdbe85", "left-text": "#1a5f9e", "right-text": "#a84a00",
@@ -20,9 +21,11 @@ DARK = {"paper": "#15181d", "ink": "#e9eaec", "muted": "#a9afb8", "grid": "#3338
         "fourth": "#dfa3c4"}
 
 # What matplotlib is told of all figures.
+
 MATPLOTLIB = {"savefig.dpi": 160, "svg.hashsalt": "agfmc", "backend": "agg",
               "text.parse_math": False, "lines.scale_dashes": False}
 # Fonts tried in this order, where they are installed, for signs that DejaVu Sans lacks.
+
 FALLBACKS = ("Noto Sans CJK JP", "Noto Sans CJK SC", "Source Han Sans", "Droid Sans Fallback",
              "WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Arial Unicode MS",
              "Hiragino Sans", "Yu Gothic", "Microsoft YaHei", "Noto Sans Devanagari",

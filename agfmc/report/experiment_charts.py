@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..control.learners import PARAMETERS
-from ..score.scores import ALL_SCORES, PER_POINT
+from ..scores.rows import ALL_SCORES, PER_POINT
 from .content import Column, DataTable, Picture, TableRow
-from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, LINE, Logarithmic,
-                  Panel, pixels, short, text_width, WIDTH)
+from .svg import (Box, cut_to_width, Drawing, level_bar, LINE, Linear, Logarithmic, Panel, pixels,
+                  short, text_width, WIDTH)
 from .words import cut, number, signed, WHOLE
 
 __all__ = ["comparison", "comparison_cost", "search_surface"]
@@ -30,6 +30,7 @@ def _known(value):
 
 
 # Comparisons
+
 
 def comparison(result: Mapping) -> Picture | None:
     """Differences of all configurations from the reference on the same splits: a forest plot.
@@ -269,6 +270,7 @@ def _covered(spot, wide, taken, box):
 
 
 # Searches
+
 
 def search_surface(search: Mapping) -> list[Picture]:
     """The scores of all options that a search tried: a picture for each kernel, over log2 C and

@@ -12,11 +12,11 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 
-from ..errors import UsageError
-from ..score.scores import PAGE
+from ..core.errors import UsageError
+from ..scores.rows import PAGE
 from .content import ReportContent
 
-__all__ = ["ENDING", "check_multiqc", "comparison_section", "name_of_file", "scores_section",
+__all__ = ["check_multiqc", "comparison_section", "ENDING", "name_of_file", "scores_section",
            "search_section", "section_of"]
 
 ENDING = "_mqc.json"
@@ -25,6 +25,7 @@ _ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".feather", ".svm", ".
 
 
 # {column: (title, what it is, whether larger is better, or None)}
+
 _HEADS: dict[str, tuple[str, str, bool | None]] = {
     "points": ("points", "points that are scored", None),
     "classes": ("classes", "number of classes", None),

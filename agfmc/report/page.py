@@ -11,9 +11,9 @@ import hashlib
 import itertools
 import pkgutil
 
-from .._version import __version__
-from ..errors import UsageError
-from ..formats.atomic import check_output
+from ..core.errors import UsageError
+from ..core.version import __version__
+from ..files.atomic import check_output
 from . import words
 from .classes import classes_of
 from .colours import DARK, LIGHT

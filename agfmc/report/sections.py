@@ -6,12 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 
-from ..models import KERNELS
-from ..provenance import Provenance
+from ..core.models import KERNELS
+from ..core.provenance import Provenance
 from . import charts, structure
 from .answers import answer_sections, answer_verdict, score_tiles
-from .blocks import beside, code, facts, heading, markup, pictures, Section, table, text, Tile
-from .blocks import without_empty
+from .blocks import (beside, code, facts, heading, markup, pictures, Section, table, text, Tile,
+                     without_empty)
 from .card import card_html
 from .classes import Classes, classes_of
 from .content import Column, DataTable, ReportContent, TableRow
@@ -81,6 +81,7 @@ def _kind(model):
 
 # -- data ------------------------------------------------------------------------------------------
 
+
 def _data(content, classes):
     data = content.data
     if data is None:
@@ -135,6 +136,7 @@ def _recipe(recipe, cells):
 
 
 # -- configuration ---------------------------------------------------------------------------------
+
 
 def _configuration(content, classes):
     model = content.model
@@ -242,6 +244,7 @@ def _classifier_table(models, classes: Classes):
 
 
 # -- origin ----------------------------------------------------------------------------------------
+
 
 def _origin(content):
     """The sections of what a page was made from, and by which commands."""

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ..control.tree import Leaf, Tree
-from ..score.nodes import NodeCost
+from ..scores.nodes import NodeCost
 from .blocks import without_empty
 from .content import Column, DataTable, Picture, TableRow
 from .svg import cut_to_width, Drawing, pixels, text_width, WIDTH
@@ -63,6 +63,7 @@ def listed(names: Mapping[int, str], labels: Sequence[int], most: int = 12) -> s
 
 
 # Coding matrices
+
 
 def coding_matrix(tree: Tree, names: Mapping[int, str], title: str = "Coding matrix",
                   whole: bool = False) -> Picture:
@@ -255,6 +256,7 @@ def _options(row):
 
 
 # Trees
+
 
 _MOST_ENDS = 240  # classes, or groups of them that are not divided further
 _MOST_NAME = 400  # pixels
@@ -522,6 +524,7 @@ def _cost_cells(cost, total):
 
 
 # What nodes cost
+
 
 _SHOWN_NODES = 12
 

@@ -15,14 +15,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 from .words import clean, cut, WHOLE
 
-__all__ = ["Box", "Drawing", "LINE", "Linear", "Logarithmic", "Panel", "SIZE", "Shape", "WIDTH",
-           "cut_to_width", "level_bar", "pixels", "round_ticks", "short", "text_width",
-           "tick_texts"]
+__all__ = ["Box", "cut_to_width", "Drawing", "level_bar", "LINE", "Linear", "Logarithmic", "Panel",
+           "pixels", "round_ticks", "Shape", "short", "SIZE", "text_width", "tick_texts", "WIDTH"]
 
 SIZE, LINE = 12, 16  # pixels of text, and from one line of it to the next
 WIDTH = 328  # of small pictures, which stand beside each other on a laptop and fit a phone
 
 # Hundredths of the size that letters are wide in the wider ones of the usual sans-serif types.
+
 _WIDTHS = {letter: width for width, letters in (
     (22, "'\u202f"), (32, " ,.Iijl"), (37, "-/:;\\f|"), (40, "!()[]rt"), (45, '"'),
     (52, "*J`sz"), (56, "?L_c"), (62, "FTaekovxy"), (64, "$0123456789EKPSYbdghnpqu{}"),
@@ -83,6 +83,7 @@ def level_bar(low: float, high: float, y: float) -> str:
 
 
 # Scales and ticks
+
 
 class Linear(NamedTuple):
     """A scale from low to high, in equal steps."""
@@ -157,6 +158,7 @@ def tick_texts(ticks: Sequence[float]) -> list[str]:
 
 
 # Drawings
+
 
 class Shape(NamedTuple):
     """A part of a drawing: "rect", "circle", "path", "text", "image", or "g", which begins a group

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..numerals import runs_text
-from ..provenance import Provenance
-from ..score.scores import ALL_SCORES, PER_POINT
+from ..core.provenance import Provenance
+from ..core.text import runs_text
+from ..scores.rows import ALL_SCORES, PER_POINT
 from . import charts
 from .answers import shares_alone
-from .blocks import Section, Tile, heading, note, pictures, table, text, without_empty
+from .blocks import heading, note, pictures, Section, table, text, Tile, without_empty
 from .content import Column, DataTable, ReportContent, TableRow
 from .words import count, cut, interval, number, percent, plural, signed
 
@@ -91,6 +91,7 @@ def best_point(result: Mapping) -> Mapping | None:
 
 
 # -- comparisons -----------------------------------------------------------------------------------
+
 
 def _comparison(result):
     every, result = len(result["rows"]), _fewer(result)
@@ -254,6 +255,7 @@ def _tuned(tuned, splits):
 
 
 # -- searches --------------------------------------------------------------------------------------
+
 
 def _other_model(content):
     """A note where the model was trained with other options than those that the search chose."""

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .content import Column
 
-__all__ = ["LONGEST", "WHOLE", "class_name", "clean", "count", "cut", "interval", "joined",
-           "number", "percent", "plural", "shown", "signed", "sort_key", "whole_name"]
+__all__ = ["class_name", "clean", "count", "cut", "interval", "joined", "LONGEST", "number",
+           "percent", "plural", "shown", "signed", "sort_key", "WHOLE", "whole_name"]
 
 LONGEST = 40  # characters of a name that are shown
 _SMALL = 5e-5  # what four digits behind the point do not show
 WHOLE = 400  # of it on request: a page may name it a thousand times
 _BLANKS = re.compile("[ \t\n]+")  # those that keep words together stay
 # What no page can show, and what would turn the order of the text around it.
+
 _UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e"
                      "\u2060\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
 

@@ -21,15 +21,17 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import AgfmcError, AgfmcWarning, CommandFailed, JobsFailed, one_line, UsageError
+from ..core.errors import AgfmcError, AgfmcWarning, CommandFailed, JobsFailed, one_line, UsageError
+from ..core.splits import rows_by_class
+from ..data.libsvm import RowText
 from ..executors.threads import available_cores, run_tasks
-from ..formats.atomic import install, private_folder, remove, writing
-from ..formats.libsvm_model import read_svm_model, RowText
-from ..learners.commands import Command, killing_commands, partition_text
+from ..files.atomic import install, private_folder, remove, writing
 from ..learners.options import BinaryLearner
-from ..learners.protocol import check_jobs, rows_by_class, Samples, samples
+from ..learners.programs import Command, killing_commands, partition_text
+from ..learners.protocol import check_jobs, Samples, samples
+from ..models.libsvm import read_svm_model
 
-__all__ = ["Trainer", "TrainerOptions", "train_external"]
+__all__ = ["train_external", "Trainer", "TrainerOptions"]
 
 _WEIGHTS = "@weights"
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")

@@ -15,30 +15,31 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .._version import __version__
-from ..arrays import is_sparse, label_counts, row_digests
-from ..errors import AgfmcError, AgfmcWarning, and_more, UsageError
+from ..core import splits
+from ..core.errors import AgfmcError, AgfmcWarning, and_more, UsageError
+from ..core.models import BinaryModel
+from ..core.points import is_sparse, label_counts, row_digests
+from ..core.provenance import Provenance
+from ..core.splits import rows_by_class
+from ..core.version import __version__
+from ..core.weights import Weights
+from ..data.normalisation import Normalisation
 from ..executors.remote import run_remote, together_of
 from ..executors.threads import available_cores, run_tasks
-from ..kernel.machine import decision_values
-from ..kernel.values import PreparedKernel
-from ..learners import calibration
+from ..kernels.machine import decision_values
+from ..kernels.values import PreparedKernel
+from ..landmarks.features import check_landmarks
+from ..landmarks.sums_file import KeptSums
+from ..landmarks.training import fit_shared
+from ..learners import platt
 from ..learners.leave_one_out import is_unbounded, loo_values, Problem
-from ..learners.nodes import Solution
-from ..learners.protocol import (check_jobs, check_learners, for_weights, Job, rows_by_class,
-                                 samples)
-from ..models import BinaryModel, Normalisation
-from ..data_tools.metric import fitted_normalisation, MetricOptions
-from ..provenance import Provenance
-from ..weights import Weights
-from .fitted import Fitted
+from ..learners.points import Solution
+from ..learners.protocol import check_jobs, check_learners, Fitted, for_weights, Job, samples
 from .held_out import CALIBRATION_POINTS
-from .kept_sums import KeptSums
 from .kernel_tables import MEGABYTES, Tables
-from .landmarks import check_landmarks
-from .shared import fit_shared
+from .metric import fitted_normalisation, MetricOptions
 
-__all__ = ["TrainingData", "TrainingSettings", "Wanted", "check_fit", "fit", "fit_one"]
+__all__ = ["check_fit", "fit", "fit_one", "TrainingData", "TrainingSettings", "Wanted"]
 
 _ITSELF = -1  # among the folds of a job: the classifier, trained on all its samples
 
@@ -136,11 +137,11 @@ class _Training:
 
     def draw_folds(self):
         """Draw the folds; -> how many there are."""
-        seed = calibration.job_seed(self.job.seed, *self.job.sides)
+        seed = splits.job_seed(self.job.seed, *self.job.sides)
         if self.chosen_only and len(self.chosen) < len(self.side):
-            self.fold = calibration.folds_of(self.side, self.chosen, seed)
+            self.fold = platt.folds_of(self.side, self.chosen, seed)
         else:
-            self.fold = calibration.folds(self.side, seed)
+            self.fold = platt.folds(self.side, seed)
         self.values = np.full(len(self.fold), np.nan)
         count = int(self.fold.max(initial=-1)) + 1
         self.left += count
@@ -258,11 +259,11 @@ class Wanted:
         """The number of folds that a job begins with."""
         sizes = [sum(len(rows_of[label]) for label in side) for side in job.sides]
         if not self._chosen_only(job):
-            return calibration.fold_count(*sizes)
+            return platt.fold_count(*sizes)
         chosen = [sum(np.count_nonzero(self.chosen[rows_of[label]]) for label in side)
                   for side in job.sides]
-        return calibration.fold_count_of(sizes, chosen) if chosen != sizes else \
-            calibration.fold_count(*sizes)
+        return platt.fold_count_of(sizes, chosen) if chosen != sizes else \
+            platt.fold_count(*sizes)
 
 
 def _fit_by_threads(jobs, data, progress):
@@ -386,10 +387,10 @@ def _finished(data, work, seconds):
         a, b, converged, source = -1.0, 0.0, True, "own probabilities"
     else:
         first = work.side == solution.labels[0]
-        a, b, converged = calibration.fit_sigmoid(work.values, first, w=work.w)
+        a, b, converged = platt.fit_sigmoid(work.values, first, w=work.w)
         if a > 0 and work.fold is None:
             # where points tell nothing, each is nearer to the other side when it is left out
-            a, b, converged = calibration.fit_sigmoid(np.zeros_like(work.values), first, w=work.w)
+            a, b, converged = platt.fit_sigmoid(np.zeros_like(work.values), first, w=work.w)
         source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
     provenance = Provenance.of_training(
         __version__, options.canonical(), library=options.made_by(), features=x.shape[1],

@@ -2,53 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import label_counts
-from ..data_tools.metric import apart_from
-from ..learners.calibration import job_seed
-from ..learners.protocol import NodeProblem, rows_by_class, samples
-from ..models import HeldOut
+from ..core.models import HeldOut
+from ..core.splits import rows_by_class
+from ..learners.protocol import NodeProblem, samples
+from .metric import apart_from
 
-__all__ = ["CALIBRATION_POINTS", "calibration_rows", "gather_held_out"]
+__all__ = ["CALIBRATION_POINTS", "gather_held_out"]
 
 CALIBRATION_POINTS = 5000
-_BLOCK = 1 << 19  # labels at a time
-
-
-def calibration_rows(y: np.ndarray, labels: Sequence[int], count: int, seed: int) -> np.ndarray:
-    """Rows, ascending, of about `count` points of the classes `labels`, or of all there are.
-
-    y (n,): labels.  Of every class the same share, rounded up, drawn with the seed.  What is
-    drawn of a class depends on its own number of samples and on that of all alone.
-    """
-    counts = label_counts(y)
-    labels = [label for label in labels if label in counts]
-    total = sum(counts[label] for label in labels)
-    if total <= count:
-        return np.flatnonzero(np.isin(y, labels))
-    wanted = {}
-    for label in labels:
-        generator = np.random.Generator(np.random.PCG64(job_seed(seed, (label,), ())))
-        share = -(-counts[label] * count // total)
-        wanted[label] = np.sort(generator.permutation(counts[label])[:share])
-    return _members(y, wanted)
-
-
-def _members(y, wanted):
-    """Rows, ascending, of members of classes; wanted: {label: their numbers, ascending}."""
-    rows, seen = [np.empty(0, dtype=np.int64)], dict.fromkeys(wanted, 0)
-    for start in range(0, len(y), _BLOCK):
-        for label, part in rows_by_class(y[start:start + _BLOCK]).items():
-            if label not in wanted:
-                continue
-            first = seen[label]
-            seen[label] += len(part)
-            inside = slice(*np.searchsorted(wanted[label], [first, seen[label]]))
-            rows.append(start + part[wanted[label][inside] - first])
-    return np.sort(np.concatenate(rows))
 
 
 def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> HeldOut | None:

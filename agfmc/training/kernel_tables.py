@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 
-from ..arrays import is_sparse
-from ..errors import UsageError
-from ..learners.kernel_table import KernelTable, most_rows, rounding, table_pays
+from ..core.errors import UsageError
+from ..core.models import KERNELS
+from ..core.points import is_sparse
 from ..executors.threads import run_tasks
-from ..models import KERNELS
+from ..learners.kernel_table import KernelTable, most_rows, rounding, table_pays
 
 __all__ = ["MEGABYTES", "PACKED", "Tables"]
 

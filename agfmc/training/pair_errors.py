@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import UsageError
-from ..formats.atomic import replacing
-from ..formats.confusions import format_pair_errors, PairErrors
-from ..kernel.machine import decision_values
+from ..core.errors import UsageError
+from ..data.confusions import format_pair_errors, PairErrors
+from ..files.atomic import replacing
+from ..kernels.machine import decision_values
 
 __all__ = ["PairTally"]
 

@@ -12,31 +12,31 @@ from hashlib import blake2b
 
 import numpy as np
 
-from .._version import __version__
-from ..arrays import label_counts, is_sparse
+from ..calibration.file import check_calibration_output
 from ..control.build import check_classes, named_as, with_heading
 from ..control.parse import heading_fault
 from ..control.tree import NO_NORMALISATION, Tree
 from ..control.write import libagf_begins, require_readable
-from ..data_tools.metric import with_rows
-from ..data_tools.training_data import for_classes, load_training
-from ..errors import AgfmcWarning, DataError, UsageError
-from ..formats.atomic import check_output
-from ..formats.calibration_file import check_calibration_output
-from ..formats.controlfile import model_file, read_control
-from ..formats.distinct import check_distinct
-from ..formats.inputs import is_stream
-from ..formats.lazy_points import is_lazy
-from ..formats.metric_file import check_metric_output, metric_path
+from ..core.errors import AgfmcWarning, DataError, UsageError
+from ..core.lazy_points import is_lazy
+from ..core.points import is_sparse, label_counts
+from ..core.splits import calibration_rows, rows_by_class
+from ..core.version import __version__
+from ..data.metric_file import check_metric_output, metric_path
+from ..data.training import for_classes, load_training
+from ..data.types import Dataset, InputFormat
+from ..files.atomic import check_output
+from ..files.distinct import check_distinct
+from ..files.opening import is_stream
+from ..landmarks.sums_file import names_sums
 from ..learners.protocol import (check_learners, distinct, for_weights, Job, named, parse_options,
-                                 plan_jobs, rows_by_class, samples, unnamed)
-from ..models import Dataset, InputFormat
+                                 plan_jobs, samples, unnamed)
+from ..models.control_files import model_file, read_control
 from .external import Trainer, TrainerOptions
 from .fit import TrainingSettings
-from .held_out import calibration_rows
-from .kept_sums import names_sums
+from .metric import with_rows
 
-__all__ = ["Output", "Plan", "Source", "plan"]
+__all__ = ["Output", "Plan", "plan", "Source"]
 
 
 _BLOCK = 1 << 19  # values at a time

@@ -17,24 +17,26 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..errors import AgfmcError, DataError, JobsFailed, UsageError
+from ..core.errors import AgfmcError, DataError, JobsFailed, UsageError
+from ..core.models import HeldOut
+from ..core.splits import rows_by_class
+from ..data.libagf import read_std, write_std
+from ..data.libsvm import RowText
 from ..executors.threads import Background, Threads
-from ..formats.atomic import remove, replacing, replacing_all, temporary_file, writing
-from ..formats.inputs import read_bytes
-from ..formats.libsvm_model import format_svm_model, held_out_values, RowText
-from ..formats.seal import seal_of, sealed
-from ..formats.vectors import read_std, write_std
-from ..learners.protocol import NodeProblem, read_node, rows_by_class, samples
-from ..models import HeldOut
+from ..files.atomic import remove, replacing, replacing_all, temporary_file, writing
+from ..files.opening import read_bytes
+from ..files.seal import seal_of, sealed
+from ..landmarks.sums import row_ranges
+from ..landmarks.sums_file import KeptSums
+from ..landmarks.training import sum_range
+from ..learners.protocol import NodeProblem, read_node, samples
+from ..models.libsvm import format_svm_model, held_out_values
 from .external import train_external
 from .fit import fit, Wanted
 from .held_out import gather_held_out
-from .kept_sums import KeptSums
-from .shared import sum_range
-from .shared_sums import row_ranges
 
-__all__ = ["Earlier", "Outcome", "TimeUp", "finished", "held_out_of", "make_range_sums",
-           "ranges_of", "replaced", "save_normalisation", "train", "until", "write_node"]
+__all__ = ["Earlier", "finished", "held_out_of", "make_range_sums", "Outcome", "ranges_of",
+           "replaced", "save_normalisation", "TimeUp", "train", "until", "write_node"]
 
 _HURRY = 2.0  # seconds that a signal leaves for keeping sums
 _SMALL = 1 << 28  # bytes of support vectors that are kept in memory until the end

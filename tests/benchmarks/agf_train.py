@@ -75,10 +75,10 @@ def read(name):
 
 def ours(train, test, limit):
     """Probabilities (n, k) of agf_train, its classes, and its comments."""
-    from agfmc.data_tools.table_data import read_table
-    from agfmc.models import InputFormat
-    from agfmc.prediction.configuration import load
-    from agfmc.tables import ColumnRoles
+    from agfmc.data.from_table import read_table
+    from agfmc.data.types import InputFormat
+    from agfmc.models.files import load
+    from agfmc.tables.types import ColumnRoles
 
     with tempfile.TemporaryDirectory() as folder:
         paths = [os.path.join(folder, name) for name in ("train.csv", "test.csv", "m.mbm")]

@@ -27,17 +27,17 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 SAMPLES = ROOT / "sample_data"
 
-from agfmc.codes.schemes import COMPARED  # noqa: E402
-from agfmc.data_tools.training_data import load_training  # noqa: E402
+from agfmc.design.schemes import COMPARED  # noqa: E402
+from agfmc.data.training import load_training  # noqa: E402
 from agfmc.experiments.candidates import read_candidates  # noqa: E402
 from agfmc.experiments.comparison import find_best  # noqa: E402
 from agfmc.experiments.experiment import Experiment, SplitPlan  # noqa: E402
 from agfmc.experiments.pooling import difference_of, pooled, summary  # noqa: E402
-from agfmc.experiments.result_cache import ResultCache  # noqa: E402
+from agfmc.files.result_store import ResultCache  # noqa: E402
 from agfmc.experiments.trial import run_trial  # noqa: E402
-from agfmc.models import Dataset, InputFormat  # noqa: E402
-from agfmc.prepare.split import split_stratified  # noqa: E402
-from agfmc.score.scores import BY_OPTION, SCORES  # noqa: E402
+from agfmc.data.types import Dataset, InputFormat  # noqa: E402
+from agfmc.core.splits import split_stratified  # noqa: E402
+from agfmc.scores.rows import BY_OPTION, SCORES  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 
 OPTIONS = {"ordered": "-c 10 -g 0.005"}  # of data sets that the others do not suit

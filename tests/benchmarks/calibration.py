@@ -55,8 +55,8 @@ SCORES = ("log_loss", "brier", "calibration_error", "accuracy")
 
 def load(name, path):
     """x (n, d) float64 and y (n,) from 0."""
-    from agfmc.formats.dataset import read_training
-    from agfmc.models import InputFormat
+    from agfmc.data.reading import read_training
+    from agfmc.data.types import InputFormat
     data = read_training(str(path), InputFormat("binary" if name == "ordered" else "svm"))
     x = data.x.toarray() if hasattr(data.x, "toarray") else np.asarray(data.x)
     return x.astype(np.float64), np.unique(data.y, return_inverse=True)[1]
@@ -82,7 +82,8 @@ def split(x, y, protocol, seed):
 
 def scored(p, y, classes=None):
     """The scores of p (n, k), as a dictionary; classes (n,): answers, else the largest p."""
-    from agfmc.score.probabilities import calibration, expected_calibration_error, log_loss
+    from agfmc.scores.probabilities import calibration, expected_calibration_error
+    from agfmc.core.probabilities import log_loss
     answer = p.argmax(axis=1) if classes is None else classes
     right = answer == y
     true = p[np.arange(len(y)), y]

@@ -24,11 +24,10 @@ from scipy.stats import betabinom
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from agfmc.decode.maps import apply_map, fit_temperature  # noqa: E402
-from agfmc.decode.sets import (calibration_points, p_values,  # noqa: E402
-                               prediction_sets, quantiles)
-from agfmc.decode.thresholds import error_threshold  # noqa: E402
-from agfmc.errors import DataError  # noqa: E402
+from agfmc.calibration.maps import apply_map, fit_temperature  # noqa: E402
+from agfmc.calibration.sets import calibration_points, p_values, prediction_sets, quantiles  # noqa: E402
+from agfmc.calibration.thresholds import error_threshold  # noqa: E402
+from agfmc.core.errors import DataError  # noqa: E402
 
 ALPHAS = (.01, .05, .1, .2)
 ERRORS = (.02, .05, .1)
@@ -51,8 +50,8 @@ def made(n, k, generator, weights=None, doubt=1.5, over=2.0):
 def digits():
     """Uncalibrated p (n, 10) and y (n,) of points of sample_data that were not trained on."""
     import agfmc
-    from agfmc.formats.dataset import read_training
-    from agfmc.models import InputFormat
+    from agfmc.data.reading import read_training
+    from agfmc.data.types import InputFormat
 
     data = read_training(str(ROOT / "sample_data" / "digits.svm"), InputFormat("svm"))
     rows = np.random.default_rng(0).permutation(len(data.y))

@@ -19,9 +19,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import agfmc  # noqa: E402
-from agfmc.errors import AgfmcWarning  # noqa: E402
-from agfmc.formats.dataset import read_training  # noqa: E402
-from agfmc.models import InputFormat  # noqa: E402
+from agfmc.core.errors import AgfmcWarning  # noqa: E402
+from agfmc.data.reading import read_training  # noqa: E402
+from agfmc.data.types import InputFormat  # noqa: E402
 from agfmc.prediction.decoding import Decoding  # noqa: E402
 
 SCHEMES = {"one-vs-rest": {}, "orthogonal": {}, "adjacent": {},

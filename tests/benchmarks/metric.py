@@ -36,13 +36,13 @@ from calibration import load  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from agfmc.api import train as fit  # noqa: E402
-from agfmc.data_tools.metric import fitted_normalisation, learn_metric, MetricOptions  # noqa: E402
+from agfmc.api.functions import train as fit  # noqa: E402
+from agfmc.training.metric import fitted_normalisation, learn_metric, MetricOptions  # noqa: E402
 from agfmc.experiments.candidates import read_candidate  # noqa: E402
 from agfmc.experiments.experiment import Experiment, SplitPlan  # noqa: E402
-from agfmc.experiments.tuned import find_options  # noqa: E402
-from agfmc.models import Dataset  # noqa: E402
-from agfmc.prepare.split import split_stratified, stratified_sample  # noqa: E402
+from agfmc.experiments.tuning import find_options  # noqa: E402
+from agfmc.data.types import Dataset  # noqa: E402
+from agfmc.core.splits import split_stratified, stratified_sample  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 
 LANDMARKS = dict(segment=400, ordered=300, digits=500, sat=1000, pendigits=500, letter=1500)
@@ -264,7 +264,7 @@ def components(args):
 def large(args):
     """Print seconds and memory of agf_preprocess on many rows, and on many features."""
     from growth import run
-    from agfmc.formats.vectors import write_cls, write_vec
+    from agfmc.data.libagf import write_cls, write_vec
     head("rows", "features", "options", "s", "MB")
     learn = "--learn-metric"
     for n, d, options in ((1_000_000, 20, ""), (1_000_000, 20, learn), (2000, 500, learn),

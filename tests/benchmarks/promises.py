@@ -25,16 +25,15 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from agfmc.data_tools.training_data import load_training  # noqa: E402
+from agfmc.data.training import load_training  # noqa: E402
 from agfmc.experiments.candidates import read_candidate  # noqa: E402
-from agfmc.experiments.experiment import (Experiment, prepare_split, Split,  # noqa: E402
-                                          SplitPlan)
-from agfmc.experiments.result_cache import ResultCache  # noqa: E402
+from agfmc.experiments.experiment import Experiment, prepare_split, Split, SplitPlan  # noqa: E402
+from agfmc.files.result_store import ResultCache  # noqa: E402
 from agfmc.experiments.search import SearchSpace  # noqa: E402
 from agfmc.experiments.trial import run_trial  # noqa: E402
 from agfmc.experiments.tuning import prepare_tuning, tune  # noqa: E402
-from agfmc.models import Dataset, InputFormat  # noqa: E402
-from agfmc.prepare.split import stratified_sample  # noqa: E402
+from agfmc.data.types import Dataset, InputFormat  # noqa: E402
+from agfmc.core.splits import stratified_sample  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 
 MOST = 4000  # rows that the result is scored on

@@ -21,15 +21,15 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import agfmc  # noqa: E402
-from agfmc.api import scores  # noqa: E402
-from agfmc.data_tools.training_weights import settled  # noqa: E402
-from agfmc.formats.libsvm_data import read_svm  # noqa: E402
-from agfmc.models import Dataset, InputFormat  # noqa: E402
-from agfmc.prepare.split import split_stratified, stratified_sample  # noqa: E402
-from agfmc.prediction.calibration import calibrated  # noqa: E402
-from agfmc.training.design import design  # noqa: E402
+from agfmc.api.functions import scores  # noqa: E402
+from agfmc.data.weights import settled  # noqa: E402
+from agfmc.data.libsvm import read_svm  # noqa: E402
+from agfmc.data.types import Dataset, InputFormat  # noqa: E402
+from agfmc.core.splits import split_stratified, stratified_sample  # noqa: E402
+from agfmc.prediction.calibrate import calibrated  # noqa: E402
+from agfmc.design.design import design  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
-from agfmc.training.memory import train_configuration  # noqa: E402
+from agfmc.training.in_memory import train_configuration  # noqa: E402
 
 SHARE, MISSED, POINTS = 0.01, 20.0, 6000
 LEARNERS = "-c 8", "learner=nystrom -m 300", "learner=logistic"

@@ -116,7 +116,7 @@ class Place(Bench):
         return name
 
     def write(self, base, x, y):
-        from agfmc.formats.vectors import write_cls, write_vec
+        from agfmc.data.libagf import write_cls, write_vec
         write_vec(self.folder / f"{base}.vec", np.asarray(x, dtype="f4"))
         write_cls(self.folder / f"{base}.cls", np.asarray(y, dtype="i4"))
 
@@ -328,14 +328,14 @@ def rounding(place):
     """Largest difference of decision values of test points, for the same lambda, in-process."""
     import agfmc
     from agfmc.prediction.decision_values import MachineValues
-    from agfmc.training import shared_sums
+    from agfmc.landmarks import sums
 
     def values(data, design, options, raw):
-        kept, shared_sums._RAW = shared_sums._RAW, 0.0 if raw else np.inf
+        kept, sums._RAW = sums._RAW, 0.0 if raw else np.inf
         try:
             configuration = agfmc.train(design, *data[:2], options=options, calibration=0)
         finally:
-            shared_sums._RAW = kept
+            sums._RAW = kept
         machines = MachineValues(configuration)
         return machines(range(machines.count), machines.prepared(data[2]))[0]
 
@@ -350,7 +350,7 @@ def rounding(place):
                 try:
                     one, two = (values(data, design, options, raw) for raw in (False, True))
                     told_so = f"{np.abs(one - two).max():.1e}"
-                except agfmc.errors.AgfmcError as error:
+                except agfmc.core.errors.AgfmcError as error:
                     told_so = error.message
                 row(name, design, ridge, told_so)
 

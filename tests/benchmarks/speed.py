@@ -77,9 +77,9 @@ class Bench:
     def data(self, name, rows):
         """Normalised training rows of a data set as base name.vec, .cls and name.svm."""
         def make(path):
-            from agfmc.formats.libsvm_data import read_svm
-            from agfmc.formats.libsvm_data import write_svm
-            from agfmc.formats.vectors import write_cls, write_vec
+            from agfmc.data.libsvm import read_svm
+            from agfmc.data.libsvm import write_svm
+            from agfmc.data.libagf import write_cls, write_vec
             data = read_svm(str(self.sets / f"{name}.svm"))
             x = ((data.x - data.x[:rows].mean(0)) / data.x[:rows].std(0, ddof=1)).astype("f4")
             rng = np.random.default_rng(1)
@@ -133,8 +133,8 @@ def train_exhaustive(b):
     b.data("sat", 4435)
     plan = b.plan("exhaustive", 6)
     from agfmc.control.parse import parse
-    from agfmc.formats.libsvm_data import write_svm
-    from agfmc.formats.vectors import read_cls, read_vec
+    from agfmc.data.libsvm import write_svm
+    from agfmc.data.libagf import read_cls, read_vec
     x, y = read_vec(b.folder / "sat.vec"), read_cls(b.folder / "sat.cls")
     for number, (_, right) in enumerate(parse((b.folder / plan).read_text()).sides()):
         b.once(f"part-{number}.svm", lambda path, right=right: write_svm(
@@ -191,9 +191,9 @@ def predict_in_process(b):
 import sys, time
 sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
-from agfmc.prediction.configuration import load
+from agfmc.models.files import load
 from agfmc.prediction.classifier import Classifier, classify
-from agfmc.formats.vectors import read_cls, read_vec
+from agfmc.data.libagf import read_cls, read_vec
 x, y, points = read_vec("letter.vec"), read_cls("letter.cls"), read_vec("letter-60k.vec")[:6000]
 ours = Classifier(load("m.mbm"), "inverse")
 from sklearn.svm import SVC
@@ -232,9 +232,9 @@ import sys, time
 sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
 from scipy.optimize import nnls
-from agfmc.codes.matrix import rows_to_matrix
+from agfmc.control.matrix import rows_to_matrix
 from agfmc.decode.front import CodeDecoder
-from agfmc.training.design import design
+from agfmc.design.design import design
 tree = design({scheme!r}, range(26), strict={strict!r})
 a = rows_to_matrix([(row.left, row.right) for row in tree.rows], 26)
 rng = np.random.default_rng(1)
@@ -288,7 +288,7 @@ def read_text(b):
                     row, 1)) + "\n" for label, row in zip(rng.integers(5, size=1000), block))
     name = b.once("wide.svm", make)
     ours = (f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-            f"from agfmc.formats.libsvm_data import read_svm; read_svm({name!r})")
+            f"from agfmc.data.libsvm import read_svm; read_svm({name!r})")
     theirs = f"from sklearn.datasets import load_svmlight_file as f; f({name!r})"
     empty = b.run([sys.executable, "-c", "import sklearn.datasets"])
     return b.ratios(lambda: b.run([sys.executable, "-c", ours]),

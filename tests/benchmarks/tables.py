@@ -39,7 +39,7 @@ print(time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss
 PANDAS = "import pandas; pandas.read_{}({!r}{}).shape"
 ARROW = "import pyarrow.csv as c, pyarrow.parquet as p; t = {}"
 OURS = """
-from agfmc.formats.table import open_table
+from agfmc.tables.reading import open_table
 with open_table({path!r}{engine}) as table:
     wanted = {{at: "number" if name[0] == "x" else "words" for at, name in enumerate(table.names)
               if name != "id"}}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli.hints import classify_command
-from agfmc.experiments import automatic
+from agfmc.experiments import budget
 
 
 @pytest.fixture
@@ -120,9 +120,9 @@ def test_a_time_limit_takes_the_best_so_far(table, shell):
 
 
 def test_many_rows_take_landmarks_and_samples(run, table, monkeypatch):
-    monkeypatch.setattr(automatic, "SAMPLE", 40)
-    monkeypatch.setattr(automatic, "LARGE", 60)
-    monkeypatch.setattr(automatic, "LARGE_SAMPLE", 50)
+    monkeypatch.setattr(budget, "SAMPLE", 40)
+    monkeypatch.setattr(budget, "LARGE", 60)
+    monkeypatch.setattr(budget, "LARGE_SAMPLE", 50)
     done = run("agf_train", *WORDS, "m.mbm")
     assert "print_control --best --by=log-loss -d5 --trials=1 --platt=loo --sample=40 " in done.out
     assert "tune_m --by=log-loss --options=learner=nystrom --sample=50 " in done.out

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.decode.maps import apply_map, fit_temperature
-from agfmc.decode.sets import prediction_sets, quantiles
-from agfmc.decode.thresholds import error_threshold
-from agfmc.formats.calibration_file import read_calibration
-from agfmc.formats.vectors import read_cls, write_cls, write_vec
+from agfmc.calibration.maps import apply_map, fit_temperature
+from agfmc.calibration.sets import prediction_sets, quantiles
+from agfmc.calibration.thresholds import error_threshold
+from agfmc.calibration.file import read_calibration
+from agfmc.data.libagf import read_cls, write_cls, write_vec
 from agfmc.prediction.classifier import Classifier
-from agfmc.prediction.configuration import load
+from agfmc.models.files import load
 from agfmc.prediction.decoding import Decoding
 
 LABELS = np.array([2, 5, 9], dtype=np.int32)

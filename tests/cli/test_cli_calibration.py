@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from agfmc.cli import main_of
-from agfmc.errors import ModelError
-from agfmc.formats.calibration_file import read_calibration
-from agfmc.formats.libsvm_data import write_svm
-from agfmc.formats.vectors import read_cls, write_cls, write_vec
+from agfmc.core.errors import ModelError
+from agfmc.calibration.file import read_calibration
+from agfmc.data.libsvm import write_svm
+from agfmc.data.libagf import read_cls, write_cls, write_vec
 
 PAIRS = '"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}'
 TREE = '"" {2 "-t 0" {5 9}}'
@@ -410,7 +410,7 @@ def test_what_cannot_be_calibrated_is_trained_all_the_same(train, run, monkeypat
 
         train("pairs")
         with monkeypatch.context() as patch:
-            patch.setattr("agfmc.prediction.configuration.merged", fail)
+            patch.setattr("agfmc.models.files.merged", fail)
             done = train("pairs")
         assert f"warning: the probabilities are not calibrated: {told}\n" in done.err
         assert files("m.mbc") == {"m.mbc": files("other.mbc")["other.mbc"]}

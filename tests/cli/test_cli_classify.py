@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.formats.class_names import names_bytes
-from agfmc.formats.confusions import read_pair_errors
-from agfmc.formats.vectors import read_cls, read_con, read_vec, write_cls, write_vec
-from agfmc.prediction.configuration import load
+from agfmc.data.class_names import names_bytes
+from agfmc.data.confusions import read_pair_errors
+from agfmc.data.libagf import read_cls, read_con, read_vec, write_cls, write_vec
+from agfmc.models.files import load
 
 
 @pytest.fixture(scope="module")

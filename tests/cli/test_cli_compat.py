@@ -9,9 +9,9 @@ import subprocess
 import numpy as np
 import pytest
 
-from agfmc.prediction.evaluation import evaluate
-from agfmc.prediction.result_files import load_results
-from agfmc.prediction.libagf_reports import convert_svm_output
+from agfmc.scores.evaluation import evaluate
+from agfmc.answers.results import load_results
+from agfmc.answers.libagf_reports import convert_svm_output
 
 pytestmark = pytest.mark.usefixtures("folder")
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.formats.lvq import read_lvq, write_lvq
-from agfmc.formats.libsvm_data import read_svm
-from agfmc.formats.libsvm_data import write_svm
-from agfmc.formats.vectors import (con_bytes, read_cls, read_dat, read_std, read_vec, write_cls,
-                                   write_vec)
-from agfmc.models import InputFormat
+from agfmc.data.lvq import read_lvq, write_lvq
+from agfmc.data.libsvm import read_svm
+from agfmc.data.libsvm import write_svm
+from agfmc.data.libagf import (con_bytes, read_cls, read_dat, read_std, read_vec, write_cls,
+                               write_vec)
+from agfmc.data.types import InputFormat
 
 
 @pytest.fixture(autouse=True)

@@ -503,7 +503,7 @@ def test_existing_outputs_survive_an_error(made, monkeypatch, run):
 
 def test_debug_shows_the_place(run, made, monkeypatch):
     monkeypatch.chdir(made)
-    from agfmc.errors import DataError
+    from agfmc.core.errors import DataError
     with pytest.raises(DataError):
         run("mbm_info", "--debug", "nothing")
 

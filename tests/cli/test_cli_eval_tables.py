@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.formats.csv_text import csv_line, csv_lines
-from agfmc.formats.probability_text import format_points
-from agfmc.formats.vectors import write_cls
+from agfmc.files.csv import csv_line, csv_lines
+from agfmc.answers.libagf_text import format_points
+from agfmc.data.libagf import write_cls
 
 NAMES = ["ash", "elm, red", "oak"]
 

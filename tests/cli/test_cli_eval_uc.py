@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.score.scores import SCORES
+from agfmc.scores.rows import SCORES
 
 
 @pytest.fixture

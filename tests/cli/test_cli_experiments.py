@@ -20,9 +20,9 @@ import pytest
 from agfmc.cli import compare_control, main_of, nfold, print_control, run as wrapper, tune_m
 from agfmc.control.learners import LEARNERS
 from agfmc.experiments import binary_problems, comparison, nested, search, tuning
-from agfmc.formats.vectors import read_cls, read_con, read_vec, write_cls, write_std, write_vec
-from agfmc.models import Normalisation
-from agfmc.prepare.split import stratified_sample
+from agfmc.data.libagf import read_cls, read_con, read_vec, write_cls, write_std, write_vec
+from agfmc.data.normalisation import Normalisation
+from agfmc.core.splits import stratified_sample
 
 OPTIONS = ("-n", "-+", "-c 5 -g 0.1")
 
@@ -949,7 +949,7 @@ def test_a_picture_that_could_not_be_drawn(small, monkeypatch, capsys):
     with monkeypatch.context() as patch:
         def draw(*words):
             raise OSError(28, "No space left on device", "p.png")
-        patch.setattr("agfmc.picture.scores.draw_scores", draw)
+        patch.setattr("agfmc.report.chart_scores.draw_scores", draw)
         assert main_of("nfold")(["--plot", "p.png", *WORDS[nfold]]) == 1
     assert kept() == [".results"]
 

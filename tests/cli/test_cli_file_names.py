@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli import tune_m
-from agfmc.formats.vectors import write_cls, write_vec
+from agfmc.data.libagf import write_cls, write_vec
 
 
 @pytest.fixture(scope="module")

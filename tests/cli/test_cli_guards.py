@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 from agfmc.cli import main_of
-from agfmc.cli.options import FILES, output_base, output_file
-from agfmc.errors import UsageError
-from agfmc.formats.libsvm_data import write_svm
-from agfmc.formats.lvq import write_lvq
-from agfmc.formats.mbm import _START
-from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
+from agfmc.cli.options import FILES
+from agfmc.cli.option_types import output_base, output_file
+from agfmc.core.errors import UsageError
+from agfmc.data.libsvm import write_svm
+from agfmc.data.lvq import write_lvq
+from agfmc.models.mbm import _START
+from agfmc.data.libagf import read_cls, read_vec, write_cls, write_vec
 
 
 @pytest.fixture
@@ -170,7 +171,7 @@ def test_no_model_is_overwritten(run, monkeypatch, plan, words, three):
         os.mkdir("here")
         run("multi_borders", "plan", "trn", "here/m", "own.mbc")
         Path("own.mbc").write_text("m K {0 1 2}")
-    monkeypatch.setattr("agfmc.learners.commands.shutil.which", lambda name: name)
+    monkeypatch.setattr("agfmc.learners.programs.shutil.which", lambda name: name)
     before = {name: open(name, "rb").read() for name in os.listdir() if os.path.isfile(name)}
     command, *words = words.split()
     run(command, *words, status=2).line("both are the file")

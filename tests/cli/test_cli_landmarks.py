@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.formats.vectors import read_cls, write_cls, write_vec
+from agfmc.data.libagf import read_cls, write_cls, write_vec
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from agfmc import load
-from agfmc.formats.calibration_file import read_calibration
-from agfmc.formats.vectors import read_cls, write_cls, write_vec
+from agfmc.calibration.file import read_calibration
+from agfmc.data.libagf import read_cls, write_cls, write_vec
 
 LABELS = np.array([2, 5, 9])
 REST = '"" 0 / 1 2; "" 1 / 0 2; "" 0 1 / 2; {9 2 5}'

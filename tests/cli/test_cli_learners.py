@@ -9,8 +9,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from agfmc.formats.libsvm_model import read_svm_model
-from agfmc.formats.vectors import write_cls, write_vec
+from agfmc.models.libsvm import read_svm_model
+from agfmc.data.libagf import write_cls, write_vec
 
 pytest.importorskip("liblinear")
 
@@ -182,10 +182,10 @@ def test_errors(folder, run, words, status, told):
 
 
 def test_without_the_library(folder, pairs, run, monkeypatch):
-    from agfmc.learners import liblinear
+    from agfmc.learners import linear
 
-    monkeypatch.setattr(liblinear, "shared_object", lambda package: None)
-    liblinear._library.cache_clear()
+    monkeypatch.setattr(linear, "shared_object", lambda package: None)
+    linear._library.cache_clear()
     told = run("multi_borders", "-+", "learner=linear", pairs, "trn", "m", "c", status=2).err
     assert "pip install 'agfmc[linear]'" in told and told.count("\n") == 1
     assert not files(folder, "m") and not files(folder, "c")
@@ -204,9 +204,9 @@ def test_finished_planes_are_kept(folder, monkeypatch):
     from agfmc.control.parse import parse
     from agfmc.experiments import binary_problems
     from agfmc.experiments.experiment import Experiment, prepare_split, Split, SplitPlan
-    from agfmc.experiments.result_cache import ResultCache
+    from agfmc.files.result_store import ResultCache
     from agfmc.learners.protocol import plan_jobs
-    from agfmc.models import Dataset
+    from agfmc.data.types import Dataset
     from agfmc.training.fit import TrainingSettings
 
     x, y = points(400, 1)

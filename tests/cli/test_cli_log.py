@@ -13,13 +13,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from agfmc._version import __version__
-from agfmc.cli import event_log, messages
-from agfmc.cli.event_log import EventLog, logged, wants_events
+from agfmc.core.version import __version__
+from agfmc.cli import messages, messages as event_log
+from agfmc.cli.messages import EventLog, logged, wants_events
 from agfmc.cli.messages import Progress
 from agfmc.cli.options import Parser
 from agfmc.cli.run import run_command
-from agfmc.errors import AgfmcWarning, DataError
+from agfmc.core.errors import AgfmcWarning, DataError
 
 COMMANDS = sorted(os.listdir(os.path.join(os.path.dirname(__file__), "..", "..", "bin")))
 

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from agfmc.cli.messages import tell_metric
-from agfmc.data_tools.convert import write_together
-from agfmc.data_tools.metric import learned_rows
-from agfmc.errors import DataError
-from agfmc.formats.metric_file import read_metric
-from agfmc.formats.vectors import read_cls, read_std, read_vec, write_cls, write_vec
-from agfmc.models import Dataset, InputFormat, LearnedMetric, Normalisation
+from agfmc.data.convert import write_together
+from agfmc.training.metric import learned_rows
+from agfmc.core.errors import DataError
+from agfmc.data.metric_file import read_metric
+from agfmc.data.libagf import read_cls, read_std, read_vec, write_cls, write_vec
+from agfmc.data.types import Dataset, InputFormat
+from agfmc.data.normalisation import LearnedMetric, Normalisation
 
 LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
 SVM = ("-+", "-c 1 -g 0.5")
@@ -85,7 +86,7 @@ def test_the_file_of_another_program_is_refused_before_the_work(data, run):
     Path("c.mbc").write_text(run("print_control", "-Q", "adjacent", 3).out)
     design = run("print_control", 3).out
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agfmc.data_tools.metric.learn_metric", None)
+        patch.setattr("agfmc.training.metric.learn_metric", None)
         for words in (("agf_preprocess", *LEARN, "-a", "n.std", "train", "out"),
                       ("agf_preprocess", *LEARN, "-a", "dd.std", "train", "out"),
                       ("print_control", "-Q", "empirical", *LEARN, "-a", "n.std", "train"),
@@ -353,7 +354,7 @@ def test_the_most_rounds_are_told_as_such(capsys):
     (("print_control", "-Q", "empirical", *LEARN, "-a", "no/n.std", "train"), "no/n.std: cannot"),
     (("order_classes", "--path", *LEARN, "-a", "no/n.std", "c.mbc", "train"), "no/n.std: cannot")])
 def test_outputs_are_looked_at_before_the_learning(data, run, monkeypatch, words, message):
-    monkeypatch.setattr("agfmc.data_tools.metric.learn_metric", None)
+    monkeypatch.setattr("agfmc.training.metric.learn_metric", None)
     Path("there.cls").mkdir()
     Path("c.mbt").write_text(run("print_control", 3).out)
     Path("c.mbc").write_text(run("print_control", "-Q", "adjacent", 3).out)

@@ -6,8 +6,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from agfmc.formats.libsvm_model import read_svm_model
-from agfmc.formats.vectors import read_std, write_cls, write_vec
+from agfmc.models.libsvm import read_svm_model
+from agfmc.data.libagf import read_std, write_cls, write_vec
 
 LEARNED = ("-n", "--learn-metric", 1, "--metric-options", "-m 30")
 WAYS = {"svm": "-c 10 -g 0.3", "nystrom": "learner=nystrom -m 30 -g 0.3"}

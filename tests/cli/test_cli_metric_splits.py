@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.estimators import MultiClassFromBinary
-from agfmc.data_tools.metric import MetricOptions
+from agfmc.api.estimator import MultiClassFromBinary
+from agfmc.training.metric import MetricOptions
 from agfmc.experiments import nested, search, tuning
-from agfmc.formats.dataset import read_training
-from agfmc.formats.vectors import read_std, write_cls, write_vec
-from agfmc.models import InputFormat
+from agfmc.data.reading import read_training
+from agfmc.data.libagf import read_std, write_cls, write_vec
+from agfmc.data.types import InputFormat
 
 LEARN = ("-n", "--learn-metric", "1", "--metric-options", "-m 30")
 QUICK = ("-d", "3", "--log2c", "0:2:2", "--log2g=-3:-1:2", "--refine", "0")

@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from agfmc.formats.libsvm_model import held_out_values, read_svm_model
-from agfmc.formats.vectors import write_cls, write_vec
+from agfmc.models.libsvm import held_out_values, read_svm_model
+from agfmc.data.libagf import write_cls, write_vec
 
 NYSTROM = "learner=nystrom -m 60 -g 0.2"
 CENTRE = np.random.default_rng(5).normal(size=(5, 4)) * 1.8

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from agfmc.control.tree import changed
-from agfmc.errors import ModelError, one_line
+from agfmc.core.errors import ModelError, one_line
 
 NAMES = [
     "a b", " lead", "trail ", "it's", 'say "so"', "a;b", "a&b|c>d<e", "$(touch pwned)",
@@ -311,7 +311,7 @@ def test_a_message_is_one_line_and_forges_none(run, folder, command, words):
 
 @pytest.mark.long
 def test_a_model_whose_names_hold_line_breaks_is_refused(data, call, unchecked, tmp_path):
-    from agfmc.formats.mbm import read_store, write_store
+    from agfmc.models.mbm import read_store, write_store
 
     call("multi_borders", "-+", "-c 1 -t 0", "tree", "trn", "m", "c")
     call("mbh2mbm", "c", "x.mbm")

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.codes.dag_order import best_order, expected_accuracy
+from agfmc.design.class_order import best_order, expected_accuracy
 from agfmc.control.parse import parse
 from agfmc.decode.pair_strategies import opponents_of
-from agfmc.experiments.simulation_tables import read_similarity, similarity_family
-from agfmc.formats.confusions import read_pair_errors
-from agfmc.formats.libsvm_data import write_svm
-from agfmc.formats.vectors import read_std, write_cls, write_vec
-from agfmc.score.simulation import adag_success, simulate
+from agfmc.experiments.simulation import read_similarity, similarity_family
+from agfmc.data.confusions import read_pair_errors
+from agfmc.data.libsvm import write_svm
+from agfmc.data.libagf import read_std, write_cls, write_vec
+from agfmc.experiments.simulation import adag_success, simulate
 
 PRIORS = [.1, .1, .2, .4, .2]
 TRAINED = "# class 4: four\nm-00 0 / 1;\nm-01 2 / 0;\n'x y' 1 / 2;\n{ 7 4 9 }\n".replace("'", '"')
@@ -401,7 +401,7 @@ def test_a_bad_file_is_named(run, tmp_path):
 
 def test_without_matplotlib_nothing_is_simulated(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr("agfmc.experiments.simulation_tables.simulations", None)
+    monkeypatch.setattr("agfmc.experiments.simulation.simulations", None)
     told = refused_simulate(run, *SMALL, "--plot", str(tmp_path / "a.png"))
     assert "--plot needs matplotlib: pip install 'agfmc[plot]'" in told
     assert not list(tmp_path.iterdir())
@@ -428,8 +428,8 @@ def test_picture_that_cannot_be_written(run, tmp_path):
 
 
 def test_panels_and_lines_of_the_pictures():
-    from agfmc.experiments.simulation_tables import SimulationPlan, simulations
-    from agfmc.picture.simulation import simulation_pictures
+    from agfmc.experiments.simulation import SimulationPlan, simulations
+    from agfmc.report.chart_simulation import simulation_pictures
 
     rows = simulations(SimulationPlan([16, 4, 8], [0.1, 0.4], ["2", "1log"], 3, 50, 1))
     *panels, key = simulation_pictures(rows, 3)

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from agfmc.cli import main_of
-from agfmc.codes.matrix import rows_to_matrix, smallest_distances
-from agfmc.codes.schemes import SCHEMES
+from agfmc.control.matrix import rows_to_matrix, smallest_distances
+from agfmc.design.schemes import SCHEMES
 from agfmc.control.build import code_rows
-from agfmc.control.dot import format_dot
+from agfmc.control.graphviz import format_dot
 from agfmc.control.parse import parse
-from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
-from agfmc.training.design import design, matrix_of
+from agfmc.data.libagf import read_cls, read_vec, write_cls, write_vec
+from agfmc.design.design import design, matrix_of
 
 FROM_NUMBERS = [scheme for scheme in SCHEMES if "classes" in scheme.made_of]
 ROWS = {"one-vs-rest": 5, "one-vs-one": 10, "tree": 4, "orthogonal": 8, "adjacent": 4,
@@ -244,7 +244,7 @@ def test_trees_too_large_to_be_read(control, monkeypatch):
     save("near", (0, 1, 2, 3))
     monkeypatch.setattr("agfmc.control.write.MAX_DEPTH", 1)
     refused(control("-Q", "3", "near"), 1, "again: nested deeper than 1 levels")
-    monkeypatch.setattr("agfmc.formats.inputs.memory_limit", lambda: 2 * 21 * 16 - 2)
+    monkeypatch.setattr("agfmc.core.memory.memory_limit", lambda: 2 * 21 * 16 - 2)
     refused(control("-Q", "3", "near"), 1, "the distances of 4 classes are more than")
 
 
@@ -536,7 +536,7 @@ def test_the_matrix_of_a_file_that_is_shown(control_of):
 
 def test_pictures(control_of, monkeypatch):
     pytest.importorskip("matplotlib")
-    import agfmc.picture.control as control
+    import agfmc.report.chart_control as control
 
     drawn = []
     monkeypatch.setattr(control, "draw_control",

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from agfmc.cli.messages import Progress
-from agfmc.cli.options import time_span
+from agfmc.cli.option_types import time_span
 
 
 class Terminal(io.StringIO):

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.formats.csv_text import csv_line, csv_lines
-from agfmc.formats.recipe_file import read_recipe
-from agfmc.formats.vectors import read_cls, read_dat, read_vec, write_cls, write_vec
+from agfmc.files.csv import csv_line, csv_lines
+from agfmc.tables.recipe_file import read_recipe
+from agfmc.data.libagf import read_cls, read_dat, read_vec, write_cls, write_vec
 
 COLOURS = ["blue", "dark, blue", "red"]
 

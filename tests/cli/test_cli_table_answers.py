@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.formats.vectors import read_cls, write_cls, write_vec
+from agfmc.data.libagf import read_cls, write_cls, write_vec
 
 SPECIES = ["ant", "bee, fly", "cat"]
 HEADER = ["id", "length", "width", "colour", "code", "species"]
@@ -167,7 +167,7 @@ def test_columns_in_files_of_arrow(run, monkeypatch, ending, words):
     pytest.importorskip("pyarrow")
     from pyarrow import feather, parquet
 
-    monkeypatch.setattr("agfmc.formats.answer_arrow._ROWS", 16)
+    monkeypatch.setattr("agfmc.answers.arrow._ROWS", 16)
     monkeypatch.setattr("agfmc.prediction.classifier.Classifier.rows", 7)
     run("classify_m", *words, "pairs.mbm", "test.csv", f"o.{ending}")
     table = (parquet if ending == "parquet" else feather).read_table(f"o.{ending}")
@@ -448,7 +448,7 @@ def test_ids_that_stand_twice_among_all_columns(run):
 @pytest.mark.parametrize("name", ["o.parquet", "o.feather"])
 def test_an_error_behind_the_first_rows_of_an_answer_for_arrow(run, monkeypatch, name):
     unraisable = []
-    monkeypatch.setattr("agfmc.formats.answer_arrow._ROWS", 1)  # some are written by then
+    monkeypatch.setattr("agfmc.answers.arrow._ROWS", 1)  # some are written by then
     monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
     table = rows(40, 4)
     Path("twice.csv").write_text(text([*table, table[0]]))

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from agfmc.formats import inputs
+from agfmc.files import opening
 
 # The table that the mistakes are made in, and what is said of its columns.
 HEAD = "id,a,b,colour,species\n"
@@ -646,7 +646,7 @@ def test_places_in_a_stream_and_in_files_of_other_names(place, run, monkeypatch)
 
 def test_gzip_that_grows(place, run, monkeypatch):
     monkeypatch.chdir(place)
-    monkeypatch.setattr(inputs, "_BOMB", 1 << 20)
+    monkeypatch.setattr(opening, "_BOMB", 1 << 20)
     (place / "t.csv").write_bytes(gzip.compress((HEAD + ROWS[0] * 100_000).encode()))
     run("table2agf", "t.csv", "q", *LABEL, status=1).refused(
         "t.csv: the gzip file grows more than 200 times, beyond")

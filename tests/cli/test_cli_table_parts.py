@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.data_tools import table_parts
-from agfmc.errors import DataError
-from agfmc.formats.vectors import read_cls, read_vec
+from agfmc.data import table_parts
+from agfmc.core.errors import DataError
+from agfmc.data.libagf import read_cls, read_vec
 
 LABEL = "--label", "kind"
 HEADER = ["id", "a", "note", "kind"]
@@ -120,7 +120,7 @@ def test_refused(run):
 
 
 def test_a_table_that_changes(rows):
-    from agfmc.formats.table import open_table
+    from agfmc.tables.reading import open_table
 
     with open_table("t.csv", again=True) as table:
         for n in (80, 100):

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.formats.recipe_file import format_recipe, read_recipe
-from agfmc.prediction.configuration import load
-from agfmc.tables import ColumnRecipe, TableRecipe
+from agfmc.tables.recipe_file import format_recipe, read_recipe
+from agfmc.models.files import load
+from agfmc.tables.types import ColumnRecipe, TableRecipe
 
 RECIPE = TableRecipe(
     (ColumnRecipe("size", fill=0.1), ColumnRecipe("age", fill=3.0, indicator=True),

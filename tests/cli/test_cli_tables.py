@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.data_tools import table_data
-from agfmc.formats.recipe_file import read_recipe
-from agfmc.formats.vectors import read_vec, write_cls, write_vec
+from agfmc.data import from_table
+from agfmc.tables.recipe_file import read_recipe
+from agfmc.data.libagf import read_vec, write_cls, write_vec
 
 NAMES = ["id", "length", "width", "colour", "code", "species"]
 SPECIES = ["ant", "bee fly", "cat"]
@@ -497,24 +497,24 @@ def test_points_that_stay_in_a_file(run, monkeypatch):
     table[8][1] = ""
     Path("t.csv").write_text(text(table))
     before = trained(run, "t.csv", *LABEL, *words)
-    kept = table_data._in_a_file
+    kept = from_table._in_a_file
     calls = []
-    monkeypatch.setattr(table_data, "_LAZY", 100)
-    monkeypatch.setattr(table_data, "_in_a_file",
+    monkeypatch.setattr(from_table, "_LAZY", 100)
+    monkeypatch.setattr(from_table, "_in_a_file",
                         lambda *given: calls.append(1) or kept(*given))
     assert trained(run, "t.csv", *LABEL, *words, "--retrain") == before and calls == [1]
 
 
 @pytest.mark.parametrize("rows_then", [85, 95])
 def test_a_table_that_changes_while_it_is_read(run, folder, monkeypatch, rows_then):
-    survey = table_data.survey_table
+    survey = from_table.survey_table
 
     def changing(*arguments):
         found = survey(*arguments)
         (folder / "t.csv").write_text(text(rows(95)[:rows_then]))
         return found
 
-    monkeypatch.setattr(table_data, "survey_table", changing)
+    monkeypatch.setattr(from_table, "survey_table", changing)
     run("agf_preprocess", "t.csv", "q", *LABEL, status=1).refused(
         "t.csv: changed while it was read")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.formats.controlfile import read_control
-from agfmc.formats.libsvm_data import write_svm
-from agfmc.formats.libsvm_model import read_svm_model
-from agfmc.formats.vectors import read_cls, read_std, write_cls, write_vec
+from agfmc.models.control_files import read_control
+from agfmc.data.libsvm import write_svm
+from agfmc.models.libsvm import read_svm_model
+from agfmc.data.libagf import read_cls, read_std, write_cls, write_vec
 
 
 @pytest.fixture

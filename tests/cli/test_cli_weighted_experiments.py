@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.formats.vectors import read_cls, write_cls, write_vec
-from agfmc.formats.weights_file import read_weights
+from agfmc.data.libagf import read_cls, write_cls, write_vec
+from agfmc.data.weights import read_weights
 
 N = 90
 FAST = ("-+", "learner=logistic", "--uncalibrated")

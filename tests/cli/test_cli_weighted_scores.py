@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.formats.probability_text import format_points
-from agfmc.formats.vectors import con_bytes, write_cls
-from agfmc.score.probabilities import confidence
+from agfmc.answers.libagf_text import format_points
+from agfmc.data.libagf import con_bytes, write_cls
+from agfmc.core.probabilities import confidence
 
 LABELS = np.array([2, 5, 7])
 N = 60

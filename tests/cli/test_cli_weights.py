@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.data_tools.training_data import load_training
-from agfmc.formats.dataset import read_training
-from agfmc.formats.vectors import read_cls, read_vec, write_cls, write_vec
-from agfmc.formats.weights_file import read_weights
-from agfmc.models import InputFormat
-from agfmc.weights import WeightSource
+from agfmc.data.training import load_training
+from agfmc.data.reading import read_training
+from agfmc.data.libagf import read_cls, read_vec, write_cls, write_vec
+from agfmc.data.weights import read_weights
+from agfmc.data.types import InputFormat
+from agfmc.core.weights import WeightSource
 
 N = 60
 

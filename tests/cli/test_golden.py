@@ -11,15 +11,15 @@ import re
 import numpy as np
 import pytest
 
-from agfmc.codes.matrix import rows_to_matrix
+from agfmc.control.matrix import rows_to_matrix
 from agfmc.control.build import code_rows
 from agfmc.control.tree import Leaf
 from agfmc.control.write import format_tree
 from agfmc.decode.front import CodeDecoder
-from agfmc.prediction.configuration import load
+from agfmc.models.files import load
 from agfmc.prediction.decision_values import MachineValues
-from agfmc.formats.controlfile import read_control
-from agfmc.formats.vectors import read_vec
+from agfmc.models.control_files import read_control
+from agfmc.data.libagf import read_vec
 
 CODES = ("m_1v1", "m_1vR", "m_adj", "m_ortho", "m_hier_lsq", "m_emp_lsq")
 TREES = ("m_hier", "m_emp")

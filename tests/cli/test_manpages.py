@@ -14,19 +14,20 @@ from typing import Annotated, get_args, get_origin
 
 import pytest
 
-from agfmc.codes.matrix import format_matrix
-from agfmc.codes.schemes import SCHEMES
+from agfmc.control.matrix import format_matrix
+from agfmc.design.schemes import SCHEMES
 from agfmc.control.build import to_code
 from agfmc.control.parse import MAX_DEPTH, MAX_MEMBERS, parse
 from agfmc.control.write import format_tree
 from agfmc.decode.methods import METHODS
-from agfmc.errors import AgfmcError, EXIT_STATUSES
-from agfmc.training.design import design, matrix_of
-from agfmc.formats import mbm
-from agfmc.formats.strict_json import _fields
+from agfmc.core.errors import AgfmcError, EXIT_STATUSES
+from agfmc.design.design import design, matrix_of
+from agfmc.models import mbm
+from agfmc.files.codec import _fields
 from agfmc.learners.protocol import named, parse_options, plan_jobs
-from agfmc.models import (Calibration, CalibrationPoints, CollatedModel, DirectModel, Kernel,
-                          LearnedMetric, Normalisation, ProbabilityMap)
+from agfmc.calibration.types import Calibration, CalibrationPoints, ProbabilityMap
+from agfmc.core.models import CollatedModel, DirectModel, Kernel
+from agfmc.data.normalisation import LearnedMetric, Normalisation
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPEC = importlib.util.spec_from_file_location("manpages", ROOT / "man" / "generate.py")

@@ -28,7 +28,7 @@ class Forger:
     def __init__(self, seed):
         import hostile_store
 
-        from agfmc.errors import AgfmcWarning
+        from agfmc.core.errors import AgfmcWarning
 
         warnings.simplefilter("error", RuntimeWarning)  # numpy's would stand on the terminal
         warnings.simplefilter("ignore", AgfmcWarning)

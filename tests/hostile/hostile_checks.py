@@ -10,8 +10,11 @@ from pathlib import Path
 
 from hostile_readers import LIMIT
 
-from agfmc.errors import AgfmcError, AgfmcWarning
-from agfmc.formats import inputs, libsvm_data, libsvm_model
+from agfmc.core.errors import AgfmcError, AgfmcWarning
+from agfmc.core import memory
+from agfmc.files import opening
+from agfmc.data import libsvm
+from agfmc.models import libsvm as libsvm_model
 
 LONGEST = 2200  # characters of a message, with the name of the file
 PATIENCE = 20  # seconds: a guard against hanging, no measurement
@@ -87,7 +90,7 @@ def guarded(limit=LIMIT, bells=True):
     def bell(number, frame):
         raise Hang
 
-    modules = [module for module in (inputs, libsvm_data, libsvm_model) if
+    modules = [module for module in (memory, opening, libsvm, libsvm_model) if
                hasattr(module, "memory_limit")]
     kept = [module.memory_limit for module in modules]
     before = signal.signal(signal.SIGALRM, bell) if bells else None

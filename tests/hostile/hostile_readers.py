@@ -1,7 +1,7 @@
 """Every reader of files, with small files that are right: what the broken ones are made of.
 
 A `Reader` takes a path.  `covers` names the public functions that it goes through, as
-`formats.vectors.read_vec`; `accepts` looks at what came out, and at the bytes it came from.
+`data.libagf.read_vec`; `accepts` looks at what came out, and at the bytes it came from.
 """
 
 import functools
@@ -19,23 +19,29 @@ from typing import NamedTuple
 import numpy as np
 from hostile_store import calibration, check_visible, RECIPE
 
-from agfmc.control.dot import format_dot
+from agfmc.control.graphviz import format_dot
 from agfmc.control.parse import parse
 from agfmc.control.tree import looks_like_options
 from agfmc.control.write import format_tree
-from agfmc.errors import DataError, UsageError
-from agfmc.prediction.configuration import load
+from agfmc.core.errors import DataError, UsageError
+from agfmc.models.files import load
 from agfmc.prediction.decision_values import MachineValues
-from agfmc.prediction.description import describe_recipe, format_recipe_lines
-from agfmc.formats import (answer_columns, calibration_file, class_names, confusions,
-                           controlfile, cost_matrix,
-                           dataset, kernel_sums, libagf_model, libsvm_data, libsvm_model,
-                           logistic_model, lvq, metric_file, probability_text, recipe_file,
-                           result_json, seal,
-                           set_text, svm_predict_output, table, vectors, weights_file)
-from agfmc.formats.consistency import check_configuration
-from agfmc.models import BinaryModel, InputFormat, Kernel, LearnedMetric, Normalisation
-from agfmc.provenance import Provenance
+from agfmc.models.description import describe_recipe, format_recipe_lines
+from agfmc.answers import columns as answer_columns, libagf_text, libagf_text as set_text
+from agfmc.calibration import file as calibration_file
+from agfmc.data import (class_names, confusions, cost_file, libagf as vectors, libsvm, lvq,
+                        metric_file, reading, svm_predict, weights as weights_file)
+from agfmc.models import control_files, libagf, libsvm as libsvm_model
+from agfmc.landmarks import sums_file
+from agfmc.learners import logistic as logistic_model
+from agfmc.tables import reading as table, recipe_file
+from agfmc.report import result_json
+from agfmc.files import seal
+from agfmc.models.checks import check_configuration
+from agfmc.core.models import BinaryModel, Kernel
+from agfmc.data.types import InputFormat
+from agfmc.data.normalisation import LearnedMetric, Normalisation
+from agfmc.core.provenance import Provenance
 
 FOUND = Path(__file__).parent / "found"
 LIMIT = 1 << 26  # bytes of a table
@@ -279,14 +285,14 @@ def bytes_of(path):
 
 def by_blocks(path):
     """LIBSVM text gives the same points in small blocks as in one, dense as sparse."""
-    whole = libsvm_data.read_svm(path, limit_bytes=LIMIT)
+    whole = libsvm.read_svm(path, limit_bytes=LIMIT)
     for size in (3, 16) if os.path.getsize(path) < 4096 else (4096,):
-        part = libsvm_data.read_svm(path, limit_bytes=LIMIT, block=size)
+        part = libsvm.read_svm(path, limit_bytes=LIMIT, block=size)
         assert np.array_equal(part.x, whole.x) and np.array_equal(part.y, whole.y)
         assert part.names == whole.names
-    sparse = libsvm_data.read_svm(path, limit_bytes=LIMIT, sparse=True)
+    sparse = libsvm.read_svm(path, limit_bytes=LIMIT, sparse=True)
     assert np.array_equal(np.asarray(sparse.x), whole.x) and np.array_equal(sparse.y, whole.y)
-    y, told = libsvm_data.read_svm_labels(path)
+    y, told = libsvm.read_svm_labels(path)
     assert np.array_equal(y, whole.y) and told == whole.names
     return whole
 
@@ -397,13 +403,13 @@ def direct_options(text, **place):
 
 
 def similarity(path):
-    from agfmc.experiments.simulation_tables import read_similarity
+    from agfmc.experiments.simulation import read_similarity
 
     return read_similarity(path)
 
 
 def all_sums(path):
-    file = kernel_sums.SumsReader(path)
+    file = sums_file.SumsReader(path)
     return file, {labels: file.read(labels) for labels in file.spans}
 
 
@@ -519,8 +525,8 @@ METRIC = metric_file.format_metric(Normalisation(
     np.eye(3, dtype=np.float32), np.zeros(3, np.float32), metric=LearnedMetric(
         1, 40, 3, "0123456789abcdef", "-m 30 -g auto -l auto seed 1", np.array([2.5, 0.5, 0.0]),
         ((0.5, 0.01), (0.4, 0.0)), names=("a", "b=\u00e4", "b=c")))).encode()
-SVM = "".join(libsvm_data.svm_lines(X, Y)).encode()
-WORDS = "".join(libsvm_data.svm_lines(X, Y, ("ant", "b\u00e4r", "cat"))).encode()
+SVM = "".join(libsvm.svm_lines(X, Y)).encode()
+WORDS = "".join(libsvm.svm_lines(X, Y, ("ant", "b\u00e4r", "cat"))).encode()
 SIGNED = b"-1 1:2\n+0.5 2:3\n-1.0 1:1 2:1\n"
 LVQ = "".join(lvq.lvq_lines(X, Y)).encode()
 PLAIN = "".join(lvq.lvq_lines(X, header=False)).encode()
@@ -598,7 +604,7 @@ SUMS_HEADER = b'{"made from": "0123456789abcdef", "landmarks": 2, "sums": [[0, 3
 def _sums():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "sums")
-        kernel_sums.write_sums(path, "0123456789abcdef", [(0, 3, (1, 4))], [kernel_sums.ClassSums(
+        sums_file.write_sums(path, "0123456789abcdef", [(0, 3, (1, 4))], [sums_file.ClassSums(
             X[:2, :2] + X[:2, :2].T, X[:2, :2], X[0, :2])], 2)
         return bytes_of(path)
 
@@ -640,7 +646,7 @@ def compact(value):
 ANSWERS = b"""{"id": "a", "class": "x", "p": 0.5, "probabilities": {"x": 0.5, "y": 0.5}, "set": []}
 {"id": 2, "class": null, "p": 1, "probabilities": {"x": 0, "y": 1e0}, "set": ["x", "\\u00e9"]}
 """
-PROBABILITIES = b"labels 0 2 5\n" + probability_text.format_points(
+PROBABILITIES = b"labels 0 2 5\n" + libagf_text.format_points(
     np.array([[0.5, 0.25, 0.25], [0.125, 0.875, 0]]), np.array([0, 2]))
 
 
@@ -658,157 +664,157 @@ def readers():
     weights = logistic_model.LogisticModel(X[:2], 0.5, 40,
                                           Provenance.from_line("logistic; ridge 0.5"))
     logistics = (logistic_model.format_logistic_model(weights).encode(),)
-    f = "formats."
     rows = [
-        ("control", controlfile.read_control, CONTROLS, True, tree_again,
-         ["control.parse.parse", "control.parse.closing_quote", f + "controlfile.read_control"]),
-        ("names", class_names.read_names, [NAMES], True, named, [f + "class_names.read_names"]),
+        ("control", control_files.read_control, CONTROLS, True, tree_again,
+         ["control.parse.parse", "control.parse.closing_quote",
+          "models.control_files.read_control"]),
+        ("names", class_names.read_names, [NAMES], True, named, ["data.class_names.read_names"]),
         ("names of", functools.partial(class_names.read_names_of, labels=(0, 2)), [NAMES], True,
          anything,
-         [f + "class_names.read_names_of"]),
+         ["data.class_names.read_names_of"]),
         ("vec", vectors.read_vec, [VEC], False, matrix,
-         [f + "vectors.read_vec", f + "vectors.VecReader"]),
+         ["data.libagf.read_vec", "data.libagf.VecReader"]),
         ("vec mapped", functools.partial(vectors.read_vec, mmap=True), [VEC], False, matrix, []),
         ("vec from a pipe", from_pipe(vectors.read_vec), [VEC], False, matrix, []),
         ("vec in chunks", lambda path: all_of(vectors.VecReader(path, 1)), [VEC], False, chunks,
-         [f + "vectors.VecReader"]),
-        ("cls", vectors.read_cls, [CLS], False, columns, [f + "vectors.read_cls"]),
+         ["data.libagf.VecReader"]),
+        ("cls", vectors.read_cls, [CLS], False, columns, ["data.libagf.read_cls"]),
         ("cls negative", functools.partial(vectors.read_cls, negative=True), [CLS], False, columns,
          []),
         ("wgt", binary_weights, [np.abs(np.frombuffer(CON, "<f4")).tobytes()], False, weighty,
-         [f + "weights_file.read_weights"]),
+         ["data.weights.read_weights"]),
         ("weights", weights_file.read_weights, [b"1\n2.5 # two\n\n0\n1e-3\n"], True, weighty,
-         [f + "weights_file.read_weights"]),
+         ["data.weights.read_weights"]),
         ("class weights", weights_file.read_class_weights, [b"# c\n0 2.5\na b\t1e-3\n"], True,
-         class_weights, [f + "weights_file.read_class_weights"]),
+         class_weights, ["data.weights.read_class_weights"]),
         ("con", functools.partial(vectors.read_con, n=4), [CON], False, columns,
-         [f + "vectors.read_con"]),
-        ("dat", vectors.read_dat, [CON], False, columns, [f + "vectors.read_dat"]),
-        ("std", vectors.read_std, [STD], False, normalisation, [f + "vectors.read_std"]),
-        ("kind of std", vectors.holds_map, [STD], False, anything, [f + "vectors.holds_map"]),
+         ["data.libagf.read_con"]),
+        ("dat", vectors.read_dat, [CON], False, columns, ["data.libagf.read_dat"]),
+        ("std", vectors.read_std, [STD], False, normalisation, ["data.libagf.read_std"]),
+        ("kind of std", vectors.holds_map, [STD], False, anything, ["data.libagf.holds_map"]),
         ("metric", metric_file.read_metric,
          [METRIC, unsealed(METRIC)], True, learned,
-         [f + "metric_file.read_metric"]),
+         ["data.metric_file.read_metric"]),
         ("metric of a std", beside(".metric", ".std", STD, lambda base: vectors.read_std(
-            f"{base}.std")), [METRIC], True, normalisation, [f + "metric_file.with_metric"]),
+            f"{base}.std")), [METRIC], True, normalisation, ["data.metric_file.with_metric"]),
         ("feature names", functools.partial(metric_file.read_feature_names, count=3),
          [b"a\nb\nc\n"], False, lambda names, raw: len(names) == 3 or 1 / 0,
-         [f + "metric_file.read_feature_names"]),
+         ["data.metric_file.read_feature_names"]),
         ("svm text", by_blocks, [SVM, WORDS], True, naive_svm,
-         [f + "libsvm_data.read_svm", f + "libsvm_data.read_svm_labels"]),
-        ("svm text, absent", functools.partial(libsvm_data.read_svm, form=InputFormat("svm", -7.5),
+         ["data.libsvm.read_svm", "data.libsvm.read_svm_labels"]),
+        ("svm text, absent", functools.partial(libsvm.read_svm, form=InputFormat("svm", -7.5),
                                                limit_bytes=LIMIT),
          [SVM], True, points, []),
-        ("svm text, named", functools.partial(dataset.read_training, form=InputFormat("svm"),
+        ("svm text, named", functools.partial(reading.read_training, form=InputFormat("svm"),
                                               names=("ant", "b\u00e4r", "cat")),
          [WORDS], True, points, []),
-        ("svm text, sparse", functools.partial(libsvm_data.read_svm, sparse=True, block=16),
+        ("svm text, sparse", functools.partial(libsvm.read_svm, sparse=True, block=16),
          [SVM, WORDS], True, points, []),
-        ("svm text in a file", functools.partial(libsvm_data.store_svm, least=0, block=16,
+        ("svm text in a file", functools.partial(libsvm.store_svm, least=0, block=16,
                                                  limit_bytes=1 << 20),
-         [SVM, WORDS], True, points, [f + "libsvm_data.store_svm"]),
+         [SVM, WORDS], True, points, ["data.libsvm.store_svm"]),
         ("svm text, ordinates", functools.partial(
-            libsvm_data.read_svm, form=InputFormat("svm", ordinates=True), limit_bytes=LIMIT),
+            libsvm.read_svm, form=InputFormat("svm", ordinates=True), limit_bytes=LIMIT),
          [SVM.replace(b"2 ", b"2.5 ")], True, points, []),
-        ("svm text in chunks", lambda path: all_of(libsvm_data.iter_svm(path, rows=2, block=8)),
+        ("svm text in chunks", lambda path: all_of(libsvm.iter_svm(path, rows=2, block=8)),
          [SVM], True,
-         chunks, [f + "libsvm_data.iter_svm"]),
-        ("svm text to classify", lambda path: all_of(dataset.iter_points(path, InputFormat("svm"),
+         chunks, ["data.libsvm.iter_svm"]),
+        ("svm text to classify", lambda path: all_of(reading.iter_points(path, InputFormat("svm"),
                                                                          3, 3)),
-         [SVM, WORDS], True, chunks, [f + "dataset.iter_points"]),
+         [SVM, WORDS], True, chunks, ["data.reading.iter_points"]),
         ("svm text to classify, sparse", lambda path: all_of(
-            dataset.iter_points(path, InputFormat("svm"), 3, 3, sparse=True)), [SVM, WORDS], True,
+            reading.iter_points(path, InputFormat("svm"), 3, 3, sparse=True)), [SVM, WORDS], True,
          chunks, []),
-        ("svm training", functools.partial(dataset.read_training, form=InputFormat("svm"),
+        ("svm training", functools.partial(reading.read_training, form=InputFormat("svm"),
                                            sparse=True),
-         [SVM, SIGNED], True, points, [f + "dataset.read_training"]),
-        ("svm labels", functools.partial(dataset.read_labels, form=InputFormat("svm")),
+         [SVM, SIGNED], True, points, ["data.reading.read_training"]),
+        ("svm labels", functools.partial(reading.read_labels, form=InputFormat("svm")),
          [SVM, WORDS, SIGNED],
-         True, labels_told, [f + "dataset.read_labels"]),
-        ("vec of a base", beside(".vec", ".cls", CLS, dataset.read_training), [VEC], False, points,
+         True, labels_told, ["data.reading.read_labels"]),
+        ("vec of a base", beside(".vec", ".cls", CLS, reading.read_training), [VEC], False, points,
          []),
         ("vec that stays in its file", vectors.open_vec, [VEC], False,
-         lambda x, raw: all_finite(np.asarray(x)), [f + "vectors.open_vec"]),
-        ("opened training", beside(".vec", ".cls", CLS, dataset.open_training), [VEC], False,
-         points, [f + "dataset.open_training"]),
-        ("cls of a base", beside(".cls", ".vec", VEC, dataset.read_training), [CLS], False, points,
+         lambda x, raw: all_finite(np.asarray(x)), ["data.libagf.open_vec"]),
+        ("opened training", beside(".vec", ".cls", CLS, reading.open_training), [VEC], False,
+         points, ["data.reading.open_training"]),
+        ("cls of a base", beside(".cls", ".vec", VEC, reading.read_training), [CLS], False, points,
          []),
         ("dat of a base", beside(".dat", ".vec", VEC,
-                                 functools.partial(dataset.read_training,
+                                 functools.partial(reading.read_training,
                                                    form=InputFormat(ordinates=True))), [CON],
          False, points, []),
-        ("vec to classify", lambda path: all_of(dataset.iter_points(path, InputFormat(), 2, 3)),
+        ("vec to classify", lambda path: all_of(reading.iter_points(path, InputFormat(), 2, 3)),
          [VEC],
-         False, chunks, []), ("lvq", lvq.read_lvq, [LVQ], True, naive_lvq, [f + "lvq.read_lvq"]),
+         False, chunks, []), ("lvq", lvq.read_lvq, [LVQ], True, naive_lvq, ["data.lvq.read_lvq"]),
         ("lvq alone", functools.partial(
             lvq.read_lvq, form=InputFormat("lvq", header=False, labels=False)), [PLAIN], True,
          points, []),
         ("lvq in chunks", lambda path: all_of(lvq.iter_lvq(path, rows=2, d=3, block=16)),
-         [LVQ], True, chunks, [f + "lvq.iter_lvq"]),
-        ("lvq training", functools.partial(dataset.read_training, form=InputFormat("lvq")), [LVQ],
+         [LVQ], True, chunks, ["data.lvq.iter_lvq"]),
+        ("lvq training", functools.partial(reading.read_training, form=InputFormat("lvq")), [LVQ],
          True, points,
          []),
         ("svm model", libsvm_model.read_svm_model, svm + held, True, binary_model,
-         [f"{f}libsvm_model.read_svm_model",
-          *(f"{f}libsvm_model.{name}" for name in ("read_lines", "Header", "provenance_after",
+         ["models.libsvm.read_svm_model",
+          *(f"models.libsvm.{name}" for name in ("read_lines", "Header", "provenance_after",
                                                 "support_vectors"))]),
         ("held-out values", lambda path: libsvm_model.held_out_values(bytes_of(path), path), held,
          True, lambda found, raw: found is None or all_finite(found),
-         [f + "libsvm_model.held_out_values"]),
+         ["models.libsvm.held_out_values"]),
         ("svm multiclass", libsvm_model.read_svm_multiclass, [MULTICLASS], True, multiclass,
-         [f + "libsvm_model.read_svm_multiclass"]),
+         ["models.libsvm.read_svm_multiclass"]),
         ("svm multiclass used", load, [MULTICLASS], True, classifying, []),
         ("logistic model", logistic_model.read_logistic_model, logistics, True, logistic,
-         [f + "logistic_model.read_logistic_model"]),
-        ("ascii model", libagf_model.read_ascii_model, [ASCII], True, collated,
-         [f + "libagf_model.read_ascii_model"]),
+         ["learners.logistic.read_logistic_model"]),
+        ("ascii model", libagf.read_ascii_model, [ASCII], True, collated,
+         ["models.libagf.read_ascii_model"]),
         ("ascii model used", load, [ASCII], True, classifying, []),
-        ("is ascii", lambda path: libagf_model.is_ascii_model(bytes_of(path)), [ASCII[:80]], True,
-         anything, [f + "libagf_model.is_ascii_model"]),
+        ("is ascii", lambda path: libagf.is_ascii_model(bytes_of(path)), [ASCII[:80]], True,
+         anything, ["models.libagf.is_ascii_model"]),
         ("seal", lambda path: (seal.seal_of(bytes_of(path)),
                                seal.unsealed(bytes_of(path).decode("latin-1"))), svm[1:], True,
-         anything, [f + "seal.seal_of", f + "seal.unsealed"]),
+         anything, ["files.seal.seal_of", "files.seal.unsealed"]),
         ("calibration", calibration_file.read_calibration,
          [CALIBRATION, unsealed(CALIBRATION)], True, calibrated,
-         [f + "calibration_file.read_calibration"]),
+         ["calibration.file.read_calibration"]),
         ("sums", all_sums, [SUMS], False, summed,
-         [f + "kernel_sums.SumsReader", f + "kernel_sums.is_sums", f + "npz.NpzReader"]),
+         ["landmarks.sums_file.SumsReader", "landmarks.sums_file.is_sums", "files.npz.NpzReader"]),
         ("header of sums", mended_sums, [SUMS_HEADER], False, summed, []),
-        ("probabilities", probability_text.read_probabilities, [PROBABILITIES], True, probabilities,
-         [f + "probability_text.read_probabilities"]),
+        ("probabilities", libagf_text.read_probabilities, [PROBABILITIES], True, probabilities,
+         ["answers.libagf_text.read_probabilities"]),
         ("sets", set_text.read_sets, [b"0 2\n-\n17\n"], True, class_sets,
-         [f + "set_text.read_sets"]),
+         ["answers.libagf_text.read_sets"]),
         ("confusions", confusions.read_confusions, [JSON, PAIRS], True, confused,
-         [f + "confusions.read_confusions"]),
-        ("costs", lambda path: cost_matrix.read_costs(path, (0, 2, 5), {5: "a cat"}),
+         ["data.confusions.read_confusions"]),
+        ("costs", lambda path: cost_file.read_costs(path, (0, 2, 5), {5: "a cat"}),
          [b"0 2 5 -\n2 1 0 3 .5\n0 0 1 2 .5\n5 9 9 0.5 1\n", b"0\t2\ta cat\n0\t1\t2\n1\t0\t3\n"
-          b"1\t1\t0\n"], True, costly, [f + "cost_matrix.read_costs"]),
+          b"1\t1\t0\n"], True, costly, ["data.cost_file.read_costs"]),
         ("kind of confusions", confusions.holds_confusions, [JSON, PAIRS], True, anything,
-         [f + "confusions.holds_confusions"]),
+         ["data.confusions.holds_confusions"]),
         ("pair errors", confusions.read_pair_errors, [PAIRS], True, pair_error_counts,
-         [f + "confusions.read_pair_errors"]),
-        ("svm-predict", functools.partial(svm_predict_output.read_svm_output, block=8),
+         ["data.confusions.read_pair_errors"]),
+        ("svm-predict", functools.partial(svm_predict.read_svm_output, block=8),
          [b"labels 2 0\n2 0.75 0.25\n0 0.125 0.875\n", b"1\n2\n-1\n", b"1 0.5\n0 1\n"], True,
-         predicted, [f + "svm_predict_output.read_svm_output"]),
+         predicted, ["data.svm_predict.read_svm_output"]),
         ("training options", text_of(training_options),
          [b"-c 2 -g 0.5 -w0 3", b"learner=linear -s 0 -c 1", b"learner=logistic -c 1"], True,
          anything, []),
         ("direct options", text_of(direct_options), [b"-k 3 -m 0", b"-r 0.5"], True, anything, []),
         ("table", by_both_engines, [TABLE, b"a;b\n3,5;x\n?;y\n", b"a\n1\n"], True, tabled,
-         [f + "table.open_table", f + "table_text.read_records"]),
+         ["tables.reading.open_table", "tables.text.read_records"]),
         ("table in gzip", from_pipe(rows_of), [GZ], True, tabled, []),
-        ("answers", answers, [ANSWERS], True, answered, [f + "answer_columns.open_answers"]),
+        ("answers", answers, [ANSWERS], True, answered, ["answers.columns.open_answers"]),
         ("answers in gzip", answers, [gzip.compress(ANSWERS)], False, answered, []),
         ("table in Parquet", rows_of, [PARQUET], False, tabled, []),
         ("table in Feather", from_pipe(rows_of), [FEATHER], False, tabled, []),
         ("recipe", recipe_file.read_recipe, [RECIPE_TEXT], True, recipe_again,
-         [f + "recipe_file.read_recipe", f + "recipe_file.recipe_if_there",
-          f + "strict_json.strict_json", f + "strict_json.read_sidecar"]),
+         ["tables.recipe_file.read_recipe", "tables.recipe_file.recipe_if_there",
+          "files.codec.strict_json", "files.codec.read_sidecar"]),
         ("comparison", functools.partial(result_json.read_comparison, scores=["brier"]),
-         [compact(COMPARISON)], True, same_json, [f + "result_json.read_comparison"]),
+         [compact(COMPARISON)], True, same_json, ["report.result_json.read_comparison"]),
         ("search", functools.partial(result_json.read_search, scores=["brier"]),
          [compact(SEARCH)], True, same_json,
-         [f + "result_json.read_search"]),
+         ["report.result_json.read_search"]),
         ("similarity", similarity, [b"1 0.5 0.25\n"], True, lambda r, raw: all_finite(r), [])]
     return {name: Reader(name, read, tuple(seeds), text, tuple(covers), accepts, found(name))
             for name, read, seeds, text, accepts, covers in rows}

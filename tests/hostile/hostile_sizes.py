@@ -15,11 +15,13 @@ import tempfile
 import tracemalloc
 from pathlib import Path
 
-from agfmc.errors import AgfmcError
-from agfmc.formats import (calibration_file, class_names, confusions, controlfile, dataset,
-                           libagf_model, libsvm_data, libsvm_model, logistic_model, lvq,
-                           probability_text, svm_predict_output, vectors)
-from agfmc.models import InputFormat
+from agfmc.core.errors import AgfmcError
+from agfmc.calibration import file
+from agfmc.data import class_names, confusions, libagf as vectors, libsvm, lvq, reading, svm_predict
+from agfmc.models import control_files, libagf, libsvm as libsvm_model
+from agfmc.learners import logistic
+from agfmc.answers import libagf_text
+from agfmc.data.types import InputFormat
 
 ROOM = 3 << 29  # bytes of address space beyond what the process has at its start
 PATIENCE = 60  # seconds: a guard against hanging, no measurement
@@ -48,13 +50,13 @@ def piped(read, path):
 
 
 def training(**more):
-    return functools.partial(dataset.read_training, **more)
+    return functools.partial(reading.read_training, **more)
 
 
 def a_calibration(classes, rest):
     head = (b'{"format": "agfmc calibration", "version": 1, "model": "0123456789abcdef", '
             b'"classes": [' + classes + b'], "source": "a", "counts": [' + classes + b'], ')
-    return calibration_file.read_calibration, head + rest
+    return file.read_calibration, head + rest
 
 
 NONE = b'"decoders": {}, "learned": '
@@ -76,12 +78,12 @@ LIES = {
     "feature of a support vector": (libsvm_model.read_svm_model, svm_model(1, b"1 2000000000:1\n")),
     "degree": (libsvm_model.read_svm_model, svm_model(1, b"1 1:1\n").replace(
         b"linear", b"polynomial\ngamma 1\ncoef0 0\ndegree 2000000000")),
-    "dense text": (libsvm_data.read_svm, b"1 1:1 999999999:1\n" * 50),
-    "dense text, ten digits": (libsvm_data.read_svm, b"1 1:1 2000000000:1\n"),
-    "dense text in chunks": (functools.partial(all_of, libsvm_data.iter_svm),
+    "dense text": (libsvm.read_svm, b"1 1:1 999999999:1\n" * 50),
+    "dense text, ten digits": (libsvm.read_svm, b"1 1:1 2000000000:1\n"),
+    "dense text in chunks": (functools.partial(all_of, libsvm.iter_svm),
                              b"1 1:1 999999999:1\n" * 50),
     "sparse text": (training(form=InputFormat("svm"), sparse=True), b"1 1:1 999999999:1\n" * 900),
-    "labels of wide text": (functools.partial(dataset.read_labels, form=InputFormat("svm")),
+    "labels of wide text": (functools.partial(reading.read_labels, form=InputFormat("svm")),
                             b"1 1:1 999999999:1\n2 1:1\n"),
     "lvq header": (lvq.read_lvq, b"999999999\n1 2 3\n"),
     "lvq header, ten digits": (lvq.read_lvq, b"1000000000\n1 2 3\n"),
@@ -92,17 +94,17 @@ LIES = {
         lambda path: piped(functools.partial(all_of, vectors.VecReader), path),
         b"\x00\x00\x00\x04" + bytes(12)),
     "std": (vectors.read_std, b"\xff\xff\xff\x7f" + bytes(12)),
-    "position": (controlfile.read_control, b"m 0 / 999999999; {0 1}"),
-    "position, ten digits": (controlfile.read_control, b"m 0 / 9999999999; {0 1}"),
-    "label": (controlfile.read_control, b"m {0 " + b"9" * 5000 + b"}"),
-    "ascii vectors": (libagf_model.read_ascii_model, ascii_model("2000000000 2")),
-    "ascii features": (libagf_model.read_ascii_model, ascii_model("1 2000000000")),
-    "ascii no vectors": (libagf_model.read_ascii_model, ascii_model("0 2000000000")),
-    "ascii coefficients": (libagf_model.read_ascii_model, ascii_model("1 2", "2000000000")),
-    "logistic classes": (logistic_model.read_logistic_model,
+    "position": (control_files.read_control, b"m 0 / 999999999; {0 1}"),
+    "position, ten digits": (control_files.read_control, b"m 0 / 9999999999; {0 1}"),
+    "label": (control_files.read_control, b"m {0 " + b"9" * 5000 + b"}"),
+    "ascii vectors": (libagf.read_ascii_model, ascii_model("2000000000 2")),
+    "ascii features": (libagf.read_ascii_model, ascii_model("1 2000000000")),
+    "ascii no vectors": (libagf.read_ascii_model, ascii_model("0 2000000000")),
+    "ascii coefficients": (libagf.read_ascii_model, ascii_model("1 2", "2000000000")),
+    "logistic classes": (logistic.read_logistic_model,
                          b"agfmc logistic 1\nclasses 999999999999\nfeatures 2\nridge 1\n"
                          b"points 1\n"),
-    "logistic features": (logistic_model.read_logistic_model,
+    "logistic features": (logistic.read_logistic_model,
                           b"agfmc logistic 1\nclasses 2\nfeatures 999999999999\nridge 1\npoints 1\n"
                           b"1 2\n1 2\n"),
     "pairs": (confusions.read_pair_errors,
@@ -120,44 +122,45 @@ LIES = {
         + b"1]]}}")),
     "held-out values": (lambda path: libsvm_model.held_out_values(Path(path).read_bytes(), path),
                         b"SV\n# agfmc held out 999999999999 AACAPw==\n"),
-    "classes of predictions": (svm_predict_output.read_svm_output, b"labels 1 2147483648\n1 1 0\n")}
+    "classes of predictions": (svm_predict.read_svm_output, b"labels 1 2147483648\n1 1 0\n")}
 
 # name: (reader, file of some megabytes): what takes no more than in proportion
 LARGE = {
-    "control of braces": (controlfile.read_control, b"{" * (4 * M)),
-    "control of models": (controlfile.read_control, b"a{" * (2 * M)),
-    "control of quotes": (controlfile.read_control, b'"' * (4 * M)),
-    "control of escapes": (controlfile.read_control, b'"' + b'\\"' * (2 * M)),
-    "control, a long name": (controlfile.read_control, b'"' + b"a" * (4 * M) + b'" {0 1}'),
-    "control of comments": (controlfile.read_control, b"#\n" * (2 * M) + b"a{0 1}"),
-    "control of blank comments": (controlfile.read_control, b"# \n\n " * M + b"a{0 1}"),
-    "control of class names": (controlfile.read_control, b"# class 1: a\n" * (300 * K) + b"a{0 1}"),
-    "control of headings": (controlfile.read_control, b"# decoder: a\n" * (300 * K) + b"a{0 1}"),
-    "control, a long heading": (controlfile.read_control,
+    "control of braces": (control_files.read_control, b"{" * (4 * M)),
+    "control of models": (control_files.read_control, b"a{" * (2 * M)),
+    "control of quotes": (control_files.read_control, b'"' * (4 * M)),
+    "control of escapes": (control_files.read_control, b'"' + b'\\"' * (2 * M)),
+    "control, a long name": (control_files.read_control, b'"' + b"a" * (4 * M) + b'" {0 1}'),
+    "control of comments": (control_files.read_control, b"#\n" * (2 * M) + b"a{0 1}"),
+    "control of blank comments": (control_files.read_control, b"# \n\n " * M + b"a{0 1}"),
+    "control of class names": (control_files.read_control,
+                               b"# class 1: a\n" * (300 * K) + b"a{0 1}"),
+    "control of headings": (control_files.read_control, b"# decoder: a\n" * (300 * K) + b"a{0 1}"),
+    "control, a long heading": (control_files.read_control,
                                 b"# options: -" + b"c" * (4 * M) + b"\na{0 1}"),
-    "control, blanks for a class name": (controlfile.read_control,
+    "control, blanks for a class name": (control_files.read_control,
                                          b"# class 1:" + b" " * (4 * M) + b"\na{0 1}"),
-    "control of partitions": (controlfile.read_control, b"a 0 / 1;\n" * (100 * K) + b"{0 1}"),
-    "control of classes": (controlfile.read_control, b"a K {" + b"\n".join(
+    "control of partitions": (control_files.read_control, b"a 0 / 1;\n" * (100 * K) + b"{0 1}"),
+    "control of classes": (control_files.read_control, b"a K {" + b"\n".join(
         b"%d" % i for i in range(200 * K)) + b"}"),
-    "control of positions": (controlfile.read_control, b"a " + b" ".join(
+    "control of positions": (control_files.read_control, b"a " + b" ".join(
         b"%d" % i for i in range(200 * K)) + b" / 999999; {0 1}"),
     "names": (class_names.read_names, b"\n".join(b"n%d" % i for i in range(300 * K))),
     "one name": (class_names.read_names, (b"a" * (2 * M) + b"\n") * 2),
-    "words": (libsvm_data.read_svm, b"".join(b"w%x 1:1\n" % i for i in range(200 * K))),
-    "a long word": (libsvm_data.read_svm, b"a" * (2 * M) + b" 1:1\n" + b"1 1:1\n" * (200 * K)),
-    "a long word passed over": (functools.partial(all_of, libsvm_data.iter_svm),
+    "words": (libsvm.read_svm, b"".join(b"w%x 1:1\n" % i for i in range(200 * K))),
+    "a long word": (libsvm.read_svm, b"a" * (2 * M) + b" 1:1\n" + b"1 1:1\n" * (200 * K)),
+    "a long word passed over": (functools.partial(all_of, libsvm.iter_svm),
                                 b"a" * M + b" 1:1\n" + b"1 1:1\n" * (200 * K)),
-    "a long label": (libsvm_data.read_svm, b"0" * M + b"1 1:1\n" + b"1 1:1\n" * (200 * K)),
-    "a long value": (libsvm_data.read_svm, b"1 1:0." + b"3" * (2 * M) + b"\n" +
+    "a long label": (libsvm.read_svm, b"0" * M + b"1 1:1\n" + b"1 1:1\n" * (200 * K)),
+    "a long value": (libsvm.read_svm, b"1 1:0." + b"3" * (2 * M) + b"\n" +
                      b"1 1:1\n" * (100 * K)),
-    "a long line": (libsvm_data.read_svm, b"1" + b"".join(b" %d:1" % i for i in range(1, 300 * K))),
-    "a long line that is wrong": (libsvm_data.read_svm, b"1" + b" a" * (2 * M)),
-    "labels alone": (libsvm_data.read_svm, b"1\n" * (2 * M)),
-    "blank lines": (libsvm_data.read_svm, b"\n" * (4 * M)),
-    "blanks": (libsvm_data.read_svm, b" " * (4 * M)),
-    "comments": (libsvm_data.read_svm, b"#\n" * (2 * M)),
-    "wider and wider": (libsvm_data.read_svm, b"".join(b"1 %d:1\n" % i for i in range(1, 1 + K))),
+    "a long line": (libsvm.read_svm, b"1" + b"".join(b" %d:1" % i for i in range(1, 300 * K))),
+    "a long line that is wrong": (libsvm.read_svm, b"1" + b" a" * (2 * M)),
+    "labels alone": (libsvm.read_svm, b"1\n" * (2 * M)),
+    "blank lines": (libsvm.read_svm, b"\n" * (4 * M)),
+    "blanks": (libsvm.read_svm, b" " * (4 * M)),
+    "comments": (libsvm.read_svm, b"#\n" * (2 * M)),
+    "wider and wider": (libsvm.read_svm, b"".join(b"1 %d:1\n" % i for i in range(1, 1 + K))),
     "lvq, a long word": (lvq.read_lvq, b"1\n1 " + b"a" * (2 * M) + b"\n" + b"1 1\n" * (200 * K)),
     "lvq, a long word passed over": (functools.partial(all_of, lvq.iter_lvq),
                                      b"1\n1 " + b"a" * M + b"\n" + b"1 1\n" * (200 * K)),
@@ -171,20 +174,20 @@ LARGE = {
         b"rho 0", b"rho 0." + b"7" * (2 * M))),
     "label of many digits": (libsvm_model.read_svm_model, svm_model(1, b"1 1:1\n").replace(
         b"label 0 1", b"label 0 " + b"0" * (2 * M) + b"1")),
-    "ascii model of quotes": (libagf_model.read_ascii_model, b'SVM\n"' + b'\\"' * (2 * M) + b"\n"),
-    "ascii model of braces": (libagf_model.read_ascii_model, b"SVM\n" + b"a{" * (2 * M) + b"\n"),
-    "ascii model of comments": (libagf_model.read_ascii_model, b"SVM\n" + b"#\n" * (2 * M)),
-    "ascii model of kernels": (libagf_model.read_ascii_model, b"SVM\n" + b"linear \t" * M + b"\n"),
-    "ascii model of blanks": (libagf_model.read_ascii_model, b"SVM\n" + b" \t" * (2 * M) + b"\n"),
-    "logistic weights": (logistic_model.read_logistic_model,
+    "ascii model of quotes": (libagf.read_ascii_model, b'SVM\n"' + b'\\"' * (2 * M) + b"\n"),
+    "ascii model of braces": (libagf.read_ascii_model, b"SVM\n" + b"a{" * (2 * M) + b"\n"),
+    "ascii model of comments": (libagf.read_ascii_model, b"SVM\n" + b"#\n" * (2 * M)),
+    "ascii model of kernels": (libagf.read_ascii_model, b"SVM\n" + b"linear \t" * M + b"\n"),
+    "ascii model of blanks": (libagf.read_ascii_model, b"SVM\n" + b" \t" * (2 * M) + b"\n"),
+    "logistic weights": (logistic.read_logistic_model,
                          b"agfmc logistic 1\nclasses 2\nfeatures %d\nridge 1\npoints 1\n"
                          % (500 * K - 1) + (b"1 " * (500 * K) + b"\n") * 2),
-    "logistic blanks": (logistic_model.read_logistic_model,
+    "logistic blanks": (logistic.read_logistic_model,
                         b"agfmc logistic 1\nclasses 2\nfeatures 999999\nridge 1\npoints 1\n"
                         + (b" " * (2 * M) + b"\n") * 2),
-    "probabilities": (probability_text.read_probabilities, b"0.5 0.5 1\n" * (300 * K)),
-    "a long line of probabilities": (probability_text.read_probabilities, b"0 " * (2 * M)),
-    "blank lines of probabilities": (probability_text.read_probabilities, b"\n" * (3 * M)),
+    "probabilities": (libagf_text.read_probabilities, b"0.5 0.5 1\n" * (300 * K)),
+    "a long line of probabilities": (libagf_text.read_probabilities, b"0 " * (2 * M)),
+    "blank lines of probabilities": (libagf_text.read_probabilities, b"\n" * (3 * M)),
     "pairs again": (confusions.read_pair_errors, b"0 1 1 0 1 0\n" * (200 * K)),
     "many labels of pairs": (confusions.read_pair_errors, b"".join(
         b"%d %d 1 0 1 0\n" % (2 * i, 2 * i + 1) for i in range(100 * K))),
@@ -206,8 +209,8 @@ LARGE = {
     "many held-out values": (
         lambda path: libsvm_model.held_out_values(Path(path).read_bytes(), path),
         b"SV\n# agfmc held out %d " % (3 * M // 4) + b"AAAA" * M + b"\n"),
-    "predicted classes": (svm_predict_output.read_svm_output, b"1\n" * (500 * K)),
-    "labels of predictions": (svm_predict_output.read_svm_output, b"labels " + b" ".join(
+    "predicted classes": (svm_predict.read_svm_output, b"1\n" * (500 * K)),
+    "labels of predictions": (svm_predict.read_svm_output, b"labels " + b" ".join(
         b"%d" % i for i in range(200 * K)) + b"\n1 2\n")}
 
 

@@ -22,15 +22,17 @@ from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding, TREE_MODES
 from agfmc.control.parse import parse
 from agfmc.decode.methods import METHODS
-from agfmc.errors import AgfmcError
-from agfmc.prediction.configuration import _check_neighbours, export, load, save
-from agfmc.prediction.description import describe, format_description
-from agfmc.formats import mbm
-from agfmc.models import (Calibration, CalibrationPoints, CollatedModel, Configuration,
-                          DecoderCalibration, DirectModel, Kernel, LearnedDecoder, Normalisation,
-                          ProbabilityMap)
-from agfmc.provenance import Provenance
-from agfmc.tables import ColumnRecipe, TableRecipe
+from agfmc.core.errors import AgfmcError
+from agfmc.models.files import _check_neighbours, export, load, save
+from agfmc.models.description import describe, format_description
+from agfmc.models import mbm
+from agfmc.calibration.types import (Calibration, CalibrationPoints, DecoderCalibration,
+                                     ProbabilityMap)
+from agfmc.core.models import CollatedModel, DirectModel, Kernel, LearnedDecoder
+from agfmc.models.configuration import Configuration
+from agfmc.data.normalisation import Normalisation
+from agfmc.core.provenance import Provenance
+from agfmc.tables.types import ColumnRecipe, TableRecipe
 
 START = struct.Struct("<8sIIQQ32s")
 KERNELS = (Kernel("rbf", 0.5), Kernel("linear"), Kernel("polynomial", 0.5, 1.0, 3),

@@ -13,7 +13,7 @@ from pathlib import Path
 import hostile_readers as right
 import numpy as np
 import pytest
-from agfmc.cli.event_log import wants_events
+from agfmc.cli.messages import wants_events
 from hostile_checks import guarded, outcome
 from hostile_mutations import damaged
 
@@ -85,9 +85,9 @@ LINES = [
 def files(tmp_path_factory):
     """A folder in which all these commands end well; and "out", an empty one."""
     folder = tmp_path_factory.mktemp("right")
-    from agfmc.formats.lvq import write_lvq
-    from agfmc.formats.libsvm_data import write_svm
-    from agfmc.formats.vectors import con_bytes, write_cls, write_vec
+    from agfmc.data.lvq import write_lvq
+    from agfmc.data.libsvm import write_svm
+    from agfmc.data.libagf import con_bytes, write_cls, write_vec
 
     (folder / "out").mkdir()
     base = str(folder)

@@ -15,26 +15,27 @@ import pytest
 from hostile_readers import ASCII, MULTICLASS, readers
 
 from agfmc.cli import main_of
-from agfmc.collate.merge import collate
+from agfmc.models.merge import collate
 from agfmc.control.build import code_rows, rename, resolve_options, to_code
-from agfmc.control.dot import format_dot
+from agfmc.control.graphviz import format_dot
 from agfmc.control.parse import closing_quote, MAX_DEPTH, parse
 from agfmc.control.tree import model_names
 from agfmc.control.write import format_tree
-from agfmc.errors import AgfmcError, ControlError, DataError, ModelError
-from agfmc.formats import inputs, libsvm_data, text, vectors
-from agfmc.formats.class_names import read_names
-from agfmc.formats.confusions import read_confusions
-from agfmc.formats.libagf_model import read_ascii_model
-from agfmc.formats.libsvm_data import iter_svm, read_svm
-from agfmc.formats.libsvm_model import read_svm_model, read_svm_multiclass
-from agfmc.formats.lvq import iter_lvq, read_lvq
-from agfmc.formats.probability_text import read_probabilities
-from agfmc.formats.vectors import read_vec, write_cls, write_vec
-from agfmc.models import Normalisation
-from agfmc.prediction import configuration
+from agfmc.core.errors import AgfmcError, ControlError, DataError, ModelError
+from agfmc.files import number_text, opening
+from agfmc.data import libagf, libsvm
+from agfmc.data.class_names import read_names
+from agfmc.data.confusions import read_confusions
+from agfmc.models.libagf import read_ascii_model
+from agfmc.data.libsvm import iter_svm, read_svm
+from agfmc.models.libsvm import read_svm_model, read_svm_multiclass
+from agfmc.data.lvq import iter_lvq, read_lvq
+from agfmc.answers.libagf_text import read_probabilities
+from agfmc.data.libagf import read_vec, write_cls, write_vec
+from agfmc.data.normalisation import Normalisation
+from agfmc.models import files as configuration
 from agfmc.prediction.classifier import Classifier
-from agfmc.prediction.configuration import load
+from agfmc.models.files import load
 
 MODEL = """svm_type c_svc
 kernel_type linear
@@ -70,8 +71,8 @@ def write_models(widths, k=3):
 
 
 def limited(monkeypatch, limit):
-    for module in ("inputs", "libsvm_model", "vectors"):
-        monkeypatch.setattr(f"agfmc.formats.{module}.memory_limit", lambda: limit)
+    for module in ("core.memory", "models.libsvm", "data.libagf"):
+        monkeypatch.setattr(f"agfmc.{module}.memory_limit", lambda: limit)
 
 
 def test_support_vectors_of_all_models_fit_in_memory(here, monkeypatch):
@@ -81,7 +82,7 @@ def test_support_vectors_of_all_models_fit_in_memory(here, monkeypatch):
     limited(monkeypatch, LOADS - 16)
     for number in range(3):
         read_svm_model(f"m{number}")
-    monkeypatch.setattr("agfmc.collate.merge.collate", None)
+    monkeypatch.setattr("agfmc.models.merge.collate", None)
     with pytest.raises(DataError, match="c: the support vectors of all its models are more than"):
         load("c")
 
@@ -91,7 +92,7 @@ def test_support_vectors_that_are_widened_fit_in_memory(here, monkeypatch):
     limited(monkeypatch, LOADS)
     assert load("c").machines.sv.shape == (4, WIDE)
     limited(monkeypatch, LOADS - 16)
-    monkeypatch.setattr("agfmc.collate.merge.collate", None)
+    monkeypatch.setattr("agfmc.models.merge.collate", None)
     with pytest.raises(ModelError, match="c: 6 support vectors of 1000 features"):
         load("c")
 
@@ -137,7 +138,7 @@ def test_a_direct_classifier_for_which_there_is_no_memory_is_named(here, monkeyp
 
 def test_collation_holds_three_tables_at_most(here, monkeypatch):
     """That of the models, of all of them together, and one more of these."""
-    monkeypatch.setattr("agfmc.collate.merge._BLOCK", 1 << 18)
+    monkeypatch.setattr("agfmc.core.points._BLOCK", 1 << 18)
     write_models([20_000] * 15, 6)
     tree = configuration.read_control("c")
     models = [read_svm_model(row.text) for row in tree.rows]
@@ -189,7 +190,7 @@ def test_a_name_that_changes_hands_is_looked_at_when_it_is_open(
     write_models([2])
     write_direct()
     Path("a").write_text("agfmc")
-    Path("c").write_text(text)
+    Path("c").write_text(number_text)
     real = os.stat
 
     def stat(path, *more, **options):
@@ -199,23 +200,23 @@ def test_a_name_that_changes_hands_is_looked_at_when_it_is_open(
             swap(name)
         return status
 
-    monkeypatch.setattr(inputs.os, "stat", stat)
+    monkeypatch.setattr(opening.os, "stat", stat)
     before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     with pytest.raises(AgfmcError, match=told):
         load("c")
     if before:
         assert len(os.listdir("/proc/self/fd")) == before
-    assert inputs._only_regular.get() is False
+    assert opening._only_regular.get() is False
 
 
 def test_what_is_read_has_waiting_handles(here):
     """O_NONBLOCK is for the opening alone."""
     write_models([2])
-    with inputs.regular_files(), inputs.open_input("m0", raw=True) as file:
+    with opening.regular_files(), opening.open_input("m0", raw=True) as file:
         assert os.get_blocking(file.fileno())
-        with pytest.raises(DataError, match="it is a folder"), inputs.open_input("."):
+        with pytest.raises(DataError, match="it is a folder"), opening.open_input("."):
             pass
-        with pytest.raises(DataError, match="No such file"), inputs.open_input("none"):
+        with pytest.raises(DataError, match="No such file"), opening.open_input("none"):
             pass
 
 
@@ -262,8 +263,8 @@ def test_the_deepest_file_there_may_be(make, depth):
     tree = parse(make(depth))
     assert 1 + max(node.depth for node in tree.nodes) == depth
     text = format_tree(tree)
-    assert len(text) < 3_000_000
-    assert format_tree(parse(text)) == text
+    assert len(number_text) < 3_000_000
+    assert format_tree(parse(number_text)) == text
     assert format_dot(tree).count("->") >= depth - 1
     assert len(resolve_options(tree)) == len(tree.rows)
     names = model_names(tree, "m")
@@ -395,13 +396,13 @@ def test_whole_numbers_of_models_are_plain(save):
 def test_support_vectors_larger_than_memory(save, monkeypatch):
     wide = b"svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 0 1\n" \
         b"nr_sv 1 1\nSV\n1 1:1 \n-1 16777216:1 \n"
-    monkeypatch.setattr("agfmc.formats.libsvm_model.memory_limit", lambda: 1 << 20)
+    monkeypatch.setattr("agfmc.models.libsvm.memory_limit", lambda: 1 << 20)
     assert "above the limit" in refused(read_svm_model, save(wide)).message
     assert read_svm_model(save(AGAIN_MODEL)).sv.shape == (4, 3)
 
 
 def test_copies_of_support_vectors_larger_than_memory(save, monkeypatch):
-    monkeypatch.setattr("agfmc.formats.libsvm_model.memory_limit", lambda: 4 * 3 * 8 * 2)
+    monkeypatch.setattr("agfmc.models.libsvm.memory_limit", lambda: 4 * 3 * 8 * 2)
     error = refused(read_svm_multiclass, save(MULTICLASS))
     assert "7 support vectors of 3 features" in error.message
 
@@ -412,7 +413,7 @@ def test_copies_of_support_vectors_larger_than_memory(save, monkeypatch):
                                     (b"probA -1 -2", b"probA 1e308 1e308", MULTICLASS)])
 @pytest.mark.filterwarnings("error")
 def test_a_kernel_that_overflows_gives_no_warning_of_numpy(save, kernel):
-    from agfmc.prediction.configuration import load
+    from agfmc.models.files import load
     from agfmc.prediction.decision_values import MachineValues
 
     old, new, data = kernel
@@ -455,22 +456,22 @@ def test_one_long_label_costs_no_more_than_its_length(save, monkeypatch):
 def test_blank_out_is_the_same_for_short_and_long_tokens():
     data = b"\nab  cde f\n" + b"x" * 40 + b"  y zz\n"
     for step in (1, 2, 3):
-        tokens = text.tokenise(data, 1)
+        tokens = number_text.tokenise(data, 1)
         which = np.arange(0, len(tokens.start), step)
         start, end = tokens.start[which], tokens.end[which]
         plain = bytearray(tokens.text.tobytes())
         for i, j in zip(start, end):
             plain[i:j] = b" " * (j - i)
-        text.blank_out(tokens.text, start, end)
+        number_text.blank_out(tokens.text, start, end)
         assert tokens.text.tobytes() == plain
-    text.blank_out(tokens.text, start[:0], end[:0])
+    number_text.blank_out(tokens.text, start[:0], end[:0])
 
 
 def test_many_words_are_numbered_one_by_one(save, monkeypatch):
     """In pieces the words have the same numbers, and the first that cannot be its line."""
     lines = [b"w%d 1:1\n" % (i * 7919 % 3001) for i in range(3001)]
     whole = read_svm(save(b"".join(lines)))
-    monkeypatch.setattr("agfmc.formats.class_names._LETTERS", 100)
+    monkeypatch.setattr("agfmc.data.class_names._LETTERS", 100)
     part = read_svm(save(b"".join(lines)))
     assert part.names == whole.names and np.array_equal(part.y, whole.y)
     lines[2000] = lines[2500] = b"12 1:1\n"
@@ -484,8 +485,8 @@ def test_blanks_quotes_and_comments_of_any_number():
         assert parse('"' + '\\"' * count + 'a" {0 1}').rows[0].text == '"' * count + "a"
         assert parse('"' + "\\a" * count + 'a" {0 1}').rows[0].text == "\\a" * count + "a"
         text = '"' + 'a\\"' * count
-        assert closing_quote(text + '"', 0) == len(text)
-        assert closing_quote(text, 0) == closing_quote(text + "\\", 0) == -1
+        assert closing_quote(text + '"', 0) == len(number_text)
+        assert closing_quote(number_text, 0) == closing_quote(text + "\\", 0) == -1
         assert closing_quote(text + "\n\"", 0) == closing_quote(text + "\\\n\"", 0) == -1
     with pytest.raises(ControlError, match="no closing quote"):
         parse('"a\\" {0 1}')
@@ -512,7 +513,7 @@ def test_the_braces_of_an_ascii_model(save):
 def test_probabilities_with_what_python_takes_for_a_number(save, text, line):
     if line is None:  # a lone CR is white space
         text, line = text + b"1 1 1\n", 2
-    assert refused(read_probabilities, save(text)).line == line
+    assert refused(read_probabilities, save(number_text)).line == line
 
 
 def test_probabilities_in_pieces(save):
@@ -544,7 +545,7 @@ class Endless:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("read, stream", [
-    (inputs.read_bytes, Endless(b"\0")),
+    (opening.read_bytes, Endless(b"\0")),
     (read_names, Endless(b"a\n")),
     (read_vec, Endless(bytes(1 << 16), (4).to_bytes(4, "little"))),
     (read_vec, Endless(bytes(1 << 16), (1 << 22).to_bytes(4, "little"))),
@@ -555,9 +556,9 @@ class Endless:
     (read_lvq, Endless(b"1" * 1024)),
     (read_lvq, Endless(b"1 2\n", b"1\n"))])
 def test_a_stream_that_never_ends(read, stream, monkeypatch):
-    for module in (inputs, inputs, libsvm_data):
+    for module in (opening, opening, libsvm):
         monkeypatch.setattr(module, "memory_limit", lambda: 1 << 24)
-    monkeypatch.setattr(text, "LONGEST_LINE", 1 << 22)
+    monkeypatch.setattr(number_text, "LONGEST_LINE", 1 << 22)
     with pytest.raises(DataError, match="larger than|more than|above the limit|too long"):
         read("-", stdin=stream)
 
@@ -573,7 +574,7 @@ def test_rows_of_many_features_come_a_few_at_a_time(tmp_path):
     with open(path, "wb") as file:
         file.write(d.to_bytes(4, "little"))
         file.truncate(4 + 4 * d * 20)
-    with vectors.VecReader(path, 4096) as reader:
+    with libagf.VecReader(path, 4096) as reader:
         assert len(next(iter(reader))) == 16
 
 
@@ -584,7 +585,7 @@ def test_more_classes_than_there_can_be(save):
 
 
 def test_names_too_long_for_files_are_found_before_the_training(run, tmp_path):
-    from agfmc.formats.vectors import write_cls, write_vec
+    from agfmc.data.libagf import write_cls, write_vec
 
     k = 100
     y = np.repeat(np.arange(k), 2)

@@ -7,11 +7,11 @@ import pytest
 
 from agfmc.control import parse as parsing
 from agfmc.control.build import to_code
-from agfmc.control.dot import format_dot
+from agfmc.control.graphviz import format_dot
 from agfmc.control.parse import MAX_DEPTH, parse
 from agfmc.control.tree import model_names
 from agfmc.control.write import format_tree, require_readable
-from agfmc.errors import ControlError
+from agfmc.core.errors import ControlError
 from agfmc.learners.protocol import distinct, plan_jobs
 
 MODEL = """svm_type c_svc

@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import agfmc
 from hostile_checks import guarded, outcome, tried
 from hostile_mutations import damaged, stacked, whole
 from hostile_readers import anything, FOUND, Reader, readers
 
-import agfmc.control
-import agfmc.formats
-from agfmc.errors import DataError
+from agfmc.core.errors import DataError
 
 pytestmark = pytest.mark.usefixtures("frozen_objects")
 
@@ -28,56 +28,59 @@ STEP = 29  # of the systematic changes one in so many is tried in the quick test
 STACKED = 5_000  # of several changes at once in the long test, for each reader
 # Public functions that take a file, or what is in it, and are no readers of a format.
 ELSEWHERE = {
-    "formats.inputs.open_input": "any bytes", "formats.inputs.read_bytes": "any bytes",
-    "formats.mbm.read_store": "has a fuzzer of its own, and a checksum"}
+    "files.opening.open_input": "any bytes", "files.opening.read_bytes": "any bytes",
+    "models.mbm.read_store": "has a fuzzer of its own, and a checksum"}
+ROOMS = ("control", "files", "tables", "data", "calibration", "answers", "models")
+MODULES = ("landmarks.sums_file", "learners.logistic", "report.result_json")
 WRITES = ("write_", "format_", "check_", "refuse_", "show", "names_bytes", "cls_bytes", "con_bytes",
           "replacing", "remove", "quote_", "sealed", "std_files", "writing")
 TAKES = {"path", "raw", "text", "base", "data", "lines", "settings", "file", "word"}
 
 
 def public_readers():
-    """Names, as formats.vectors.read_vec, of what may read a file in the two rooms of formats."""
-    for package in (agfmc.control, agfmc.formats):
-        for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-            loaded = importlib.import_module(module.name)
-            for name in loaded.__all__:
-                thing = getattr(loaded, name)
-                if thing.__class__ is type and "Reader" not in name and name != "Header" or \
-                        not callable(thing) or name.startswith(WRITES):
-                    continue
-                if name.startswith(("read_", "iter_", "parse")) or \
-                        TAKES & set(inspect.signature(thing).parameters):
-                    yield f"{module.name.removeprefix('agfmc.')}.{name}"
+    """Names, as data.libagf.read_vec, of what may read a file in the rooms that have formats."""
+    names = [f"agfmc.{room}.{module.name}" for room in ROOMS
+             for module in pkgutil.iter_modules([f"{agfmc.__path__[0]}/{room}"])]
+    for module in [*names, *(f"agfmc.{name}" for name in MODULES)]:
+        loaded = importlib.import_module(module)
+        for name in getattr(loaded, "__all__", ()):
+            thing = getattr(loaded, name)
+            if thing.__class__ is type and "Reader" not in name and name != "Header" or \
+                    not callable(thing) or name.startswith(WRITES):
+                continue
+            if name.startswith(("read_", "iter_", "parse")) or \
+                    TAKES & set(inspect.signature(thing).parameters):
+                yield f"{module.removeprefix('agfmc.')}.{name}"
 
 
 NO_FILE = {  # they take text that a reader has taken apart already
     "control.build.from_pairs", "control.build.from_rows", "control.build.with_heading",
     "control.build.with_options", "control.parse.heading_fault",
-    "control.dot.visible",
+    "core.text.visible",
     "control.tree.looks_like_options", "control.tree.model_names", "control.tree.node_names",
     "control.tree.shares",
-    "formats.controlfile.model_file", "formats.controlfile.model_files",
-    "formats.controlfile.require_regular",
-    "formats.text.foreign_start", "formats.text.is_text",
-    "formats.libsvm_data.sparse_rows", "formats.text.blank_out", "formats.text.blocks",
-    "formats.text.numbers", "formats.text.tokenise", "formats.text.values",
-    "formats.atomic.install", "formats.inputs.within_memory",
-    "formats.calibration_file.calibration_of", "formats.strict_json.is_sidecar",
-    "formats.recipe_file.recipe_beside",
-    "formats.table.number_of", "formats.metric_file.metric_path", "formats.inputs.is_stream",
-    "formats.class_names.TextLabels", "formats.class_names.numeric",
-    "formats.class_names.named_by_value", "formats.class_names.number_classes",
-    "formats.vectors.VecWriter", "formats.atomic.temporary_name",
-    "formats.consistency.checked", "formats.controlfile.control_text", "formats.text.is_svm",
-    "formats.weights_file.weights_beside", "formats.weights_file.weights_bytes",
-    "formats.dataset.weights_of"}
+    "models.control_files.model_file", "models.control_files.model_files",
+    "models.control_files.require_regular",
+    "files.number_text.foreign_start", "files.number_text.is_text",
+    "data.libsvm.sparse_rows", "files.number_text.blank_out", "files.number_text.blocks",
+    "files.number_text.numbers", "files.number_text.tokenise", "files.number_text.values",
+    "files.atomic.install", "core.memory.within_memory",
+    "calibration.file.calibration_of", "files.codec.is_sidecar",
+    "tables.recipe_file.recipe_beside",
+    "tables.text.number_of", "data.metric_file.metric_path", "files.opening.is_stream",
+    "data.class_names.TextLabels", "data.class_names.numeric",
+    "data.class_names.named_by_value", "data.class_names.number_classes",
+    "data.libagf.VecWriter", "files.atomic.temporary_name",
+    "files.checked.checked", "models.control_files.control_text", "files.number_text.is_svm",
+    "data.weights.weights_beside", "data.weights.weights_bytes",
+    "data.reading.weights_of"}
 
 
 def test_every_reader_is_in_the_table():
     covered = {name for reader in READERS.values() for name in reader.covers}
     public = set(public_readers())
     assert len(public) > 30
-    assert covered <= public | {"formats.libsvm_model.Header"}, "the table names what there is not"
+    assert covered <= public | {"models.libsvm.Header"}, "the table names what there is not"
     assert public - covered - set(ELSEWHERE) - NO_FILE == set(), "readers without broken files"
 
 

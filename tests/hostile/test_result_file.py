@@ -14,13 +14,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agfmc.errors import DataError
-from agfmc.experiments import result_cache as room
+from agfmc.core.errors import DataError
+from agfmc.files import result_store as room
 from agfmc.experiments.binary_problems import Trained
-from agfmc.experiments.result_cache import are_numbers, Record, ResultCache
+from agfmc.files.result_store import are_numbers, Record, ResultCache
 from agfmc.experiments.trial import Outcome
-from agfmc.formats.npz import NpzReader, write_npz
-from agfmc.score.scores import SCORES
+from agfmc.files.npz import NpzReader, write_npz
+from agfmc.scores.rows import SCORES
 
 VALUES = {f"key {i}": Record(i, {"x": np.arange(40.0 * i), "y": np.ones((2, i), "<f4")})
           for i in range(10, 13)}
@@ -184,8 +184,8 @@ def test_odd_names(tmp_path, monkeypatch):
 
 FULL = """
 import resource, signal, sys, warnings
-from agfmc.errors import AgfmcWarning
-from agfmc.experiments.result_cache import Record, ResultCache
+from agfmc.core.errors import AgfmcWarning
+from agfmc.files.result_store import Record, ResultCache
 import numpy as np
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)

@@ -20,9 +20,9 @@ from agfmc.control.parse import parse
 from agfmc.control.parse import MAX_SIDES
 from agfmc.control.write import format_tree
 from agfmc.decode.front import CodeDecoder
-from agfmc.errors import AgfmcWarning, ControlError, ModelError
-from agfmc.formats.inputs import read_bytes
-from agfmc.kernel.machine import _cut
+from agfmc.core.errors import AgfmcWarning, ControlError, ModelError
+from agfmc.files.opening import read_bytes
+from agfmc.kernels.machine import _cut
 
 ESCAPE = "\x1b]0;x\x07\x1b[2K\rall is well\u202e"
 MODELS = forge.models()

@@ -75,7 +75,7 @@ def house(tmp_path_factory):
     (folder / "agfmc" / "learners" / "toy.py").write_text(LEARNER)
     insert("control/learners.py", '    "K": Learner(', ROW)
     (folder / "agfmc" / "score" / "toy.py").write_text(MEAN)
-    insert("score/scores.py", ")}\nBY_OPTION", SCORE)
+    insert("scores/rows.py", ")}\nBY_OPTION", SCORE)
     insert("experiments/pooling.py", "_ADDED = {\n",
            '_ADDED = {\n    "mean_p": lambda p, right, k: p[0],\n')
     x, y = make_points(240, 4)

@@ -13,7 +13,7 @@ from shlex import join
 import numpy as np
 import pytest
 
-from agfmc.errors import UsageError
+from agfmc.core.errors import UsageError
 from agfmc.training.external import TrainerOptions
 
 svm = pytest.mark.skipif(not (shutil.which("svm-train") and shutil.which("svm-predict")),

@@ -11,11 +11,10 @@ import shutil
 import numpy as np
 import pytest
 
-from agfmc.codes.standard import one_vs_one
+from agfmc.design.standard import one_vs_one
 from agfmc.control.parse import parse
-from agfmc.prediction.evaluation import Asked, evaluate, Results
-from agfmc.report.content import (AnswersPart, DataPart, HardPoint, ModelPart, ReportContent,
-                                  Step)
+from agfmc.scores.evaluation import Asked, evaluate, Results
+from agfmc.report.content import AnswersPart, DataPart, HardPoint, ModelPart, ReportContent, Step
 from agfmc.report.page import render
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),

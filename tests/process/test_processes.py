@@ -113,7 +113,7 @@ def test_worker_killed_while_it_makes_sums(place, kill_worker):
     here, there = place.below("here"), place.below("there")
     words = ("multi_borders", "-+", "learner=nystrom -m 90", "../rest", "../big", "m", "ctl")
     here.ok(*words)
-    said = kill_worker(there, "agfmc.training.shared_sums", "_sums_elsewhere", *words)
+    said = kill_worker(there, "agfmc.landmarks.sums", "_sums_elsewhere", *words)
     assert here.files() == there.files() and len(here.files()) == 4
     assert b"multi_borders: warning: sums of rows " in said
     assert b": a worker process has ended; retrying" in said
@@ -137,7 +137,7 @@ def test_no_worker_is_left_behind(slow, number, wait, gone):
 def test_worker_killed_in_an_experiment(place, kill_worker):
     words = ("nfold", "-d", "2", "-b", "-+", "-c 20", "--no-state", "plan", "trn")
     place.ok(*words, "here")
-    said = kill_worker(place, "agfmc.experiments.on_workers", "_perform", *words, "there")
+    said = kill_worker(place, "agfmc.experiments.experiment", "_perform", *words, "there")
     for end in (".cls", ".con", ".txt", ".raw.txt"):
         assert (place / f"here{end}").read_bytes() == (place / f"there{end}").read_bytes()
     assert b": a worker process has ended; retrying" in said

@@ -7,17 +7,17 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import agfmc
-import agfmc.api
-from agfmc.cli.options import finite_number, whole_number
-from agfmc.errors import AgfmcWarning, DataError, UsageError
+import agfmc.api.functions
+from agfmc.cli.option_types import finite_number, whole_number
+from agfmc.core.errors import AgfmcWarning, DataError, UsageError
 from agfmc.experiments.search import Axis, SearchSpace
 from agfmc.learners.neighbours import NeighbourOptions
-from agfmc.learners.nystrom import NystromOptions
-from agfmc.models import Dataset
-from agfmc.numerals import numeral
+from agfmc.landmarks.learner import NystromOptions
+from agfmc.data.types import Dataset
+from agfmc.core.text import numeral
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.training import fit
-from agfmc.weights import Weights
+from agfmc.core.weights import Weights
 
 @pytest.fixture(scope="module")
 def data():
@@ -160,7 +160,7 @@ def test_the_way_to_probabilities_reaches_the_search(monkeypatch):
 @pytest.mark.long
 def test_landmarks(data, tmp_path):
     x, y = data
-    results = doctest.testmod(agfmc.api)
+    results = doctest.testmod(agfmc.api.functions)
     assert results.attempted >= 6 and not results.failed
     models = [agfmc.train(control, x, y, options="learner=nystrom -m 30", workers=workers)
               for control, workers in (("one-vs-rest", 1), ("one-vs-rest", 2), ("tree", 1))]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agfmc.arrays import label_counts
+from agfmc.core.points import label_counts
 
 
 @pytest.mark.parametrize("y", [

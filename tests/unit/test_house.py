@@ -11,24 +11,12 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "agfmc"
 FILES = sorted(PACKAGE.rglob("*.py"))
-FLOORS = {
-    "errors": 0, "arrays": 0, "numerals": 0, "_version": 0, "": 0,
-    "control": 1, "codes": 1, "models": 1, "provenance": 1, "tables": 1, "weights": 1,
-    "costs": 1, "formats": 2,
-    "learners": 3, "collate": 3, "kernel": 3, "decode": 3, "score": 3, "prepare": 3,
-    "executors": 4, "data_tools": 5, "prediction": 5, "training": 5,
-    "experiments": 6, "report": 6, "picture": 6.5, "estimators": 7, "api": 7, "cli": 7}
 HEAVY = ("numpy", "scipy", "libsvm", "liblinear")
 COMMANDS = sorted(path.stem for path in (PACKAGE / "cli").glob("*.py") if path.stem != "__init__")
 
 
 def name_of(path):
     return path.relative_to(PACKAGE).as_posix()
-
-
-def room_of(parts):
-    """The room of a module inside the package, "" for the package itself."""
-    return parts[0] if parts else ""
 
 
 @cache
@@ -79,43 +67,25 @@ def test_the_house_is_found():
     assert len(FILES) > 60
     assert {"classify_m", "multi_borders", "print_control", "mbh2mbm", "eval_uc"} <= set(COMMANDS)
     found = {edge for path in FILES for _, edge in imports(path) if isinstance(edge, tuple)}
-    assert ("kernel", "values") in found or ("kernel", "machine") in found
+    assert ("kernels", "values") in found or ("kernels", "machine") in found
 
 
-def upward(path):
-    """What is wrong with the imports of a file."""
-    inside = path.relative_to(PACKAGE).with_suffix("").parts
-    room = room_of(inside if len(inside) > 1 else inside if inside != ("__init__",) else ())
-    if room not in FLOORS:
-        yield f"{name_of(path)} is in no room"
-        return
-    for line, target in imports(path):
-        if not isinstance(target, tuple):
-            continue
-        other = room_of(target)
-        if other not in FLOORS and len(target) == 1:
-            other = ""  # a name of the package itself, such as __version__
-        if other not in FLOORS:
-            yield f"{name_of(path)}:{line} imports from {other}, which is no room"
-        elif not (other == room or FLOORS[other] < FLOORS[room]
-                  or FLOORS[other] == FLOORS[room] in (0, 1)
-                  or (room, other) == ("training", "data_tools")):
-            yield f"{name_of(path)}:{line}: {room} may not import {other}"
+def test_imports_keep_their_contracts():
+    """The floors of the rooms, and no circles: `tool.importlinter` in pyproject.toml."""
+    pytest.importorskip("importlinter")
+    done = subprocess.run([sys.executable, "-c", "import sys; from importlinter.cli import "
+                           "lint_imports; sys.exit(lint_imports(no_cache=True))"],
+                          cwd=PACKAGE.parent, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
-def test_imports_go_downward():
-    assert [fault for path in FILES if name_of(path) != "__init__.py" for fault in upward(path)] \
-        == []
-
-
-@pytest.mark.parametrize("library, file", [("libsvm", "learners/libsvm.py"),
-                                           ("liblinear", "learners/liblinear.py")])
+@pytest.mark.parametrize("library, file", [("libsvm", "learners/svm.py"),
+                                           ("liblinear", "learners/linear.py")])
 def test_only_one_file_knows_a_library(library, file):
     knowing = [name_of(path) for path in FILES
                if any(not isinstance(target, tuple) and target.split(".")[0] == library
                       for _, target in imports(path))
-               or name_of(path) not in ("control/learners.py",  # which has a table of our modules
-                                        "learners/weighted_linear.py")  # scikit-learn's solver
+               or name_of(path) != "control/learners.py"  # which has a table of our modules
                and re.search(f"""["']{library}["']""", path.read_text(encoding="utf-8"))]
     assert knowing == [file]
 
@@ -147,7 +117,7 @@ def test_lines_are_short_and_files_say_what_they_are():
 def test_importing_the_package_loads_none_of_its_rooms():
     code = ("import sys, agfmc\n"
             "assert not [m for m in sys.modules if m.count('.') and m.startswith('agfmc.')\n"
-            "            and m not in ('agfmc.errors', 'agfmc._version')]\n"
+            "            and m not in ('agfmc.core', 'agfmc.core.errors', 'agfmc.core.version')]\n"
             f"assert not [m for m in {HEAVY!r} if m in sys.modules]\n"
             "assert all(getattr(agfmc, name) is not None for name in agfmc.__all__)\n"
             "assert set(agfmc.__all__) <= set(dir(agfmc)) and not hasattr(agfmc, 'nothing')\n")

@@ -20,15 +20,15 @@ MODULES = {
     "concurrent": ("agfmc/executors/threads.py", "agfmc/executors/remote.py",
                    "agfmc/executors/dask_cluster.py", "agfmc/training/fit.py",
                    "agfmc/executors/processes.py", "agfmc/training/run.py",
-                   "agfmc/data_tools/metric.py"),
-    "subprocess": ("agfmc/learners/commands.py",),
+                   "agfmc/training/metric.py"),
+    "subprocess": ("agfmc/learners/programs.py",),
     # by names from tables of their own, of this package, or of a function that is at hand
-    "importlib": ("agfmc/__init__.py", "agfmc/cli/__init__.py", "agfmc/codes/schemes.py",
-                  "agfmc/decode/front.py", "agfmc/picture/canvas.py",
-                  "agfmc/learners/nodes.py", "agfmc/learners/protocol.py",
-                  "agfmc/provenance.py", "agfmc/score/scores.py"),
-    "ctypes": ("agfmc/learners/nodes.py", "agfmc/learners/liblinear.py",
-               "agfmc/learners/libsvm.py"),
+    "importlib": ("agfmc/__init__.py", "agfmc/cli/__init__.py", "agfmc/design/schemes.py",
+                  "agfmc/decode/front.py", "agfmc/report/chart_canvas.py",
+                  "agfmc/learners/points.py", "agfmc/learners/protocol.py",
+                  "agfmc/core/provenance.py", "agfmc/scores/rows.py"),
+    "ctypes": ("agfmc/learners/points.py", "agfmc/learners/linear.py",
+               "agfmc/learners/svm.py"),
     "socket": (),
     "sqlite3": (),
     "distributed": ("agfmc/executors/dask_cluster.py",),
@@ -40,8 +40,8 @@ CALLS = {"eval", "exec", "compile", "__import__", "breakpoint", "input", "os.sys
          "tempfile.mktemp", "numpy.load", "np.load", "np.save", "np.savez", "np.lib",
          "util.find_library", "ctypes.util", "subprocess.getoutput", "subprocess.getstatusoutput",
          "os.chmod", "os.umask", "enable_load_extension", "load_extension", "sys.setprofile"}
-MAY_CALL = {"os.umask": ("agfmc/formats/atomic.py",), "np.lib": ("agfmc/formats/npz.py",),
-            "allow_pickle": ("agfmc/formats/npz.py",)}  # False there
+MAY_CALL = {"os.umask": ("agfmc/files/atomic.py",), "np.lib": ("agfmc/files/npz.py",),
+            "allow_pickle": ("agfmc/files/npz.py",)}  # False there
 BEGINNINGS = ("os.exec", "os.spawn")
 TEMPORARY = {"TemporaryFile", "TemporaryDirectory", "mkdtemp", "mkstemp", "gettempdir"}
 # Whatever else is in the environment changes nothing here but where programs are found.
@@ -151,5 +151,5 @@ def test_outputs_are_opened_in_one_place():
                                             if word.arg == "mode")]
                 if any(set(ast.literal_eval(mode)) & set("wax+") for mode in modes):
                     writers.add(name_of(path))
-    assert writers <= {"agfmc/training/external.py", "agfmc/prediction/external.py",
+    assert writers <= {"agfmc/training/external.py", "agfmc/learners/program_classifiers.py",
                        "agfmc/cli/run.py"}

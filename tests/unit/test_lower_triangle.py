@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agfmc.arrays import LowerTriangle
+from agfmc.core.points import LowerTriangle
 
 
 @pytest.mark.parametrize("p", [1, 5, 96, 97, 300])

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agfmc.models import LearnedMetric
-from agfmc.provenance import classes_text, MetricOrigin, Provenance, shared
+from agfmc.data.normalisation import LearnedMetric
+from agfmc.core.provenance import classes_text, MetricOrigin, Provenance, shared
 
 SIDES = st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=2, max_size=4).map(
     lambda sides: [sorted(side - set().union(*sides[:i])) for i, side in enumerate(sides)]).filter(

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from agfmc.errors import UsageError
-from agfmc.tables import (ColumnRecipe, ColumnRoles, LARGEST, TableFormat, TableRecipe, is_table,
-                          plain_word, size_of_names)
+from agfmc.core.errors import UsageError
+from agfmc.tables.types import (ColumnRecipe, ColumnRoles, LARGEST, plain_word, size_of_names,
+                                TableFormat, TableRecipe)
+from agfmc.files.kinds import is_table
 
 
 @pytest.mark.parametrize("cell, word", [

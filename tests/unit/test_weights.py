@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import agfmc
-from agfmc.decode.priors import class_counts
-from agfmc.errors import DataError, ModelError, UsageError
-from agfmc.prediction.proportions import class_samples, class_sums
-from agfmc.provenance import Provenance, shared
-from agfmc.training.design import design
+from agfmc.calibration.priors import class_counts
+from agfmc.core.errors import DataError, ModelError, UsageError
+from agfmc.models.description import class_samples, class_sums
+from agfmc.core.provenance import Provenance, shared
+from agfmc.design.design import design
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.memory import train_configuration
-from agfmc.weights import class_factors, total_weights, Weights
+from agfmc.training.in_memory import train_configuration
+from agfmc.core.weights import class_factors, total_weights, Weights
 
 Y = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2], dtype=np.int32)
 W = np.array([1, 2, 1, 2, .5, .5, 3, 1, 1])

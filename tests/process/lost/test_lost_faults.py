@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-STEPS = "lines formats/atomic.py,cli/run.py,cli/signals.py"
+STEPS = "lines files/atomic.py,cli/run.py,cli/signals.py"
 FAILURES = ("ENOSPC", "EIO", "full", "short", "memory")
 
 
@@ -75,7 +75,7 @@ def test_a_signal_at_each_step(make_scene, tmp_path):
 BEGIN = """import os, signal, sys, time
 from agfmc.cli.options import Parser
 from agfmc.cli.run import run_command
-from agfmc.errors import DataError
+from agfmc.core.errors import DataError
 def stop():
     os.kill(os.getpid(), signal.SIGTERM)
 def execute(args):

@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 
-from agfmc.formats.atomic import replacing_all
+from agfmc.files.atomic import replacing_all
 
 CHAIN = (
     "agf_preprocess -n -z -f 0.3 trn pa pb", "svm2agf trn-words.svm words",

@@ -2,13 +2,13 @@
 
 import pytest
 
-from agfmc.codes import standard
+from agfmc.design import standard
 from agfmc.control.build import (check_classes, code_rows, from_pairs, from_rows, rename,
                                  rename_directs, resolve_options, restricted, to_code)
 from agfmc.control.parse import parse
 from agfmc.control.tree import changed, model_names, node_names, Tree
 from agfmc.control.write import format_tree
-from agfmc.errors import ControlError, UsageError
+from agfmc.core.errors import ControlError, UsageError
 
 CHAIN = "a { b { c { d { e { f { 2 1 } 5 } 6 } 3 } 4 } 0 }"
 NESTED = "a 0/1; b 0/2; c 1/2; { d 0/1; {0 1} 5 e { f {3 4} 2 } }"

@@ -13,9 +13,9 @@ from agfmc.control.parse import MAX_DEPTH, parse
 from agfmc.control.tree import (changed, Direct, Heading, Leaf, looks_like_options, MAX_LABEL, Node,
                                 Row, Tree)
 from agfmc.control.write import format_tree, quote_name, require_readable
-from agfmc.errors import ControlError, DataError, UsageError
-from agfmc.formats import controlfile
-from agfmc.formats.controlfile import read_control, write_control
+from agfmc.core.errors import ControlError, DataError, UsageError
+from agfmc.models import control_files
+from agfmc.models.control_files import read_control, write_control
 
 def bare_of_places(tree):
     return Tree(tuple(changed(
@@ -228,11 +228,11 @@ def test_what_could_not_be_read_again_is_not_written(tree, limit, data):
     name, span = limit
     largest = data.draw(st.integers(*span))
     with pytest.MonkeyPatch.context() as patch:
-        for module in (parsing, write, controlfile):
+        for module in (parsing, write, control_files):
             if hasattr(module, name):
                 patch.setattr(module, name, largest)
         refused = []
-        for call in (lambda: controlfile.read_control("x", format_tree(tree).encode("utf-8")),
+        for call in (lambda: control_files.read_control("x", format_tree(tree).encode("utf-8")),
                      lambda: require_readable(tree)):
             try:
                 call()

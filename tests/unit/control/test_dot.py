@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.control.build import from_pairs, from_rows
-from agfmc.control.dot import format_dot
+from agfmc.control.graphviz import format_dot
 from agfmc.control.parse import parse
 from agfmc.control.tree import changed
 
@@ -106,6 +106,6 @@ def test_big_matrices_are_drawn():
 def test_same_text_twice_and_nothing_heavy():
     tree = parse('"" {0 1}')
     assert format_dot(tree) == format_dot(changed(tree, source="elsewhere"))
-    code = ("import sys, agfmc.control.dot; "
+    code = ("import sys, agfmc.control.graphviz; "
             "sys.exit(any(m in sys.modules for m in ('numpy', 'scipy', 'matplotlib')))")
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -11,7 +11,7 @@ from agfmc.control.parse import MAX_MEMBERS, parse
 from agfmc.control.tree import (changed, Heading, Leaf, model_names, Node, node_names, Row, shares,
                                 Tree)
 from agfmc.control.write import format_tree, require_readable
-from agfmc.errors import ControlError, UsageError
+from agfmc.core.errors import ControlError, UsageError
 
 TEXT = '# options: -c 5\n# weights: 1 2 1\n# class 7: sand\n' \
        '"" {"-c 9" {7 8} 9}\n"." 0 / 1 2; "" 1 / 2; {9 7 8} "-k 3" K {8 7 9}'

@@ -9,7 +9,7 @@ from agfmc.control.build import (rename, reopened, resolve_options, restricted, 
 from agfmc.control.parse import parse
 from agfmc.control.tree import Heading
 from agfmc.control.write import format_tree
-from agfmc.errors import AgfmcWarning, ControlError, UsageError
+from agfmc.core.errors import AgfmcWarning, ControlError, UsageError
 from agfmc.learners.protocol import plan_jobs, unnamed
 
 CODE = '# options: -c 5\n# decoder: inverse\n"" 0 / 1; "-c 9" 0 / 2; "." 1 / 2; {7 8 9}'

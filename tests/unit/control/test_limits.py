@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.control.parse import parse
-from agfmc.errors import ControlError
-from agfmc.formats.class_names import names_bytes, read_names
+from agfmc.core.errors import ControlError
+from agfmc.data.class_names import names_bytes, read_names
 from agfmc.control.build import named_as
-from agfmc.control.limits import differing, Limits, limits_in, names_of_limits
+from agfmc.control.intervals import differing, Limits, limits_in, names_of_limits
 
 NAN = np.nan
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from agfmc.costs import cost_matrix, CostMatrix
+from agfmc.core.costs import cost_matrix, CostMatrix
 from agfmc.decode.costs import cheapest, expected_costs
-from agfmc.errors import UsageError
+from agfmc.core.errors import UsageError
 
 COSTS = np.array([[0, 1, 5], [1, 0, 5], [10, 10, 0]], dtype=float)
 P = np.array([[.5, .35, .15]])

@@ -10,7 +10,7 @@ from agfmc.decode.front import CodeDecoder
 from agfmc.decode.learned import log_odds
 from agfmc.decode.least_norm import decimal_least_norm
 from agfmc.decode.methods import METHODS
-from agfmc.models import LearnedDecoder
+from agfmc.core.models import LearnedDecoder
 
 KINDS = ("strict", "ternary", "sparse", "rows twice", "columns twice", "opposite columns",
          "deficient", "one-vs-one", "one-vs-rest", "adjacent")

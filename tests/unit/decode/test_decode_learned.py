@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from agfmc.decode import learned as module
 from agfmc.decode.front import CodeDecoder
 from agfmc.decode.learned import best_share, fit_learned, log_odds, minimise_loss, Points
-from agfmc.errors import DataError, ModelError
-from agfmc.models import LearnedDecoder
+from agfmc.core.errors import DataError, ModelError
+from agfmc.core.models import LearnedDecoder
 
 REST = 2 * np.eye(3, dtype=int) - 1
 

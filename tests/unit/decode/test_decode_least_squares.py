@@ -8,7 +8,7 @@ from agfmc.decode import closed_forms, constrained, least_norm, unconstrained, z
 from agfmc.decode.code_kinds import one_vs_one, one_vs_rest
 from agfmc.decode.front import CodeDecoder
 from agfmc.decode.pairwise import PairSystem
-from agfmc.decode.reproducible import Exact, ExactBounded
+from agfmc.core.reproducible import Exact, ExactBounded
 
 MIXED = np.array([[-1, -1, 1, 1], [-1, 1, 0, 0], [0, 0, -1, 1], [-1, 1, 1, -1], [0, -1, 1, 1]])
 STRICT = np.array([[-1, 1, 1, -1], [1, 1, -1, -1], [-1, -1, -1, 1], [1, -1, 1, 1]])

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agfmc.decode import code_kinds, matching, pair_queries
+from agfmc.decode import code_kinds, pair_queries, pair_strategies
 from agfmc.decode.front import CodeDecoder
-from agfmc.decode.matching import LARGEST, match_by_masks, match_by_milp, Matcher
+from agfmc.decode.pair_strategies import LARGEST, match_by_masks, match_by_milp, Matcher
 from agfmc.decode.pair_queries import fitted_probability, met_probability
 from agfmc.decode.pair_strategies import (adag, ddag, draw, max_win, poll, QueryOptions, radag,
                                           unanimous)
-from agfmc.errors import UsageError
-from agfmc.score.simulation import adag_success, ddag_success
+from agfmc.core.errors import UsageError
+from agfmc.experiments.simulation import adag_success, ddag_success
 
 PLAIN = QueryOptions()
 
@@ -436,7 +436,7 @@ def test_small_blocks_change_nothing(monkeypatch):
     decide = poll(table, polled(2, 1))
     before, partner = run(decide, r)[0], match_by_masks(weights)
     monkeypatch.setattr(pair_queries, "BUDGET", 8 * k * k * 20)
-    monkeypatch.setattr(matching, "BUDGET", 20000)
+    monkeypatch.setattr(pair_strategies, "BUDGET", 20000)
     np.testing.assert_allclose(run(decide, r)[0].p, before.p, rtol=1e-12)
     np.testing.assert_array_equal(match_by_masks(weights), partner)
 

@@ -14,8 +14,8 @@ from agfmc.decode.closed_forms import project
 from agfmc.decode.code_kinds import one_vs_rest
 from agfmc.decode.front import CodeDecoder, pair_decoder
 from agfmc.decode.methods import find_method, METHODS
-from agfmc.errors import DataError, ModelError, UsageError
-from agfmc.models import LearnedDecoder
+from agfmc.core.errors import DataError, ModelError, UsageError
+from agfmc.core.models import LearnedDecoder
 
 MIXED = np.array([[-1, -1, 1, 1], [-1, 1, 0, 0], [0, 0, -1, 1], [-1, 1, 1, -1], [0, -1, 1, 1]])
 PAIRS = np.array([[-1, 1, 0, 0], [-1, 0, 1, 0], [-1, 0, 0, 1],
@@ -117,7 +117,7 @@ def test_the_table_needs_no_numpy_and_decoders_no_scipy(root):
     code = ("import sys; from agfmc.decode.methods import METHODS\n"
             "assert 'numpy' not in sys.modules\n"
             "import numpy; from agfmc.decode.front import CodeDecoder, pair_decoder\n"
-            "from agfmc.models import LearnedDecoder\n"
+            "from agfmc.core.models import LearnedDecoder\n"
             "codes = {'one-vs-rest': [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]}\n"
             "pairs = [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]\n"
             "learned = LearnedDecoder(numpy.eye(3), numpy.zeros(3))\n"

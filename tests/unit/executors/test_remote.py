@@ -16,19 +16,19 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from agfmc.arrays import SparsePoints
+from agfmc.core.points import SparsePoints
 from agfmc.control.parse import parse
-from agfmc.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, UsageError
-from agfmc.prediction.answers import Layout, write_answers
+from agfmc.core.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, UsageError
+from agfmc.answers.writing import Layout, write_answers
 from agfmc.training.fit import fit, TrainingSettings, Wanted
 from agfmc.prediction.classifier import Classifier, classify
-from agfmc.prediction.external import Execution
+from agfmc.learners.program_classifiers import Execution
 from agfmc.prediction.decoding import Decoding
-from agfmc.executors import remote
+from agfmc.executors import checks, remote
 from agfmc.executors.dask_cluster import address_of
 from agfmc.executors.processes import ProcessPool
 from agfmc.executors.remote import executor_kind, open_executor, run_remote
-from agfmc.models import Normalisation
+from agfmc.data.normalisation import Normalisation
 from agfmc.learners.protocol import plan_jobs
 
 CODE = '"" 0/1; "-t 0" 0/2; "-s 1 -n 1" 1/2; "" 0/1 2; {4 0 9}'
@@ -143,7 +143,7 @@ def test_few_samples_are_warned_of_once(executor):
 
 def call_in_a_child(function, item):
     """What the function that workers run gives for `function`, with this process as a child."""
-    home = ("a parent elsewhere", 1, remote.versions())
+    home = ("a parent elsewhere", 1, checks.versions())
     return remote._call("shared", function, home, item)
 
 
@@ -176,11 +176,11 @@ def test_errors_come_back(error, kind):
 
 
 def test_versions():
-    here = remote.versions()
-    remote.check_versions("w", here, here)
+    here = checks.versions()
+    checks.check_versions("w", here, here)
     for what in here:
         with pytest.raises(CommandFailed, match=f"w has {what} 0, and here it is"):
-            remote.check_versions("w", {**here, what: "0"}, here)
+            checks.check_versions("w", {**here, what: "0"}, here)
 
 
 @pytest.mark.parametrize("text, words", [
@@ -446,9 +446,9 @@ def test_a_worker_loads_nothing_from_the_current_folder(tmp_path):
 def configuration(tmp_path_factory):
     from agfmc.control.build import rename
     from agfmc.control.tree import model_names
-    from agfmc.formats.controlfile import write_control
-    from agfmc.prediction.configuration import load
-    from agfmc.formats.libsvm_model import format_svm_model
+    from agfmc.models.control_files import write_control
+    from agfmc.models.files import load
+    from agfmc.models.libsvm import format_svm_model
 
     folder = tmp_path_factory.mktemp("models")
     x, y = data()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agfmc.experiments import binary_problems
-from agfmc.models import Dataset
+from agfmc.data.types import Dataset
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agfmc.errors import DataError
-from agfmc.experiments.automatic import begin, LARGE, LARGE_SAMPLE, SAMPLE
+from agfmc.core.errors import DataError
+from agfmc.experiments.budget import begin, LARGE, LARGE_SAMPLE, SAMPLE
 
 
 def test_samples_and_the_learner_go_by_the_number_of_rows():

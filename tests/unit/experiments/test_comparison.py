@@ -10,24 +10,24 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.errors import ControlError, DataError, JobsFailed, UsageError
+from agfmc.core.errors import ControlError, DataError, JobsFailed, UsageError
 from agfmc.experiments import binary_problems, comparison, trial as trial_module
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import best_row, compare, cross_validate, find_best
 from agfmc.experiments.experiment import Experiment, SplitPlan as Plan, splits
-from agfmc.experiments.result_cache import ResultCache
+from agfmc.files.result_store import ResultCache
 from agfmc.training.fit import TrainingSettings
-from agfmc.experiments.tables import (comparison_csv, zero_line, markdown_table,
-                                      plain_table, row_notes, spread)
+from agfmc.report.text import comparison_csv, markdown_table, plain_table, row_notes, zero_line
+from agfmc.core.text import spread
 from agfmc.experiments.trial import Outcome
-from agfmc.models import Dataset
+from agfmc.data.types import Dataset
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import decoders_of
-from agfmc.prepare.split import split_stratified, stratified_parts
-from agfmc.score.scores import SCORES
-from agfmc.training.design import design
-from agfmc.training.memory import train_configuration
+from agfmc.core.splits import split_stratified, stratified_parts
+from agfmc.scores.rows import SCORES
+from agfmc.design.design import design
+from agfmc.training.in_memory import train_configuration
 from agfmc.training.run import TimeUp
 
 SCHEMES = ("one-vs-one", "one-vs-rest", "tree")

@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 
 from agfmc.control.write import format_tree
-from agfmc.data_tools.metric import fitted_normalisation, MetricOptions
-from agfmc.errors import AgfmcWarning, UsageError
+from agfmc.training.metric import fitted_normalisation, MetricOptions
+from agfmc.core.errors import AgfmcWarning, UsageError
 from agfmc.experiments import experiment as experiments
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import compare, cross_validate, find_best
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
-from agfmc.experiments.kept_costs import metric_from_record, metric_key, metric_record
+from agfmc.experiments.caches import metric_from_record, metric_key, metric_record
 from agfmc.experiments.nested import NestedTuning
-from agfmc.experiments.result_cache import Record, ResultCache
+from agfmc.files.result_store import Record, ResultCache
 from agfmc.experiments.search import Axis, scale_exponent, SearchSpace
 from agfmc.experiments.tuning import prepare_tuning, tune
-from agfmc.models import Dataset
+from agfmc.data.types import Dataset
 from agfmc.training.fit import TrainingSettings
-from agfmc.weights import Weights
+from agfmc.core.weights import Weights
 
 PLAN = SplitPlan(None, 3, 1, 7)
 SMALL = SearchSpace(log2c=Axis(-1.0, 3.0, 2.0), log2g=Axis(-3.0, -1.0, 2.0), refine=0)

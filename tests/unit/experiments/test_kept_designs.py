@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from agfmc.control.write import format_tree
-from agfmc.experiments import kept_costs
+from agfmc.experiments import caches
 from agfmc.experiments.candidates import Candidate, read_candidate, read_candidates, suited
 from agfmc.experiments.comparison import compare, cross_validate
 from agfmc.experiments.experiment import Experiment, Part, prepare_split, SplitPlan, splits
-from agfmc.experiments.kept_costs import design_of
-from agfmc.experiments.result_cache import Record, ResultCache
-from agfmc.codes.schemes import COMPARED
-from agfmc.data_tools.metric import MetricOptions
-from agfmc.models import Dataset
-from agfmc.training import design
+from agfmc.experiments.caches import design_of
+from agfmc.files.result_store import Record, ResultCache
+from agfmc.design.schemes import COMPARED
+from agfmc.training.metric import MetricOptions
+from agfmc.data.types import Dataset
+from agfmc.design import design
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.split_costs import SplitCosts
-from agfmc.training.tree_search import TreeSearch
-from agfmc.weights import Weights
+from agfmc.design.split_costs import SplitCosts
+from agfmc.design.tree_search import TreeSearch
+from agfmc.core.weights import Weights
 
 MADE_OF_DATA = [name for name in COMPARED if read_candidate(name).made_of_data]
 
@@ -46,7 +46,7 @@ def searches(monkeypatch):
             made.append(len(x))
             super().__init__(x, y, *more)
 
-    monkeypatch.setattr("agfmc.training.tree_search.SplitCosts", Counted)
+    monkeypatch.setattr("agfmc.design.tree_search.SplitCosts", Counted)
     return made
 
 
@@ -94,12 +94,12 @@ def test_kept_designs_are_checked(clusters, monkeypatch):
     first = made()
     assert first.seconds > 0 and first.tree.names == names
     monkeypatch.setattr(Candidate, "tree_for", lambda self, *more: "anew")
-    monkeypatch.setattr(kept_costs, "named_as", lambda tree, names: tree)
+    monkeypatch.setattr(caches, "named_as", lambda tree, names: tree)
     (key, record), = kept.items()
     seconds, text = record.head
     again = made({})
     assert (format_tree(again.tree), again.seconds) == (text, first.seconds) == (text, seconds)
-    monkeypatch.setattr(kept_costs, "format_tree", lambda tree: "")
+    monkeypatch.setattr(caches, "format_tree", lambda tree: "")
     for damaged in ([seconds, text[:-3]], [seconds], None, [seconds, text.replace("5", "7")],
                     [float("nan"), text], ["a", text], [-1, text],
                     [seconds, text.replace('""', '"-c 1"')], [seconds, text.replace('""', "name")],

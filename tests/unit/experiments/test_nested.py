@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.errors import DataError, JobsFailed, UsageError
+from agfmc.core.errors import DataError, JobsFailed, UsageError
 from agfmc.experiments import tuning
 from agfmc.experiments.candidates import Candidate, read_candidate
 from agfmc.experiments.comparison import compare, cross_validate
 from agfmc.experiments.experiment import Experiment, SplitPlan, splits
 from agfmc.experiments.nested import NestedTuning
-from agfmc.experiments.result_cache import ResultCache
+from agfmc.files.result_store import ResultCache
 from agfmc.experiments.search import Axis, SearchSpace
-from agfmc.experiments.tables import nested_table, plain_table
+from agfmc.report.text import nested_table, plain_table
 from agfmc.experiments.tuning import prepare_tuning, tune
-from agfmc.models import Dataset
+from agfmc.data.types import Dataset
 from agfmc.training.fit import TrainingSettings
 
 PLAN = SplitPlan(None, 3, 1, 7)

@@ -10,22 +10,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agfmc.costs import cost_matrix
-from agfmc.data_tools.training_data import load_training
-from agfmc.errors import UsageError
+from agfmc.core.costs import cost_matrix
+from agfmc.data.training import load_training
+from agfmc.core.errors import UsageError
 from agfmc.experiments import binary_problems, pooling, racing, tuning
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
 from agfmc.experiments.open_options import with_options
 from agfmc.experiments.pooling import Difference, pooled
-from agfmc.experiments.result_cache import ResultCache
+from agfmc.files.result_store import ResultCache
 from agfmc.experiments.search import Axis, Grid, Point, Search, SearchSpace
 from agfmc.experiments.trial import run_trial
 from agfmc.experiments.tuning import prepare_tuning, tune
-from agfmc.models import Dataset, InputFormat
-from agfmc.prepare.split import stratified_sample
-from agfmc.score import scores
-from agfmc.score.scores import Score
+from agfmc.data.types import Dataset, InputFormat
+from agfmc.core.splits import stratified_sample
+from agfmc.scores import rows as scores
+from agfmc.scores.rows import Score
 from agfmc.training.fit import TrainingSettings
 
 ORDERED = Path(__file__).resolve().parents[3] / "sample_data" / "ordered"
@@ -120,7 +120,7 @@ def mean_p(monkeypatch):
     score = Score("mean_p", "mean-p", "mean p", "mean p", "mean p", True, "probabilities", "mean",
                   "toy:mean_p")
     toy = SimpleNamespace(mean_p=lambda p, y, w=None: p[np.arange(len(p)), y].mean())
-    monkeypatch.setitem(sys.modules, "agfmc.score.toy", toy)
+    monkeypatch.setitem(sys.modules, "agfmc.scores.toy", toy)
     for table in (scores.SCORES, scores.ALL_SCORES):
         monkeypatch.setitem(table, "mean_p", score)
     monkeypatch.setitem(pooling._ADDED, "mean_p", lambda p, right, k: p[0])

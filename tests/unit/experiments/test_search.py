@@ -5,9 +5,9 @@ import math
 import pytest
 
 from agfmc.control.learners import LEARNERS
-from agfmc.errors import UsageError
-from agfmc.experiments.search import (Axis, BEYOND, Grid, number_text, Point, power,
-                                      scale_exponent, Search, SearchedOptions, SearchSpace)
+from agfmc.core.errors import UsageError
+from agfmc.experiments.search import (Axis, BEYOND, Grid, number_text, Point, power, scale_exponent,
+                                      Search, SearchedOptions, SearchSpace)
 from agfmc.learners.protocol import learner_class, parse_options
 
 RBF = Grid("rbf", 0, 0.0, Axis(-1, 9, 2), Axis(-8, 0, 2))

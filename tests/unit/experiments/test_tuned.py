@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import agfmc
-from agfmc.errors import JobsFailed, UsageError
+from agfmc.core.errors import JobsFailed, UsageError
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.experiment import Experiment, SplitPlan
 from agfmc.experiments.search import Axis, SearchSpace
-from agfmc.experiments.tuned import find_options
-from agfmc.models import Dataset
+from agfmc.experiments.tuning import find_options
+from agfmc.data.types import Dataset
 from agfmc.training.fit import TrainingSettings
 
 SMALL = SearchSpace(log2c=Axis(0, 4, 4), log2g=Axis(-3, -1, 2), refine=0)

@@ -8,27 +8,27 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
-from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
+from agfmc.core.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.experiments import binary_problems, tuning
 from agfmc.experiments.candidates import Candidate, read_candidate
 from agfmc.experiments.comparison import compare
 from agfmc.experiments.estimate import Estimate
 from agfmc.experiments.experiment import Experiment, SplitPlan
 from agfmc.training.fit import TrainingSettings
-from agfmc.experiments.result_cache import ResultCache
+from agfmc.files.result_store import ResultCache
 from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
-from agfmc.experiments.tables import partition_table, search_csv, search_table
+from agfmc.report.text import partition_table, search_csv, search_table
 from agfmc.experiments.trial import Outcome
 from agfmc.experiments.open_options import open_rows, with_options
 from agfmc.experiments.racing import search_all, SearchState, Tuner
 from agfmc.experiments.tuning import BinaryProblems, prepare_tuning, WholeConfiguration
 from agfmc.learners.protocol import parse_options
-from agfmc.models import Dataset
-from agfmc.decode.maps import apply_map
-from agfmc.prediction.calibration import fit_calibration, held_out_answers
-from agfmc.score.probabilities import log_loss
-from agfmc.score.scores import SCORES
-from agfmc.training.memory import train_configuration
+from agfmc.data.types import Dataset
+from agfmc.calibration.maps import apply_map
+from agfmc.prediction.calibrate import fit_calibration, held_out_answers
+from agfmc.core.probabilities import log_loss
+from agfmc.scores.rows import SCORES
+from agfmc.training.in_memory import train_configuration
 
 PLAN = SplitPlan(None, 3, 1, 1)
 SMALL = SearchSpace(log2c=Axis(-1.0, 1.0, 2.0), log2g=Axis(-3.0, -1.0, 2.0), refine=1)

@@ -12,18 +12,19 @@ from agfmc.experiments.comparison import compare, cross_validate
 from agfmc.experiments.estimate import corrected, Estimate
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan as Plan, splits
 from agfmc.experiments.pooling import pooled, Resampled
-from agfmc.experiments.result_cache import ResultCache
-from agfmc.experiments.search import Axis, Search, Grid, SearchSpace
-from agfmc.experiments.tables import estimate_line, weight_words
+from agfmc.files.result_store import ResultCache
+from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
+from agfmc.report.text import estimate_line
+from agfmc.experiments.results import weight_words
 from agfmc.experiments.trial import Outcome
 from agfmc.experiments.tuning import BinaryProblems, prepare_tuning, tune
-from agfmc.models import Dataset
-from agfmc.prediction.evaluation import evaluate, Results
-from agfmc.score.intervals import standard_error
-from agfmc.score.scores import SCORES
-from agfmc.score.significance import mcnemar
+from agfmc.data.types import Dataset
+from agfmc.scores.evaluation import evaluate, Results
+from agfmc.scores.intervals import standard_error
+from agfmc.scores.rows import SCORES
+from agfmc.scores.significance import mcnemar
 from agfmc.training.fit import TrainingSettings
-from agfmc.weights import Weights
+from agfmc.core.weights import Weights
 
 LABELS = np.array([2, 5, 9])
 LOGISTIC = TrainingSettings("learner=logistic")

@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from agfmc.learners.calibration import fit_sigmoid, folds, FOLDS, job_seed
+from agfmc.learners.platt import fit_sigmoid, FOLDS, folds
+from agfmc.core.splits import job_seed
 
 
 def test_check_values():

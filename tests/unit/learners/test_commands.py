@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agfmc.errors import CommandFailed, shortened, UsageError
-from agfmc.learners.commands import Command, killing_commands
+from agfmc.core.errors import CommandFailed, shortened, UsageError
+from agfmc.learners.programs import Command, killing_commands
 
 ODD = ["a b", "it's", 'say "x"', "a;b", "$(touch pwned)", "`touch pwned`", "$HOME", "two\nlines",
        "*", "~", "#c", "a\\b", "", "ü\t", "&", "|", ">x"]

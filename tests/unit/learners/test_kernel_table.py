@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from agfmc.learners.protocol import parse_options
-from agfmc.learners.nodes import Nodes
-from agfmc.learners.libsvm import solve
-from agfmc.models import Kernel
+from agfmc.learners.points import Nodes
+from agfmc.learners.svm import solve
+from agfmc.core.models import Kernel
 from agfmc.learners.kernel_table import KernelTable, most_rows, rounding, table_pays
 
 

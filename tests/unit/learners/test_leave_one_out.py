@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
 
-from agfmc.arrays import row_digests
-from agfmc.errors import UsageError
-from agfmc.formats.dataset import read_training
-from agfmc.kernel.values import PreparedKernel
-from agfmc.learners import calibration, leave_one_out
+from agfmc.core.points import row_digests
+from agfmc.core.errors import UsageError
+from agfmc.data.reading import read_training
+from agfmc.kernels.values import PreparedKernel
+from agfmc.learners import leave_one_out, platt
 from agfmc.learners.leave_one_out import loo_values, Problem
-from agfmc.learners.libsvm import solve
-from agfmc.learners.nodes import Nodes
+from agfmc.learners.svm import solve
+from agfmc.learners.points import Nodes
 from agfmc.learners.protocol import parse_options
 
 
@@ -251,9 +251,9 @@ def test_sigmoids_are_as_good_as_from_folds(segment):
         side = (y[rows] == pair[1]).astype(np.int8)
         solution = solve(nodes, rows, side, options)
         positive = side == solution.labels[0]
-        fold = calibration.folds(side, 0)
+        fold = platt.folds(side, 0)
         folded = np.empty(len(rows))
-        for number in range(calibration.FOLDS):
+        for number in range(platt.FOLDS):
             part = rows[fold != number]
             f = solve(nodes, part, side[fold != number], options)
             folded[fold == number] = values_of(f, options, x, part, x[rows[fold == number]])
@@ -263,7 +263,7 @@ def test_sigmoids_are_as_good_as_from_folds(segment):
         values = values_of(solution, options, x, rows, x[unseen])
         y_unseen = np.where((y[unseen] == pair[1]) == bool(solution.labels[0]), 1, -1)
         for held_out, losses in ((single, one), (folded, five)):
-            a, b, _ = calibration.fit_sigmoid(held_out, positive)
+            a, b, _ = platt.fit_sigmoid(held_out, positive)
             losses.append(np.logaddexp(0, y_unseen * (a * values + b)).sum())
     assert sum(one) == pytest.approx(sum(five), rel=0.1) and sum(five) > 5
 
@@ -285,7 +285,7 @@ def problem(seed):
 
 def loss(values, held_out, positive):
     """Log loss of the sigmoid fitted to `values`, at the values of samples really left out."""
-    a, b, _ = calibration.fit_sigmoid(values, positive)
+    a, b, _ = platt.fit_sigmoid(values, positive)
     return np.logaddexp(0, np.where(positive, 1, -1) * (a * held_out + b)).mean(), a
 
 
@@ -298,8 +298,8 @@ def test_random_problems_beside_really_leaving_out():
         truth, _ = left_out(x, side, options)
         solution, _, values = trained(x, side, options)
         positive = side == solution.labels[0]
-        folded, fold, nodes = np.empty(80), calibration.folds(side, 0), Nodes(x)
-        for number in range(calibration.FOLDS):
+        folded, fold, nodes = np.empty(80), platt.folds(side, 0), Nodes(x)
+        for number in range(platt.FOLDS):
             rows = np.flatnonzero(fold != number)
             f = solve(nodes, rows, side[rows], options)
             sign = 1 if f.labels == solution.labels else -1

@@ -6,11 +6,11 @@ import subprocess
 import numpy as np
 import pytest
 
-from agfmc.errors import DataError
-from agfmc.formats.libsvm_model import read_svm_model
-from agfmc.kernel.machine import decision_values
-from agfmc.learners.libsvm import library_version, solve
-from agfmc.learners.nodes import Nodes
+from agfmc.core.errors import DataError
+from agfmc.models.libsvm import read_svm_model
+from agfmc.kernels.machine import decision_values
+from agfmc.learners.svm import library_version, solve
+from agfmc.learners.points import Nodes
 from agfmc.learners.protocol import parse_options
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from agfmc.learners import logistic
-from agfmc.learners.logistic import (fit_logistic, logistic_probabilities, minimise)
-from agfmc.errors import AgfmcWarning, DataError, UsageError
+from agfmc.learners.logistic import fit_logistic, logistic_probabilities, minimise
+from agfmc.core.errors import AgfmcWarning, DataError, UsageError
 
 X = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
 Y = np.array([0, 1, 2, 1])

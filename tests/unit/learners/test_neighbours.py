@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from agfmc.learners import neighbours
 from agfmc.learners.neighbours import Neighbours
-from agfmc.errors import DataError, UsageError
+from agfmc.core.errors import DataError, UsageError
 
 
 def brute(x, points, k):

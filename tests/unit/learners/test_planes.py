@@ -6,13 +6,13 @@ import threading
 import numpy as np
 import pytest
 
-from agfmc.arrays import SparsePoints
-from agfmc.errors import AgfmcWarning, UsageError
-from agfmc.models import Kernel
+from agfmc.core.points import SparsePoints
+from agfmc.core.errors import AgfmcWarning, UsageError
+from agfmc.core.models import Kernel
 from agfmc.learners.protocol import check_learners, check_loo, parse_options, plan_jobs
-from agfmc.learners.nodes import Nodes, Solution
+from agfmc.learners.points import Nodes, Solution
 from agfmc.control.learners import LEARNERS
-from agfmc.learners.libsvm import SvmOptions
+from agfmc.learners.svm import SvmOptions
 from agfmc.control.parse import parse
 
 SOLVERS = (0, 1, 2, 3, 5, 6, 7)
@@ -76,23 +76,23 @@ def test_leaving_out_single_samples_is_for_some():
 
 
 def test_a_library_that_is_missing(monkeypatch):
-    from agfmc.learners import liblinear
+    from agfmc.learners import linear
 
     def missing():
         raise UsageError("learner=linear needs LIBLINEAR, which is not installed: pip install "
                          "'agfmc[linear]'")
 
-    monkeypatch.setattr(liblinear, "_library", missing)
+    monkeypatch.setattr(linear, "_library", missing)
     jobs = plan_jobs(parse('"" {"learner=linear" {0 1} 2}', "f"), "m", "", 1)
     with pytest.raises(UsageError, match=r"f:1:5: .* pip install 'agfmc\[linear\]'"):
         check_learners(jobs)
 
 
 def test_the_words_for_a_library_that_is_missing(monkeypatch):
-    from agfmc.learners import liblinear
+    from agfmc.learners import linear
 
-    monkeypatch.setattr(liblinear, "shared_object", lambda package: None)
-    liblinear._library.cache_clear()
+    monkeypatch.setattr(linear, "shared_object", lambda package: None)
+    linear._library.cache_clear()
     with pytest.raises(UsageError, match=r"pip install 'agfmc\[linear\]'") as caught:
         parse_options("learner=linear").made_by()
     assert "\n" not in str(caught.value)

@@ -8,10 +8,10 @@ import pytest
 
 from agfmc.control.learners import LEARNERS
 from agfmc.control.parse import parse
-from agfmc.errors import ControlError, DataError, UsageError
-from agfmc.learners.libsvm import SvmOptions
+from agfmc.core.errors import ControlError, DataError, UsageError
+from agfmc.learners.svm import SvmOptions
 from agfmc.learners.protocol import check_jobs, learner_class, parse_options, plan_jobs, samples
-from agfmc.models import Kernel
+from agfmc.core.models import Kernel
 
 
 TEXT = '"-c 1" 0 / 1 2;\n"" 2 / 0;\n{\n  "." {7 3}\n  5\n  " " {4 9}\n}'

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.arrays import SparsePoints
+from agfmc.core.points import SparsePoints
 from agfmc.control.learners import LEARNERS, NODE_LEARNERS
 from agfmc.control.parse import parse
-from agfmc.errors import DataError, ModelError, UsageError
-from agfmc.formats.vectors import con_bytes, write_cls, write_vec
-from agfmc.kernel.machine import decision_values
-from agfmc.kernel.values import PreparedKernel
-from agfmc.learners import calibration, leave_one_out
+from agfmc.core.errors import DataError, ModelError, UsageError
+from agfmc.data.libagf import con_bytes, write_cls, write_vec
+from agfmc.kernels.machine import decision_values
+from agfmc.kernels.values import PreparedKernel
+from agfmc.learners import leave_one_out, platt
 from agfmc.learners.logistic import fit_logistic
 from agfmc.learners.neighbours import Neighbours
 from agfmc.learners.protocol import (for_weights, learner_class, node_classifier, NodeProblem,
@@ -336,10 +336,10 @@ def test_sigmoid(counts):
     f, w = rng.normal(size=200), rng.integers(1, 6, 200).astype(float)
     positive = f + rng.normal(size=200) > 0.5
     copies = np.repeat(np.arange(200), w.astype(int))
-    found = calibration.fit_sigmoid(f, positive, counts, w)
-    expected = calibration.fit_sigmoid(f[copies], positive[copies], counts)
+    found = platt.fit_sigmoid(f, positive, counts, w)
+    expected = platt.fit_sigmoid(f[copies], positive[copies], counts)
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    assert found[2] and abs(found[1] - calibration.fit_sigmoid(f, positive, counts)[1]) > 1e-3
+    assert found[2] and abs(found[1] - platt.fit_sigmoid(f, positive, counts)[1]) > 1e-3
 
 
 def loo(options, solution, x, rows, side, w):

@@ -7,19 +7,19 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.decode.front import CodeDecoder
-from agfmc.decode.maps import apply_map, fit_temperature
-from agfmc.decode.priors import Adjustment
-from agfmc.models import HeldOut
-from agfmc.prediction.calibration import (_share_of_classes, _thinned, calibrated, fit_calibration,
-                                          held_out_answers)
+from agfmc.calibration.maps import apply_map, fit_temperature
+from agfmc.calibration.priors import Adjustment
+from agfmc.core.models import HeldOut
+from agfmc.prediction.calibrate import (_share_of_classes, _thinned, calibrated, fit_calibration,
+                                        held_out_answers)
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import Decoding
-from agfmc.prediction.external import Execution
-from agfmc.score.probabilities import confidence, log_loss
-from agfmc.training.design import design
+from agfmc.learners.program_classifiers import Execution
+from agfmc.core.probabilities import confidence, log_loss
+from agfmc.design.design import design
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.memory import train_configuration
+from agfmc.training.in_memory import train_configuration
 
 LABELS = [1, 4, 6, 9]
 

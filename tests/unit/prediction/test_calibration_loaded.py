@@ -9,9 +9,9 @@ import pytest
 from hostile_store import calibration
 
 import agfmc
-from agfmc.errors import DataError, ModelError, UsageError
-from agfmc.formats.calibration_file import format_calibration
-from agfmc.prediction.configuration import ModelSource
+from agfmc.core.errors import DataError, ModelError, UsageError
+from agfmc.calibration.file import format_calibration
+from agfmc.models.files import ModelSource
 
 
 @pytest.fixture

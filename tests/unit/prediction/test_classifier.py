@@ -8,18 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agfmc.models import BinaryModel, Configuration, Kernel, Normalisation
-from agfmc.prediction.configuration import load, save
+from agfmc.core.models import BinaryModel, Kernel
+from agfmc.models.configuration import Configuration
+from agfmc.data.normalisation import Normalisation
+from agfmc.models.files import load, save
 from agfmc.prediction.decoding import Decoding
-from agfmc.prediction.external import Execution
-from agfmc.collate.merge import collate
+from agfmc.learners.program_classifiers import Execution
+from agfmc.models.merge import collate
 from agfmc.control.parse import parse
-from agfmc.errors import AgfmcWarning, DataError, ModelError, UsageError
-from agfmc.prediction.description import describe, format_description
+from agfmc.core.errors import AgfmcWarning, DataError, ModelError, UsageError
+from agfmc.models.description import describe, format_description
 from agfmc.prediction.classifier import Classifier, classify
-from agfmc.formats.libsvm_model import format_svm_model
-from agfmc.formats.vectors import read_cls, read_con, read_vec
-from agfmc.provenance import Provenance
+from agfmc.models.libsvm import format_svm_model
+from agfmc.data.libagf import read_cls, read_con, read_vec
+from agfmc.core.provenance import Provenance
 
 ONE_VS_ONE = "0/1 0/2 0/3 1/2 1/3 2/3".split()
 CODE = " ".join(f"m{i} {row};" for i, row in enumerate(ONE_VS_ONE)) + " {0 1 2 3}"

@@ -7,20 +7,21 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.decode.maps import apply_map
-from agfmc.decode.priors import Adjustment
-from agfmc.decode.sets import p_values, prediction_sets, quantiles
-from agfmc.decode.thresholds import error_threshold
-from agfmc.errors import ModelError, UsageError
-from agfmc.models import Dataset, DecoderCalibration, ProbabilityMap
+from agfmc.calibration.maps import apply_map
+from agfmc.calibration.priors import Adjustment
+from agfmc.calibration.sets import p_values, prediction_sets, quantiles
+from agfmc.calibration.thresholds import error_threshold
+from agfmc.core.errors import ModelError, UsageError
+from agfmc.data.types import Dataset
+from agfmc.calibration.types import DecoderCalibration, ProbabilityMap
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decision import Decision
 from agfmc.prediction.decoding import Decoding, Guarantees
-from agfmc.prediction.external import Execution
-from agfmc.prediction.recalibration import (answers_of_data, kept_decodings, recalibrate,
-                                            with_decoders)
+from agfmc.learners.program_classifiers import Execution
+from agfmc.prediction.calibrate import answers_of_data, kept_decodings, with_decoders
+from agfmc.calibration.separate_points import recalibrate
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.memory import train_configuration
+from agfmc.training.in_memory import train_configuration
 
 LABELS = [1, 4, 9]  # the tree has them in another order
 

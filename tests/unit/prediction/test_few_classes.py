@@ -5,15 +5,17 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from agfmc.collate.merge import collate
+from agfmc.models.merge import collate
 from agfmc.control.parse import parse
-from agfmc.errors import UsageError
-from agfmc.models import BinaryModel, Configuration, DecoderCalibration, Kernel, ProbabilityMap
+from agfmc.core.errors import UsageError
+from agfmc.core.models import BinaryModel, Kernel
+from agfmc.models.configuration import Configuration
+from agfmc.calibration.types import DecoderCalibration, ProbabilityMap
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding, Guarantees, PairQueries
 from agfmc.prediction.decision import Decision
-from agfmc.prediction.external import Execution
-from agfmc.provenance import Provenance
+from agfmc.learners.program_classifiers import Execution
+from agfmc.core.provenance import Provenance
 
 CODE = "a 0/1; b 0/2; c 0/3; d 1/2; e 1/3; f 2/3; {0 1 2 3}"
 TREE8 = "a { b { c {0 1} d {2 3} } e { f {4 5} g {6 7} } }"

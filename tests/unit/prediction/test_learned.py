@@ -8,18 +8,18 @@ import pytest
 from agfmc.control.build import to_code
 from agfmc.control.parse import parse
 from agfmc.decode.learned import log_odds
-from agfmc.decode.maps import apply_map, fit_temperature
-from agfmc.errors import ModelError, UsageError
-from agfmc.prediction import calibration as module
-from agfmc.prediction.calibration import calibrated, fit_calibration, fit_learned_decoder
+from agfmc.calibration.maps import apply_map, fit_temperature
+from agfmc.core.errors import ModelError, UsageError
+from agfmc.prediction import calibrate as module
+from agfmc.prediction.calibrate import calibrated, fit_calibration, fit_learned_decoder
 from agfmc.prediction.classifier import Classifier, classifier_for
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import decoders_of, Decoding, learning_pays
-from agfmc.prediction.external import Execution
-from agfmc.score.probabilities import log_loss
-from agfmc.training.design import design
+from agfmc.learners.program_classifiers import Execution
+from agfmc.core.probabilities import log_loss
+from agfmc.design.design import design
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.memory import train_configuration
+from agfmc.training.in_memory import train_configuration
 
 LABELS = [1, 4, 6, 9]
 # the classes stand in another order than their labels

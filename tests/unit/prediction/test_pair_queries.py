@@ -5,16 +5,17 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from agfmc.models import BinaryModel, Configuration, Kernel
+from agfmc.core.models import BinaryModel, Kernel
+from agfmc.models.configuration import Configuration
 from agfmc.prediction.decoding import Decoding, PairQueries
-from agfmc.collate.merge import collate
+from agfmc.models.merge import collate
 from agfmc.control.parse import parse
 from agfmc.decode.class_scores import LOSSES
-from agfmc.errors import ModelError, UsageError
+from agfmc.core.errors import ModelError, UsageError
 from agfmc.prediction.classifier import Classifier
-from agfmc.prediction.external import Execution
-from agfmc.kernel.machine import KernelCounter, squared_norms
-from agfmc.provenance import Provenance
+from agfmc.learners.program_classifiers import Execution
+from agfmc.kernels.machine import KernelCounter, squared_norms
+from agfmc.core.provenance import Provenance
 
 # the worked example: winner > loser
 WINS = "01>0 02>2 03>0 04>0 05>5 12>1 13>1 14>4 15>1 23>3 24>2 25>2 34>3 35>5 45>4".split()

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from hostile_store import calibration
 
-from agfmc.collate.merge import collate
+from agfmc.models.merge import collate
 from agfmc.control.parse import parse
-from agfmc.errors import DataError, UsageError
-from agfmc.models import BinaryModel, CalibrationPoints, Configuration, Kernel
+from agfmc.core.errors import DataError, UsageError
+from agfmc.core.models import BinaryModel, Kernel
+from agfmc.calibration.types import CalibrationPoints
+from agfmc.models.configuration import Configuration
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.smaller import smaller
-from agfmc.provenance import Provenance
+from agfmc.core.provenance import Provenance
 
 
 @pytest.fixture(scope="module")

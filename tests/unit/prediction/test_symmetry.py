@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from agfmc.prediction.decoding import Decoding
-from agfmc.collate.merge import assemble
+from agfmc.models.merge import assemble
 from agfmc.control.parse import parse
 from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.classifier import Classifier
-from agfmc.kernel.machine import decision_values
-from agfmc.prepare.normalise import fit_normalisation
+from agfmc.kernels.machine import decision_values
+from agfmc.data.normalisation import fit_normalisation
 from agfmc.learners.protocol import plan_jobs
 
 PAIRS = '"" 0/1; "" 0/2; "" 0/3; "" 1/2; "" 1/3; "" 2/3; {A B C D}'

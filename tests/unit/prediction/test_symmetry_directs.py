@@ -8,7 +8,7 @@ from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding, TREE_MODES
 from agfmc.control.parse import parse
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.memory import train_configuration
+from agfmc.training.in_memory import train_configuration
 
 # (as it is, with the branches of its nodes elsewhere)
 KINDS = {

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.errors import UsageError
-from agfmc.formats.vectors import write_cls, write_vec
-from agfmc.learners.commands import Command
+from agfmc.core.errors import UsageError
+from agfmc.data.libagf import write_cls, write_vec
+from agfmc.learners.programs import Command
 from agfmc.training.external import train_external, Trainer, TrainerOptions
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
-from agfmc.weights import Weights
+from agfmc.core.weights import Weights
 
 CODE = """import sys
 *words, data, model = sys.argv[1:]

@@ -6,9 +6,10 @@ import pytest
 
 from agfmc.control.build import from_pairs
 from agfmc.control.parse import parse
-from agfmc.errors import AgfmcWarning, DataError
+from agfmc.core.errors import AgfmcWarning, DataError
 from agfmc.training.fit import fit, TrainingSettings, Wanted
-from agfmc.learners.protocol import plan_jobs, rows_by_class
+from agfmc.learners.protocol import plan_jobs
+from agfmc.core.splits import rows_by_class
 
 CODE = '"" 0/1; "-t 0" 0/2; "" 1/2; {4 0 9}'
 
@@ -122,7 +123,7 @@ def test_probabilities_are_calibrated():
     assert 0 < sum(model.n_sv) < keep.sum()
     test_x, test_y = data(3000, 4)
     some = test_y != 9
-    from agfmc.kernel.machine import decision_values
+    from agfmc.kernels.machine import decision_values
     f = decision_values(model.kernel, model.sv, model.coef, model.rho, test_x[some])
     a, b = model.scale
     p = (1 + np.tanh(a * f + b)) / 2

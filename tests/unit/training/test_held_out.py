@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.learners.calibration import job_seed
+from agfmc.core.splits import job_seed
 from agfmc.learners.protocol import plan_jobs
-from agfmc.models import Dataset
+from agfmc.data.types import Dataset
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.training import held_out as module
-from agfmc.training.design import design
+from agfmc.design.design import design
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.held_out import calibration_rows, gather_held_out
-from agfmc.training.memory import train_configuration
-from agfmc.weights import Weights
+from agfmc.core.splits import calibration_rows
+from agfmc.training.held_out import gather_held_out
+from agfmc.training.in_memory import train_configuration
+from agfmc.core.weights import Weights
 
 GENERATOR = np.random.default_rng(3)
 Y = np.repeat([0, 2, 5], [40, 30, 20])

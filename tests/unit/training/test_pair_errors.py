@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agfmc.formats.confusions import read_pair_errors
+from agfmc.data.confusions import read_pair_errors
 from agfmc.training import pair_errors
 from agfmc.training.pair_errors import PairTally
-from agfmc.weights import Weights
+from agfmc.core.weights import Weights
 
 Y = np.array([0, 4, 2, 0, 2, 0, 4, 2], dtype=np.int32)
 X = np.array([1.0, -1, 1, -1, -1, -1, 1, 1])[:, None]

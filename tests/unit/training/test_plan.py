@@ -8,13 +8,14 @@ import pytest
 
 from agfmc.control.build import from_rows
 from agfmc.control.parse import parse
-from agfmc.errors import DataError
-from agfmc.formats import dataset, vectors
-from agfmc.formats.lazy_points import is_lazy
-from agfmc.formats.libsvm_data import write_svm
-from agfmc.formats.vectors import write_cls, write_std, write_vec
-from agfmc.models import InputFormat, Normalisation
-from agfmc.prepare import normalise
+from agfmc.core.errors import DataError
+from agfmc.data import libagf, reading
+from agfmc.core.lazy_points import is_lazy
+from agfmc.data.libsvm import write_svm
+from agfmc.data.libagf import write_cls, write_std, write_vec
+from agfmc.data.types import InputFormat
+from agfmc.data.normalisation import Normalisation
+from agfmc.data import normalisation
 from agfmc.training import held_out, plan as module
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
@@ -54,7 +55,7 @@ def digests(made):
 
 @pytest.fixture
 def lazily(monkeypatch):
-    monkeypatch.setattr(dataset, "_LAZY", 0)
+    monkeypatch.setattr(reading, "_LAZY", 0)
 
 
 def test_points_stay_in_their_file_where_all_learners_stream(lazily):
@@ -72,7 +73,7 @@ def test_the_same_models_and_digests_wherever_the_points_are(monkeypatch, kind, 
     eager = planned(output=output, kind=kind, **settings)
     assert not is_lazy(eager.data.x) and train(eager).done == 3
     texts = [open(path).read() for path, _ in eager.files]
-    monkeypatch.setattr(dataset, "_LAZY", 0)
+    monkeypatch.setattr(reading, "_LAZY", 0)
     lazy = planned(output=output, kind=kind, **settings)
     assert is_lazy(lazy.data.x) and (not raw or is_lazy(lazy.raw))
     assert digests(lazy) == digests(eager) and finished(lazy) == {"m-00", "m-01", "m-02"}
@@ -147,8 +148,8 @@ def test_memory_holds_the_labels_and_a_block(lazily, monkeypatch):
     x, y = points(n)
     write_vec("trn.vec", np.repeat(x, 8, axis=1))  # 9.6 megabytes, as float64 twice as many
     write_cls("trn.cls", y)
-    for room in (module, normalise, vectors, held_out):
-        monkeypatch.setattr(room, "_PIECE" if room is vectors else "_BLOCK", 1 << 14)
+    for room in (module, normalisation, libagf, held_out):
+        monkeypatch.setattr(room, "_PIECE" if room is libagf else "_BLOCK", 1 << 14)
     tracemalloc.start()
     try:
         made = planned()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.formats.vectors import write_cls, write_std, write_vec
-from agfmc.models import Normalisation
+from agfmc.data.libagf import write_cls, write_std, write_vec
+from agfmc.data.normalisation import Normalisation
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
 from agfmc.training.run import Earlier, finished, TimeUp, train, until

@@ -1,0 +1,18 @@
+from .answers.types import Answers as Answers
+from .api.functions import (read_table as read_table, scores as scores, train as train,
+                            tune as tune)
+from .control.build import joined as joined
+from .core.errors import (AgfmcError as AgfmcError, AgfmcWarning as AgfmcWarning,
+                          CommandFailed as CommandFailed, ControlError as ControlError,
+                          DataError as DataError, JobsFailed as JobsFailed,
+                          ModelError as ModelError, UsageError as UsageError)
+from .core.version import __version__ as __version__
+from .data.normalisation import Normalisation as Normalisation
+from .data.types import Dataset as Dataset
+from .design.design import design as design
+from .experiments.search import Axis as Axis, SearchSpace as SearchSpace
+from .models.configuration import Configuration as Configuration
+from .models.files import export as export, load as load, save as save
+from .prediction.classifier import Classifier as Classifier, classifier_for as classifier_for
+from .prediction.decoding import Decoding as Decoding
+from .training.metric import MetricOptions as MetricOptions

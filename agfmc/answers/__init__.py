@@ -1,0 +1,1 @@
+"""Answers written and read, and answers beside the truth."""

@@ -1,0 +1,108 @@
+"""Tables of answers in Parquet, Feather and Arrow files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import UsageError
+from ..files.atomic import replacing
+from .columns import BETWEEN
+from .text_table import Part, refuse_divided, texts_of_sets
+
+__all__ = ["AnswerArrow"]
+
+_ROWS = 1 << 16  # of a group
+
+
+class AnswerArrow:
+    """Answers as columns: what is copied and words are strings, else float64.
+
+    words, parts: as of `AnswerText`;  parquet: else a file of Arrow, which Feather is.  Raises
+    UsageError where PyArrow is not installed.
+    """
+
+    def __init__(self, words: tuple[str, ...], parts: tuple[Part, ...], parquet: bool):
+        _pyarrow()
+        refuse_divided(words, parts)
+        self.words, self.parts, self._parquet = words, parts, parquet
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns behind those of the head."""
+        return [name for part in self.parts for name, _ in part.columns()]
+
+    def tails(self, values: Sequence) -> list[np.ndarray]:
+        """The columns (n,) of some rows; values: of each part."""
+        return [column for part, value in zip(self.parts, values) for column in part.values(value)]
+
+    @contextmanager
+    def opened(self, path: str, heads: Sequence[str], show: Callable) -> Iterator[Callable]:
+        """As of `AnswerText`; there is no `-`."""
+        pa = _pyarrow()
+        kinds = [kind for part in self.parts for _, kind in part.columns()]
+        waiting: list[Any] = []
+        with replacing(path, binary=True) as file:
+            sink, writer = pa.PythonFile(_Sink(file), "w"), None
+
+            def add(columns, tails):
+                waiting.append(pa.table([*(_copied(pa, column) for column in columns), *map(
+                    self._array, kinds, tails)], [*heads, *self.names]))
+                if sum(map(len, waiting)) >= _ROWS:
+                    write_out()
+
+            def write_out():
+                nonlocal writer
+                if writer is None:
+                    writer = pa.parquet.ParquetWriter(sink, waiting[0].schema) if self._parquet \
+                        else pa.ipc.new_file(sink, waiting[0].schema)
+                writer.write_table(pa.concat_tables(waiting).combine_chunks())
+                waiting.clear()
+
+            try:
+                yield add
+                if waiting:
+                    write_out()
+            finally:
+                if writer is not None:  # it would write when it goes, to a file that is closed
+                    writer.close()
+
+    def _array(self, kind, column):
+        pa = _pyarrow()
+        if kind == "set":
+            return pa.array(texts_of_sets(column, lambda members: BETWEEN.join(
+                [self.words[number] for number in members])), pa.string())
+        if kind == "number":
+            return pa.array(column, pa.float64())
+        return pa.array(self.words, pa.string()).take(pa.array(column, mask=column < 0))
+
+
+def _copied(pa, column):
+    return pa.array(np.arange(column.start, column.stop)) if isinstance(column, range) else \
+        pa.array(column, pa.string())
+
+
+def _pyarrow():
+    try:
+        import pyarrow
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ImportError as error:
+        raise UsageError("Parquet and Arrow tables need PyArrow: pip install 'agfmc[table]'"
+                         ) from error
+    return pyarrow
+
+
+class _Sink:
+    """A file for PyArrow to write to, which it does not close."""
+
+    closed = False
+
+    def __init__(self, file):
+        self.write, self.flush = file.write, file.flush
+
+    def close(self):
+        """Nothing: the file appears when all is well."""

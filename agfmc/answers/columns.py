@@ -1,0 +1,185 @@
+"""Columns of a table of answers: a table as others, or a JSON object in each line (.jsonl)."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.errors import DataError, one_line
+from ..core.memory import memory_limit, refuse_beyond
+from ..files.codec import strict_json
+from ..files.kinds import answer_format
+from ..files.opening import read_bytes
+from ..tables.ids import _ids, _MOST_HEADS
+from ..tables.reading import open_table, row_error, Table
+from ..tables.text import Words
+from ..tables.types import ROW, TableFormat
+
+__all__ = ["answer_ids", "AnswerColumns", "BETWEEN", "open_answers"]
+
+BETWEEN = " | "  # of the names in a set
+_TIMES = 48  # as much memory as text is what objects of JSON take
+_MEMBERS = {"probabilities": "p:"}  # members that are objects, and what their names begin with
+
+
+class AnswerColumns(NamedTuple):
+    """Columns that were read: {name: cells of the n rows}.
+
+    Cells are `Words`, float64 (n,) with NaN for missing ones, lists of text, or lists of tuples of
+    words, as of `open_answers`;  numbers (n,): of the lines, or what is `counted`.
+    """
+
+    file: str
+    counted: str
+    numbers: np.ndarray
+    cells: Mapping[str, Any]
+
+    def error(self, row: int, message: str) -> DataError:
+        """The error in a row, from 0."""
+        return row_error(self, int(self.numbers[row]), message)
+
+
+@contextmanager
+def open_answers(path: str, form: TableFormat = TableFormat(), stdin=None) -> Iterator:
+    """A table of answers, for `with`: its `file`, its `names`, and `read({name: kind})`.
+
+    kind: "words", "number" or "text", as for `Table.blocks`, or "set", words with ` | ` between
+    them;  `read`, which can be called once, gives `AnswerColumns`.  The probabilities in JSON are
+    columns `p:NAME`, as in the other tables.
+    """
+    if not answer_format(os.fsdecode(path)).is_table:
+        yield _JsonLines(path, stdin)
+        return
+    with open_table(path, form, stdin) as table:
+        yield _OfTable(table)
+
+
+class _OfTable:
+    """Answers in a table."""
+
+    def __init__(self, table: Table):
+        self.file, self.names, self._table = table.file, table.names, table
+
+    def read(self, wanted):
+        table, size = self._table, 0
+        parts: dict[str, list] = {name: [] for name in wanted}
+        numbers = []
+        for block in table.blocks({table.names.index(name): "text" if kind == "set" else kind
+                                   for name, kind in wanted.items()}):
+            size += 8 * block.rows * (len(wanted) + 1)
+            refuse_beyond(size, "the answers", self.file)
+            numbers.append(block.numbers())
+            for name, cells in parts.items():
+                cells.append(block[table.names.index(name)])
+        return AnswerColumns(self.file, table.counted, np.concatenate(numbers), {
+            name: _joined(cells, wanted[name]) for name, cells in parts.items()})
+
+
+def _joined(parts, kind):
+    """The cells of a column, from those of its blocks."""
+    if kind == "number":
+        return np.concatenate(parts)
+    if kind == "words":
+        words = sorted({word for part in parts for word in part.words})
+        code = {word: at for at, word in enumerate(words)}
+        return Words(tuple(words), np.concatenate([
+            np.array([*map(code.__getitem__, part.words), -1], np.int32)[part.codes]
+            for part in parts]))
+    cells = [cell for part in parts for cell in part]
+    if kind == "set":
+        return [tuple(cell.split(BETWEEN)) if cell.strip() else () for cell in cells]
+    return cells
+
+
+class _JsonLines:
+    """Answers in lines, each a JSON object."""
+
+    def __init__(self, path, stdin):
+        self.file = os.fsdecode(path)
+        lines = read_bytes(path, stdin, most=memory_limit() // _TIMES,
+                           expected="answers in a table of columns (.csv, .parquet)").split(b"\n")
+        self._objects = {number: self._object(line, number)
+                         for number, line in enumerate(lines, 1) if line.strip()}
+        if not self._objects:
+            raise DataError("the table has no rows", file=self.file)
+        self.names = tuple(next(iter(self._objects.values())))
+
+    def _object(self, line, number):
+        try:
+            found = strict_json(line)
+            if b"\\u" in line:  # half a character
+                json.dumps(found, ensure_ascii=False).encode("utf-8")
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise DataError("expected a JSON object", file=self.file, line=number)
+        flat = {}
+        for name, value in found.items():
+            if name in _MEMBERS and isinstance(value, dict):
+                flat.update({_MEMBERS[name] + key: one for key, one in value.items()})
+            else:
+                flat[name] = value
+        return flat
+
+    def read(self, wanted):
+        numbers = np.array(list(self._objects), dtype=np.int64)
+        return AnswerColumns(self.file, "line", numbers, {
+            name: self._column(name, kind) for name, kind in wanted.items()})
+
+    def _column(self, name, kind):
+        for number, found in self._objects.items():
+            if name not in found:
+                raise DataError(f"has no '{one_line(name)}', as the lines before it have",
+                                file=self.file, line=number)
+            if not _fits(found[name], kind):
+                what = {"number": "a number", "set": "a list of words"}.get(kind, "a word")
+                raise DataError(f"expected {what} in '{one_line(name)}'", file=self.file,
+                                line=number)
+        cells = [found[name] for found in self._objects.values()]
+        if kind == "number":
+            return np.array([np.nan if cell is None else cell for cell in cells], np.float64)
+        if kind == "set":
+            return [tuple(cell) for cell in cells]
+        if kind == "text":
+            return [_text(cell) for cell in cells]
+        texts = [None if cell is None else _text(cell) for cell in cells]
+        words = sorted({*texts} - {None})
+        code = {None: -1, **{word: at for at, word in enumerate(words)}}
+        return Words(tuple(words), np.array([code[text] for text in texts], np.int32))
+
+
+def _fits(value, kind):
+    if kind == "set":
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    if value is None:
+        return kind != "text"
+    if type(value) in (int, float):
+        return math.isfinite(value)  # 1e999 is not
+    return kind != "number" and isinstance(value, (str, bool))
+
+
+def _text(cell):
+    return cell if isinstance(cell, str) else json.dumps(cell)
+
+
+def answer_ids(path: str, form: TableFormat, predicted: str, rows: Iterable[int],
+               columns: Sequence[str] = ()) -> dict[int, str]:
+    """{row: id} in a table of answers, the first row is 0.
+
+    columns: of the ids, else those before the answers, `predicted`, as `classify_m` writes them;
+    {} where these are too many to be ids.
+    """
+    with open_answers(path, form) as table:
+        heads = tuple(columns) or table.names[:table.names.index(predicted)]
+        if ROW in heads and not columns:
+            heads = (ROW,)
+        if not 0 < len(heads) <= _MOST_HEADS:
+            return {}
+        cells = table.read(dict.fromkeys(heads, "text")).cells
+    return _ids([(len(cells[heads[0]]), [cells[name] for name in heads])], rows)

@@ -1,0 +1,345 @@
+"""The number of classes where it is not known, assumed as libAGF assumes it.
+
+Classes beside the truth, in the words and columns of libAGF's cls_comp_stats.
+
+Probabilities beside the truth, in the words and columns of libAGF's validate_probabilities.
+
+From what svm-predict wrote to classes and confidence ratings.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import AgfmcWarning, DataError
+from ..core.probabilities import confidence, mean, probability
+from ..core.weights import WeightSource
+from ..data.class_names import ByValue, number_classes
+from ..data.libagf import cls_bytes, con_bytes, read_cls, read_con
+from ..data.lvq import read_lvq
+from ..data.svm_predict import read_svm_output
+from ..data.types import InputFormat
+from ..files.atomic import remove, replacing, replacing_all
+from ..scores.evaluation import evaluate
+from ..scores.probabilities import all_samples, brier_winning, calibration, inverse_sum, validate
+from .results import load_results, names_beside, with_weights_of
+
+__all__ = ["brief_comparison", "comparison", "convert_svm_output", "format_validation",
+           "guessed_classes", "MOST_COLUMNS", "refuse_many_columns", "Samples",
+           "samples_of_results", "samples_of_text", "warn_of_rejected", "write_curves"]
+
+MOST_COLUMNS = 10_000  # of a table with one for each label from 0
+
+
+def guessed_classes(truth, result, path):
+    """The largest label of truth (n,) + 1; a warning where the labels contradict it.
+
+    path: the file of `truth`;  result (n,): labels, or -1.
+    """
+    k = int(truth.max()) + 1
+    found = np.unique(np.concatenate([truth, result[result >= 0]]))
+    against = None
+    if found[-1] >= k:
+        against = f"class {found[-1]} is among the results"
+    elif len(found) < k:
+        against = f"only {len(found)} of them occur"
+    if against is not None:
+        warnings.warn(f"{k} classes are assumed, one more than the largest label in {path}, but "
+                      f"{against}: give eval_uc their number with -k", AgfmcWarning, stacklevel=2)
+    return k
+
+
+def refuse_many_columns(label, path, instead):
+    """DataError where columns from 0 to `label` would be too many; instead: what to do then."""
+    if label >= MOST_COLUMNS:
+        raise DataError(f"has class {label}, and a table of all labels from 0 ends at "
+                        f"{MOST_COLUMNS - 1}: {instead}", file=path)
+
+
+def warn_of_rejected(result, what):
+    """A warning where some of result (n,) are -1; what: how they are counted."""
+    rejected = int(np.count_nonzero(result < 0))
+    if rejected:
+        warnings.warn(f"{rejected} of {len(result)} points were rejected: {what}",
+                      AgfmcWarning, stacklevel=2)
+
+
+def brief_comparison(truth_path, base, weights=WeightSource()):
+    """Accuracy and uncertainty coefficient as one line; weights: those of the points."""
+    results = _results(truth_path, base, weights)
+    warn_of_rejected(results.result, "they count as wrong")
+    scores = _scores(results)
+    return " ".join(_score(scores[name], "6.4f") for name in (
+        "accuracy", "uncertainty_coefficient")) + "\n"
+
+
+def _results(truth_path, base, weights, ratings=False):
+    """The results with their weights, and with the confidence ratings in the place of winners where
+    these are wanted."""
+    results = load_results(truth_path, base)
+    if ratings:
+        results = replace(results, winner=read_con(f"{base}.con", n=len(results.truth)))
+    names = {} if weights.classes is None else names_beside(truth_path, results.labels)
+    return with_weights_of(results, truth_path, weights, names)
+
+
+def comparison(truth_path, base, bins, weights=WeightSource()):
+    """The whole page, as an iterable of pieces of text; all files are read at once.
+
+    bins: lines of the table of confidence ratings, which is left out for 0 and without base.con;
+    weights: those of the points, whose sums are then counted.  Raises `DataError` where the files
+    do not fit together, or a label is too large for a table from 0.
+    """
+    rated = bins and os.path.exists(f"{base}.con")
+    results = _results(truth_path, base, weights, rated)
+    truth, result = results.truth, results.result
+    for labels, path in ((truth, truth_path), (result, f"{base}.cls")):
+        refuse_many_columns(int(labels.max()), path, "use eval_uc, whose table has the labels "
+                            "that occur, or eval_uc -b")
+    warn_of_rejected(result, "they count as wrong, and have no column in the table")
+    ratings = ()
+    if rated:
+        k = guessed_classes(truth, result, truth_path)
+        ratings = _ratings(results, k, bins, base)
+        results = replace(results, winner=None)
+    return _page(_scores(results), int(truth.max()) + 1, int(result.max()) + 1, ratings)
+
+
+def _scores(results):
+    """`evaluate`, but a rejected point is wrong."""
+    return {**evaluate(results), "accuracy": mean(results.truth == results.result,
+                                                  results.weights)}
+
+
+def _page(scores, rows, columns, ratings):
+    labels, counts = np.array(scores["labels"]), np.array(scores["contingency"])
+    cell, sums = ("%5d ", " %6d\n") if counts.dtype.kind == "i" else ("%8.2f ", " %9.2f\n")
+    place = {label: i for i, label in enumerate(scores["labels"])}
+    seen = labels[labels < columns]
+    yield "        retrieval\n"
+    head = "%5d " if cell == "%5d " else "%8d "
+    yield "truth " + head * columns % tuple(range(columns)) + "    tot\n"
+    totals = np.zeros(columns, dtype=counts.dtype)
+    for label in range(rows):
+        row, total = np.zeros(columns, dtype=counts.dtype), 0
+        if label in place:
+            row[seen] = counts[place[label], :len(seen)]
+            total = counts[place[label]].sum().item()
+        totals += row
+        yield "%3d   " % label + cell * columns % tuple(row.tolist()) + sums % total
+    yield "\ntotal " + cell * columns % tuple(totals.tolist()) + "\n\n"
+    for name, key in (("U C (reverse)", "uncertainty_coefficient_reverse"),
+                      ("U C (total)", "uncertainty_coefficient_symmetric"),
+                      ("Uncertainty coefficient", "uncertainty_coefficient"),
+                      ("Accuracy", "accuracy")):
+        yield f"{name}: {_score(scores[key], 'f')}\n"
+    yield from ratings
+
+
+def _ratings(results, k, bins, base):
+    """Lines: mean rating of a bin, and what it should be by the share of correct answers."""
+    con = results.winner
+    if np.any(np.abs(con) > 1 + 1e-5):
+        warnings.warn(f"{base}.con holds ratings beyond 1, perhaps made from votes: the table of "
+                      "confidence means little", AgfmcWarning, stacklevel=3)
+    truth, result = results.truth, results.result
+    told = result >= 0
+    if k > 2:
+        title = "confidence"
+    else:
+        title = "probability difference"
+        told &= result < 2  # a third answer is on neither side
+        con = np.where(result == 1, con, -con)
+    correct = result[told] == truth[told]
+    lower = 0.0 if k > 2 else -1.0
+    table = calibration(con[told], correct, bins if k > 2 else 2 * bins, lower,
+                        weights=None if results.weights is None else results.weights[told])
+    lines = [f"\nAccuracy vs. {title}:\n\n"]
+    k = max(k, 2)
+    for position, row in enumerate(table):
+        if row.count:
+            sign = -1 if k == 2 and position < bins else 1
+            lines.append("%10.3f %10.3f\n" % (
+                row.forecast, sign * ((k * row.observed - 1) / (k - 1))))
+        else:
+            lines.append("%10s %10s\n" % ("-", "-"))
+    return [*lines, "\n"]
+
+
+def _score(value, layout):
+    """A number, or - as wide where it is 0/0."""
+    text = format(value, layout)
+    return text if value == value else "-".rjust(len(format(0.0, layout)) if layout != "f" else 1)
+
+
+_ROWS = 8192  # of text made at once
+
+
+class Samples(NamedTuple):
+    """p, t (N,): forecasts, and 1 where they came true, else 0;  k classes;  n points."""
+
+    p: np.ndarray
+    t: np.ndarray
+    k: int
+    n: int
+
+
+def samples_of_text(truth_path, path, header=True, classes=True):
+    """`Samples` of all probabilities: lines of k of them and, with `classes`, a class.
+
+    header: the first line is k alone.  Column j is taken for class j.  Raises
+    DataError with the line of whatever cannot be, and for a true class without a column.
+    """
+    truth = read_cls(truth_path)
+    try:
+        p = read_lvq(path, InputFormat("lvq", header=header, labels=classes)).x
+    except DataError as error:
+        if header and error.line == 1:  # a number of columns there is never at fault
+            raise DataError("expected the number of columns alone; where there is no such line, "
+                            "as in what classify_m prints, give -H", file=path, line=1) from error
+        raise
+    n, k = p.shape
+    if k < 2:
+        raise DataError("has one column of probabilities: expected one for each class", file=path)
+    if n != len(truth):
+        raise DataError(f"has {n} lines of probabilities, but there are {len(truth)} points",
+                        file=path)
+    if truth.max() >= k:
+        raise DataError(f"holds class {truth.max()}, but there are {k} columns of probabilities, "
+                        "which stand for the classes from 0", file=truth_path)
+    _warn_of_votes(p, path)
+    return Samples(*all_samples(p, truth), k, n)
+
+
+def samples_of_results(truth_path, base):
+    """`Samples` of the winners' probabilities, from the ratings in base.con.
+
+    The number of classes is guessed from the largest true label.  Rejected
+    points are left out, with a warning.
+    """
+    truth = read_cls(truth_path)
+    result = read_cls(f"{base}.cls", n=len(truth), negative=True)
+    con = read_con(f"{base}.con", n=len(truth))
+    k = guessed_classes(truth, result, truth_path)
+    if k < 2:
+        raise DataError("holds class 0 alone, from which the number of classes cannot be "
+                        "inferred: use eval_uc with -k", file=truth_path)
+    warn_of_rejected(result, "they are left out")
+    told = result >= 0
+    if not told.any():
+        raise DataError("all points were rejected", file=f"{base}.cls")
+    p = probability(con[told], k)
+    _warn_of_votes(p, f"{base}.con")
+    return Samples(p, (result[told] == truth[told]).astype(float), k, len(p))
+
+
+def _warn_of_votes(p, path):
+    if p.min() < -1e-5 or p.max() > 1 + 1e-5:
+        warnings.warn(f"{path} holds probabilities outside 0 to 1, perhaps made from votes: "
+                      "the scores mean little", AgfmcWarning, stacklevel=3)
+
+
+def format_validation(samples, lines):
+    """The four scores of `Samples` as lines; lines: their `Curves`."""
+    found = validate(lines, samples.n)
+    scores = {"1-r": 1 - found.correlation, "m-1": found.slope - 1,
+              "Brier score": brier_winning(samples.p, samples.t), "norm. rmse": found.error}
+    return "".join("%-11s = %s\n" % (name, "%15.8g" % value if value == value else "%15s" % "-")
+                   for name, value in scores.items())
+
+
+def write_curves(path, lines):
+    """Write `Curves` for plotting: i - mid, p_i and three sums up to it, a line for each i."""
+    n = len(lines.p)
+    columns = (np.arange(n) - lines.mid, lines.p, inverse_sum(lines), lines.c, lines.s)
+    with replacing(path) as file:
+        for start in range(0, n, _ROWS):
+            rows = zip(*(column[start:min(start + _ROWS, n)].tolist() for column in columns))
+            file.write("".join(["%d %g %g %g %g\n" % row for row in rows]))
+
+
+_CELLS = 1 << 18  # numbers made to text at once
+
+
+def convert_svm_output(source, base, stream, names=None):
+    """Write base.cls and, where `source` has probabilities, base.con; the table to `stream`.
+
+    Where the labels of all columns are told, `stream` gets a line for each point:
+    probabilities of the classes from 0, and the class.  If it breaks, no file
+    appears.  Without probabilities an old base.con is removed, with a warning.
+    names: of the classes, in which labels are looked up where they are whole numbers and
+    some of them below 0; without them the labels of the columns are
+    numbered in the order of their values, if some are below 0.  Raises DataError for
+    what cannot be read, and for labels below 0 that nothing numbers.
+    """
+    told = _numbered(read_svm_output(source), source, names)
+    contents = [cls_bytes(told.classes)]
+    if told.p is not None:
+        contents.append(con_bytes(_ratings_svmoutput(told, source, names)))
+    with replacing_all([f"{base}.cls", f"{base}.con"][:len(contents)], binary=True) as files:
+        for file, data in zip(files, contents):
+            file.write(data)
+        if told.labels is not None:
+            for text in _lines(told):
+                stream.write(text)
+            stream.flush()  # before the files appear: a reader that left ends the run here
+        if told.p is None and os.path.isfile(f"{base}.con"):
+            remove(f"{base}.con")
+            warnings.warn(f"{source} has no probabilities: {base}.con, of other results, was "
+                          "removed", AgfmcWarning, stacklevel=2)
+
+
+def _numbered(told, source, names):
+    """`SvmOutput` with labels from 0."""
+    labels = told.classes if told.labels is None else np.array(told.labels)
+    if labels.min() >= 0 and not ByValue(names).whole:
+        return told
+    k = None if told.labels is None else len(labels)
+    numbers = number_classes(labels, k, source, names,
+                             ": give the .names file of the training data (--names)")
+    if told.labels is None:
+        return replace(told, classes=numbers)
+    return replace(told, classes=numbers[_columns(told)], labels=tuple(numbers.tolist()))
+
+
+def _columns(told):
+    """The columns (n,) of the predicted classes."""
+    order = np.argsort(told.labels)
+    return order[np.searchsorted(np.array(told.labels)[order], told.classes)]
+
+
+def _ratings_svmoutput(told, source, names):
+    """Confidence ratings (n,) of the predicted classes."""
+    if told.labels is None:
+        k = len(names or ()) or int(told.classes.max()) + 1
+        if not names:
+            warnings.warn(f"{k} classes are assumed, one more than the largest that was "
+                          "predicted: without a first line `labels ...` nothing gives their "
+                          "number", AgfmcWarning, stacklevel=3)
+        winner = told.p[:, 0]
+    else:
+        k = len(told.labels)
+        refuse_many_columns(max(told.labels), source, "number the classes before training "
+                            "(svm2agf -U)")
+        winner = told.p[np.arange(len(told.p)), _columns(told)]
+    if k < 2:
+        raise DataError("has one class: a confidence rating needs two or more", file=source)
+    return confidence(winner, k)
+
+
+def _lines(told):
+    """Pieces of text: `%10.6f ` for each label from 0, 0 where it does not occur; `%5d`."""
+    width = max(told.labels) + 1
+    layout = "%10.6f " * width + "%5d\n"
+    step = max(1, _CELLS // width)
+    for start in range(0, len(told.p), step):
+        part = told.p[start:start + step]
+        wide = np.zeros((len(part), width))
+        wide[:, list(told.labels)] = part
+        yield "".join([layout % (*row, label) for row, label in
+                       zip(wide.tolist(), told.classes[start:start + step].tolist())])

@@ -1,0 +1,372 @@
+"""Tables of answers with class names, and the true classes beside them or in another table."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..control.tree import Tree
+from ..core.errors import AgfmcWarning, and_more, DataError, one_line, UsageError
+from ..files.opening import is_stream
+from ..scores.evaluation import Results, warn_of_no_probabilities
+from ..scores.probabilities import probability_of_answers
+from ..tables.survey import column_positions, listed_names, ordered_words
+from ..tables.text import Words
+from ..tables.types import LABEL_NAMES, plain_word, ROW, TableFormat
+from .columns import AnswerColumns, open_answers
+from .libagf_text import ClassSets
+from .results import paths_of_sets, sets_beside_truth, without_votes
+from .text_table import EXPECTED_COST, MOST_PROBABLE
+
+__all__ = ["AnswerSource", "load_answers"]
+
+_P = "p:"  # the beginning of the names of columns of probabilities
+_MOST_CLASSES = 10_000
+
+
+@dataclass(frozen=True)
+class AnswerSource:
+    """The tables and columns of answers and true classes.
+
+    path: the table of the answers;  truth: the column of the true classes, there or in the table
+    `data`, by name or number from 1, or None for the one named `label`, by default class,
+    label or target, or else the only one with the names of the classes;  ids: the columns by which
+    the rows of both are joined, () for those that both have;  predicted: the column of the
+    answers;  before: a table of answers whose probabilities are not calibrated, or None;  layout:
+    of text;  names: of the classes in their order, () for that of the columns of probabilities;
+    weight: the column of the weights of the points, in the table of the true classes, or None.
+    """
+
+    path: str
+    truth: str | None
+    data: str | None = None
+    ids: tuple[str, ...] = ()
+    predicted: str = "class"
+    before: str | None = None
+    layout: TableFormat = TableFormat()
+    names: tuple[str, ...] = ()
+    weight: str | None = None
+    label: str | None = None
+
+    def __post_init__(self):
+        if self.ids and self.data is None:
+            raise UsageError("--id joins the answers with the table of --data")
+
+
+class _Columns:
+    """The columns of a table of answers by what they hold.
+
+    predicted: of the classes;  p: of the probabilities, {column: its class};  winner, sets: of the
+    answer's probability, and of sets of classes, or None;  others: further ones.
+    """
+
+    def __init__(self, table, predicted):
+        names = table.names
+        if predicted not in names:
+            raise DataError(f"there is no column '{one_line(predicted)}' of answers: --predicted "
+                            f"names it; the columns are {listed_names(names)}", file=table.file)
+        self.predicted = predicted
+        self.p = {name: plain_word(name.removeprefix(_P)) for name in names if name.startswith(_P)}
+        if len(set(self.p.values())) < len(self.p):
+            raise DataError("two columns hold the probabilities of one class", file=table.file)
+        self.winner = "p" if "p" in names and not self.p else None
+        # elsewhere columns of these names have another meaning
+        start = names.index(predicted)
+        whole = (predicted, "p", EXPECTED_COST, MOST_PROBABLE)
+        costs = whole[2:] if names[start:start + 4] == whole else ()
+        place = names.index("set") if "set" in names else 0
+        behind = (predicted, "p", *costs)
+        self.sets = "set" if names[max(0, place - len(behind)):place] == behind else None
+        self.others = [name for name in names
+                       if name not in {predicted, "p", self.sets, *costs, *self.p}]
+
+    @property
+    def wanted(self):
+        """{name: kind} for `open_answers`."""
+        return {self.predicted: "words", **dict.fromkeys(self.p, "number"),
+                **({} if self.winner is None else {self.winner: "number"}),
+                **({} if self.sets is None else {self.sets: "set"})}
+
+
+def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Results,
+                                                                           tuple[str, ...]]:
+    """(`Results`, names of the classes, entry i of class i) of a table of answers.
+
+    tree: a control tree of which each set of classes is a node, or None.  Weights are as they stand
+    there, 0 or more.  Raises `DataError`, with file and line, for what does not fit together.
+    """
+    with open_answers(source.path, source.layout) as table:
+        own = _Columns(table, source.predicted)
+        others = [] if source.data is None else [_read_truth(source, own)]
+        if source.before is not None:
+            others.append(_read_before(source, own))
+        column = _truth_column(table, source, own) if source.data is None else None
+        weight = _weight_column(table, source) if source.data is None else None
+        answers = table.read({**({} if column is None else {column: "words"}), **own.wanted,
+                              **({} if weight is None else {weight: "number"}),
+                              **{name: "text" for other in others for name in other.keys}})
+    if column is not None:
+        truth, weights = _complete(answers, column), _weights(answers, weight)
+    else:
+        other, keys, (column, weight) = others[0]
+        words, codes = _complete(other, column)
+        order, weights = _order(answers, other, keys), _weights(other, weight)
+        truth = Words(words, codes[order])
+        weights = None if weights is None else weights[order]
+    names, known = _names(source, answers, own, truth)
+    number = {name: at for at, name in enumerate(names)}
+    result = _numbered(answers.cells[own.predicted], number)
+    p, winner = _probabilities(answers, own, number, result)
+    results = Results(_numbered(truth, number), result, np.arange(len(names)),
+                      len(names) if known else None, winner, p, weights)
+    if source.before is not None and p is not None:
+        results = replace(results, before=_probabilities_before(answers, others[-1], number))
+    if own.sets is None and tree is not None:
+        raise DataError("has no column 'set' behind the class and p, as classify_m --stop writes "
+                        "it for --control", file=answers.file)
+    if own.sets is not None:
+        results = _with_sets(results, answers, answers.cells[own.sets], names, tree)
+    return results, names
+
+
+def _default_truth(table, names, source, own):
+    """The column of the true classes, one of `names`, where none is named."""
+    known = LABEL_NAMES if source.label is None else (source.label.lower(),)
+    alike = [name for name in names if name.removeprefix("input:").lower() in known]
+    if not alike and own.p and not is_stream(table.file):
+        classes = set(own.p.values())
+        with open_answers(table.file, source.layout) as again:
+            cells = again.read(dict.fromkeys(names, "words")).cells
+        alike = [name for name in names if cells[name].words and
+                 classes.issuperset(map(plain_word, cells[name].words))]
+        for name in alike[:len(alike) == 1]:
+            warnings.warn(f"{table.file}: the true classes are those of column "
+                          f"'{one_line(name)}', the only one with the names of the classes",
+                          AgfmcWarning, stacklevel=4)
+    if len(alike) != 1:
+        raise UsageError(f"--truth COLUMN names the column of the true classes in {table.file}, or "
+                         "in the table of --data"
+                         + f": {listed_names(alike)} could hold them" * bool(alike))
+    return alike[0]
+
+
+class _Other(NamedTuple):
+    """Another table of the same rows: its cells, the columns of ids, that or those of interest."""
+
+    table: AnswerColumns
+    keys: tuple[str, ...]
+    columns: Any
+
+
+def _truth_column(table, source, own):
+    if source.truth is None:
+        return _default_truth(table, own.others, source, own)
+    try:
+        name = table.names[column_positions(table, (source.truth,), "--truth")[0]]
+    except DataError as error:
+        raise DataError(f"{error.message}; --data names another table that has it",
+                        file=error.file) from None
+    if name == source.predicted and f"input:{name}" in table.names:
+        name = f"input:{name}"  # as classify_m names a column of its input
+    if name == source.predicted:
+        raise UsageError(f"column '{one_line(name)}' cannot hold the answers and the truth: "
+                         "--predicted names that of the answers, --data the table of the truth")
+    return name
+
+
+def _weight_column(table, source):
+    """The name of the column of the weights, or None."""
+    return None if source.weight is None else \
+        table.names[column_positions(table, (source.weight,), "--weight")[0]]
+
+
+def _weights(table, column):
+    """The weights (n,) in a column, or None; `DataError` for a cell that is no number of 0 or
+    more."""
+    if column is None:
+        return None
+    w = _present(table, column)
+    wrong = ~((w >= 0) & (w < np.inf))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise table.error(row, f"column '{one_line(column)}' has the weight {w[row]:g}: expected a "
+                               "number of 0 or more")
+    return w
+
+
+def _read_truth(source, own):
+    """The `_Other` of the true classes; its columns are theirs, and that of the weights or None."""
+    others = own.others
+    with open_answers(source.data, source.layout) as table:
+        column = _default_truth(table, table.names, source, own) if source.truth is None else \
+            table.names[column_positions(table, (source.truth,), "--truth")[0]]
+        weight = _weight_column(table, source)
+        for names, file in (others, source.path), (table.names, table.file):
+            for name in source.ids:
+                if name not in names or name == column:
+                    raise DataError(f"--id: there is no column '{one_line(name)}' of ids; the "
+                                    f"columns are {listed_names(names)}", file=file)
+        keys = source.ids or tuple(
+            name for name in _keys(others, table, column) if name != weight)
+        if not keys and set(others) - {ROW}:
+            raise DataError("has no column that the answers have too, as ids: theirs are "
+                            f"{listed_names(others)}, and those here {listed_names(table.names)}",
+                            file=table.file)
+        return _Other(table.read({column: "words", **dict.fromkeys(keys, "text"),
+                                  **({} if weight is None else {weight: "number"})}), keys,
+                      (column, weight))
+
+
+def _keys(others, table, column=None):
+    """The columns that both have; not a `row`, which is a number of the rows of one of them."""
+    return tuple(name for name in others if name in table.names and name not in (ROW, column))
+
+
+def _read_before(source, own):
+    """The `_Other` of the probabilities before calibration."""
+    if not own.p:
+        raise UsageError("probabilities before calibration are compared with those after it, and "
+                         f"{source.path} has no columns {_P}NAME")
+    with open_answers(source.before, source.layout) as table:
+        before = _Columns(table, source.predicted)
+        if set(before.p.values()) != set(own.p.values()):
+            raise DataError(f"has the classes {listed_names(list(before.p.values()))}, and not "
+                            + listed_names(list(own.p.values())), file=table.file)
+        keys = source.ids or _keys(own.others, table)
+        return _Other(table.read({**dict.fromkeys(before.p, "number"),
+                                  **dict.fromkeys(keys, "text")}), keys, before)
+
+
+def _probabilities_before(answers, other, number):
+    order, p = _order(answers, *other[:2]), np.zeros((len(answers.numbers), len(number)))
+    for column, name in other.columns.p.items():
+        p[:, number[name]] = _present(other.table, column)[order]
+    warn_of_no_probabilities(p, f"the probabilities in {_name(other.table)}")
+    return p
+
+
+def _complete(table, column):
+    """The `Words` of true classes; `DataError` for a row without one."""
+    words = table.cells[column]
+    missing = np.flatnonzero(words.codes < 0)
+    if len(missing):
+        raise table.error(int(missing[0]), f"column '{one_line(column)}' has no class"
+                          + f" (one of {len(missing)} such rows)" * (len(missing) > 1)
+                          + ": expected the true class in every row")
+    return words
+
+
+def _order(answers, truth, keys):
+    """Rows (n,) of the table of the truth, one for each answer."""
+    n, other = len(answers.numbers), len(truth.numbers)
+    if not keys:
+        if n != other:
+            raise DataError(f"has {n} answers, and {_name(truth)} has {other} rows: expected as "
+                            "many, or a column of ids that both have", file=answers.file)
+        return np.arange(n)
+    own, place = _places(answers, keys), _places(truth, keys)
+    for found, others, table, what in ((own, place, answers, "row"),
+                                       (place, own, truth, "answer")):
+        absent = next((key for key in found if key not in others), None)
+        if absent is not None:
+            raise table.error(found[absent], f"there is no {what} of {_shown(keys, absent)} in "
+                              + _name(truth if table is answers else answers))
+    return np.fromiter((place[key] for key in own), np.int64, n)
+
+
+def _places(table, keys):
+    """{ids of a row: row} in the order of the rows; `DataError` for ids that stand twice."""
+    found: dict[tuple, int] = {}
+    for row, key in enumerate(zip(*(map(str.strip, table.cells[name]) for name in keys))):
+        if found.setdefault(key, row) != row:
+            raise table.error(row, f"{_shown(keys, key)} stands in {table.counted} "
+                              f"{table.numbers[found[key]]} already: expected different ids")
+    return found
+
+
+def _shown(keys, values):
+    return ", ".join(f"{one_line(name)} '{one_line(value[:60])}'"
+                     for name, value in zip(keys, values))
+
+
+def _name(table):
+    return "standard input" if table.file == "-" else table.file
+
+
+def _names(source, answers, own, truth):
+    """(names of all classes in their order, True where they are known to be all)."""
+    first = list(dict.fromkeys([*source.names, *own.p.values()]))
+    answered = {plain_word(word) for word in answers.cells[own.predicted].words}
+    if own.sets is not None:
+        answered |= {word for one in set(answers.cells[own.sets]) for word in one}
+    true = {plain_word(word) for word in truth.words}
+    column = f"column '{one_line(own.predicted)}'"
+    if not true & answered.union(first):
+        raise DataError(f"no answer is one of the true classes {listed_names(sorted(true))}: "
+                        "--truth names another column than theirs?", file=answers.file)
+    strange = ordered_words(answered.difference(first))
+    if own.p and strange:
+        raise DataError(f"{column} has the class '{one_line(strange[0])}', and there is no column "
+                        f"'{_P}{one_line(strange[0])}' of its probability", file=answers.file)
+    names = [*first, *ordered_words((answered | true).difference(first))]
+    if len(names) > _MOST_CLASSES:
+        raise DataError(f"{column} and the truth have {len(names)} different values, and look not "
+                        "like classes", file=answers.file)
+    unknown = ordered_words(true - answered.union(first) if not own.p else
+                            true.difference(own.p.values()))
+    if unknown:
+        codes = [at for at, word in enumerate(truth.words) if plain_word(word) in unknown]
+        count = int(np.isin(truth.codes, codes).sum())
+        warnings.warn(f"{_name(answers)}: the true class '{one_line(unknown[0])}'"
+                      f"{and_more(unknown)} is none of the answers': {count} "
+                      f"row{'s count' if count > 1 else ' counts'} as wrong"
+                      + ", with probability 0" * bool(own.p), AgfmcWarning, stacklevel=3)
+    return tuple(names), bool(first)
+
+
+def _numbered(words: Words, number):
+    """Numbers (n,) int32 of the classes, -1 where there is none."""
+    return np.array([*(number[plain_word(word)] for word in words.words), -1],
+                    np.int32)[words.codes]
+
+
+def _probabilities(answers, own, number, result):
+    """(p (n, k) or None, that of the answer (n,) or None)."""
+    p = winner = None
+    if own.p:
+        p = np.zeros((len(answers.numbers), len(number)))
+        for column, name in own.p.items():
+            p[:, number[name]] = _present(answers, column)
+        winner = probability_of_answers(p, result, np.arange(len(number)))
+    elif own.winner is not None:
+        winner = _present(answers, own.winner)
+    return without_votes(p, winner, _name(answers))
+
+
+def _present(table, column):
+    """The numbers (n,) of a column; `DataError` where one is missing."""
+    values = table.cells[column]
+    missing = np.isnan(values)
+    if missing.any():
+        raise table.error(int(np.argmax(missing)), f"column '{one_line(column)}' has no number")
+    return values
+
+
+def _with_sets(results, answers: AnswerColumns, sets, names, tree):
+    """`results` with sets of names, one for each row; tree: as for `load_answers`."""
+    number = {name: at for at, name in enumerate(names)}
+    numbered = ClassSets(np.array(list(map(len, sets)), dtype=np.int64),
+                         np.array([number[word] for one in sets for word in one], dtype=np.int64))
+    paths = None
+    if tree is not None:
+        known = {plain_word(tree.names.get(label, str(label))): label for label in tree.labels}
+        strange = [name for name in names if name not in known]
+        if strange:
+            raise DataError(f"the tree has no class '{one_line(strange[0])}'", file=tree.source)
+        labels = np.array([known[name] for name in names])
+        paths = paths_of_sets(ClassSets(numbered.size, labels[numbered.labels]),
+                              labels[results.truth], tree, answers.file, answers.numbers)
+    return replace(results, sets=sets_beside_truth(numbered, results.truth, paths))

@@ -1,0 +1,259 @@
+"""Files of the results of a classification, read together and checked against each other."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from ..control.tree import Tree
+from ..core.errors import AgfmcWarning, DataError, UsageError
+from ..core.probabilities import probability
+from ..core.text import listed
+from ..core.weights import NO_WEIGHTS, WeightSource
+from ..data.class_names import number_classes, read_names, read_names_of
+from ..data.libagf import read_cls, read_con
+from ..data.libsvm import read_svm_labels
+from ..data.weights import read_weights, weights_beside
+from ..files.number_text import is_svm
+from ..scores.evaluation import Results, Sets, warn_of_no_probabilities, with_weights
+from ..scores.probabilities import probability_of_answers
+from ..scores.sets import Hierarchy, Paths
+from .libagf_text import ClassSets, read_probabilities, read_sets
+
+__all__ = ["load_results", "names_beside", "paths_of_sets", "sets_beside_truth",
+           "with_probabilities_before", "with_sets", "with_weights_of", "without_votes"]
+
+
+def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):
+    """Read truth (.cls), base.cls, base.con if it is there, and what classify_m printed.
+
+    The truth may be LIBSVM text.  k: number of classes; labels: those of the columns; names: of
+    the classes, or their file, in which a truth of words, or with labels below 0, is looked up.
+     Raises `DataError`
+    where the files do not fit together, `UsageError` where k or labels are
+    needed or contradict them.
+    """
+    # first: from a pipe they end when the command that writes the other files has done so
+    table = None if probabilities is None else read_probabilities(probabilities)
+    known = k if table is None else table.p.shape[1]
+    given = names if names is None or isinstance(names, tuple) else read_names(names)
+    truth = _read_truth(truth_path, known, given)
+    if truth.min() < 0:
+        truth = number_classes(truth, known, truth_path, given,
+                               ": give eval_uc --names, or -k if all occur")
+    result = read_cls(f"{base}.cls", n=len(truth), negative=True)
+    found = np.unique(np.concatenate([truth, result[result >= 0]]))
+    ratings = truth_path.removesuffix(".cls") + ".con"
+    if os.path.exists(ratings) and not os.path.exists(f"{base}.con"):
+        warnings.warn(f"{truth_path} has a file {ratings}, as results have, and {base}.cls has "
+                      "none: the true classes come first, then the base name of the results",
+                      AgfmcWarning, stacklevel=3)
+    p = winner = None
+    if table is not None:
+        p = _checked(table, result, probabilities, base)
+        if k is not None and k != known:
+            raise UsageError(f"-k says {k} classes, and {probabilities} has {known}")
+        labels = table.labels if labels is None else labels
+    labels = _labels(labels, found, known, p is not None)
+    k = known if labels is None else len(labels)
+    if p is not None:
+        winner = probability_of_answers(p, result, labels)
+        strange = truth[~np.isin(truth, labels)]
+        if len(strange):
+            raise DataError(f"holds class {strange[0]}, for which there are no probabilities: give "
+                            f"the command without {probabilities}, and such points count as wrong",
+                            file=truth_path)
+    elif k is not None and os.path.exists(f"{base}.con"):
+        winner = probability(read_con(f"{base}.con", n=len(truth)), k)
+    p, winner = without_votes(p, winner, probabilities or base + ".con")
+    return Results(truth, result, found if labels is None else labels, k, winner, p)
+
+
+def _checked(table, result, file, base):
+    """The probabilities of a table, which is of the points and classes of result (n,)."""
+    if len(table.p) != len(result):
+        raise DataError(f"has {len(table.p)} lines of probabilities, but there are {len(result)} "
+                        "points", file=file)
+    for row in np.flatnonzero(table.classes != result)[:1].tolist():
+        raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
+                        f"{result[row]} in {base}.cls: they are not of one run", file=file)
+    return table.p
+
+
+def _read_truth(path, k, names):
+    """Labels (n,) of a `.cls` file or of LIBSVM text; words are those of names, or of k classes."""
+    if not os.path.isfile(path) or not is_svm(path):
+        return read_cls(path, negative=True)
+    y, words = read_svm_labels(path, names)
+    if names is None and words is not None and len(words) != k:
+        raise DataError("the labels are words, and the numbers of their classes are not known: "
+                        "give --names", file=path)
+    return y
+
+
+def with_weights_of(results: Results, truth_path: str, source: WeightSource,
+                    names=None) -> Results:
+    """`results` with the weights of a source; without a file those beside the true classes.
+
+    These, base.wgt beside base.cls (or base.truth), are taken with a warning.  names: {label:
+    name}.  Raises `DataError` as `read_weights` and `with_weights` do.
+    """
+    path = source.file
+    if path is None and truth_path != "-":
+        path = weights_beside(truth_path.removesuffix(".cls").removesuffix(".truth"))
+        if path is not None:
+            warnings.warn(f"the points of {truth_path} have the weights in {path} (--weights none: "
+                          "they all count alike)", AgfmcWarning, stacklevel=3)
+    w = None if path in (None, NO_WEIGHTS) else read_weights(path, len(results.truth))
+    if w is None and source.classes is None:
+        return results
+    return with_weights(results, w, source.classes, names)
+
+
+def without_votes(p, winner, file):
+    """p (n, k) or None, and winner (n,), of which both become None where they are votes.
+
+    Warns of that, and of values below 0 or above 1;  `DataError` for NaN and infinity.
+    """
+    if (p is not None and np.median(np.abs(p.sum(axis=1) - 1.0)) > 0.2) or \
+            (winner is not None and not (winner.min() > -1.0 and winner.max() < 2.0)):
+        warnings.warn(f"the values in {file} are votes, not probabilities: scores of probabilities "
+                      "are left out", AgfmcWarning, stacklevel=3)
+        return None, None
+    if winner is not None:
+        warn_of_no_probabilities(winner if p is None else p, f"the probabilities in {file}")
+    return p, winner
+
+
+def _labels(labels, found, k, needed):
+    """The labels of all classes, ascending; None where only those in the files are known."""
+    if labels is not None:
+        labels = np.asarray(labels)
+        if k is not None and len(labels) != k:
+            raise UsageError(f"{len(labels)} labels were given for {k} classes")
+        if np.any(np.diff(labels) <= 0):
+            raise UsageError("the labels must ascend, as the columns do")
+        return labels
+    if k is None:
+        return None
+    if len(found) == k:
+        return found
+    if len(found) > k:
+        raise UsageError(f"there are {k} classes, but {len(found)} different labels in the files "
+                         f"({listed(found.tolist())})" + ": without the probabilities, points of "
+                         "a class that the model does not know count as wrong" * needed)
+    if found.max() < k:
+        return np.arange(k)
+    if needed:
+        raise UsageError(f"the files hold {len(found)} of the {k} classes, and nothing gives the "
+                         "labels of the columns: give --labels, or let classify_m print them "
+                         "with --header")
+    return None
+
+
+def with_probabilities_before(results, path):
+    """`results` with the probabilities that classify_m --uncalibrated printed, of the same points.
+
+    Raises `DataError` where they are of other points or classes, `UsageError` where there are
+    none to compare with.
+    """
+    if results.p is None:
+        raise UsageError("probabilities before calibration are compared with those after it: "
+                         "give the file that classify_m printed")
+    table = read_probabilities(path)
+    if table.p.shape != results.p.shape:
+        raise DataError("has {} lines of {} probabilities, but there are {} points and {} classes"
+                        .format(*table.p.shape, *results.p.shape), file=path)
+    if table.labels is not None and not np.array_equal(table.labels, results.labels):
+        raise DataError(f"has the classes {listed(table.labels.tolist())}, and not "
+                        f"{listed(list(results.labels))}", file=path)
+    warn_of_no_probabilities(table.p, f"the probabilities in {path}")
+    return replace(results, before=table.p)
+
+
+def with_sets(results, path, tree=None):
+    """`results` with the sets of classes that classify_m wrote for the same points.
+
+    tree: a control tree of which each set is a node, for hierarchical scores, or None.  Raises
+    `DataError` where there are others than the points, a class is unknown, or a set is no node.
+    """
+    sets = read_sets(path)
+    if len(sets.size) != len(results.truth):
+        raise DataError(f"has {len(sets.size)} lines, but there are {len(results.truth)} points",
+                        file=path)
+    points = np.repeat(np.arange(len(sets.size)), sets.size)
+    strange = ~np.isin(sets.labels, results.labels)
+    if results.k is not None and strange.any():
+        at = int(np.argmax(strange))
+        raise DataError(f"class {sets.labels[at]} is not one of the classes "
+                        f"{listed(list(results.labels))}", file=path, line=int(points[at]) + 1)
+    paths = None if tree is None else paths_of_sets(sets, results.truth, tree, path)
+    return replace(results, sets=sets_beside_truth(sets, results.truth, paths))
+
+
+def sets_beside_truth(sets: ClassSets, truth: np.ndarray, paths: Paths | None) -> Sets:
+    """The `Sets` of points whose true classes are truth (n,)."""
+    points = np.repeat(np.arange(len(sets.size)), sets.size)
+    holds = np.zeros(len(sets.size), dtype=bool)
+    holds[points[sets.labels == truth[points]]] = True
+    return Sets(sets.size, holds, paths)
+
+
+def paths_of_sets(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str,
+                  numbers: np.ndarray | None = None) -> Paths:
+    """The `Paths` of sets that are nodes of a tree, and of the true classes (n,).
+
+    numbers (n,): of the lines in the file `path`, else from 1.
+    """
+    where = "the tree" if tree.source is None else f"the tree in {tree.source}"
+    if tree.is_ensemble:
+        raise DataError(f"sets are nodes of one tree, and {where} is not the only one: expected a "
+                        "control file of one configuration", file=tree.source)
+    order = np.argsort(tree.labels)
+    labels = np.array(tree.labels)[order]
+    strange = truth[~np.isin(truth, labels)]
+    if len(strange):
+        raise DataError(f"the tree has no class {strange[0]}, which is the true one of a point",
+                        file=tree.source)
+    points = np.repeat(np.arange(len(sets.size)), sets.size)
+    known = np.isin(sets.labels, labels)
+    first, end = np.full((2, len(sets.size)), -1)
+    starts = (np.cumsum(sets.size) - sets.size)[sets.size > 0]
+    if len(starts) and known.all():
+        position = order[np.searchsorted(labels, sets.labels)]
+        first[sets.size > 0] = np.minimum.reduceat(position, starts)
+        end[sets.size > 0] = np.maximum.reduceat(position, starts) + 1
+        end[end - first != sets.size] = -1
+    hierarchy = Hierarchy(tree)
+    node = hierarchy.nodes_of(first, end)
+    wrong = np.flatnonzero(node < 0) if known.all() else points[~known]
+    if len(wrong):
+        found = sets.labels[points == wrong[0]].tolist()
+        raise DataError(f"expected a class, or all classes below a node of {where}, found "
+                        + (listed(found) if found else "an empty set"), file=path,
+                        line=int(wrong[0] + 1 if numbers is None else numbers[wrong[0]]))
+    return hierarchy.paths(node, order[np.searchsorted(labels, truth)])
+
+
+def names_beside(truth_path, labels, path=None):
+    """{label: name} of the classes, from `path`, else from base.names, else {}.
+
+    The truth is base.cls, or base.truth.
+
+    Raises `DataError` where one of them has no name in `path`; the other file is then
+    left out, with a warning.
+    """
+    labels = [int(label) for label in labels]
+    if path is not None:
+        return read_names_of(path, labels)
+    base = truth_path.removesuffix(".cls").removesuffix(".truth")
+    if base == truth_path or not os.path.exists(f"{base}.names"):
+        return {}
+    try:
+        return read_names_of(f"{base}.names", labels)
+    except DataError as error:
+        warnings.warn(f"{error}: the names are left out", AgfmcWarning, stacklevel=2)
+        return {}

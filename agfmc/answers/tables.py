@@ -1,0 +1,130 @@
+"""Answers of a classifier as a table: ids, the class as a word, probabilities under its names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..core.errors import UsageError
+from ..files.kinds import answer_format
+from .arrow import AnswerArrow
+from .quantity import Quantity
+from .text_table import AnswerText, EXPECTED_COST, MOST_PROBABLE, Part
+from .types import Answers, Summary
+
+if TYPE_CHECKING:
+    from ..prediction.classifier import Classifier
+
+__all__ = ["answer_table", "AnswerTable", "numbered", "write_answer_table"]
+
+
+@dataclass(frozen=True)
+class AnswerTable:
+    """The columns of a table of answers, and how they follow from `Answers`.
+
+    heads: the names of the columns of the input that come first;  labels (k,): of the classes,
+    ascending.
+    """
+
+    text: AnswerText | AnswerArrow
+    heads: tuple[str, ...]
+    labels: np.ndarray
+    quantity: Quantity | None = None
+
+    def formatted(self, answers: Answers) -> tuple[Answers, list]:
+        """Answers without what is in the table, and the tails of their lines."""
+        tails = self.text.tails([self._values(part, answers) for part in self.text.parts])
+        return replace(answers, columns=None, ranked=None, winner=None), tails
+
+    def _values(self, part, answers):
+        if part.kind == "number":
+            return answers.cost if part.name == EXPECTED_COST else answers.winner
+        if part.kind == "word":
+            return self._numbers(answers.probable if part.name == MOST_PROBABLE else
+                                 answers.classes)
+        if part.kind == "set":
+            return answers.sets
+        if part.kind == "ranked":
+            return self._numbers(answers.ranked), answers.columns
+        return answers.columns if self.quantity is None else self.quantity(answers.columns)
+
+    def _numbers(self, labels):
+        """Positions of labels among those of the classes, -1 for none."""
+        return np.where(labels < 0, -1, np.searchsorted(self.labels, labels))
+
+
+def answer_table(classifier: Classifier, names: Sequence[str], heads: Sequence[str], path: str,
+                 quantity: Quantity | None = None) -> AnswerTable:
+    """The `AnswerTable` of a classifier whose classes have these names, labels ascending.
+
+    heads: columns of the input;  path: of the output, whose ending says how it is written.  A
+    column of the input with a name of the answer's gets `input:` before it.
+    """
+    form = answer_format(path)
+    if form.delimiter is None:  # text with delimiters alone keeps bytes that are no UTF-8
+        names = [name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+                 for name in names]
+    words, parts = tuple(names), _parts(classifier, tuple(names), quantity)
+    text = AnswerText(words, parts, form.delimiter) if form.library is None else \
+        AnswerArrow(words, parts, form.ending == ".parquet")
+    own = set(text.names)
+    heads = tuple(f"input:{name}" if name in own else name for name in heads)
+    twice = sorted(name for name in set(heads) if heads.count(name) > 1 or name in own)
+    if twice:
+        raise UsageError(f"the answers would have two columns '{twice[0]}': rename that of the "
+                         "input")
+    return AnswerTable(text, heads, classifier.classes, quantity)
+
+
+def _parts(classifier, names, quantity):
+    decoding = classifier.decoding
+    parts = [Part("word", "class")]
+    if decoding.prints_values:
+        letter = "f" if decoding.raw else "r"
+        values = tuple(f"{letter}{i + 1}" for i in range(classifier.values.count))
+        return (*parts, Part("numbers", "values", values, form="%.9g"))
+    votes = decoding.decoder.gives == "votes" and classifier.all_classes
+    parts.append(Part("number", "score", form="%.9g") if votes else Part("number", "p"))
+    if decoding.costs is not None:
+        parts += [Part("number", EXPECTED_COST, form="%.7g"), Part("word", MOST_PROBABLE)]
+    if quantity is not None:
+        levels = tuple(f"quantile:{level:g}" for level in quantity.levels)
+        parts.append(Part("numbers", "quantity", ("mean", *levels), form="%.7g"))
+    elif decoding.top is not None:
+        ranks = range(1, min(decoding.top, len(names)) + 1)
+        parts.append(Part("ranked", "top", tuple(map(str, ranks)), "class"))
+    elif decoding.stop is not None or decoding.guarantees.coverage is not None:
+        parts.append(Part("set", "set"))
+    elif decoding.guarantees.p_values:
+        parts.append(Part("numbers", "p_values", names, "p_value:"))
+    elif votes:
+        parts.append(Part("numbers", "scores", names, "score:", "%.9g"))
+    elif classifier.all_classes:
+        parts.append(Part("numbers", "probabilities", names, "p:"))
+    return tuple(parts)
+
+
+def numbered(chunks: Iterable) -> Iterator[tuple]:
+    """(x, columns of the head) for chunks of points without ids: their numbers from 1."""
+    first = 1
+    for x in chunks:
+        yield x, [range(first, first + len(x))]
+        first += len(x)
+
+
+def write_answer_table(answers: Iterable[tuple], heads: Iterable, table: AnswerTable, path: str,
+                       show: Callable, counter=None) -> Summary:
+    """Write answers, as `AnswerTable.formatted` gives them, to a file or show(bytes).
+
+    heads: the columns of the head of each block, read behind its answers;  counter: as for
+    `write_answers`;  path: `-` for show, which b"" ends.  -> `Summary`.
+    """
+    summary, heads = Summary(), iter(heads)
+    with table.text.opened(path, table.heads, show) as add:
+        for block, tails in answers:
+            add(next(heads), tails)
+            summary.add(block, counter)
+    return summary

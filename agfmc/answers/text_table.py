@@ -1,0 +1,201 @@
+"""Tables of answers as text: CSV or tab-separated with a header, or one JSON object a line.
+
+A line has a head, which the row of the input gives, and a tail, which the answer gives; tails are
+made by whoever has the answers, a block of rows at a time.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from json.encoder import encode_basestring as json_string
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import UsageError
+from ..files.csv import writing_text
+from .columns import BETWEEN
+from .libagf_text import format_points
+
+__all__ = ["AnswerText", "EXPECTED_COST", "MOST_PROBABLE", "Part", "refuse_divided",
+           "texts_of_sets"]
+
+EXPECTED_COST, MOST_PROBABLE = "expected_cost", "most_probable"  # columns of answers by cost
+_PLAIN = "%.6f"
+
+
+class Part(NamedTuple):
+    """A part of an answer: a column, or several, or a member of the JSON object.
+
+    kind: "word", numbers (n,) of words, -1 for none;  "number", (n,);  "numbers", (n, c);  "set",
+    (n, words) bool;  "ranked", numbers of words (n, c) and numbers (n, c) for them, a pair of
+    arrays;  name: of the column, and of the member;  names (c,): of numbers, whose columns have
+    the prefix before them, and of the pairs, whose columns are the prefix and p, then these;
+    form: of numbers.
+    """
+
+    kind: str
+    name: str
+    names: tuple[str, ...] = ()
+    prefix: str = ""
+    form: str = _PLAIN
+
+    def columns(self) -> list[tuple[str, str]]:
+        """The names and kinds of its columns."""
+        if self.kind == "ranked":
+            return [pair for number in self.names
+                    for pair in ((self.prefix + number, "word"), ("p" + number, "number"))]
+        return [(self.prefix + name, "number") for name in self.names] \
+            if self.kind == "numbers" else [(self.name, self.kind)]
+
+    def values(self, value) -> list[np.ndarray]:
+        """Their values in some rows, as they stand in `value`."""
+        if self.kind == "ranked":
+            return [column for pair in zip(value[0].T, value[1].T) for column in pair]
+        return list(value.T) if self.kind == "numbers" else [value]
+
+
+@dataclass(frozen=True)
+class AnswerText:
+    """The text of answers.
+
+    words: the names of the classes;  parts: of an answer;  delimiter: between cells, None for JSON.
+    """
+
+    words: tuple[str, ...]
+    parts: tuple[Part, ...]
+    delimiter: str | None = ","
+
+    def __post_init__(self):
+        if self.delimiter is not None:
+            refuse_divided(self.words, self.parts)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, or of the members, behind those of the head."""
+        return [part.name for part in self.parts] if self.delimiter is None else \
+            [name for part in self.parts for name, _ in part.columns()]
+
+    @contextmanager
+    def opened(self, path: str, heads: Sequence[str],
+               show: Callable[[bytes], None]) -> Iterator[Callable]:
+        """A function that writes rows: add(cells of the columns of the head, their tails).
+
+        heads: the names of these columns;  path: of the file, which appears whole or not at all,
+        or `-` for `show`, which b"" ends.
+        """
+        with writing_text(path, show) as write:
+            write(_bytes(self.header(heads)))
+            yield lambda columns, tails: write(_bytes(self.lines(heads, columns, tails)))
+
+    def header(self, heads: Sequence[str]) -> str:
+        """The first line; heads: names of the columns of the head."""
+        if self.delimiter is None:
+            return ""
+        return self.delimiter.join(map(self._quoted, [*heads, *self.names])) + "\n"
+
+    def lines(self, heads: Sequence[str], columns: Sequence, tails: list[str]) -> str:
+        """Whole lines of some rows: cells of the head, a list or a `range` for each name, tails."""
+        if self.delimiter is not None:
+            cells = [map(str, column) if isinstance(column, range) else self._cells(column)
+                     for column in columns]
+            return "".join(map(operator.add, map(self.delimiter.join, zip(*cells)), tails))
+        form = "".join(f"{_member(name)}%s, " for name in heads)
+        cells = [column if isinstance(column, range) else map(json_string, column)
+                 for column in columns]
+        return "".join(map(operator.add, map(f"{{{form}".__mod__, zip(*cells)), tails))
+
+    def _cells(self, column):
+        together = "\0".join(column)
+        if any(mark in together for mark in (self.delimiter, '"', "\r", "\n")):
+            return map(self._quoted, column)
+        return column
+
+    def _quoted(self, cell):
+        if any(mark in cell for mark in (self.delimiter, '"', "\r", "\n")):
+            return '"' + cell.replace('"', '""') + '"'
+        return cell
+
+    def tails(self, values: Sequence) -> list[str]:
+        """The rest of the line of each row; values: of each part."""
+        forms, columns = [], []
+        for part, value in zip(self.parts, values):
+            form, cells = self._part(part, value)
+            forms.append(_member(part.name) + form if self.delimiter is None else form)
+            columns += cells
+        whole = self.delimiter + self.delimiter.join(forms) + "\n" if self.delimiter else \
+            ", ".join(forms) + "}\n"
+        return list(map(whole.__mod__, zip(*columns)))
+
+    def _part(self, part, value):
+        """(a form for the operator %, the columns of what stands in it)."""
+        if part.kind == "numbers" and self.delimiter and part.form == _PLAIN \
+                and np.isfinite(value).all():
+            text = format_points(value).decode()  # the same digits, many at once
+            text = text.replace("  ", self.delimiter).replace(" ", self.delimiter)
+            return "%s", [text[1:-1].split("\n" + self.delimiter)]
+        pairs = [self._column(kind, part.form, column)
+                 for (_, kind), column in zip(part.columns(), part.values(value))]
+        forms, columns = [form for form, _ in pairs], [cells for _, cells in pairs]
+        if self.delimiter is not None:
+            return self.delimiter.join(forms), columns
+        if part.kind == "numbers":
+            return "{" + ", ".join(map(str.__add__, map(_member, part.names), forms)) + "}", columns
+        if part.kind == "ranked":
+            return "[" + ", ".join(f'{{"{part.prefix}": {word}, "p": {number}}}' for word, number
+                                   in zip(forms[::2], forms[1::2])) + "]", columns
+        return forms[0], columns
+
+    @functools.cached_property
+    def _encoded(self):
+        """The words as they stand in the text, and behind them that of none."""
+        if self.delimiter is None:
+            return [*map(json_string, self.words), "null"]
+        return [*map(self._quoted, self.words), ""]
+
+    def _column(self, kind, form, values):
+        if kind == "word":
+            return "%s", list(map(self._encoded.__getitem__, values.tolist()))
+        if kind == "set":
+            return "%s", texts_of_sets(values, self._text_of_set)
+        if self.delimiter is not None or np.isfinite(values).all():
+            return form, values.tolist()
+        return "%s", [form % one if np.isfinite(one) else "null" for one in values.tolist()]
+
+    def _text_of_set(self, numbers):
+        if self.delimiter is None:
+            return "[" + ", ".join([self._encoded[number] for number in numbers]) + "]"
+        return self._quoted(BETWEEN.join([self.words[number] for number in numbers]))
+
+
+def _member(name):
+    """The name of a member of a JSON object, in a form for the operator %."""
+    return json_string(name).replace("%", "%%") + ": "
+
+
+def refuse_divided(words: Sequence[str], parts: Sequence[Part]) -> None:
+    """`UsageError` for a word that would be two in the text of a set, if there are sets."""
+    split = [word for word in words if BETWEEN in word]
+    if split and any(part.kind == "set" for part in parts):
+        raise UsageError(f"the name '{split[0]}' cannot stand in a set, whose names have "
+                         f"'{BETWEEN}' between them: .jsonl writes lists")
+
+
+def texts_of_sets(members: np.ndarray, text_of: Callable[[list[int]], str]) -> list[str]:
+    """text_of(numbers of the members) of each set (n, k) bool; there are few different ones."""
+    known: dict[bytes, str] = {}
+    texts = []
+    for row, bits in zip(members, np.packbits(members, axis=1)):
+        key = bits.tobytes()
+        if key not in known:
+            known[key] = text_of(np.flatnonzero(row).tolist())
+        texts.append(known[key])
+    return texts
+
+
+def _bytes(text):
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,78 @@
+"""Answers of a classifier: classes, confidence, probabilities, sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.solver_status import Stops
+
+__all__ = ["Answers", "Summary"]
+
+
+@dataclass
+class Summary:
+    """Numbers of a run: points, rejected points, and how the decoders stopped.
+
+    queried, kernels: binary classifiers and kernel values that were needed, all points
+    together, where they were counted;  members, empty: classes in all sets together, and sets
+    without one;  cost: expected, of all answers together;  changed: answers that are not the most
+    probable class.
+    """
+
+    points: int = 0
+    rejected: int = 0
+    stops: Stops = Stops()
+    queried: int = 0
+    kernels: int = 0
+    members: int = 0
+    empty: int = 0
+    cost: float = 0.0
+    changed: int = 0
+
+    def add(self, answers, counter=None):
+        """Count the points of `Answers`; counter: a `KernelCounter`, or None."""
+        for stop in answers.stops:
+            self.stops += stop
+        self.points += len(answers.classes)
+        self.rejected += int((answers.classes < 0).sum())
+        if answers.sets is not None:
+            sizes = np.count_nonzero(answers.sets, axis=1)
+            self.members += int(sizes.sum())
+            self.empty += int(np.count_nonzero(sizes == 0))
+        if answers.cost is not None:
+            self.cost += float(answers.cost.sum())
+            self.changed += int(np.count_nonzero(answers.classes != answers.probable))
+        if answers.queried is not None:
+            self.queried += int(np.count_nonzero(answers.queried))
+            if counter is not None:
+                self.kernels += int(counter(answers.queried).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Answers to n points.
+
+    classes (n,) int32 labels, -1 where rejected;  confidence (n,) = (k p - 1)
+    / (k - 1) of the winner, or (k p - s)/(k - s) of a set of s classes that is the answer;
+    columns (n, c) what is printed, or None;  stops:
+    how the decoders' iterations ended;  queried (n, m): which binary classifiers
+    were queried, or None where nobody counts;  sets (n, k) bool: the classes in the set of
+    each point, labels ascending, or None where no sets are wanted;  ranked (n, c) labels: the most
+    probable classes, whose probabilities are the columns, or None where they are not wanted;
+    winner (n,): what the decoder gives for the class that is most probable, or for the set, or
+    for the answer of the least expected cost;  cost (n,): of that, and probable (n,) labels of the
+    most probable classes, None without costs.
+    """
+
+    classes: np.ndarray
+    confidence: np.ndarray
+    columns: np.ndarray | None
+    stops: tuple = ()
+    queried: np.ndarray | None = None
+    sets: np.ndarray | None = None
+    ranked: np.ndarray | None = None
+    winner: np.ndarray | None = None
+    cost: np.ndarray | None = None
+    probable: np.ndarray | None = None

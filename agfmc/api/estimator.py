@@ -1,0 +1,796 @@
+"""Multi-class classification from binary classifiers, as an estimator of scikit-learn."""
+
+import os
+import warnings
+from contextlib import contextmanager
+from dataclasses import replace
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..calibration.maps import apply_map
+from ..calibration.separate_points import Answered, recalibrate, Recalibrated
+from ..calibration.sets import answer_points, calibration_points, prediction_sets, quantiles, SCORES
+from ..calibration.types import DecoderCalibration, MAP_KINDS, ProbabilityMap
+from ..control.parse import parse
+from ..control.tree import Tree
+from ..control.write import format_tree
+from ..core.costs import cost_matrix
+from ..core.errors import AgfmcError, AgfmcWarning
+from ..core.models import kernel_word, KERNELS
+from ..core.weights import Weights
+from ..data.libagf import read_std
+from ..data.normalisation import named_features
+from ..data.types import Dataset
+from ..data.weights import settled
+from ..decode.costs import expected_costs
+from ..design import design
+from ..design.named import designed
+from ..executors.threads import available_cores
+from ..experiments.candidates import Candidate
+from ..experiments.experiment import Experiment, SplitPlan, with_learned
+from ..experiments.open_options import open_rows
+from ..experiments.tuning import find_options
+from ..learners.protocol import parse_options, unnamed
+from ..models.control_files import read_control
+from ..models.files import load, save
+from ..prediction.calibrate import answers_of_data, calibrated, check_weights, with_decoders
+from ..prediction.classifier import Classifier
+from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees
+from ..prediction.proportions import TRAINING
+from ..training.fit import TrainingSettings
+from ..training.in_memory import train_configuration
+from ..training.kernel_tables import MEGABYTES
+from ..training.metric import metric_options
+from .labels import factors_of, labels_for, labels_in, named, weights_of
+
+__all__ = ["MultiClassFromBinary"]
+
+try:
+    from sklearn.utils.validation import validate_data
+except ImportError:  # scikit-learn before 1.6
+    def validate_data(estimator, *arrays, **settings):
+        return estimator._validate_data(*arrays, **settings)
+
+_DTYPES = (np.float64, np.float32)
+
+
+def _has(gives):
+    """A check for `available_if`: gives(decoding, tree) of the estimator's decoder."""
+    def check(estimator):
+        try:
+            return gives(*estimator._decoder_and_tree())
+        except (AgfmcError, TypeError):
+            return True  # the call says what is wrong
+    return check
+
+
+class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
+    """A multi-class classifier made of binary ones, as a control tree arranges them.
+
+    The numbers are those of the commands print_control, multi_borders, mbh2mbm and
+    classify_m with the same settings.  `agfmc.train` does without scikit-learn.
+
+    Probabilities are calibrated: `fit` holds out training points in turn, and fits a map of the
+    decoder's probabilities to them (`calibrated`).  An answer can be refused (`reject`,
+    `max_error`), or be a set that holds the true class with a wanted probability (`predict_set`).
+    `tune` finds kernel, gamma and C.
+    The points that such guarantees come from were held out of single binary classifiers, which
+    makes them approximate; `calibrate`, with points that `fit` has not seen, makes them exact.
+
+    Parameters
+    ----------
+    control : str, pathlib.Path or Tree, default="one-vs-one"
+        The layout of the binary classifiers: the name of a scheme ("one-vs-one",
+        "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical", "random", "best-tree",
+        "ensemble", ...); the text of a control file, which holds braces; a control file as a
+        `pathlib.Path`; or an `agfmc.control.tree.Tree`.  Several configurations in a control
+        file are an ensemble.  A control file has the labels 0, 1, 2 ... for the classes in their
+        order where those are no whole numbers from 0, or names them.
+    decoder : str, default=None
+        How classes are found from the binary classifiers: "least-squares", "inverse",
+        "vote", "max-win", ...; for trees also "recursive" (down the branches) and "full" (all
+        of them), for ensembles "average" and "geometric"; a tree or an ensemble with another
+        decoder is taken as a coding matrix.  None: the one that
+        suits the control, "inverse" for one-vs-one, "orthogonal" for orthogonal codes,
+        "recursive" for trees, "average" for ensembles, else "least-squares".
+    learner : {"svm", "linear", "logistic", "nystrom"}, default=None
+        What trains the binary classifiers: LIBSVM, LIBLINEAR, logistic regression, or least squares
+        on landmarks, which trains all classifiers from one pass over the data.  None: what
+        `options` say, else "svm".
+    C, gamma, coef0, tol : float, default=None
+    kernel : {"linear", "polynomial", "rbf", "sigmoid", "laplacian", "exponential"}, default=None
+    degree : int, default=None
+        Parameters of the learner.  None: what `options` say, else its default: for "svm" an
+        rbf kernel, C 1 and gamma 1/n_features.  "nystrom" has no C and no tol.
+    n_landmarks : int, default=None
+        Number of landmarks of "nystrom", no more than there are different points.  None: 2000,
+        or as many as there are; for one-vs-one fewer are faster, each pair takes their cube.
+    alpha : float or "auto", default=None
+        Penalty of "nystrom" on the squared norm of the decision function.  None and "auto": the
+        power of ten with the least leave-one-out error.
+    options : str, default=""
+        Further training options in the letters of the learner's own program, such as "-s 1"
+        for nu-SVC.  Learner, parameters and options are for classifiers that have no options
+        of their own in `control`.
+    normalise : bool, default=False
+        Divide features by their standard deviations; part of the model, saved with it.
+    n_components : int, default=None
+        Project the features on so many singular vectors.
+    metric : {"learned", "diagonal"} or agfmc.MetricOptions, default=None
+        Then learn a linear map of the features from the classes, after which a radial kernel fits
+        them better; "diagonal": weights of the features alone, for thousands of them.  Features are
+        divided by their standard deviations first, unless `n_components` says else.  None: no map
+        is learned.
+    platt : {"cv", "loo"}, default="cv"
+        Probabilities from cross-validation, or from leaving out single samples.
+    class_weight : dict or "balanced", default=None
+        {class: factor} of the weights of its samples, 1 for a class that is not named, or
+        "balanced": n_samples / (n_classes * samples of the class), by the sums of `sample_weight`
+        where there are such.  A rare class keeps its weight in every binary classifier, on
+        whatever side it stands.  Probabilities are those of a population in which the classes have
+        these weights;  sets and `max_error` count samples, each once.
+    priors : {"training"} or array-like of shape (n_classes,), default=None
+        Shares of the classes, in the order of `classes_`, in the population that is asked about;
+        "training": those of the training data, to which probabilities are turned back from class
+        weights, as is wanted with `costs`.  None: those in training, with all weights.
+    member_weights : {"held-out"}, default=None
+        Learn the weights of the members of an ensemble from the training points, each held out in
+        turn; None: those of the control, or equal ones.
+    calibrated : bool, default=True
+        Calibrate the probabilities of all classes in `fit`; False: they are the decoder's own.
+    reject : float, default=None
+        `predict` gives no answer, but `reject_label`, where the probability of the answer is
+        below this number.  None: it answers always.
+    max_error : float, default=None
+        In place of `reject`: reject so much that, with probability `confidence`, no larger share
+        of the answers given is wrong.  `fit` raises ValueError where the calibration points
+        cannot prove it.
+    confidence : float, default=0.95
+        That of `max_error`.
+    costs : array-like of shape (n_classes, n_classes) or (n_classes, n_classes + 1), default=None
+        `costs[i][j]`: what it costs to answer class j where i is true, in the order of `classes_`;
+        the last of n_classes + 1 columns is the cost of no answer.  `predict` then gives the
+        answer of the least expected cost; `predict_proba` stays what it is.  Needs a decoder that
+        gives the probabilities of all classes; not with `reject` and `max_error`.
+    reject_label : int, float or str, default=None
+        What stands for no answer in what `predict` returns; None is -1 where classes are numbers,
+        "" where they are words.  It cannot be a class.  `score` counts it as a wrong answer.
+    random_state : int, RandomState instance or None, default=1
+        Seed of folds and of random codes; None draws a new one for each fit.
+    n_jobs : int, default=None
+        Number of threads; None is 1, -1 all cores.  It changes nothing but the time.
+    kernel_memory : float, default=512
+        Megabytes for tables of kernel values in training; as little change.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, ascending.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where `X` had any.
+    decoder_ : str
+        The decoder in use.
+    configuration_ : agfmc.Configuration
+        The trained classifiers and their layout.
+    feature_weights_ : ndarray of shape (n_features_in_,)
+        How much each feature matters to the learned metric, 1 on average; only where one was
+        learned, and not after `load`: model files do not have them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from agfmc.estimators import MultiClassFromBinary
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = GridSearchCV(MultiClassFromBinary(normalise=True), {
+    ...     "control": ["one-vs-one", "one-vs-rest", "adjacent"], "C": [1, 10]}, cv=3)
+    >>> model = search.fit(X, y).best_estimator_
+    >>> model.predict_proba(X[:2]).shape
+    (2, 3)
+
+    A metric that is learned from the data, in as many rounds as the search finds best, and the
+    weight that it gives to each feature:
+
+    >>> import agfmc
+    >>> search = GridSearchCV(MultiClassFromBinary(), {"metric": [
+    ...     agfmc.MetricOptions(rounds=rounds) for rounds in (0, 1, 2)]}, cv=3)
+    >>> search.fit(X, y).best_estimator_.feature_weights_.shape
+    (4,)
+
+    Sets of classes, of which 90 % hold the true one, by points that were kept apart:
+
+    >>> from sklearn.model_selection import train_test_split
+    >>> X, X_apart, y, y_apart = train_test_split(X, y, random_state=0)
+    >>> model = MultiClassFromBinary(normalise=True).fit(X, y).calibrate(X_apart, y_apart)
+    >>> model.predict_set(X[:2], alpha=0.1).shape
+    (2, 3)
+    """
+
+    def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
+                 gamma=None, degree=None, coef0=None, tol=None, n_landmarks=None, alpha=None,
+                 options="", normalise=False, n_components=None, metric=None, platt="cv",
+                 class_weight=None, priors=None, member_weights=None, calibrated=True, reject=None,
+                 max_error=None, confidence=0.95, costs=None, reject_label=None, random_state=1,
+                 n_jobs=None, kernel_memory=MEGABYTES):
+        self.control = control
+        self.decoder = decoder
+        self.learner = learner
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.n_landmarks = n_landmarks
+        self.alpha = alpha
+        self.options = options
+        self.normalise = normalise
+        self.n_components = n_components
+        self.metric = metric
+        self.platt = platt
+        self.class_weight = class_weight
+        self.priors = priors
+        self.member_weights = member_weights
+        self.calibrated = calibrated
+        self.reject = reject
+        self.max_error = max_error
+        self.confidence = confidence
+        self.costs = costs
+        self.reject_label = reject_label
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.kernel_memory = kernel_memory
+
+    def fit(self, X, y, sample_weight=None):
+        """Train the binary classifiers on X (n_samples, n_features) with classes y (n_samples,).
+
+        sample_weight (n_samples,): numbers of 0 or more, or None where all samples count alike: a
+        weight of 2 is two copies of the sample, one of 0 leaves it out.  They count in all that
+        `fit` does, with `class_weight` as factors.  Where samples are held out, in folds or one by
+        one, each is with all of its weight.
+
+        Raises ValueError for data, options or a control that do not go together.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight, learned=(None, None)):
+        """The same; learned: a seed and the normalisation with a metric that was learned by it."""
+        with refused_as_value_error():
+            data, tree, labelled, settings = self._prepare(X, y, sample_weight)
+            if settings.seed == learned[0]:  # else another metric would be learned
+                settings = with_learned(settings, learned[1])
+            with named_features(getattr(self, "feature_names_in_", ())):
+                if tree is None:
+                    tree, settings = designed(self.control, data.x, data.y, labelled.names,
+                                              settings, data.weights)
+                decoding = self._decoder_for(tree)
+                self._deciding(decoding, labelled)  # refused before the training
+                check_weights(self.member_weights, tree, settings.calibration)
+                configuration = calibrated(
+                    *train_configuration(tree, data.x, data.y, settings, weights=data.weights),
+                    [decoding] if decoding.decoder.takes == "learned" else None,
+                    self.member_weights)
+            self._factors = {} if data.weights is None else dict(data.weights.factors)
+            return self._keep(configuration, labelled)
+
+    def tune(self, X, y, by="log_loss", *, search="fast", time_limit=None, space=None,
+             progress=None, sample_weight=None):
+        """Fit a copy of the estimator with the parameters that a search by cross-validation finds.
+
+        The search is that of the command tune_m: it proposes its own grid, and refines it.  Its
+        points are scored on parts of the data that they were not trained on, all with the layout,
+        decoder and settings of this estimator, which itself stays as it is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        by : str, default="log_loss"
+            The score that decides: "log_loss", "accuracy", "brier", "uncertainty_coefficient" ...;
+            the first and the third need a decoder that gives the probabilities of all classes.
+        search : {"fast", "full"}, default="fast"
+            "fast": the grid is scored on a sample of the data, the best of it on more, and few on
+            all;  "full": each point on all of the data.
+        time_limit : float, default=None
+            Seconds of the search, after which the best so far is taken.
+        space : agfmc.SearchSpace, default=None
+            Kernels and grids; None: an rbf kernel, gamma and C around values that
+            suit the data.
+        progress : callable, default=None
+            progress(done, total, words) is called again and again during the search.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As for `fit`.  With `class_weight` it counts in the scores too.
+
+        Returns
+        -------
+        estimator : MultiClassFromBinary
+            A clone with the parameters found, fitted to all of the data.
+        result : dict
+            params: the parameters of the clone that differ from this estimator's;  points: what
+            was tried, a dictionary for each with options, kernel, score, sd ... (a table for
+            `pandas.DataFrame`);  best: the index of the one taken, whose score is too good, as it
+            was chosen by it;  estimate: what to expect of new data (score, error, points, how), or
+            None;  complete: False where the time limit ended the search;  further what tune_m
+            writes with --json.
+
+        Raises ValueError as `fit` does, and where the time limit comes before any score.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from agfmc.estimators import MultiClassFromBinary
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model, result = MultiClassFromBinary(normalise=True).tune(X, y, by="accuracy")
+        >>> sorted(result["params"]), model.predict_proba(X[:2]).shape
+        (['C', 'gamma', 'kernel'], (2, 3))
+        """
+        tuned = clone(self)
+        with refused_as_value_error():
+            data, tree, _, settings = tuned._prepare(X, y, sample_weight)
+            candidate = Candidate("control", tree, None) if tree else Candidate(
+                self.control, None, self.control, design={"seed": settings.seed})
+            experiment = Experiment(data, SplitPlan(parts=5, trials=1, seed=settings.seed),
+                                    replace(settings, loo=True),
+                                    calibrated=(bool(self.calibrated),))
+            wanted = None if self.decoder is None else (self.decoder,)
+            result, best = find_options(
+                experiment, replace(candidate, wanted=wanted), by=by, search=search,
+                time_limit=time_limit, space=space, progress=progress)
+            # options of nodes are written into the control
+            found = parameters_of(result["points"][result["best"]]["options"]) \
+                if tree is None or any(open_rows(tree)) else {"control": best}
+        tuned.set_params(**found)
+        result["params"] = {name: value for name, value in found.items()
+                            if value != getattr(self, name)}
+        return tuned._fit(X, y, sample_weight,
+                          (settings.seed, experiment.learned.get(None))), result
+
+    def _prepare(self, X, y, sample_weight):
+        """The data that `fit` and `tune` work with, all checked: (`Dataset` with float points,
+        control tree, None for a scheme, `Labelled`, `TrainingSettings`)."""
+        X, y = validate_data(self, X, y, dtype=_DTYPES)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError("expected samples of at least 2 classes, found 1 class")
+        if self.platt not in ("cv", "loo"):
+            raise ValueError(f"platt must be 'cv' or 'loo', not {self.platt!r}")
+        labelled, seed = labels_for(classes), seed_of(self.random_state)
+        tree = _given(self.control)
+        if tree is not None:
+            tree, labelled = named(tree, labelled)
+        self._reject_label(classes)
+        w = weights_of(sample_weight, y)
+        data = settled(Dataset(X, labelled.labels[codes].astype(np.int32),
+                               weights=None if w is None else Weights(w)),
+                       classes=factors_of(self.class_weight, labelled))
+        settings = TrainingSettings(
+            options_of(self), seed, scale=bool(self.normalise), nsv=self.n_components,
+            metric=metric_options(self.metric), loo=self.platt == "loo",
+            workers=workers_of(self.n_jobs), kernel_memory=self.kernel_memory,
+            **({} if self.calibrated else {"calibration": 0}))
+        return data, tree, labelled, settings
+
+    def predict(self, X):
+        """The classes (n_samples,) of X (n_samples, n_features).
+
+        With `reject` or `max_error`, points without an answer have `reject_label`.
+        """
+        answered = self._answers(X).classes
+        if self._none is None:
+            return self.classes_[self._labelled.places(answered)]
+        rejected = answered < 0
+        places = self._labelled.places(np.where(rejected, self._labelled.labels[0], answered))
+        return np.append(self.classes_, [self._none])[
+            np.where(rejected, len(self.classes_), places)]
+
+    @available_if(_has(gives_probabilities))
+    def predict_proba(self, X):
+        """Probabilities (n_samples, n_classes), in the order of `classes_`.
+
+        Only with a decoder that gives them: not with votes and losses, nor "recursive".
+        """
+        return self._answers(X).columns[:, self._labelled.columns]
+
+    def predict_top(self, X, k=3):
+        """The k most probable classes and their probabilities, in descending order.
+
+        They are those of `predict_proba`, and of a tree with the decoder "recursive" those of
+        "full" before calibration, without querying all binary classifiers.  ValueError for a
+        decoder that does not know them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        k : int, default=3
+            Number of classes; all of them where there are fewer.
+
+        Returns
+        -------
+        classes, probabilities : ndarray of shape (n_samples, k)
+        """
+        check_is_fitted(self)
+        with refused_as_value_error():
+            classifier = Classifier(self.configuration_,
+                                    replace(self._decoder_and_tree()[0], top=k))
+        answers = self._answers(X, classifier)
+        return self.classes_[self._labelled.places(answers.ranked)], answers.columns
+
+    @available_if(_has(gives_probabilities))
+    def predict_set(self, X, alpha=0.05, *, by_class=False, score="lac"):
+        """Sets of classes that hold the true one with probability 1 - alpha or more.
+
+        The probability is over calibration points and new points of the same kind together, and
+        for all points on average: a set may be empty (the point is like no class) or have all
+        classes.  It is exact after `calibrate` with points that `fit` has not seen.  The points
+        that `fit` keeps were held out of the binary classifiers in folds, of each by itself: in
+        practice coverage is close to 1 - alpha, but nothing proves it.  Warns where there are too
+        few points: less than 1 / alpha - 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        alpha : float, default=0.05
+            Share of the points, at most, whose set lacks the true class.
+        by_class : bool, default=False
+            The same for the points of each class by itself, which needs as many calibration points
+            of each class; rare classes share theirs.
+        score : {"lac", "aps"}, default="lac"
+            "lac": the smallest sets;  "aps": larger ones, whose coverage depends less on how
+            difficult a point is.
+
+        Returns
+        -------
+        ndarray of bool, of shape (n_samples, n_classes)
+            True where a class, in the order of `classes_`, is in the set of the point.
+        """
+        check_is_fitted(self)
+        if not 0 < alpha < 1:
+            raise ValueError(f"alpha must be between 0 and 1, not {alpha!r}")
+        if score not in SCORES:
+            raise ValueError(f"score must be one of {', '.join(SCORES)}, not {score!r}")
+        found = self._calibration()
+        if found is None or found.points is None:
+            raise ValueError(f"sets need calibration points of the decoder {self.decoder_!r}, and "
+                             "there are none: calibrate(X, y) makes them from points kept apart")
+        limits = quantiles(found.points, self.configuration_.tree.classes, alpha, score, by_class)
+        return prediction_sets(self._answers(X).columns, limits, score)[:, self._labelled.columns]
+
+    def calibrate(self, X, y, map=None, sample_weight=None):
+        """Calibrate a fitted model with points that it was not fitted to.
+
+        They take the place of the calibration points of `fit`.  With the map that `fit` made,
+        `predict_set` and `max_error` (if need be, set after `fit`) then have their guarantees
+        exactly, for points of the same kind.  The model that is saved has the new calibration.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Their classes, of those in `classes_`.
+        map : {"auto", "none", "temperature", "vector", "matrix"}, default=None
+            None: keep the map, so that points are new to it too.  Else fit another one, "auto" by
+            cross-validation among these kinds: for points unlike those of `fit`, or a model
+            without a map.  The points are then kept as the map answers them that was fitted
+            without their fold, which makes guarantees approximate again.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the points in the fit of a map, as for `fit`, with the factors of
+            `class_weight` that `fit` had.  Sets and `max_error` count points, for which their
+            guarantees are.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if map not in (None, "auto", *MAP_KINDS):
+            raise ValueError(f"map must be None, 'auto' or one of {', '.join(MAP_KINDS)}, "
+                             f"not {map!r}")
+        X, y = validate_data(self, X, y, dtype=_DTYPES, reset=False)
+        strange = ~np.isin(y, self.classes_)
+        if strange.any():
+            raise ValueError(f"class {y[strange][0]!r} is not one of the classes of the model")
+        labels = self._labelled.labels[np.searchsorted(self.classes_, y)]
+        decoder, tree = self._decoder_and_tree()
+        key = decoder.calibration_key(tree)
+        if key is None:
+            raise ValueError(f"the decoder {self.decoder_!r} gives no probabilities to calibrate")
+        with refused_as_value_error():
+            w, present = weights_of(sample_weight, y), set(labels.tolist())
+            data = settled(Dataset(X, labels, weights=None if w is None else Weights(w)), classes={
+                label: factor for label, factor in self._factors.items() if label in present})
+            answered = answers_of_data(self.configuration_, decoder, data, "binary",
+                                       "points kept apart", workers_of(self.n_jobs))
+            if map is None:
+                found = self._with_the_same_map(answered, key)
+            else:
+                found = recalibrate(answered, key, tree.classes, map)
+            return self._keep(with_decoders(self.configuration_, {key: found}, answered.y),
+                              self._labelled)
+
+    def _with_the_same_map(self, answered: Answered, key):
+        """The `Recalibrated` decoder `key`: its map as it is, and these points."""
+        old, tree = self._calibration(), self.configuration_.tree
+        kept = ProbabilityMap("none") if old is None else old.map
+        p, answer = apply_map(kept, answered.p), answered.answer
+        if key.startswith("recursive"):
+            points = answer_points(p[:, 0], np.asarray(tree.classes)[answered.y],
+                                   answer == answered.y)
+        else:
+            if kept.kind in ("vector", "matrix"):
+                answer = p.argmax(axis=1)
+            points = calibration_points(p, answered.y, answer, tree.classes)
+        return Recalibrated(DecoderCalibration(kept, points), {
+            "points": len(answered.y), "source": answered.source})
+
+    @available_if(_has(lambda decoder, tree: decoder.gives_scores))
+    def decision_function(self, X):
+        """Scores (n_samples, n_classes) whose largest is the predicted class.
+
+        They are what the decoder finds for the classes: probabilities, or votes; with `costs`
+        the expected costs of the answers, negative.  For two classes (n_samples,), the second less
+        the first, above 0 where the second is predicted.
+        """
+        answers = self._answers(X)
+        scores = answers.columns[:, self._labelled.columns]
+        if self.costs is not None:
+            scores = -expected_costs(scores, cost_matrix(self.costs, self.classes_.tolist()).costs)
+        answered = answers.classes >= 0
+        place = self._labelled.places(np.where(answered, answers.classes, self._labelled.labels[0]))
+        if len(self.classes_) == 2:
+            scores = scores[:, 1] - scores[:, 0]
+            tiny = np.finfo(np.float64).tiny
+            return np.where(~answered, scores, np.where(place == 1, np.maximum(scores, tiny),
+                                                        np.minimum(scores, 0.0)))
+        # of equal scores, which decoders break in the order of the tree, one must be the largest
+        tied = np.flatnonzero(answered & (scores.argmax(axis=1) != place))
+        scores[tied, place[tied]] = np.nextafter(scores[tied].max(axis=1), np.inf)
+        return scores
+
+    @property
+    def feature_weights_(self):
+        """The weights (n_features_in_,) of features in the learned metric, 1 on average.
+
+        AttributeError without a metric, and for a model that was loaded: its file lacks them."""
+        check_is_fitted(self)
+        normalisation = self.configuration_.normalisation
+        if normalisation is not None and normalisation.metric is not None:
+            return normalisation.metric.weights
+        if any(one.metric for one in self.configuration_.provenances):
+            raise AttributeError("a metric was learned, but model files do not store the weights "
+                                 "of features: pickle keeps them with a fitted estimator, and "
+                                 "X.metric beside X.std where multi_borders learned it")
+        raise AttributeError("no metric was learned: there are no weights of features")
+
+    def save(self, path):
+        """Write the model as a `.mbm` file, which the commands read and `load` reads back.
+
+        Classes that are no whole numbers from 0 are in it by their names.
+        """
+        check_is_fitted(self)
+        if self._labelled.nameless:
+            raise ValueError("a model file cannot name these classes: names are of one line, "
+                             f"different, and not empty ({self.classes_[:8].tolist()!r})")
+        save(path, self.configuration_)
+
+    @classmethod
+    def load(cls, path, *, normalisation=None, models_in=None, **parameters):
+        """The fitted estimator of any model file, or of a control file and its models.
+
+        path: a `.mbm` file, libAGF's ASCII model, a LIBSVM model, or what multi_borders
+        wrote;  normalisation: a `.std` file for models without one;  models_in: folder of
+        the models that a control file names;  parameters: of the estimator, such as `decoder`,
+        `reject` and `n_jobs`.  Classes are the names that the model has for
+        them, else its numbers.  Raises `agfmc.core.errors.AgfmcError` for what cannot be read.
+        """
+        configuration = load(path, None if normalisation is None else read_std(normalisation),
+                             models_in)
+        tree = configuration.tree
+        estimator = cls(control=format_tree(unnamed(tree)), **parameters)
+        estimator._factors = {}
+        return estimator._keep(configuration if estimator.calibrated else
+                               replace(configuration, calibration=None), labels_in(tree))
+
+    def _keep(self, configuration, labelled):
+        """Make `self` the estimator of a trained configuration."""
+        decoder = self._decoder_for(configuration.tree, configuration.machines)
+        self._none = self._reject_label(labelled.classes)
+        self._decoding = self._deciding(decoder, labelled)
+        classifier = Classifier(configuration, self._decoding)
+        self.configuration_, self._labelled, self._classifier = configuration, labelled, classifier
+        self.classes_, self.decoder_ = labelled.classes, decoder.name
+        if classifier.features is not None:
+            self.n_features_in_ = classifier.features
+        return self
+
+    def _decoder_for(self, tree, machines=None):
+        """The `Decoding` for a tree; machines: they may hold no probabilities, only votes."""
+        wanted = self.decoder
+        if wanted is None and tree.decoder is None and machines is not None and \
+                not tree.hierarchical and \
+                not np.isfinite(machines.a).all():
+            wanted = "vote"
+        decoder = decoders_of(tree, None if wanted is None else (wanted,))[0]
+        if decoder.method == "and":
+            raise ValueError("the decoder 'and' leaves points without a class")
+        return decoder
+
+    def _reject_label(self, classes):
+        """The label of points without an answer, beside classes (k,); None where all have one."""
+        refusal = self.costs is not None and np.shape(self.costs)[1:] == (len(classes) + 1,)
+        if self.reject is None and self.max_error is None and not refusal:
+            return None
+        label = self.reject_label
+        if label is None:
+            label = -1 if classes.dtype.kind in "biuf" else ""
+        if label in classes.tolist():
+            raise ValueError(f"reject_label: {label!r} is one of the classes")
+        return label
+
+    def _deciding(self, decoder, labelled):
+        """The `Decoding` with the costs of answers, priors, or that rejects points, as wanted."""
+        order, priors = np.argsort(labelled.labels), self.priors
+        costs = None if self.costs is None else cost_matrix(
+            self.costs, labelled.classes.tolist()).taken(order)
+        if priors is not None and not isinstance(priors, str):
+            priors = np.asarray(priors, dtype=np.float64)
+            if priors.shape != order.shape:
+                raise ValueError(f"priors: expected {len(order)} numbers, one for each class, "
+                                 f"found an array of shape {priors.shape}")
+            priors = priors[order].tolist()
+        elif priors not in (None, TRAINING):
+            raise ValueError(f"priors: expected numbers or '{TRAINING}', found {priors!r}")
+        return replace(decoder, reject=self.reject, costs=costs, priors=priors,
+                       guarantees=Guarantees(
+                           self.max_error, None if self.max_error is None else self.confidence))
+
+    def _decoder_and_tree(self):
+        if hasattr(self, "_classifier"):
+            tree = self.configuration_.tree
+            return decoders_of(tree, (self.decoder_,))[0], tree
+        tree = sketch(self.control)
+        return self._decoder_for(tree), tree
+
+    def _calibration(self):
+        """The `DecoderCalibration` of the decoder in use, or None."""
+        decoder, tree = self._decoder_and_tree()
+        calibration = self.configuration_.calibration
+        return None if calibration is None else \
+            calibration.decoders.get(decoder.calibration_key(tree))
+
+    def _answers(self, X, classifier=None):
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=_DTYPES, reset=False)
+        with refused_as_value_error():
+            answers = (classifier or self._classifier).classify(X, workers_of(self.n_jobs))
+        for stop in answers.stops:
+            if stop.warning():
+                warnings.warn(stop.warning(), AgfmcWarning, stacklevel=3)
+        return answers
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        state.pop("_classifier", None)  # it holds locks, and is soon made again
+        return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "configuration_" in state:
+            self._classifier = Classifier(self.configuration_, self._decoding)
+
+
+@contextmanager
+def refused_as_value_error():
+    """Raise errors of the package as ValueError, as users of scikit-learn expect."""
+    try:
+        yield
+    except AgfmcError as error:
+        raise ValueError(str(error)) from error
+
+
+def sketch(control):
+    """A tree of the kind that `control` names, as far as it is known before any data."""
+    return _given(control) or design.sketch(control)
+
+
+def _given(control):
+    """The tree that `control` is, names or spells out; None for a scheme."""
+    if isinstance(control, Tree):
+        return control
+    if isinstance(control, os.PathLike):
+        return read_control(os.fspath(control))
+    if not isinstance(control, str):
+        raise TypeError("control must be the name of a scheme, the text of a control file, a "
+                        f"pathlib.Path, or a Tree, not {control!r}")
+    return parse(control) if "{" in control else None
+
+
+# Parameters of the learners and their letters in training options.
+
+_LETTERS = {"kernel": "-t", "degree": "-d", "gamma": "-g", "coef0": "-r", "C": "-c", "tol": "-e",
+            "n_landmarks": "-m", "alpha": "-l"}
+_WHOLE = ("degree", "n_landmarks")
+_SHARED = ("n_landmarks", "alpha")  # -m is another thing to other learners
+
+
+def options_of(estimator):
+    """Training options as text: parameters that are given take the place of their letters."""
+    words = [] if estimator.learner is None else [f"learner={estimator.learner}"]
+    words.append(estimator.options)
+    given = [name for name in _LETTERS if getattr(estimator, name) is not None]
+    strange = [name for name in _SHARED if name in given]
+    if strange and not parse_options(" ".join(words)).shares:
+        raise ValueError(f"{strange[0]} is a parameter of learner='nystrom'")
+    if estimator.learner == "nystrom":
+        for name in ("C", "tol"):
+            if name in given:
+                raise ValueError(f"{name} is no parameter of learner='nystrom'"
+                                 + (": its penalty is alpha, about 1 / C" if name == "C" else ""))
+    words += [f"{_LETTERS[name]} {_word(name, getattr(estimator, name))}" for name in given]
+    return " ".join(words).strip()
+
+
+def parameters_of(text):
+    """Parameters of the estimator for training options `text`, whole, such that `options_of` an
+    estimator with them means the same."""
+    words, options = text.split(), parse_options(text)
+    found = dict.fromkeys(_LETTERS)
+    if words and words[0].startswith("learner="):
+        found["learner"] = words.pop(0).removeprefix("learner=")
+    names = {letter: name for name, letter in _LETTERS.items()
+             if options.shares or name not in _SHARED}
+    others = []
+    for letter, word in zip(words[::2], words[1::2]):
+        if letter not in names:
+            others += [letter, word]
+        elif names[letter] in _WHOLE:
+            found[names[letter]] = int(word)
+        elif names[letter] != "kernel":
+            found[names[letter]] = word if word == "auto" else float(word)
+    found["kernel"] = getattr(options, "kernel", None)
+    return {**found, "options": " ".join(others)}
+
+
+def _word(name, value):
+    """The value of a parameter, as training options have it."""
+    if name == "kernel":
+        if value not in KERNELS:
+            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {value!r}")
+        return kernel_word(value)
+    if name == "alpha" and isinstance(value, str) and value == "auto":
+        return value
+    try:
+        if name in _WHOLE and int(value) == value:
+            return repr(int(value))
+        if name not in _WHOLE:
+            return repr(float(value))
+    except (TypeError, ValueError, OverflowError):
+        pass
+    kind = "a whole number" if name in _WHOLE else "a number"
+    raise ValueError(f"{name} must be {kind} or None, not {value!r}")
+
+
+def seed_of(random_state):
+    """The seed of a run: the number itself, else one drawn as scikit-learn would."""
+    if isinstance(random_state, Integral):
+        if random_state < 0:
+            raise ValueError(f"random_state must be 0 or more, not {random_state}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def workers_of(n_jobs):
+    """Threads for n_jobs as joblib counts: None is 1, -1 all cores, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning: -1 stands for all cores")
+    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + int(n_jobs))

@@ -1,0 +1,1 @@
+"""Calibration maps, prediction sets, thresholds, priors, and their file."""

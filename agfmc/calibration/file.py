@@ -1,0 +1,120 @@
+"""The file of a calibration, beside a control file: a `Calibration` as a sidecar.
+
+Every number reads back bit for bit: a threshold that is one of these probabilities is met by
+a point with the same one.
+"""
+
+import os
+
+import numpy as np
+
+from ..core.errors import DataError, ModelError
+from ..files.codec import decode, format_sidecar, is_sidecar, read_sidecar
+from ..files.opening import read_bytes, SMALL_TEXT
+from .types import Calibration
+
+__all__ = ["calibration_of", "check_calibration", "check_calibration_output", "format_calibration",
+           "read_calibration"]
+
+_TITLE = "agfmc calibration"
+
+
+def calibration_of(path):
+    """The name of the calibration beside a control file; `-` where there is no file."""
+    return path if path == "-" else f"{path}.cal"
+
+
+def check_calibration_output(path):
+    """Raise `DataError` where a calibration would take the place of a file that is none."""
+    if os.path.isfile(path) and not is_sidecar(_TITLE, path):
+        raise DataError("is no calibration, and the name is that of the calibration: expected "
+                        "another name of control-out, or this file elsewhere", file=path)
+
+
+def format_calibration(calibration, path=None):
+    """The text of a `Calibration`, which is `checked`; each number reads back bit for bit."""
+    return format_sidecar(_TITLE, calibration, lambda plain: _calibration(plain, path), path)
+
+
+def read_calibration(path):
+    """Read the file of a `Calibration`; raises `ModelError` with the path of an invalid key."""
+    # there are numbers for each point, so that the size on the disk is the limit
+    size = os.path.getsize(path) if os.path.isfile(path) else 0
+    raw = read_bytes(path, most=max(size, SMALL_TEXT),
+                     expected="a calibration, and a larger one without compression")
+    return _calibration(read_sidecar(_TITLE, raw, path), path)
+
+
+def _calibration(plain, path):
+    def fail(message):
+        return ModelError(message, file=path)
+
+    calibration = decode(Calibration, plain, fail)
+    check_calibration(calibration, fail)
+    return calibration
+_LARGEST = 1e100  # of a weight: a sum of its products with log-probabilities stays finite
+
+
+def check_calibration(calibration, fail):
+    """Check all that later steps take on trust of a `Calibration`; fail(message): the exception.
+
+    The number of classifiers of a learned decoder is left to who has the configuration.
+    """
+    classes, counts = calibration.classes, calibration.counts
+    if not classes or list(classes) != sorted(set(classes)):
+        raise fail("the classes of the calibration are invalid")
+    if len(counts) != len(classes):
+        raise fail("the calibration does not count the points of each class")
+    for key, decoder in calibration.decoders.items():
+        columns = 2 if key.split()[0] == "recursive" else len(classes)
+        _check_map(decoder.map, columns, lambda message: fail(f"{message} ('{key}')"))
+        if decoder.points is not None:
+            _check_points(decoder.points, classes, decoder.map.kind == "none",
+                          lambda message: fail(f"{message} ('{key}')"))
+    if calibration.learned is not None:
+        _check_learned(calibration.learned, len(classes), fail)
+
+
+def _check_map(found, columns, fail):
+    """The map of a decoder of so many columns."""
+    shapes = {"none": None, "temperature": (), "vector": (columns,), "matrix": (columns,) * 2}
+    if found.floor == 1:
+        raise fail("the floor of a calibration map is not below 1")
+    shape, weights, intercept = shapes[found.kind], found.weights, found.intercept
+    if shape is None:
+        if weights is not None or intercept is not None or found.floor:
+            raise fail("a calibration map of kind none has numbers")
+        return
+    if weights is None or np.shape(weights) != shape or np.shape(intercept) != (columns,):
+        raise fail("a calibration map does not fit the number of classes")
+    if not (_moderate(weights) and _moderate(intercept)):
+        raise fail("a number of a calibration map is not finite, or too large")
+    if found.kind == "temperature" and not (weights > 0 and not np.any(intercept)):
+        raise fail("a temperature is not above 0")
+
+
+def _check_points(points, classes, unmapped, fail):
+    """The calibration points of a decoder; unmapped: its numbers may be estimates of any sum."""
+    n = len(points.label)
+    if any(len(part) != n for part in (points.p_true, points.cumulative, points.p_largest,
+                                       points.right)):
+        raise fail("the calibration points are not all of one number")
+    if not np.isin(points.label, classes).all():
+        raise fail("a calibration point is of none of the classes")
+    for values in (points.p_true, points.cumulative, points.p_largest):
+        if not (_moderate(values) and unmapped or
+                np.all((values >= -1e-9) & (values <= 1 + 1e-9))):
+            raise fail("a probability of a calibration point is not in [0, 1]")
+
+
+def _check_learned(learned, k, fail):
+    """A learned decoder of k classes."""
+    if len(learned.weights) != k or np.shape(learned.intercept) != (k,):
+        raise fail("the learned decoder does not fit the number of classes")
+    if not (_moderate(learned.weights) and _moderate(learned.intercept)):
+        raise fail("a number of the learned decoder is not finite, or too large")
+
+
+def _moderate(values):
+    """True where all are finite and no sum of their products overflows."""
+    return bool(np.all(np.abs(values) <= _LARGEST))

@@ -1,0 +1,347 @@
+"""Calibration maps: p' = (1 - e) softmax(W z + b) + e / c, z = log max(p, least).
+
+A temperature has W = I / T, b = 0, a vector map a diagonal W, a matrix map any W; e is the
+floor.  C. Guo and others, "On calibration of modern neural networks", ICML 2017 (temperature,
+vector, matrix); M. Kull and others, "Beyond temperature scaling: obtaining well-calibrated
+multi-class probabilities with Dirichlet calibration", NeurIPS 2019 (ridge on what is off the
+diagonal and on b).
+
+All maps are fitted by the log loss.  Few points, or points that are all answered rightly, must
+not make certain answers, so the sum of their losses gets two terms, which many points outweigh:
+-log(e) / 2, as if one half of an error had been seen that only the floor explains (the floor of n
+points without any is then about 1 / (2 n)), and log(T)^2 / 2, a temperature of 1 with a deviation
+of a factor of e = 2.7.
+
+Weights of points (n,), where there are some, multiply their losses: a weight of 2 is two copies of
+the point.  In a cross-validation both copies are in one part.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import DataError
+from ..core.probabilities import losses, mean, SMALLEST, softmax, standard_error, total
+from ..core.reproducible import Uniform
+from ..core.splits import FOLDS, stratified_folds
+from .types import MAP_KINDS, ProbabilityMap
+
+__all__ = ["apply_map", "BOUNDS", "choose_map", "compare_maps", "fit_in_training",
+           "fit_temperature", "held_out_map", "MapTrial", "refit"]
+# The same for vectors and matrices: exact zeros, which least squares gives, would have more
+# weight in a sum of logarithms than all that can be told from them.
+
+SMALLEST_LINEAR = 1e-4
+BOUNDS = 1 / 20, 20.0  # of a temperature
+PRIOR_ERRORS = 0.5
+PRIOR_TEMPERATURE = 1.0  # one over the variance of log T
+MOST_FLOOR = 0.999
+RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # strengths tried, of the mean log loss
+GRID = 13  # temperatures at which the search begins
+STEPS = 200  # of L-BFGS at most
+MOST_CLASSES, MOST_POINTS = 16, 2000  # of a matrix that is tried in training
+POINTS_FOR_A_NUMBER = 4  # of a matrix that is chosen
+ROWS = 4096  # points whose logarithms are made at once
+
+
+# A map applied
+
+
+def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
+    """Calibrated probabilities (n, c) of p (n, c), whose rows sum to 1.
+
+    Numbers below 1e-16, or 1e-4 for vectors and matrices, count as that, so that estimates may be
+    negative.  "none" leaves p as it
+    is.  A row's bits do not depend on its neighbours.
+    """
+    weights, intercept = fitted.weights, fitted.intercept
+    if weights is None or intercept is None:
+        return np.asarray(p)
+    product = Uniform(weights.T) if fitted.kind == "matrix" else None
+    out = np.empty(np.shape(p))  # row by row in memory, so that every row is summed alike
+    for start in range(0, len(out), ROWS):
+        z = out[start:start + ROWS]
+        np.log(np.maximum(p[start:start + ROWS], _smallest(fitted.kind)), out=z)
+        if product is not None:
+            z[:] = product(z)
+        else:
+            z *= weights
+        z += intercept
+        softmax(z)
+        z *= 1 - fitted.floor
+        z += fitted.floor / z.shape[1]
+    return out
+
+
+def _smallest(kind):
+    """The least probability whose logarithm such a map takes."""
+    return SMALLEST_LINEAR if kind in ("vector", "matrix") else SMALLEST
+
+
+# Fitting a temperature
+
+
+def fit_temperature(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None,
+                    floor: bool = True) -> ProbabilityMap:
+    """The temperature, 1/20 to 20, and the floor of p (n, c) with the least log loss.
+
+    y (n,): true columns;  weights (n,): of the points;  floor: False for a floor of 0, and neither
+    of the terms for few points.  For each temperature the loss is convex in the floor; the
+    temperature is sought on a grid, then between its neighbours.
+    """
+    _check(p, y)
+    z = np.log(np.maximum(p, SMALLEST))
+    z -= z.max(axis=1)[:, None]
+    weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    found = {}
+
+    def profile(log_u):  # loss, and its slope in log_u, at the best floor
+        if log_u not in found:
+            found[log_u] = _at_temperature(z, y, weights, np.exp(log_u), floor)
+        return found[log_u]
+
+    grid = np.linspace(-np.log(BOUNDS[1]), -np.log(BOUNDS[0]), GRID).tolist()
+    best = min(range(GRID), key=lambda i: profile(grid[i])[0])
+    other = best + (1 if profile(grid[best])[1] < 0 else -1)
+    where = grid[best]
+    if 0 <= other < GRID:
+        ends = sorted((grid[best], grid[other]))
+        if profile(ends[0])[1] < 0 < profile(ends[1])[1]:
+            where = _root(lambda at: profile(at)[1], *ends)
+        else:  # the slope turns more than once between them
+            where = min(np.linspace(ends[0], ends[1], 33).tolist(), key=lambda at: profile(at)[0])
+    c = np.shape(p)[1]
+    return ProbabilityMap("temperature", np.array(np.exp(where)), np.zeros(c),
+                          profile(where)[2])
+
+
+def _at_temperature(z, y, weights, u, floor):
+    """(loss, slope in log u, floor) of softmax(u z) with its best floor."""
+    s = np.exp(u * z)
+    total = s.sum(axis=1)
+    z_true = z[np.arange(len(y)), y]
+    true = np.exp(u * z_true) / total
+    above = z_true - np.einsum("ij,ij->i", s, z) / total  # d log(true) / du
+    part = 1 / z.shape[1]
+    e = _best_floor(true, part, weights) if floor else 0.0
+    if e == 0:  # by logarithms, which do not overflow
+        loss = weights @ (np.log(total) - u * z_true)
+        return loss, -u * (weights @ above), e
+    q = (1 - e) * true + e * part
+    loss = -(weights @ np.log(q)) - PRIOR_ERRORS * np.log(e)
+    log_u = np.log(u)
+    return loss + PRIOR_TEMPERATURE * log_u**2 / 2, \
+        PRIOR_TEMPERATURE * log_u - u * (weights @ ((1 - e) * true * above / q)), e
+
+
+def _best_floor(true, part, weights):
+    """The floor e with the largest sum of w log((1 - e) true + e part), and of the prior."""
+    more = part - true
+
+    def slope(e):
+        return -(weights @ (more / (true + e * more))) - PRIOR_ERRORS / e
+
+    least = 1e-12
+    if slope(least) >= 0:
+        return least
+    if slope(MOST_FLOOR) <= 0:
+        return MOST_FLOOR
+    return np.exp(_root(lambda at: slope(np.exp(at)), np.log(least), np.log(MOST_FLOOR)))
+
+
+def _root(function, a, b):
+    """The root of a function between a and b, where it has different signs.
+
+    T. R. Chandrupatla, "A new hybrid quadratic/bisection algorithm for finding the zero of a
+    nonlinear function without using derivatives", Advances in Engineering Software 28, 1997.  (It
+    saves the loading of scipy.optimize, which takes longer than to fit a temperature.)
+    """
+    at_a, at_b, share = function(a), function(b), 0.5
+    for _ in range(100):
+        new = a + share * (b - a)
+        at_new = function(new)
+        same = (at_new > 0) == (at_a > 0)
+        c, at_c = (a, at_a) if same else (b, at_b)
+        if not same:
+            b, at_b = a, at_a
+        a, at_a = new, at_new
+        best = a if abs(at_a) < abs(at_b) else b
+        least = 1e-13 + 4e-16 * abs(best)
+        if at_a == 0 or abs(b - a) < 2 * least:
+            return best
+        xi, phi = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
+        share = 0.5
+        if phi**2 < xi and (1 - phi)**2 < 1 - xi:  # inverse quadratic interpolation is safe
+            share = at_a / (at_b - at_a) * at_c / (at_b - at_c) + (c - a) / (b - a) * at_a / (
+                at_c - at_a) * at_b / (at_c - at_b)
+        share = min(1 - least / abs(b - a), max(least / abs(b - a), share))
+    return best
+
+
+# Fitting vectors and matrices
+
+
+def _fit_linear(p, y, ridge, kind, weights):
+    """A vector or matrix map by L-BFGS from the temperature map.
+
+    The least mean log loss + ridge (sum (W_ij - u [i = j])^2 + sum b_j^2), with W diagonal for a
+    vector, where u is free: towards a temperature.  Variables: deviations from u on the diagonal,
+    b, u, log(e / (1 - e)).
+    """
+    from scipy.optimize import Bounds, minimize
+
+    p = np.maximum(p, _smallest(kind))
+    start, z = fit_temperature(p, y, weights), np.log(p)
+    rows, c = np.arange(len(z)), z.shape[1]
+    n = len(z) if weights is None else weights.sum()
+    shape = (c,) if kind == "vector" else (c, c)
+    size = int(np.prod(shape))
+    x = np.zeros(size + c + 2)
+    x[-2:] = start.weights, np.log(start.floor / (1 - start.floor))
+
+    def loss(x):
+        deviation, b = x[:size].reshape(shape), x[size:size + c]
+        e = 1 / (1 + np.exp(-x[-1]))
+        s = x[-2] * z + b
+        s += z * deviation if kind == "vector" else z @ deviation.T
+        softmax(s)
+        true = s[rows, y]
+        q = (1 - e) * true + e / c
+        log_u = np.log(x[-2])
+        value = (PRIOR_TEMPERATURE * log_u**2 / 2 - total(np.log(q), weights)
+                 - PRIOR_ERRORS * np.log(e)) / n + ridge * (x[:-2] @ x[:-2])
+        ratio = (1 - e) * true / q
+        s *= ratio[:, None]  # d loss / d logits
+        s[rows, y] -= ratio
+        s /= n if weights is None else (n / weights)[:, None]
+        slope = np.empty_like(x)
+        slope[:size] = ((s * z).sum(axis=0) if kind == "vector" else s.T @ z).ravel()
+        slope[size:size + c] = s.sum(axis=0)
+        slope[-2] = np.einsum("ij,ij->", s, z) + PRIOR_TEMPERATURE * log_u / x[-2] / n
+        slope[:-2] += 2 * ridge * x[:-2]
+        slope[-1] = -e * (1 - e) * total((1 / c - true) / q, weights) / n \
+            - PRIOR_ERRORS * (1 - e) / n
+        return value, slope
+
+    limit = np.log(MOST_FLOOR / (1 - MOST_FLOOR))
+    least, most = np.full(len(x), -np.inf), np.full(len(x), np.inf)
+    least[-2:], most[-2:] = (1 / BOUNDS[1], -4 * limit), (1 / BOUNDS[0], limit)
+    found = minimize(loss, x, jac=True, method="L-BFGS-B", options={"maxiter": STEPS},
+                     bounds=Bounds(least, most)).x
+    deviation = found[:size].reshape(shape)
+    scale = found[-2] if kind == "vector" else found[-2] * np.eye(c)
+    return ProbabilityMap(kind, scale + deviation, found[size:size + c].copy(),
+                          float(1 / (1 + np.exp(-found[-1]))))
+
+
+# Choosing a map
+
+
+class MapTrial(NamedTuple):
+    """A kind of map tried by cross-validation: its ridge, 0 without one, and losses (n,)."""
+
+    kind: str
+    ridge: float
+    losses: np.ndarray
+
+
+def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
+                    weights: np.ndarray | None = None) -> tuple[ProbabilityMap, np.ndarray]:
+    """The map of p (n, c) and true columns y (n,) that training fits in passing, and p' (n, c).
+
+    A temperature; but a matrix where there are few classes and four points for each of its numbers,
+    and its cross-validated log loss is lower by more than a standard error.  p': each point by a
+    map that was fitted without it, where that has many numbers.  weights (n,): of the points.
+    """
+    c = p.shape[1]
+    if 2 < c <= MOST_CLASSES and _enough_for_matrix(p, weights):
+        rows = np.argsort(y, kind="stable")[::-(-len(y) // MOST_POINTS)]
+        few, true, w = p[rows], y[rows], None if weights is None else weights[rows]
+        fold = stratified_folds(true, seed, 3)
+        trials = [_best_ridge(kind, few, true, fold, ridges, w) for kind, ridges in (
+            ("temperature", (0.0,)), ("matrix", (2e-3, 1e-2, 5e-2)))]
+        chosen = choose_map(trials, w)
+        if chosen.kind == "matrix":
+            fitted = refit(chosen, few, true, w)
+            out = apply_map(fitted, p)
+            out[rows] = _held_out(chosen, few, true, fold, w)
+            return fitted, out
+    fitted = fit_temperature(p, y, weights)
+    return fitted, apply_map(fitted, p)
+
+
+def _enough_for_matrix(p, weights):
+    """True where points with p (n, c) may choose a matrix map: by their effective number."""
+    n, c = p.shape
+    if weights is not None:
+        n = weights.sum()**2 / (weights @ weights)
+    return POINTS_FOR_A_NUMBER * c * (c + 1) <= n
+
+
+def refit(trial: MapTrial, p: np.ndarray, y: np.ndarray,
+          weights: np.ndarray | None = None) -> ProbabilityMap:
+    """The map of a `MapTrial` fitted to p (n, c), true columns y (n,) and weights (n,)."""
+    if trial.kind == "none":
+        return ProbabilityMap("none")
+    if trial.kind == "temperature":
+        return fit_temperature(p, y, weights)
+    return _fit_linear(p, y, trial.ridge, trial.kind, weights)
+
+
+def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1,
+                 folds: int = FOLDS, weights: np.ndarray | None = None) -> list[MapTrial]:
+    """A `MapTrial` of each kind, from the simple to the complex; of one, unless it is "auto".
+
+    p (n, c), y (n,): true columns;  weights (n,): of the points.  The ridge of a kind is that with
+    the least cross-validated log loss on the same folds.  "auto" leaves out matrices with fewer
+    than four points for each of their numbers: they did harm on other points even where
+    cross-validation was for them.
+    """
+    kinds = [one for one in MAP_KINDS if one != "matrix" or _enough_for_matrix(p, weights)] \
+        if kind == "auto" else [kind]
+    fold = stratified_folds(y, seed, folds)
+    return [_best_ridge(one, p, y, fold, RIDGES if one in ("vector", "matrix") else (0.0,), weights)
+            for one in kinds]
+
+
+def _best_ridge(kind, p, y, fold, ridges, weights):
+    """The `MapTrial` of a kind whose ridge has the least cross-validated log loss."""
+    trials = [MapTrial(kind, ridge, p[:0]) for ridge in ridges]
+    return min((trial._replace(losses=losses(_held_out(trial, p, y, fold, weights), y))
+                for trial in trials), key=lambda trial: mean(trial.losses, weights))
+
+
+def held_out_map(trial: MapTrial, p: np.ndarray, y: np.ndarray, seed: int = 1,
+                 folds: int = FOLDS, weights: np.ndarray | None = None) -> np.ndarray:
+    """p' (n, c), each point by the map that was fitted without its fold; weights (n,)."""
+    return _held_out(trial, p, y, stratified_folds(y, seed, folds), weights)
+
+
+def _held_out(trial, p, y, fold, weights):
+    out = np.empty(p.shape)
+    for number in range(fold.max() + 1):
+        test = fold == number
+        others = None if weights is None else weights[~test]
+        out[test] = apply_map(refit(trial, p[~test], y[~test], others), p[test])
+    return out
+
+
+def choose_map(trials: list[MapTrial], weights: np.ndarray | None = None) -> MapTrial:
+    """The simplest of trials whose mean loss is within one standard error of the least.
+
+    The standard error is that of the mean difference of the losses, point by point;  weights (n,):
+    of the points, in means and errors.
+    """
+    best = min(trials, key=lambda trial: mean(trial.losses, weights))
+    for trial in trials:
+        difference = trial.losses - best.losses
+        if mean(difference, weights) <= standard_error(difference, weights):
+            return trial
+    return best
+
+
+def _check(p, y):
+    if len(y) == 0:
+        raise DataError("a calibration map needs points, there are none")

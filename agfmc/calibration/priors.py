@@ -1,0 +1,87 @@
+"""Probabilities for classes in other proportions than in training.
+
+M. Saerens, P. Latinne and C. Decaestecker, "Adjusting the outputs of a classifier
+to new a priori probabilities: a simple procedure", Neural Computation 14, 2002,
+equation (2.4): p'_j = p_j (pi'_j/pi_j) / sum_l p_l (pi'_l/pi_l).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..core.errors import ModelError
+
+__all__ = ["Adjustment", "class_counts"]
+
+
+class Adjustment:
+    """p (n, k) of a classifier trained with shares `trained` to p under shares `new`.
+
+    new, trained (k,): of the classes, in the order of the columns; those of training
+    are positive.  Negative estimates count as 0.  Where no class with a positive share
+    has a positive probability the shares themselves are all that is known.
+    """
+
+    def __init__(self, new: np.ndarray, trained: np.ndarray):
+        self._made = new, trained
+        self.new = np.asarray(new, dtype=float) / np.sum(new)
+        with np.errstate(over="ignore"):
+            factors = self.new / np.asarray(trained, dtype=float)
+        if not np.isfinite(factors).all():
+            raise ModelError("the proportions in training are too small to divide by")
+        self._factors = factors / factors.max()
+
+    def __reduce__(self):
+        return Adjustment, self._made
+
+    def __call__(self, p: np.ndarray) -> np.ndarray:
+        """p (n, k), non-negative with sums of 1; each row depends on its own alone."""
+        out = np.empty(p.shape)  # row by row in memory, so that every row is summed alike
+        np.maximum(p, 0.0, out=out)
+        out[:, self._factors == 0] = 0.0
+        top = out.max(axis=1)
+        lost = top == 0
+        top[lost] = 1.0
+        out /= top[:, None]  # else the smallest numbers could vanish, all of a row together
+        out *= self._factors
+        out[lost] = self.new
+        out /= out.sum(axis=1)[:, None]
+        return out
+
+
+def class_counts(totals: Sequence[tuple[Sequence[int], float]], k: int,
+                 weighted: bool = False) -> np.ndarray | None:
+    """Samples (k,) of the classes, from what sets of them have together; None if unknown.
+
+    totals: [(columns of the classes of a set, their samples)].  Solves the linear
+    system by least squares, rounds, and checks every number; it must have full rank,
+    as those of one-vs-one and one-vs-rest, of trees and of codes that tell all
+    probabilities have.  weighted: sums of weights in the place of numbers, which agree within
+    their rounding.  Raises `ModelError` where the numbers contradict each other.
+    """
+    near = 1e-6 if weighted else 0.0
+    total_of: dict[frozenset[int], float] = {}
+    for columns, total in totals:
+        if abs(total_of.setdefault(frozenset(columns), total) - total) > near * total:
+            raise ModelError("the classifiers were trained on different samples")
+    counts = np.zeros(k, dtype=np.float64 if weighted else np.int64)
+    known = np.zeros(k, dtype=bool)
+    for members, total in total_of.items():
+        if len(members) == 1:
+            known[list(members)] = True
+            counts[list(members)] = total
+    sides = np.zeros((len(total_of), k))
+    for row, members in zip(sides, total_of, strict=True):
+        row[list(members)] = 1.0
+    wanted = np.array(list(total_of.values()), dtype=counts.dtype)
+    if not known.all():
+        rest = sides[:, ~known]
+        solved, _, rank, _ = np.linalg.lstsq(rest, wanted - sides[:, known] @ counts[known],
+                                            rcond=None)
+        if rank < rest.shape[1]:
+            return None
+        counts[~known] = solved if weighted else np.rint(solved)
+    low = counts.min() <= 0 if weighted else counts.min() < 1
+    if low or np.any(np.abs(sides @ counts - wanted) > near * wanted):
+        raise ModelError("the classifiers were trained on different samples")
+    return counts

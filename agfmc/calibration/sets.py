@@ -1,0 +1,187 @@
+"""Sets of classes that contain the true one with a wanted probability: split conformal prediction.
+
+A score says how badly a class fits a point; the classes whose score is at most a quantile of the
+scores of the true classes of calibration points make the set of a point.  For exchangeable points
+it contains the true class with probability 1 - alpha at least: V. Vovk, A. Gammerman and G.
+Shafer, Algorithmic Learning in a Random World, 2005, also by class ("Mondrian").  The scores: M.
+Sadinle, J. Lei and L. Wasserman, "Least ambiguous set-valued classifiers with bounded error
+levels", JASA 114, 2019 (lac); Y. Romano, M. Sesia and E. Candes, "Classification with valid and
+adaptive coverage", NeurIPS 2020 (aps, here without randomisation).  Classes that share a quantile:
+T. Ding and others, "Class-conditional conformal prediction with many classes", NeurIPS 2023.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..core.errors import AgfmcWarning
+from .types import CalibrationPoints
+
+__all__ = ["answer_points", "calibration_points", "class_groups", "class_scores", "least_points",
+           "p_values", "point_scores", "prediction_sets", "quantile", "quantiles", "SCORES"]
+
+SCORES = ("lac", "aps")
+TOLERANCE = 1e-12  # of the comparison of scores
+CELLS = 1 << 20  # numbers made at once
+
+
+def calibration_points(p: np.ndarray, y: np.ndarray, answer: np.ndarray,
+                       labels: Sequence[int]) -> CalibrationPoints:
+    """The `CalibrationPoints` of calibrated p (n, k); y, answer (n,): columns, of the labels (k,).
+
+    y is the true class of each point, answer the one that the classifier gave.
+    """
+    rows = np.arange(len(y))
+    cumulative = np.empty(len(y))
+    for part in _parts(p):
+        cumulative[part] = class_scores(p[part], "aps")[rows[:part.stop - part.start], y[part]]
+    return CalibrationPoints(np.asarray(labels, dtype=np.int32)[y], p[rows, y], cumulative,
+                             p[rows, answer], y == answer)
+
+
+def answer_points(p: np.ndarray, labels: np.ndarray, right: np.ndarray) -> CalibrationPoints:
+    """`CalibrationPoints` where the probabilities p (n,) of the answers alone are known.
+
+    They serve for thresholds, not for sets.  labels (n,): true classes;  right (n,) bool.
+    """
+    return CalibrationPoints(labels.astype(np.int32), np.where(right, p, 1.0 - p),
+                             np.ones(len(p)), p, right)
+
+
+def point_scores(points: CalibrationPoints, score: str) -> np.ndarray:
+    """The scores (n,) of the true classes of `CalibrationPoints`; score: one of `SCORES`."""
+    return 1 - points.p_true if score == "lac" else points.cumulative
+
+
+def class_scores(p: np.ndarray, score: str) -> np.ndarray:
+    """The scores (n, k) of all classes of p (n, k).
+
+    "lac": 1 - p;  "aps": the sum of p over the classes up to this one in falling order of p,
+    equal ones in the order of the columns.
+    """
+    if score == "lac":
+        return 1 - p
+    order = np.argsort(-p, axis=1, kind="stable")
+    out = np.empty(p.shape)
+    np.put_along_axis(out, order, np.cumsum(np.take_along_axis(p, order, axis=1), axis=1), axis=1)
+    return out
+
+
+def least_points(alpha: float) -> int:
+    """The number of calibration points below which a set with error alpha has all classes."""
+    return int(np.ceil(1 / alpha - 1 - 1e-9))
+
+
+def quantile(scores: np.ndarray, alpha: float) -> float:
+    """The ceil((n + 1)(1 - alpha))-th smallest of scores (n,), infinite beyond the n-th."""
+    rank = int(np.ceil((len(scores) + 1) * (1 - alpha) - 1e-9))  # .9 of 10 is 9, not 9.000...02
+    if rank > len(scores):
+        return float("inf")
+    return float(np.partition(scores, rank - 1)[rank - 1]) if rank > 0 else float("-inf")
+
+
+def class_groups(points: CalibrationPoints, labels: Sequence[int], alpha: float) -> np.ndarray:
+    """The group (k,) of each class whose points share a quantile; -1 for one without points.
+
+    A class with `least_points` of them or more is a group of its own.  The rarer ones are one
+    group, joined by the smallest of the others until they have as many together: coverage then
+    holds on average over the classes of the group.  Groups depend on the counts alone, so the
+    guarantee is exact.
+    """
+    counts = np.bincount(np.searchsorted(labels, points.label), minlength=len(labels))
+    group = np.arange(len(counts))
+    least, shared, total = least_points(alpha), -1, 0
+    for column in np.argsort(counts, kind="stable"):
+        if counts[column] == 0:
+            group[column] = -1
+        elif counts[column] < least or 0 < total < least:
+            shared = column if shared < 0 else shared
+            group[column] = shared
+            total += counts[column]
+    return group
+
+
+def quantiles(points: CalibrationPoints, labels: Sequence[int], alpha: float, score: str,
+              by_class: bool = False) -> np.ndarray:
+    """The largest score (k,) of each class with which it is in a set with error alpha.
+
+    labels (k,): of the classes.  With `by_class` the sets contain the true class with probability
+    1 - alpha for each class (or group of rare classes, see `class_groups`), else over all points.
+    Warns where there are too few points, and of classes without points, which are then in
+    every set.
+    """
+    scores = point_scores(points, score)
+    if not by_class:
+        if len(scores) < least_points(alpha):
+            warnings.warn(_too_few(alpha, len(scores), "every set has all classes"),
+                          AgfmcWarning, stacklevel=2)
+        return np.full(len(labels), quantile(scores, alpha))
+    found = np.full(len(labels), np.inf)
+    group = class_groups(points, labels, alpha)
+    of_point = group[np.searchsorted(labels, points.label)]
+    for number in np.unique(of_point):
+        found[group == number] = quantile(scores[of_point == number], alpha)
+    _warn_of_groups(points, labels, group, alpha, found)
+    return found
+
+
+def _warn_of_groups(points, labels, group, alpha, found):
+    absent = [str(label) for label, one in zip(labels, group) if one < 0]
+    if absent:
+        warnings.warn(f"{_listed(absent)} without calibration points: in every set",
+                      AgfmcWarning, stacklevel=3)
+    if np.isinf(found[group >= 0]).any():
+        warnings.warn(_too_few(alpha, len(points.label), "rare classes are in every set"),
+                      AgfmcWarning, stacklevel=3)
+
+
+def _listed(names):
+    if len(names) == 1:
+        return f"class {names[0]} is"
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return f"classes {', '.join(names[:10])}{more} are"
+
+
+def _too_few(alpha, n, what):
+    return f"a coverage of {1 - alpha:g} needs {least_points(alpha)} calibration points, " \
+           f"there are {n}: {what}"
+
+
+def prediction_sets(p: np.ndarray, limits: np.ndarray, score: str) -> np.ndarray:
+    """The sets (n, k) bool of points with calibrated p (n, k); limits (k,): of `quantiles`.
+
+    A row's set does not depend on its neighbours.
+    """
+    out = np.empty(p.shape, dtype=bool)
+    for part in _parts(p):
+        np.less_equal(class_scores(p[part], score), limits + TOLERANCE, out=out[part])
+    return out
+
+
+def p_values(p: np.ndarray, points: CalibrationPoints, labels: Sequence[int], score: str,
+             by_class: bool = False) -> np.ndarray:
+    """Conformal p values (n, k) of the classes, labels (k,), for calibrated p (n, k).
+
+    (1 + points whose score is no less than that of the class) / (1 + points), with `by_class` of
+    the points of the class alone: 1 for a class without points.
+    """
+    scores = point_scores(points, score)
+    column = np.searchsorted(labels, points.label)
+    parts = [([j], np.sort(scores[column == j])) for j in range(len(labels))] if by_class \
+        else [(slice(None), np.sort(scores))]
+    out = np.empty(p.shape)
+    for part in _parts(p):
+        at = class_scores(p[part], score) - TOLERANCE
+        for columns, ascending in parts:
+            less = np.searchsorted(ascending, at[:, columns])
+            out[part, columns] = (1 + len(ascending) - less) / (1 + len(ascending))
+    return out
+
+
+def _parts(p):
+    """Slices of the rows of p (n, k), of about `CELLS` numbers each."""
+    step = max(1, CELLS // p.shape[1])
+    return [slice(start, min(start + step, len(p))) for start in range(0, len(p), step)]

@@ -1,0 +1,84 @@
+"""Calibration, ProbabilityMap, CalibrationPoints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal, TYPE_CHECKING
+
+from ..core.errors import one_line
+from ..core.models import _DECODER, LearnedDecoder
+
+if TYPE_CHECKING:
+    from ..models.configuration import Configuration
+    import numpy as np
+
+
+__all__ = ["Calibration", "CalibrationPoints", "DecoderCalibration", "MAP_KINDS", "ProbabilityMap"]
+MAP_KINDS = ("none", "temperature", "vector", "matrix")  # from the simple to the complex
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityMap:
+    """A calibration map p' = (1 - floor) softmax(W z + b) + floor / c, z = log max(p, least).
+
+    least is 1e-16, but 1e-4 for vector and matrix maps.
+
+    kind: one of `MAP_KINDS`;  weights: 1 / T as an array of shape () of a temperature, the
+    diagonal (c,) of W of a vector map, W (c, c) of a matrix map;  intercept (c,): b, zeros for
+    a temperature;  floor: 0 <= floor < 1.  "none" leaves p as it is.
+    """
+
+    kind: Literal["none", "temperature", "vector", "matrix"]
+    weights: Annotated[np.ndarray | None, "<f8", 0, 1, 2] = None
+    intercept: Annotated[np.ndarray | None, "<f8", 1] = None
+    floor: Annotated[float, (0, 1)] = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationPoints:
+    """Points that no classifier was trained on, as a calibrated decoder answered them.
+
+    label (c,) int32: true classes;  p_true (c,): probability of the true class;
+    cumulative (c,): sum of the probabilities of the classes up to the true one, in falling order
+    of probability, those of equal ones in the order of the classes;  p_largest (c,): probability
+    of the answer;  right (c,) bool: the answer is the true class.
+    """
+
+    label: Annotated[np.ndarray, "<i4", 1]
+    p_true: Annotated[np.ndarray, "<f8", 1]
+    cumulative: Annotated[np.ndarray, "<f8", 1]
+    p_largest: Annotated[np.ndarray, "<f8", 1]
+    right: Annotated[np.ndarray, "|b1", 1]
+
+
+@dataclass(frozen=True, eq=False)
+class DecoderCalibration:
+    """The calibration of one decoder: its map, and points for thresholds and sets, or None."""
+
+    map: ProbabilityMap
+    points: CalibrationPoints | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """The calibration of a trained configuration: a map for each decoder that it was fitted for.
+
+    model: digest of the classifiers that it belongs to, `Configuration.digest`;  classes (k,):
+    labels, ascending;  source: the points it was fitted to, as text;  counts (k,): of them in
+    each class;  decoders: {key of a decoder: `DecoderCalibration`}, see
+    `Decoding.calibration_key`;  learned: the decoder "learned", or None.
+    """
+
+    model: Annotated[str, "[0-9a-f]{16}"]
+    classes: tuple[Annotated[int, range(2**31)], ...]
+    source: Annotated[str, one_line]
+    counts: tuple[Annotated[int, range(2**53)], ...]
+    decoders: Mapping[Annotated[str, _DECODER], DecoderCalibration]
+    learned: LearnedDecoder | None = None
+
+    def fits(self, configuration: Configuration) -> bool:
+        """True where it belongs to the classes and classifiers of this configuration."""
+        tree = configuration.tree
+        return (self.model == configuration.digest() and self.classes == tree.classes
+                and (self.learned is None or self.learned.weights.shape[1] == len(tree.rows)))

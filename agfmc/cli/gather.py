@@ -1,0 +1,229 @@
+"""The parts of a page, made from data, models, results and files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..control.tree import Tree
+from ..core.errors import DataError
+from ..core.provenance import libsvm_version, Provenance
+from ..core.version import __version__
+from ..data.types import Dataset, InputFormat
+from ..files.opening import is_stream, open_input, read_bytes
+from ..models.description import describe_recipe
+from ..report.content import AnswersPart, DataPart, HardPoint
+from ..scores.evaluation import Asked, evaluate, Results
+from ..scores.nodes import costs_of_nodes
+from ..tables.ids import ids_beside, table_facts
+
+__all__ = ["answers_part", "asked_of", "data_of_model", "data_part", "file_digests", "HARDEST",
+           "hardest_points", "read_card", "relabelled", "settings_of", "TrainingRows", "versions"]
+
+HARDEST = 20  # points that are shown
+_LIKELY = 3  # classes of each of them
+_DRAWN = 5 * 10**6  # probabilities in all resamples for intervals: seconds
+_RESAMPLES, _FEWEST = 400, 100
+_TOP, _FEW_CLASSES = 3, 6  # the K of the top-K accuracy, and from how many classes it tells much
+_PIECE = 1 << 20
+_MOST_CARD = 1 << 16  # bytes, some ten thousand words: Markdown takes time with their square
+_SETTINGS = 8  # different ones of the classifiers of a model that are listed
+
+
+def data_part(source: str, data: Dataset, facts: Iterable[tuple[str, str]] = (),
+              missing: Mapping[str, int] | None = None) -> DataPart:
+    """The `DataPart` of a data set; missing: {column: missing cells} of its table."""
+    counts = data.counts
+    rows = [*facts]
+    if missing is not None:
+        rows.append(("missing cells", f"{sum(missing.values())} in {len(missing)} columns"
+                     if missing else "none"))
+    if data.rows is not None:
+        rows.append(("points of the file", f"{len(data.y)} of them are used: the others are of "
+                     "classes that are left out, have weight 0, or are not in the sample"))
+    return DataPart(source, len(data.y), int(data.x.shape[1]), tuple(counts),
+                    tuple(map(float, counts.values())),
+                    None if data.recipe is None else describe_recipe(data.recipe), tuple(rows),
+                    missing)
+
+
+class TrainingRows:
+    """The rows of training data in their file, which is read again for what a page tells of them.
+
+    source, form, data: the file, its `InputFormat`, and what was read.  missing: {column: missing
+    cells} of a table, once it was read, or None.
+    """
+
+    def __init__(self, source: str, form: InputFormat, data: Dataset):
+        self.missing: dict[str, int] | None = None
+        self._source, self._form, self._data = source, form, data
+
+    def ids(self, rows: Sequence[int] = ()) -> dict[int, str]:
+        """{row: its id} of rows of the data; {} where they have none, or cannot be read again."""
+        if is_stream(self._source):
+            return {}
+        own, recipe = self._data.rows, self._data.recipe
+        numbers = {int(row): int(row if own is None else own[row]) for row in rows}
+        if self._form.kind == "table":
+            facts = table_facts(self._source, self._form, recipe, numbers.values())
+            self.missing, found = facts.missing, facts.ids
+        elif self._form.kind == "binary":
+            found = ids_beside(self._source, numbers.values())
+        else:
+            found = {}
+        return {row: found[number] if found else str(number) for row, number in numbers.items()}
+
+
+def data_of_model(info: Mapping) -> DataPart:
+    """The `DataPart` of what a model, described by `describe`, tells of its training data."""
+    recipe, samples = info["recipe"], info["samples"]
+    facts = []
+    if "weights" in info:
+        facts.append(("sum of the weights", f"{sum(info['weights']):g}"))
+    return DataPart(recipe["source"] if recipe else "", None if samples is None else sum(samples),
+                    info["features"], tuple(one["label"] for one in info["classes"]),
+                    None if samples is None else tuple(map(float, samples)), recipe, tuple(facts))
+
+
+def asked_of(results: Results, asked: Asked = Asked(), resamples: int | None = None) -> Asked:
+    """The scores for a page: those asked for, calibration of each class, and intervals.
+
+    resamples: of these, None for as many as take seconds, 100 to 400.
+    """
+    n, k = len(results.truth), len(results.labels)
+    if resamples is None:
+        size = n * (1 if results.p is None else k)
+        resamples = max(min(_RESAMPLES, _DRAWN // max(size, 1)), _FEWEST)
+    top = asked.top or (_TOP if k >= _FEW_CLASSES and results.p is not None else None)
+    return replace(asked, top=top, by_class=results.p is not None, resamples=resamples)
+
+
+def answers_part(results: Results, origin: str, *, asked: Asked = Asked(), bins: int = 10,
+                 tree: Tree | None = None, splits: Mapping | None = None,
+                 ids: Callable[[Sequence[int]], Mapping[int, str]] | None = None) -> AnswersPart:
+    """The `AnswersPart` of results with their scores.
+
+    asked: of `asked_of`;  tree: the control tree of the answers, or None where there is none for
+    all of them;  ids(rows): {row: id} of some points, by their number from 0.
+    """
+    hardest = hardest_points(results, ids)
+    return AnswersPart(origin, evaluate(results, bins, asked), splits, hardest,
+                       _costs(results, tree))
+
+
+def _costs(results, tree):
+    """The `NodeCost`s of a tree of several nodes; () for any other, and without probabilities."""
+    if tree is None or results.p is None or len(tree.nodes) < 2 or tree.is_ensemble or \
+            tree.classes != tuple(int(label) for label in results.labels):
+        return ()
+    y = np.searchsorted(results.labels, results.truth)
+    return costs_of_nodes(tree, results.p, y, results.weights)
+
+
+def hardest_points(results: Results, ids: Callable | None = None,
+                   number: int = HARDEST) -> tuple[HardPoint, ...]:
+    """The points whose true class has the least probability, the least first, each once.
+
+    () without probabilities;  ids: as for `answers_part`; else points are named by their number.
+    """
+    if results.p is None:
+        return ()
+    y = np.searchsorted(results.labels, results.truth)
+    of_truth = results.p[np.arange(len(y)), y]
+    rows = np.arange(len(y)) if results.rows is None else results.rows
+    chosen: dict[int, int] = {}
+    for at in np.argsort(of_truth, kind="stable"):
+        chosen.setdefault(int(rows[at]), int(at))  # a point may be held out several times
+        if len(chosen) == number:
+            break
+    names = {} if ids is None else ids(list(chosen))
+    return tuple(HardPoint(names.get(row, str(row)), int(results.truth[at]),
+                           int(results.result[at]), float(of_truth[at]), _likely(results, at))
+                 for row, at in chosen.items())
+
+
+def _likely(results, at):
+    order = np.argsort(-results.p[at], kind="stable")[:_LIKELY]
+    return tuple((int(results.labels[j]), float(results.p[at, j])) for j in order)
+
+
+def relabelled(results: Results, names: Sequence[str], tree: Tree) -> tuple[Results, dict]:
+    """(`Results` with the labels of a tree, {label: name}), of results whose labels number `names`.
+
+    Raises `DataError` where the tree has none of the classes.
+    """
+    known = {tree.names.get(label, str(label)): label for label in tree.classes}
+    if not set(names) & set(known):
+        raise DataError("has none of the classes of the answers: it is another model than theirs",
+                        file=tree.source)
+    new, free = [], max(tree.classes) + 1
+    for name in names:
+        new.append(known.get(name, free))
+        free += name not in known
+    label_of, order = np.array(new), np.argsort(new, kind="stable")
+    kept = order[np.isin(order, np.asarray(results.labels))]
+    changes = {name: getattr(results, name) for name in ("p", "before")}
+    return replace(
+        results, truth=label_of[results.truth], labels=label_of[kept],
+        result=np.where(results.result < 0, results.result, label_of[results.result]),
+        **{name: None if p is None else p[:, np.searchsorted(results.labels, kept)]
+           for name, p in changes.items()}), \
+        {int(label_of[at]): names[at] for at in order}
+
+
+def versions() -> list[tuple[str, str]]:
+    """(program, version) of this package and what its numbers depend on."""
+    import scipy
+
+    return [("agfmc", __version__), ("Python", platform.python_version()),
+            ("NumPy", np.__version__), ("SciPy", scipy.__version__),
+            ("LIBSVM", libsvm_version())]
+
+
+def settings_of(info: Mapping) -> list[tuple[str, str]]:
+    """(name, value) of what a model, described by `describe`, tells of its training."""
+    found = [("written by", ", ".join(f"{name} {version}" for name, version in
+                                      sorted(info["written_by"].items())))]
+    lines: dict[str, int] = {}
+    for one in [*info["binary_models"], *info["direct_classifiers"]]:
+        line = Provenance.from_line(one["made_by"]).without_identity().to_line()
+        lines[line or "not told"] = lines.get(line or "not told", 0) + 1
+    found += [("trained by" if len(lines) == 1 else f"trained by, {count} classifiers", line)
+              for line, count in list(lines.items())[:_SETTINGS]]
+    if len(lines) > _SETTINGS:
+        found.append(("trained by", f"{len(lines) - _SETTINGS} more settings"))
+    calibration = info["calibration"]
+    if calibration is not None:
+        maps = ", ".join(f"{one['decoder']}: {one['map']}" for one in calibration["decoders"])
+        found.append(("calibration", f"{calibration['source']}; {maps}"))
+    return [(name, value) for name, value in found if value]
+
+
+def file_digests(paths: Iterable[str | None]) -> list[tuple[str, str]]:
+    """(sha256 of FILE, digits) of the regular files among these, each once, read by pieces."""
+    found = []
+    for path in dict.fromkeys(paths):
+        if path is None or path == "-" or not os.path.isfile(path):
+            continue
+        digest = hashlib.sha256()
+        with open_input(path, raw=True) as file:  # the bytes of the file, compressed or not
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+        found.append((f"sha256 of {os.path.basename(path)}", digest.hexdigest()))
+    return found
+
+
+def read_card(path: str) -> str:
+    """The Markdown in a file; `DataError` for what is no text in UTF-8, or too long."""
+    raw = read_bytes(path, most=_MOST_CARD, expected="a card in Markdown")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DataError("expected a card in Markdown, found bytes that are not UTF-8 text",
+                        file=path, line=line) from None

@@ -1,1 +1,0 @@
-"""Coding matrices: standard, orthogonal, random and designed from data."""

@@ -1,1 +1,0 @@
-"""Merging binary models: every support vector once."""

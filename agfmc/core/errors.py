@@ -1,0 +1,150 @@
+"""Errors and warnings of the package, and the exit status that each leads to.
+
+Package code raises these and never prints or exits; `agfmc.cli.run` turns
+them into one line on standard error and an exit status.  The table
+`EXIT_STATUSES` is what the manual pages print.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections import namedtuple
+from contextlib import contextmanager
+
+__all__ = ["AgfmcError", "AgfmcWarning", "and_more", "CommandFailed", "ControlError", "DataError",
+           "EXIT_STATUSES", "in_control_file", "JobsFailed", "ModelError", "one_line", "Place",
+           "shortened", "system_reason", "UsageError"]
+
+EXIT_STATUSES = (
+    (0, "Success."),
+    (1, "Bad data, a bad control or model file, or a file that could not be read or written. "
+        "The failed step has changed no output file."),
+    (2, "The command line was wrong."),
+    (3, "Some binary classifiers could not be trained, or the time limit was reached; finished "
+        "models are kept."),
+    (130, "Interrupted from the keyboard (128 + the signal's number: 129 for a hangup, 143 "
+          "if terminated)."),
+    (141, "The reader of standard output closed it."),
+)
+
+
+# What ends a line, moves the cursor, or turns the order of what is shown: not part of a message.
+
+_UNSEEN = ("[\0-\x1f\x7f-\x9f\u061c\u200b-\u200f"
+           "\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+_LONGEST = 2000  # characters of a message
+_LONG_WORD = re.compile(r"(\S{200})\S{40,}(\S{60})")  # such as a name of thousands of letters
+
+
+def one_line(text):
+    """`text` with each character that is no part of a line of text as an escape, such as \\n."""
+    if text.isprintable():  # as nearly always, and the expression takes a while to be made
+        return text
+    return re.sub(_UNSEEN, lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def shortened(text):
+    """The text of a message on one line, without the middle of words of 300 letters and more and
+    of what is longer than 2000."""
+    text = _LONG_WORD.sub(r"\1...\2", one_line(text))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST - 200]} ... {text[-195:]}"
+
+
+def system_reason(error):
+    """The words of an error of the system, or of another one, for a message."""
+    text = getattr(error, "strerror", None) or str(error)
+    return text + ": the limit of the shell for the size of a file (ulimit -f)" * (
+        getattr(error, "errno", None) == errno.EFBIG)
+
+
+def and_more(items):
+    """ " (and 3 more)" after the first of four `items` in a message; "" for one."""
+    return f" (and {len(items) - 1} more)" if len(items) > 1 else ""
+
+
+class Place(namedtuple("Place", "file line column", defaults=(None, None, None))):
+    """A position in a file: its name, line and column; None where not known."""
+
+    __slots__ = ()
+
+    def error(self, kind, message):
+        """The error of class `kind` at this position."""
+        return kind(message, **self._asdict())
+
+
+class AgfmcWarning(UserWarning):
+    """Something the user should know of, although the run goes on."""
+
+
+class AgfmcError(Exception):
+    """A failure and its position: `file`, `line` and `column` (from 1) where known."""
+
+    status = 1
+
+    def __init__(self, message, *, file=None, line=None, column=None):
+        super().__init__(message)
+        self.message = message
+        self.file = None if file is None else os.fsdecode(file)
+        self.line = line
+        self.column = column
+
+    def __str__(self):
+        file = "standard input" if self.file == "-" else self.file
+        # a place in no file, as in a design that was made here, tells nothing
+        place = () if file is None else [
+            str(part) for part in (file, self.line, self.column) if part is not None]
+        text = ": ".join([":".join(place), self.message]) if place else str(self.message)
+        return shortened(text)
+
+    def __reduce__(self):
+        return _rebuild, (type(self), self.message, self.file, self.line, self.column)
+
+
+def _rebuild(kind, message, file, line, column):
+    return kind(message, file=file, line=line, column=column)
+
+
+class DataError(AgfmcError):
+    """A data file that is not what it should be."""
+
+
+class ControlError(AgfmcError):
+    """A control file that breaks the grammar or the rules of the language."""
+
+
+class ModelError(AgfmcError):
+    """A model file that is damaged, foreign or does not fit the data."""
+
+
+class CommandFailed(AgfmcError):
+    """A program that the user named could not be run, or failed."""
+
+
+class UsageError(AgfmcError):
+    """A command line, or arguments of a call, that make no sense.
+
+    usage: that of the command, where a command line has no operands.
+    """
+
+    status = 2
+    usage: str | None = None
+
+
+@contextmanager
+def in_control_file():
+    """Makes a `ControlError` of a `UsageError` with a place, for `with`: the file is wrong."""
+    try:
+        yield
+    except UsageError as error:
+        if error.file is None:
+            raise
+        raise ControlError(error.message, file=error.file, line=error.line,
+                           column=error.column) from error
+
+
+class JobsFailed(AgfmcError):
+    """Some training jobs failed; finished models are kept."""
+
+    status = 3

@@ -1,0 +1,194 @@
+"""Points that stay in a file: rows are read, and normalised, when they are asked for.
+
+Rows are read at their places in the file (`os.pread`) and not by way of mapped memory: threads
+read side by side, the process does not grow, and a file that shrinks is an error, not a signal.
+"""
+
+import os
+import stat
+import weakref
+
+import numpy as np
+
+from .errors import DataError
+
+__all__ = ["is_lazy", "LazyPoints", "open_points", "StoredTable"]
+
+_PIECE = 1 << 16  # bytes that are read at once where some rows in them are wanted
+_BLOCK = 1 << 20  # values at a time
+_CHANGED = "changed while it was read"
+
+
+def is_lazy(x):
+    """True where the points x are `LazyPoints`, and not an array."""
+    return isinstance(x, LazyPoints)
+
+
+class StoredTable:
+    """A table (n, d) of numbers that lie in a file row by row.
+
+    handle: of the open file, of which a duplicate is kept;  name: of the file in errors;
+    path: where other processes find it, or None;  dtype, offset (bytes), shape: of the table.
+    """
+
+    def __init__(self, handle, name, dtype, offset, shape, path=None):
+        self.name, self.dtype, self.shape = name, np.dtype(dtype), tuple(map(int, shape))
+        self._offset, self._width = int(offset), self.shape[1] * self.dtype.itemsize
+        self._handle = os.dup(handle)
+        weakref.finalize(self, os.close, self._handle)
+        self.source = None if path is None else (
+            os.path.abspath(path), self.dtype.str, self._offset, self.shape,
+            *_state(os.fstat(self._handle)))
+
+    def check(self):
+        """Raise `DataError` where the file changed since it was opened."""
+        if self.source is not None and _state(os.fstat(self._handle)) != self.source[4:]:
+            raise DataError(_CHANGED, file=self.name)
+
+    def read(self, start, stop):
+        """Rows start to stop, as stored."""
+        at, left, pieces = self._offset + start * self._width, (stop - start) * self._width, []
+        while left:
+            try:
+                piece = os.pread(self._handle, left, at)
+            except OSError as error:
+                raise DataError(f"cannot read: {error.strerror}", file=self.name) from error
+            if not piece:
+                raise DataError(_CHANGED, file=self.name)
+            pieces.append(piece)
+            at, left = at + len(piece), left - len(piece)
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return np.frombuffer(data, self.dtype).reshape(stop - start, self.shape[1])
+
+    def take(self, rows):
+        """Those rows (l,), from 0, in any order, as stored."""
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
+        out = np.empty((len(rows), self.shape[1]), self.dtype)
+        piece = rows // max(1, _PIECE // self._width)
+        bounds = np.flatnonzero(np.diff(piece, prepend=-1, append=-1)).tolist()
+        for begin, end in zip(bounds, bounds[1:]):
+            first, last = int(rows[begin]), int(rows[end - 1])
+            out[order[begin:end]] = self.read(first, last + 1)[rows[begin:end] - first]
+        return out
+
+
+def _state(status):
+    return status.st_mtime_ns, status.st_size
+
+
+class LazyPoints:
+    """Points x (n, d) of float64 that stay in a file and are normalised as they are read.
+
+    table: a `StoredTable` of finite numbers;  normalisation: the one that its rows go through, or
+    None;  rows: those of the table that are the points, ascending, or None for all.  Points are
+    taken as of an array, by a slice, a number, numbers or a mask, and are an array then: with the
+    bits that they have in the normalised table, which `np.asarray` makes.  `DataError` where the
+    file cannot be read any more.
+    """
+
+    ndim = 2
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, table, normalisation=None, rows=None):
+        self._table, self._normalisation, self._rows = table, normalisation, rows
+        n = table.shape[0] if rows is None else len(rows)
+        # of no points: tells whether the widths fit
+        self.shape = n, self._normalised(np.empty((0, table.shape[1]))).shape[1]
+
+    @property
+    def source(self):
+        """The (path, dtype, offset, shape, mtime_ns, size) for `open_points`; None if it is not so.
+
+        That is before the normalisation.  None for a file without a name, and for a choice of rows.
+        """
+        return None if self._rows is not None else self._table.source
+
+    @property
+    def raw(self):
+        """The points before the normalisation, as `LazyPoints`."""
+        return LazyPoints(self._table, None, self._rows)
+
+    def normalised(self, normalisation):
+        """The points before a normalisation, `raw`, through this one; `DataError` as of `apply`."""
+        return LazyPoints(self._table, normalisation, self._rows)
+
+    def selected(self, rows):
+        """The points in those ascending rows alone, as `LazyPoints`."""
+        rows = np.asarray(rows) if self._rows is None else self._rows[rows]
+        small = np.int32 if self._table.shape[0] < 2**31 else np.int64
+        return LazyPoints(self._table, self._normalisation, rows.astype(small))
+
+    def check(self):
+        """Raise `DataError` where the file changed since it was opened."""
+        self._table.check()
+
+    def __reduce__(self):
+        # never the numbers themselves, which may be more than there is memory
+        if self.source is None:
+            raise TypeError("points of a temporary file, or a choice of points, cannot be sent to "
+                            "another process: send the rows that it needs")
+        return open_points, (self.source, self._normalisation)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, place):
+        n = self.shape[0]
+        if isinstance(place, slice):
+            start, stop, step = place.indices(n)
+            if step == 1:
+                return self._part(start, max(start, stop))
+            place = np.arange(start, stop, step)
+        rows = np.asarray(place)
+        if rows.dtype == bool and rows.shape == (n,):
+            rows = np.flatnonzero(rows)
+        elif not rows.size:
+            rows = rows.astype(np.int64)
+        if isinstance(place, tuple) or rows.ndim > 1 or rows.dtype.kind not in "iu":
+            raise IndexError("points are taken by a slice, a number, numbers or a mask")
+        if rows.size and not -n <= rows.min() <= rows.max() < n:
+            raise IndexError(f"there are {n} points")
+        picked = self._picked(np.where(rows < 0, rows + n, rows).ravel())
+        return picked if rows.ndim else picked[0]
+
+    def _part(self, start, stop):
+        if self._rows is not None:
+            return self._picked(np.arange(start, stop))
+        return self._normalised(self._table.read(start, stop))
+
+    def _picked(self, rows):
+        rows = rows if self._rows is None else self._rows[rows]
+        return self._normalised(self._table.take(rows.astype(np.int64)))
+
+    def _normalised(self, table):
+        return table.astype(np.float64) if self._normalisation is None else \
+            self._normalisation.apply(table)
+
+    def __array__(self, dtype=None, copy=None):
+        out = np.empty(self.shape, dtype or self.dtype)
+        step = max(1, _BLOCK // max(self.shape[1], self._table.shape[1]))
+        for start in range(0, len(self), step):
+            out[start:start + step] = self[start:start + step]
+        return out
+
+
+def open_points(source, normalisation=None) -> LazyPoints:
+    """The `LazyPoints` of a file that another process opened first.
+
+    source: of its `LazyPoints`;  normalisation: the one that they go through, or None.  Raises
+    `DataError` where the file is not there, or is another one now.
+    """
+    path, dtype, offset, shape, *state = source
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe may have taken its name
+    except OSError as error:
+        raise DataError(f"cannot read: {error.strerror}", file=path) from error
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or list(_state(status)) != state:
+            raise DataError("is not the file that it was when the work began, or another machine "
+                            "sees another one: expected the same size and date", file=path)
+        return LazyPoints(StoredTable(handle, path, dtype, offset, shape, path), normalisation)
+    finally:
+        os.close(handle)

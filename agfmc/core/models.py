@@ -1,0 +1,224 @@
+"""Frozen types: data, kernels, trained models and configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, NamedTuple, TYPE_CHECKING
+
+from .provenance import Provenance
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+__all__ = ["BinaryModel", "CollatedModel", "DirectModel", "HeldOut", "Kernel", "KERNEL_NAMES",
+           "kernel_word", "KernelKind", "KERNELS", "LearnedDecoder", "SEARCHED_KERNELS",
+           "TUNED_KERNELS"]
+
+# Numbers of a matrix that is applied without matrix products: in training, where the digests of
+# points had better be alike on all machines, and elsewhere.
+
+_SMALL = 256 * 256, 32 * 32
+
+
+class KernelKind(NamedTuple):
+    """A kind of kernel.
+
+    number: of the option -t, that of LIBSVM where it has the kernel;  libagf: the word for it in
+    libAGF's models, None where it does not have the kernel;  parameters: the fields of a `Kernel`
+    that it uses, in the order of libAGF;  aliases: other names for it;  distance: of points, in
+    the words of `scipy.spatial.distance.cdist`, where the kernel is exp(-gamma distance).
+    """
+
+    number: int
+    libagf: str | None
+    parameters: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    distance: str | None = None
+
+    @property
+    def in_libsvm(self) -> bool:
+        """True if LIBSVM has the kernel."""
+        return self.libagf is not None
+
+
+KERNELS = {  # in the order of their numbers
+    "linear": KernelKind(0, "linear", ()),
+    "polynomial": KernelKind(1, "polynomial", ("gamma", "coef0", "degree"), ("poly",)),
+    "rbf": KernelKind(2, "radial", ("gamma",), distance="sqeuclidean"),
+    "sigmoid": KernelKind(3, "sigmoid", ("gamma", "coef0")),
+    "laplacian": KernelKind(5, None, ("gamma",), distance="cityblock"),
+    "exponential": KernelKind(6, None, ("gamma",), distance="euclidean"),
+}
+KERNEL_NAMES = {word: name for name, kind in KERNELS.items()
+                for word in (name, kind.libagf, *kind.aliases) if word}
+# the sigmoid is no kernel for all its parameters
+
+TUNED_KERNELS = ("rbf", "laplacian", "exponential", "linear", "polynomial")
+SEARCHED_KERNELS = ("rbf", "laplacian")  # where the options name none
+
+
+def kernel_word(name: str) -> str:
+    """The value of the option -t for a kernel: the number that LIBSVM has for it, or its name."""
+    return str(KERNELS[name].number) if KERNELS[name].in_libsvm else name
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function, with the parameters that its `kind`, one of `KERNELS`, uses.
+
+    linear x.y; polynomial (gamma x.y + coef0)^degree; rbf exp(-gamma |x-y|^2);
+    sigmoid tanh(gamma x.y + coef0); laplacian exp(-gamma sum_j |x_j-y_j|);
+    exponential exp(-gamma |x-y|).
+    """
+
+    kind: str
+    gamma: float = 0.0
+    coef0: float = 0.0
+    degree: int = 0
+
+    @property
+    def values(self):
+        """{name: value} of the parameters that it uses."""
+        return {name: getattr(self, name) for name in KERNELS[self.kind].parameters}
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryModel:
+    """One trained binary classifier, f(x) = sum coef K(x, sv) - rho.
+
+    sv (l, d) float64;  coef (l,);  labels: (0, 1) or (1, 0), where 0 is the
+    left side of the partition and f > 0 speaks for labels[0];  n_sv: support
+    vectors of either label;  platt: (A, B) of P(labels[0]) = 1/(1 + exp(A f +
+    B)), or None;  features: number of features it was trained on, 0 where the file does
+    not tell.
+    """
+
+    name: str
+    svm_type: str
+    kernel: Kernel
+    sv: np.ndarray
+    coef: np.ndarray
+    rho: float
+    labels: tuple
+    n_sv: tuple
+    platt: tuple | None
+    provenance: Provenance = Provenance()
+    features: int = 0
+
+    @property
+    def orientation(self):
+        """+1 where a positive decision value speaks for the right side, else -1."""
+        return 1 if self.labels[0] == 1 else -1
+
+    @property
+    def scale(self):
+        """(a, b) of r = P(right) - P(left) = tanh(a f + b); NaN without probabilities."""
+        if self.platt is None:
+            return float("nan"), float("nan")
+        factor = -0.5 * self.orientation
+        return factor * self.platt[0], factor * self.platt[1]
+
+
+@dataclass(frozen=True, eq=False)
+class DirectModel:
+    """A trained classifier that tells c branches apart at once.
+
+    code K: the k nearest of points (l, d) float32 with branches y (l,) int32, and weights w (l,)
+    float32, or None for 1;
+    code L: weights (c, d + 1), the last column the intercept.
+    """
+
+    code: Literal["K", "L"]
+    name: str
+    branches: int
+    provenance: Provenance = Provenance()
+    points: Annotated[np.ndarray | None, "<f4", 2] = None
+    y: Annotated[np.ndarray | None, "<i4", 1] = None
+    k: int = 0
+    weights: Annotated[np.ndarray | None, "<f8", 2] = None
+    w: Annotated[np.ndarray | None, "<f4", 1] = None
+
+    @property
+    def features(self):
+        """Number of features of the points it takes."""
+        return self.weights.shape[1] - 1 if self.points is None else self.points.shape[1]
+
+    @property
+    def samples(self):
+        """The number of training samples of each branch, or None where that is not known."""
+        import numpy as np
+
+        return self.provenance.samples if self.y is None else \
+            np.bincount(self.y, minlength=self.branches).tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class CollatedModel:
+    """The binary support vector machines of a configuration, every support vector once.
+
+    kernels: the different kernels, kernel_of (m,) the one of each classifier;
+    sv (s, d) float64, group (s,) int32: support vectors of one class stand together;
+    indptr (m + 1,), index, coef: support vectors and coefficients per classifier;
+    rho, a, b (m,): r = tanh(a f + b), NaN without probabilities;
+    orientation (m,) of +1 and -1: the sign of f that speaks for the right side;
+    provenances: a `Provenance` for each classifier;
+    any_width: True where d is only the largest index met, so that points may be wider.
+    """
+
+    kernels: tuple[Kernel, ...]
+    kernel_of: Annotated[np.ndarray, "<i4", 1]
+    sv: Annotated[np.ndarray, "<f8", 2]
+    group: Annotated[np.ndarray, "<i4", 1]
+    indptr: Annotated[np.ndarray, "<i8", 1]
+    index: Annotated[np.ndarray, "<i4", 1]
+    coef: Annotated[np.ndarray, "<f8", 1]
+    rho: Annotated[np.ndarray, "<f8", 1]
+    a: Annotated[np.ndarray, "<f8", 1]
+    b: Annotated[np.ndarray, "<f8", 1]
+    orientation: Annotated[np.ndarray, "|i1", 1]
+    provenances: tuple[Provenance, ...]
+    any_width: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Decision values of training points by classifiers that were trained without them.
+
+    rows (c,): numbers of the points in the training data, ascending;  y (c,) int32: their
+    labels;  x (c, d): the points, an array or `SparsePoints`, normalised as for training;
+    point, classifier (e,) int32 and value (e,) float64: a decision value f, with the sign of
+    the model, of the point with that number among `rows` by the classifier with that number in
+    the configuration, for every classifier that has the class of the point on a side; sorted by
+    point, then classifier;  nodes: {node number: p (c, branches)} of multi-class nodes;  apart
+    (c,) bool: the points that had no part in learning a metric, None where none was learned;
+    weights (c,): of the points, None where all count alike.
+
+    A classifier that has the class of a point on no side never saw it: its own value is as good.
+    """
+
+    rows: np.ndarray
+    y: np.ndarray
+    x: np.ndarray
+    point: np.ndarray
+    classifier: np.ndarray
+    value: np.ndarray
+    nodes: Mapping = field(default_factory=dict)
+    apart: np.ndarray | None = None
+    weights: np.ndarray | None = None
+
+
+_DECODER = "[a-z0-9:+-]{1,60}( [a-z0-9:+-]{1,60})?"  # the key of a decoder, with that of a way
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedDecoder:
+    """A decoder fitted to held-out decision values: p = softmax(W l + b).
+
+    l (m,): log-odds 2 artanh(r) of the right sides, clipped to [-30, 30];  weights W (k, m);
+    intercept b (k,).  Rows are classes, labels ascending.
+    """
+
+    weights: Annotated[np.ndarray, "<f8", 2]
+    intercept: Annotated[np.ndarray, "<f8", 1]

@@ -1,0 +1,252 @@
+"""Points in blocks of equal size, and points of which most features are zero."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from contextlib import suppress
+
+import numpy as np
+
+from .errors import DataError
+
+__all__ = ["as_numbers", "is_sparse", "label_counts", "LowerTriangle", "padded_blocks",
+           "row_digests", "SparsePoints", "unique_rows"]
+
+
+def as_numbers(value: object, name: str, ndim: int = 1) -> np.ndarray:
+    """The numbers of an argument of that name, with one or two axes; `DataError` for others."""
+    found = None
+    with suppress(TypeError, ValueError):
+        found = np.asarray(value)
+        found = found if found.dtype.kind in "biuf" else found.astype(np.float64)
+        if found.ndim == ndim:
+            return found
+    what = "words" if found is not None and found.dtype.kind == "U" else \
+        f"shape {found.shape}" if found is not None and found.ndim else type(value).__name__
+    raise DataError(f"{name}: expected an array of numbers of shape (n{', d' if ndim > 1 else ','})"
+                    f", found {what}")
+
+
+def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
+        -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield (part, block): x[part] of x (n, d), in blocks of `size` rows.
+
+    What BLAS and loops of numpy return for a row depends, in the last bit, on how many
+    rows there are: so the last block is filled up with rows of zeros, to `size` or to a
+    multiple of `multiple`, and a row's results do not depend on its neighbours.
+    """
+    for start in range(0, len(x), size):
+        block = x[start:start + size]
+        count = len(block)
+        width = size if multiple is None else -(-count // multiple) * multiple
+        if count < width:
+            block = np.zeros((width, x.shape[1]))
+            block[:count] = x[start:]
+        yield slice(start, start + count), block
+
+
+def row_digests(x) -> np.ndarray:
+    """A digest (n,) uint64 of each row of x (n, d), an array or `SparsePoints`.
+
+    Equal rows have equal digests, different ones different digests but for a chance of some
+    n^2 / 2^65; -0.0 counts as 0.0.  It takes a block of rows at a time.
+    """
+    if is_sparse(x):
+        _, column, value = x.entries()
+        sums = np.zeros(len(value) + 1, dtype=np.uint64)
+        np.cumsum(_mixed(value + 0.0, column), out=sums[1:])
+        return sums[x.csr.indptr[1:]] - sums[x.csr.indptr[:-1]]
+    digests = np.zeros(len(x), dtype=np.uint64)
+    for start in range(0, len(x), 4096):
+        block = np.asarray(x[start:start + 4096], dtype=np.float64) + 0.0
+        for number, column in enumerate(block.T):
+            digests[start:start + 4096] += _mixed(column, np.uint64(number))
+    return digests
+
+
+def _mixed(value, column):
+    """The bits of values (l,) and the numbers of their columns, well mixed (SplitMix64)."""
+    z = np.ascontiguousarray(value).view(np.uint64) + np.asarray(
+        column, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    return z ^ (z >> np.uint64(31))
+
+
+class LowerTriangle:
+    """A lower triangular matrix (p, p) whose inverse is applied to many vectors.
+
+    matrix: kept as it is; what stands right of its diagonal is not read.  By NumPy alone, which
+    lets other threads run meanwhile; SciPy's own functions do not.
+    """
+
+    STEP = 96
+
+    def __init__(self, matrix: np.ndarray):
+        self._matrix, self._step = matrix, self.STEP
+        self._inverses = [np.linalg.inv(np.tril(matrix[span, span])) for span in self._spans()]
+
+    @classmethod
+    def cholesky(cls, matrix: np.ndarray, step: int = STEP) -> LowerTriangle:
+        """The Cholesky factor of a symmetric matrix (p, p), whose memory it takes.
+
+        step: rows at a time; fewer are faster where the matrix is small.  Raises
+        `numpy.linalg.LinAlgError` where the matrix is not positive definite.
+        """
+        made = cls.__new__(cls)
+        made._matrix, made._step, made._inverses = matrix, step, []
+        for span in made._spans():
+            below = matrix[span.start:, span]
+            if span.start:
+                below -= matrix[span.start:, :span.start] @ matrix[span, :span.start].T
+            size = below.shape[1]
+            below[:size] = np.linalg.cholesky(below[:size])
+            made._inverses.append(np.linalg.inv(below[:size]))
+            below[size:] = below[size:] @ made._inverses[-1].T
+        return made
+
+    def _spans(self):
+        p, step = len(self._matrix), self._step
+        return [slice(start, min(start + step, p)) for start in range(0, p, step)]
+
+    def solve(self, x: np.ndarray) -> np.ndarray:
+        """y (p, n) with matrix y = x (p, n)."""
+        y = np.empty(x.shape)
+        for span, inverse in zip(self._spans(), self._inverses):
+            left = x[span]
+            if span.start:
+                left = left - self._matrix[span, :span.start] @ y[:span.start]
+            np.matmul(inverse, left, out=y[span])
+        return y
+
+    def solve_transposed(self, x: np.ndarray) -> np.ndarray:
+        """y (p, n) with the transpose of the matrix times y = x (p, n)."""
+        y = np.empty(x.shape)
+        for span, inverse in zip(self._spans()[::-1], self._inverses[::-1]):
+            left = x[span] - self._matrix[span.stop:, span].T @ y[span.stop:]
+            np.matmul(inverse.T, left, out=y[span])
+        return y
+
+
+def label_counts(y: np.ndarray) -> dict[int, int]:
+    """{label: samples} of labels y (n,), the labels ascending; it takes a block at a time."""
+    if not len(y) or y.dtype.kind != "i" or y.min() < 0 or y.max() >= max(1 << 16, len(y)):
+        return dict(zip(*map(np.ndarray.tolist, np.unique(y, return_counts=True))))
+    counts = np.zeros(int(y.max()) + 1, dtype=np.int64)
+    for start in range(0, len(y), 1 << 20):
+        part = np.bincount(y[start:start + (1 << 20)])
+        counts[:len(part)] += part
+    labels = np.flatnonzero(counts)
+    return dict(zip(labels.tolist(), counts[labels].tolist()))
+
+
+def is_sparse(x):
+    """True where the points x are `SparsePoints`, and not an array."""
+    return isinstance(x, SparsePoints)
+
+
+class SparsePoints:
+    """Points x (n, d) of float64, stored as their non-zero values.
+
+    csr: a SciPy CSR array with ascending indices and without stored zeros.  Rows are taken
+    as of an array, by a slice, numbers or a mask, and are `SparsePoints` again;
+    `np.asarray` makes the whole table.
+    """
+
+    ndim = 2
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, csr):
+        self.csr = csr
+        self.shape = csr.shape
+
+    @classmethod
+    def of_rows(cls, indptr, index, value, d):
+        """A table made of entries: row i has indptr[i] to indptr[i + 1], index counted from 0."""
+        from scipy.sparse import csr_array
+
+        csr = csr_array((value, index, indptr), shape=(len(indptr) - 1, d))
+        csr.has_sorted_indices = True
+        if not csr.data.all():
+            csr.eliminate_zeros()
+        return cls(csr)
+
+    def __reduce__(self):
+        return _same_points, (self.csr.indptr, self.csr.indices, self.csr.data, self.shape)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, rows):
+        return SparsePoints(self.csr[rows])
+
+    def __matmul__(self, w):
+        """The products with w (d,) or (d, m); those of a row do not depend on the other rows."""
+        return self.csr @ w
+
+    def __array__(self, dtype=None, copy=None):
+        return self.csr.toarray().astype(dtype or self.dtype, copy=False)
+
+    @property
+    def counts(self):
+        """The number of non-zero values in each row (n,)."""
+        return np.diff(self.csr.indptr)
+
+    def entries(self):
+        """(row, column, value) of all that is not zero, row by row."""
+        rows = np.repeat(np.arange(len(self)), self.counts)
+        return rows, self.csr.indices, self.csr.data
+
+    def combined(self, coef):
+        """sum_i coef_i x_i (d,)."""
+        return self._transposed @ coef
+
+    def products(self, other):
+        """x_i . z_j (n, l) with the points z (l, d) of another `SparsePoints`."""
+        return (self.csr @ other.csr.T).toarray()
+
+    def pieces(self):
+        """Arrays that identify these points, for a digest."""
+        return self.counts.astype("<i8"), self.csr.indices.astype("<i8"), \
+            self.csr.data.astype("<f8")
+
+    @functools.cached_property
+    def _transposed(self):
+        return self.csr.T
+
+
+def _same_points(indptr, index, value, shape):
+    from scipy.sparse import csr_array
+
+    csr = csr_array((value, index, indptr), shape=shape)
+    csr.has_sorted_indices = True
+    return SparsePoints(csr)
+
+_BLOCK = 1 << 22  # bytes of rows that are compared at once
+
+
+def unique_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows of x (n, d), bit for bit; -> (first (s,), inverse (n,)).
+
+    Rows differ where their bytes do, in the order in which they first
+    appear; -0.0 counts as 0.0.
+    """
+    x = np.ascontiguousarray(x, dtype=np.float64) + 0.0
+    if x.shape[1] == 0:
+        return np.zeros(min(len(x), 1), dtype=np.int64), np.zeros(len(x), dtype=np.int64)
+    keys = x.view(np.dtype((np.void, x.shape[1] * 8))).ravel()
+    # as np.unique does it, which would hold three more copies of x
+    by_key = np.argsort(keys, kind="stable")
+    new = np.ones(len(keys), dtype=bool)
+    step = max(1, _BLOCK // keys.itemsize)
+    for start in range(1, len(keys), step):
+        rows = by_key[start - 1:start + step]
+        new[start:start + step] = keys[rows[1:]] != keys[rows[:-1]]
+    first = by_key[new]
+    inverse = np.empty(len(keys), dtype=np.int64)
+    inverse[by_key] = np.cumsum(new) - 1
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[inverse]

@@ -1,0 +1,78 @@
+"""core.probabilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["confidence", "log_loss", "log_losses", "losses", "mean", "probability", "REJECTED",
+           "softmax", "standard_error", "total"]
+
+SMALLEST = 1e-16  # of the probabilities whose logarithm is taken
+
+
+def losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """-log p_i,y(i) (n,) of p (n, c), true columns y (n,); p below 2.2e-16 counts as that."""
+    return -np.log(np.clip(p[np.arange(len(y)), y], np.finfo(float).eps, 1.0))
+
+
+def total(values: np.ndarray, weights: np.ndarray | None = None) -> np.floating:
+    """The sum of values (n,), each times its weight where there are weights (n,)."""
+    return values.sum() if weights is None else weights @ values
+
+
+def softmax(z):
+    """Turn z (n, c) into exp(z) with rows that sum to 1, in place."""
+    z -= z.max(axis=1)[:, None]
+    np.exp(z, out=z)
+    z /= z.sum(axis=1)[:, None]
+    return z
+
+REJECTED = -1
+
+
+def log_losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """-log p_i,y(i) (n,); probabilities below 2.2e-16 count as that, so it is finite."""
+    chosen = np.asarray(p, dtype=float)[np.arange(len(p)), y]
+    return -np.log(np.clip(chosen, np.finfo(float).eps, 1.0)) + 0.0
+
+
+def log_loss(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Mean of `log_losses`."""
+    return mean(log_losses(p, y), weights)
+
+
+def confidence(p_win: np.ndarray, k: int, size: int | np.ndarray = 1) -> np.ndarray:
+    """Confidence rating (k p - s)/(k - s): 0 for equal probabilities, 1 for certainty.
+
+    size: s, the number of classes of an answer of probability p;  0 where they are all k.
+    """
+    others = k - np.asarray(size)
+    return np.where(others == 0, 0.0, (k * np.asarray(p_win, dtype=float) - size)
+                    / np.maximum(others, 1))
+
+
+def probability(rating: np.ndarray, k: int) -> np.ndarray:
+    """Probability (c (k - 1) + 1)/k of the winner from its confidence rating."""
+    return (np.asarray(rating, dtype=float) * (k - 1) + 1.0) / k
+
+
+def mean(values: np.ndarray, w: np.ndarray | None = None) -> float:
+    """The mean of values (n,) with weights w (n,), None for 1; NaN where nothing counts."""
+    if len(values) == 0 or (w is not None and not w.any()):
+        return float("nan")
+    return float(values.mean()) if w is None else float((w * values).sum() / w.sum())
+
+
+def standard_error(values: np.ndarray, w: np.ndarray | None = None) -> float:
+    """The standard error of the `mean`: sqrt(sum w^2 (v - mean)^2 n / (n - 1)) / sum w."""
+    n = len(values)
+    if w is None:
+        return float(values.std(ddof=1) / n**0.5)
+    apart = w * (values - mean(values, w))
+    return float((apart @ apart * n / (n - 1))**0.5 / w.sum())

@@ -1,0 +1,65 @@
+"""Convergence of the solvers, added up over chunks, so that a command can warn once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["in_chunks", "Solver", "Stops"]
+
+
+@dataclass(frozen=True)
+class Stops:
+    """Counts of how the solver of a decoder ended; add two of them for two chunks.
+
+    points        number of points solved
+    rounds        most rounds of an iterative solver any point needed (0: closed form)
+    unfinished    points that were given up at the limit of rounds
+    undetermined  points whose least squares problem has many solutions; the one
+                  nearest to equal probabilities was returned
+    """
+
+    points: int = 0
+    rounds: int = 0
+    unfinished: int = 0
+    undetermined: int = 0
+
+    def __add__(self, other: Stops) -> Stops:
+        return Stops(self.points + other.points, max(self.rounds, other.rounds),
+                     self.unfinished + other.unfinished,
+                     self.undetermined + other.undetermined)
+
+    def warning(self) -> str | None:
+        """One sentence on what the user should know, or None."""
+        parts = []
+        if self.unfinished:
+            parts.append(f"the decoder did not converge within {self.rounds} rounds for "
+                         f"{self.unfinished} of {self.points} solutions")
+        if self.undetermined:
+            parts.append(f"the binary classifiers do not determine the probabilities of "
+                         f"{self.undetermined} of {self.points} solutions; the one nearest "
+                         f"to equal probabilities was taken")
+        return "; ".join(parts) or None
+
+
+# From decision values r (n, m) to p or scores (n, k), and how it went.
+
+Solver = Callable[[np.ndarray], tuple[np.ndarray, Stops]]
+
+
+def in_chunks(solve: Solver, step: int, k: int) -> Solver:
+    """Solver r (n, m) -> (p (n, k), `Stops`) that hands `solve` at most `step` points at a time."""
+    step = max(1, step)
+
+    def solve_all(r):
+        p = np.empty((len(r), k))
+        stops = Stops()
+        for start in range(0, len(r), step):
+            part = slice(start, start + step)
+            p[part], stopped = solve(r[part])
+            stops += stopped
+        return p, stops
+
+    return solve_all

@@ -1,0 +1,72 @@
+"""Numbers as people type and read them, and not as Python's source may also spell them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+
+
+__all__ = ["listed", "numeral", "partition_text", "runs_text", "spread", "visible"]
+
+# What neither XML nor a terminal can show, or what would turn the order of the rest.
+
+_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+                     "\ud800-\udfff\ufffe\uffff]")
+_LONGEST = 60  # characters of options or a name that are shown
+
+
+def visible(text: str, longest: int = _LONGEST) -> str:
+    """`text` without characters that cannot be drawn, cut where it is too long."""
+    text = _UNSEEN.sub("\ufffd", text)
+    return text if len(text) <= longest else text[:longest - 3] + "..."
+
+
+# -- comparisons -----------------------------------------------------------------------------------
+
+
+def spread(summary: dict | None) -> str:
+    """A score of all held-out points, and its deviation if there is one; `-` where there is none.
+    """
+    if summary is None or math.isnan(summary["pooled"]):
+        return "-"
+    parts = [summary["pooled"]] if summary["sd"] is None else [summary["pooled"], summary["sd"]]
+    return "±".join(map(_short_number, parts))
+
+
+def partition_text(search: dict, width: int | None = None) -> str:
+    """The partition of a search, as a control file with labels for positions would have it."""
+    text = " / ".join(" ".join(map(str, search[side])) for side in ("left", "right"))
+    return text if width is None or len(text) <= width else text[:width - 3] + "..."
+
+
+def _short_number(value):
+    return f"{value:.4f}".removeprefix("0")
+
+
+def numeral(word, whole=False):
+    """The number that a word is, an int where `whole`, else a float.
+
+    ValueError for anything else: also for `1_000` and for digits of other scripts, which
+    `int` and `float` take, and which other programs read as something different.
+    """
+    if "_" in word or not word.isascii():
+        raise ValueError(f"not a number: '{word}'")
+    return int(word) if whole else float(word)
+
+
+def runs_text(numbers: list) -> str:
+    """Ascending whole numbers as text, runs of them as 2-5."""
+    runs: list[list] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1] = [runs[-1][0], number]
+        else:
+            runs.append([number])
+    return ",".join("-".join(map(str, run)) for run in runs)
+
+
+def listed(labels):
+    """Labels in a message: all, or the first and how many there are."""
+    text = " ".join(map(str, labels[:12]))
+    return f"{text} ... ({len(labels)})" if len(labels) > 12 else text

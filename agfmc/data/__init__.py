@@ -1,0 +1,1 @@
+"""Points with labels from any file; class names, weights, costs, normalisation, conversion."""

@@ -1,0 +1,139 @@
+"""Binary data as a table: words, ids and the names of columns come from the files beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+
+import numpy as np
+
+from ..core.errors import DataError, one_line
+from ..files.csv import csv_line, csv_lines, writing_text
+from ..files.kinds import answer_format
+from ..tables.reading import open_table
+from ..tables.recipe_file import recipe_beside, recipe_if_there
+from ..tables.types import ColumnRecipe, TableFormat, TableRecipe
+from .class_names import read_names_of
+from .libagf import read_cls, VecReader
+
+__all__ = ["print_table"]
+
+_ROWS = 4096  # at a time
+
+
+def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool = True) -> None:
+    """The points of base.vec with their classes as CSV to a file, or, for `-`, to show(bytes).
+
+    With base.recipe there are the columns of the table that it was made of: categories are words
+    again, and missing values that an indicator tells are empty cells;  without it they are f1, f2
+    and so on.  The columns of base.ids come first, the class last, by its name in base.names.
+    `.tsv` has tabs between cells, and `.gz` is compressed.  Raises `DataError` where the files do
+    not fit together.
+    """
+    with VecReader(f"{base}.vec", _ROWS) as points:
+        if points.n is None:
+            raise DataError("expected a file, found a pipe", file=f"{base}.vec")
+        recipe = _recipe(base, points.d)
+        names, y = _classes(base, points.n) if labels else ({}, None)
+        with _rows_of_ids(f"{base}.ids", points.n) as ids:
+            header = [*next(ids), *(column.name for column in recipe.columns)]
+            header += [recipe.label] * labels
+            twice = [name for name in header if header.count(name) > 1]
+            if twice:
+                raise DataError(f"two columns would be named '{one_line(twice[0])}'",
+                                file=f"{base}.vec")
+            delimiter = answer_format(out).delimiter
+            with writing_text(out, show) as write:
+                write(csv_line(header, delimiter))
+                done = 0
+                for x in points:
+                    columns = [*zip(*islice(ids, len(x))),
+                               *_cells(x, recipe, f"{base}.vec", done)]
+                    if y is not None:
+                        columns.append([names[label] for label in y[done:done + len(x)].tolist()])
+                    write(csv_lines(columns, delimiter))
+                    done += len(x)
+                next(ids, None)  # there is no further one, or an error
+
+
+def _recipe(base, d):
+    """The recipe of the points, or one of plain numbers."""
+    path = recipe_beside(base)
+    recipe = recipe_if_there(path)
+    if recipe is None:
+        return TableRecipe(tuple(ColumnRecipe(f"f{i + 1}") for i in range(d)), "class", ())
+    if len(recipe.features) != d:
+        raise DataError(f"makes {len(recipe.features)} features, and {base}.vec has {d}: it is of "
+                        "other points: remove it", file=path)
+    return recipe
+
+
+def _classes(base, n):
+    """({label: word}, labels (n,)); a rejected point has no word."""
+    y = read_cls(f"{base}.cls", n, negative=True)
+    found = [label for label in np.unique(y).tolist() if label >= 0]
+    path = f"{base}.names"
+    names = read_names_of(path, found) if os.path.exists(path) else {
+        label: str(label) for label in found}
+    return {**names, **{label: "" for label in np.unique(y[y < 0]).tolist()}}, y
+
+
+@contextmanager
+def _rows_of_ids(path, rows):
+    """The rows of a file of ids, with its header, for `with`; none where there is no file."""
+    if not os.path.exists(path):
+        yield iter([[]])
+        return
+    with open_table(path, TableFormat(",", header=False, blanks=())) as table:
+        yield _counted(table, rows)
+
+
+def _counted(table, rows):
+    count = -1
+    wanted = dict.fromkeys(range(len(table.names)), "text")
+    for block in table.blocks(wanted):
+        count += block.rows
+        if count > rows:
+            break
+        yield from zip(*(block[at] for at in wanted))
+    if count != rows:
+        raise DataError(f"has not {rows} rows behind its header, as there are points: it is of "
+                        "other points: remove it", file=table.file)
+
+
+def _cells(x, recipe, file, done) -> Iterator[list[str]]:
+    """The cells of each column of a recipe, of points x (n, d); done: points before them."""
+    for column, first in zip(recipe.columns, recipe.starts):
+        part = x[:, first:first + len(column.features)]
+        words = column.categories
+        if words is None:
+            cells = _numbers(part[:, 0])
+            own = part[:, 1:]
+        else:
+            own = part
+            where = np.where(part[:, :len(words)].any(axis=1), part[:, :len(words)].argmax(axis=1),
+                             len(words))
+            cells = [*map([*words, ""].__getitem__, where.tolist())]
+        wrong = ((own != 0) & (own != 1)).any(axis=1)
+        if words is not None:
+            wrong |= own.sum(axis=1) > 1
+        if wrong.any():
+            raise DataError(f"row {done + int(np.argmax(wrong))} (from 0) is not made by the "
+                            f"recipe: expected 0 and a single 1 in the features of the column "
+                            f"'{one_line(column.name)}'", file=file)
+        if column.indicator:
+            cells = ["" if missing else cell for cell, missing in zip(cells, part[:, -1].tolist())]
+        yield cells
+
+
+def _numbers(values):
+    """The shortest decimals that are these float32 values (n,), read in float64 too."""
+    texts = values.astype("U")
+    same = texts.astype(np.float64).astype(np.float32) == values
+    whole = (values == np.rint(values)) & (np.abs(values) < 1e15) & (values != 0)
+    cells = [text if good else repr(value)
+             for text, good, value in zip(texts.tolist(), same.tolist(), values.tolist())]
+    return [str(int(value)) if plain else cell.removesuffix(".0")
+            for cell, plain, value in zip(cells, whole.tolist(), values.tolist())]

@@ -1,0 +1,325 @@
+"""Data between formats: text to binary files and back, values to classes.
+
+The files of a data set are all complete before any of them appears.
+"""
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from ..control.intervals import names_of_limits
+from ..core.errors import AgfmcWarning, DataError, UsageError
+from ..core.weights import NO_WEIGHTS, WeightSource
+from ..files.atomic import remove, replacing_all
+from ..files.number_text import blocks, tokenise
+from ..files.opening import open_input
+from ..tables.recipe_file import format_recipe, recipe_beside
+from . import relabel
+from .class_names import names_bytes
+from .from_table import warn_of_old_files
+from .libagf import cls_bytes, con_bytes, read_dat, read_vec, write_table
+from .libsvm import check_words, svm_lines
+from .lvq import lvq_lines
+from .normalisation import fit_normalisation
+from .reading import read_training
+from .training import about
+from .types import Dataset, InputFormat
+from .weights import ENDING as WEIGHTS, format_weights, TEXT_ENDING, weights_bytes
+
+__all__ = ["Binning", "break_down", "classes_from_floats", "convert_text", "print_data", "range_of",
+           "refuse_pipe", "relabelled", "write_together"]
+
+_NAMED = 10_000  # classes, at most, that have names
+_TOO_LARGE = 2.0**128 - 2.0**103  # what float32 rounds to infinity, and all beyond it
+
+
+def convert_text(source: str, form: InputFormat, base: str, *, names=None,
+                 compact: bool = False, omit: bool = False, stdout=None):
+    """Text data to base.vec, base.cls or base.dat and, where classes have names, base.names.
+
+    form: `InputFormat` of the text;  names: as for `read_training`;  compact: number the
+    classes 0..k-1 in ascending order; -> the old labels, or None.  omit: there are labels, but
+    they are not written.  Points without labels may go to `-`, the binary stream `stdout`.
+    """
+    refuse_pipe([base], InputFormat(), form.labels and not omit)
+    data = read_training(source, form, names=names, negative=compact or omit)
+    _refuse_large(data, source, form)
+    old = None
+    if omit:
+        data = Dataset(data.x, None)
+    elif compact and data.y is not None:
+        data, old = relabelled(data)
+    write_together({base: data}, stdout=stdout)
+    return old
+
+
+def _refuse_large(data, source, form):
+    """DataError, with the line of the text, for what binary files cannot hold."""
+    x, y = data.x, data.y
+    large = np.maximum(x.max(axis=1), -x.min(axis=1)) >= _TOO_LARGE
+    if y is not None and y.dtype.kind == "f":
+        large |= np.abs(y) >= _TOO_LARGE
+    if not large.any():
+        return
+    row = int(np.argmax(large))
+    problem = "a value is too large for the float32 of binary files"
+    if not os.path.isfile(source):  # it cannot be read again
+        raise DataError(f"point {row + 1}: {problem}", file=source)
+    header = form.kind == "lvq" and form.header
+    raise DataError(problem, file=source, line=_line(source, row + header))
+
+
+def _line(path, number):
+    """The line, from 1, of that line of text, from 0, when blank ones and comments do not count."""
+    with open_input(path) as file:
+        for text, first_line in blocks(file):
+            lines = tokenise(text, first_line).line
+            if number < len(lines):
+                return int(lines[number])
+            number -= len(lines)
+    return None  # the file has changed
+
+
+def print_data(base: str, out: str, form: InputFormat, stdout, *, words: bool = False,
+               scale: bool = False) -> None:
+    """Binary data as text that `form` can read to the file `out`, or `-` for the stream `stdout`.
+
+    Without labels, `base` may be the name of the .vec file itself.  words: the names of
+    base.names in place of labels;  scale: divided by standard deviations, constant features
+    left out.
+    """
+    if not form.labels and os.path.exists(base) and not os.path.isdir(base):
+        data = Dataset(read_vec(base), None)
+    else:
+        if os.path.isfile(base) and not base.endswith((".vec", ".cls")) and \
+                not os.path.exists(f"{base}.vec"):
+            raise DataError(f"there is no {base}.vec: expected the base name of binary files, and "
+                            f"{base} is not one", file=base)
+        data = read_training(base, InputFormat(labels=form.labels, ordinates=form.ordinates,
+                                               weights=WeightSource(NO_WEIGHTS)), negative=True)
+        if os.path.exists(base + WEIGHTS):
+            warnings.warn(f"the weights in {base}{WEIGHTS} are not in the text: commands that read "
+                          f"it take them by --weights {base}{WEIGHTS}", AgfmcWarning, stacklevel=2)
+    if words and data.names is None:
+        raise UsageError(f"--words needs the class names in {base}.names")
+    if scale:
+        with about(base, data.recipe):
+            data = replace(data, x=fit_normalisation(data.x).apply(data.x))
+    write_together({out: data if words else replace(data, names=None)}, form=form, stdout=stdout)
+
+
+def relabelled(data: Dataset) -> tuple:
+    """`data` with labels 0..k-1 in ascending order of the old; -> (Dataset, old labels)."""
+    names = data.names
+    if names is not None and data.y.min() < 0:
+        warnings.warn(f"label {data.y.min()} has no name: the class names are left out",
+                      AgfmcWarning, stacklevel=2)
+        names = None
+    y, old, names = relabel.relabel(data.y, names)
+    return Dataset(data.x, y, names, weights=data.weights), old
+
+
+class Binning(NamedTuple):
+    """Classes (n,) int32 of values, their thresholds, and (least, greatest) of the values.
+
+    names: of the classes, which tell their limits, or None where a value is outside of all
+    classes, as training takes class -1 for one without a name, or these are too many.
+    """
+
+    classes: np.ndarray
+    edges: np.ndarray
+    range: tuple
+    names: tuple | None = None
+
+
+def range_of(source: str, missing: float | None = None) -> tuple[float, float]:
+    """(least, greatest) of the values in `source` (.dat); above `missing` they do not count."""
+    seen = _present(source, read_dat(source), missing)
+    return float(seen.min()), float(seen.max())
+
+
+def _present(source, values, missing):
+    with about(source):
+        return values if missing is None else relabel.present(values, missing)
+
+
+def classes_from_floats(source: str, bins: int | None = None, geometric: bool = False,
+                        numbers: tuple = (), missing: float | None = None,
+                        ends: bool = False) -> Binning:
+    """The `Binning` of the values in `source` (.dat), with `bins` classes (default 2).
+
+    numbers: (), or (min, max) with `bins` classes between them, or, without
+    `bins`, the thresholds themselves.  missing: larger values do not count for the
+    least and greatest.  ends: the thresholds include both ends, and what is outside
+    has class -1.
+    """
+    values = read_dat(source)
+    seen = _present(source, values, missing)
+    if bins is None and numbers:
+        if geometric:
+            raise UsageError("-g spaces thresholds between min and max: it needs -q")
+        edges = relabel.check_edges(numbers)
+    elif numbers and len(numbers) != 2:
+        raise UsageError(f"with -q, expected min and max, found {len(numbers)} numbers")
+    else:
+        with about(source):
+            edges = relabel.bin_edges(seen, bins or 2, *numbers, geometric=geometric, ends=ends)
+    classes = relabel.classes_of(values, edges, ends)
+    names = None
+    if classes.min() >= 0 and len(edges) <= _NAMED:
+        reach = numbers if bins is not None and numbers else (np.inf, -np.inf)
+        names = names_of_limits(*relabel.class_limits(seen, edges, ends, reach))
+    return Binning(classes, edges, (float(seen.min()), float(seen.max())), names)
+
+
+def break_down(binning: Binning, ends: bool = False) -> Iterator[str]:
+    """Lines with the number of values in each class, as libAGF prints them."""
+    edges = binning.edges.tolist()
+    ranges = ["(%g - %g)" % pair for pair in zip(edges, edges[1:])]
+    if ends:
+        ranges = ["(< %g %g <)" % (edges[0], edges[-1]), *ranges]
+    else:
+        ranges = ["(< %g)" % edges[0], *ranges, "(> %g)" % edges[-1]]
+    count = np.bincount(binning.classes + bool(ends), minlength=len(ranges)).tolist()
+    yield "Class break-down:\n"
+    for label, (text, number) in enumerate(zip(ranges, count), -bool(ends)):
+        yield "%2d %s:  %d\n" % (label, text, number)
+
+
+def refuse_pipe(names: list, form: InputFormat, labels: bool) -> None:
+    """UsageError where `-` is among the names of binary data with labels."""
+    if form.kind == "binary" and labels and "-" in names:
+        raise UsageError("binary data with labels are several files and cannot go through a pipe "
+                         "(text can, and points without labels)")
+
+
+def write_together(outputs: dict, extra: dict | None = None, form: InputFormat = InputFormat(),
+                   stdout=None, before: Callable | None = None) -> None:
+    """Datasets {base or file: Dataset} and {path: bytes or table}, all or none.
+
+    form: the `InputFormat` that reads them; LIBSVM text holds its zeros where `form.missing` is
+    given;  before: as for `replacing_all`.  Ordinates, a y of floats, go to base.dat, labels to
+    base.cls, weights to base.wgt, those of a text to a text FILE.weights.  `-` is `stdout`, a
+    binary stream, which is written before the files appear.  An earlier base.recipe is removed, as
+    a model of these points must not take tables by it, and an earlier base.wgt, as training would
+    take it.  Raises DataError for what cannot be written or would not be read back, and two
+    outputs of one name, UsageError for weights of points that go to `-`.
+    """
+    refuse_pipe([name for name, data in outputs.items() if data.y is not None], form, True)
+    files = {}
+    for name, data in outputs.items():
+        files.update(_binary(name, data) if form.kind == "binary" else _text(name, data, form))
+    for path in files.keys() & (extra or {}).keys():
+        raise DataError("two outputs would go to this file", file=path)
+    files.update(extra or {})
+    old = [path for base in outputs for path in _of_others(base, form)
+           if path not in files and os.path.exists(path)]
+
+    def finish():
+        if before is not None:
+            before()
+        for path in old:
+            remove(path)
+
+    with ExitStack() as stack:
+        named = [path for path in files if path != "-"]
+        opened = dict(zip(named, stack.enter_context(
+            replacing_all(named, binary=True, before=finish, text=form.kind != "binary"))))
+        for path in named:
+            _write(opened[path], files[path])
+        if "-" in files:
+            for path in named:
+                opened[path].flush()
+            _write(_Stream(stdout), files["-"])
+            stdout.flush()
+
+
+def _of_others(base, form):
+    """The files beside binary points that are removed where they are not of these points."""
+    return (recipe_beside(base), base + WEIGHTS) if form.kind == "binary" else ()
+
+
+class _Stream:
+    """A stream that takes all it is given, under the name that errors use."""
+
+    name = "standard output"
+
+    def __init__(self, file):
+        self._file = file
+
+    def write(self, data):
+        data = memoryview(data)
+        while len(data):  # without a buffer a stream may take a part
+            data = data[self._file.write(data):]
+
+
+def _binary(base, data):
+    """{path: content} of binary data."""
+    if base == "-":
+        _refuse_weights(data)
+        return {"-": data.x}
+    if data.y is not None and data.names is None and os.path.exists(f"{base}.names"):
+        warnings.warn(f"{base}.names existed before: its names now apply to these labels",
+                      AgfmcWarning, stacklevel=4)
+    files = {f"{base}.vec": data.x}
+    if data.y is not None and data.y.dtype.kind == "f":
+        files[f"{base}.dat"] = con_bytes(data.y, f"{base}.dat")
+    elif data.y is not None:
+        files[f"{base}.cls"] = cls_bytes(data.y, f"{base}.cls")
+    if data.names is not None:
+        files[f"{base}.names"] = names_bytes(data.names, f"{base}.names")
+    if data.recipe is not None:
+        path = recipe_beside(base)
+        files[path] = format_recipe(data.recipe, path).encode()
+    if data.weights is not None:
+        files[base + WEIGHTS] = weights_bytes(data.weights.w, base + WEIGHTS)
+    for path in _of_others(base, InputFormat()):
+        if path not in files and os.path.exists(path):
+            warnings.warn(f"{path} existed before, and is removed, as it is not of these points",
+                          AgfmcWarning, stacklevel=4)
+    if f"{base}.cls" not in files and os.path.exists(f"{base}.cls"):
+        warnings.warn(f"{base}.cls existed before, and now belongs to these points",
+                      AgfmcWarning, stacklevel=4)
+    warn_of_old_files(base, (".ids",))
+    return files
+
+
+def _refuse_weights(data):
+    if data.weights is not None:
+        raise UsageError("points go to standard output, and their weights would have no file: "
+                         "--weights none leaves them out")
+
+
+def _text(path, data, form):
+    """{path: lines} of data as text."""
+    where = "standard output" if path == "-" else path
+    finite = np.isfinite(data.x).all(axis=1)
+    if not finite.all():
+        raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity", file=where)
+    if data.names is not None:
+        check_words(data.y, data.names, where)
+    files = {path: svm_lines(data.x, data.y, data.names, form.missing is not None)
+             if form.kind == "svm" else lvq_lines(data.x, data.y, form.header, data.names)}
+    if data.weights is not None:
+        if path == "-":
+            _refuse_weights(data)
+        files[path + TEXT_ENDING] = format_weights(data.weights.w)
+    elif path != "-":
+        warn_of_old_files(path, (TEXT_ENDING,))
+    return files
+
+
+def _write(file, content):
+    if isinstance(content, bytes):
+        file.write(content)
+    elif isinstance(content, np.ndarray):
+        write_table(file, content)
+    else:
+        while text := "".join(islice(content, 512)):
+            file.write(text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,401 @@
+"""Tables as training data, as points to classify, and as binary files."""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, ExitStack
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import AgfmcWarning, DataError, one_line, UsageError
+from ..core.lazy_points import LazyPoints, StoredTable
+from ..core.memory import refuse_beyond
+from ..core.weights import Weights
+from ..files.atomic import remove, replacing_all, temporary_file, writing
+from ..files.csv import csv_line, csv_lines
+from ..tables.ids import RowIds
+from ..tables.points import (class_numbers, columns_that_tell, fill_missing, filled_recipe,
+                             TableEncoder)
+from ..tables.reading import columns_called, open_table, Table
+from ..tables.recipe_file import format_recipe
+from ..tables.survey import column_positions, resolve_roles, survey_classes, survey_table
+from ..tables.types import ROW, TableRecipe
+from .class_names import names_bytes
+from .libagf import cls_bytes, VecWriter
+from .reading import weights_of
+from .types import Dataset, InputFormat
+from .weights import single_precision, weights_bytes
+
+__all__ = ["convert_table", "CONVERTED", "Converted", "encoded_rows", "read_table",
+           "rows_to_classify", "RowsToClassify", "table_labels", "table_points", "TableRows",
+           "warn_of_old_files"]
+
+CONVERTED = (".vec", ".cls", ".names", ".recipe", ".ids", ".wgt")  # what tables are converted to
+_LAZY = 1 << 24  # bytes of points above which they stay in a file
+_PIECE = 1 << 20  # values at a time
+
+
+class TableRows(NamedTuple):
+    """Some rows of a table: points x (n, d) float32, classes y (n,) int32, weights (n,), text.
+
+    y, weights: None where they are not wanted;  text: the cells of the further columns, a list of
+    n for each.
+    """
+
+    x: np.ndarray
+    y: np.ndarray | None
+    weights: np.ndarray | None
+    text: list
+
+
+def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
+                 weight: int | None = None, text: tuple[int, ...] = (),
+                 unique: tuple[int, ...] = ()) -> Iterator[TableRows]:
+    """`TableRows` of a table, block by block; label, weight, text: positions of columns.
+
+    unique: of those of the text that together are the id of a row, which no other has.  Raises
+    `DataError` for cells that the recipe cannot take, with file, line and column.
+    """
+    seen = RowIds(table, unique) if unique else None
+    classes = {name: at for at, name in enumerate(encoder.recipe.classes)}
+    wanted = dict(encoder.wanted)
+    both = set(wanted) & {label, weight}
+    copied = {at: kind for at, kind in wanted.items() if at in text}  # features in two kinds
+    wanted |= dict.fromkeys(text, "text") | ({} if label is None else {label: "words"}) \
+        | ({} if weight is None else {weight: "number"})
+    if both:
+        raise UsageError(f"column '{one_line(table.names[min(both)])}' is a feature of the model")
+    for block in table.blocks(wanted):
+        if seen is not None:
+            seen.add(block)
+        x = encoder.points(table.of_text(block, copied) if copied else block)
+        y = None if label is None else class_numbers(table, block, label, classes)
+        weights = None if weight is None else _weights(table, block, weight)
+        yield TableRows(x, y, weights, [block[at] for at in text])
+
+
+def table_points(path: str, form: InputFormat, recipe: TableRecipe) -> Iterator[np.ndarray]:
+    """Yield points (n, d) float32 of a table with the columns of a recipe, block by block."""
+    with open_table(path, form.layout.for_model(recipe)) as table:
+        encoder = TableEncoder(table, recipe)
+        for part in encoded_rows(table, encoder):
+            yield part.x
+        encoder.warn_of_cells()
+
+
+def _weights(table, block, position):
+    weights, bad = single_precision(block[position])
+    if bad.any():
+        raise block.error(int(np.argmax(bad)), f"column '{one_line(table.names[position])}' of the "
+                                               "weights: expected a number of 0 or more")
+    return weights
+
+
+def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, *,
+               lazy: bool = False, stdin=None) -> Dataset:
+    """The `Dataset` of a training table, or of one with the columns of a recipe of training.
+
+    x (n, d) float32, or, with lazy and many points, `LazyPoints` in a temporary file;  y (n,);
+    names: of the classes;  recipe: the one given, or made of this table;  weights: those of the
+    file of `form.weights`, or of the column of `form.roles`, or of the one that the recipe names if
+    it is there, as they stand there, zeros too.
+    """
+    given = recipe is not None
+    layout = form.layout.for_model(recipe) if given else form.layout
+    with open_table(path, layout, stdin, again=True) as table:
+        if not given:
+            survey = survey_table(table, form.roles)
+            recipe, roles, rows = survey.recipe, survey.roles, survey.rows
+        else:
+            roles, rows = resolve_roles(table, _with_weights(table, form, recipe)), None
+        encoder = TableEncoder(table, recipe)
+        weight = roles.weight if form.weights.file is None else None
+        parts = encoded_rows(table, encoder, roles.label, weight)
+        width = len(recipe.features)
+        if rows is not None and lazy and 4 * rows * width > _LAZY:
+            x, y, w, recipe = _in_a_file(parts, recipe, path)
+        else:
+            if rows is not None:
+                refuse_beyond(4 * rows * width, f"the points, {rows} of {width} features",
+                              table.file)
+            x, y, w = _in_memory(parts, rows, width, table.file)
+            recipe = filled_recipe(recipe, x)
+            fill_missing(x, recipe)
+            for name in () if given else columns_that_tell(recipe, x, y):
+                warnings.warn(f"{table.file}: column '{one_line(name)}' tells the class of every "
+                              "row alone: leave it out (--ignore) if new data will not have it",
+                              AgfmcWarning, stacklevel=2)
+        if given:
+            encoder.warn_of_cells()
+    weights = weights_of(path, form, len(y), stdin) if w is None else Weights(w)
+    return Dataset(x, y, recipe.classes, recipe, weights)
+
+
+def _label_of(roles, recipe):
+    """The roles of a table of which the recipe names the columns: its label alone."""
+    return replace(roles, label=roles.label or recipe.label, ids=(), weight=None, ignored=(),
+                   categorical=())
+
+
+def _with_weights(table, form, recipe):
+    """The roles of a table of which the recipe names the columns: its label and its weights."""
+    weight = form.roles.weight
+    if weight is None and form.weights.file is None and recipe.weight is not None:
+        if columns_called(table, [recipe.weight]):
+            weight = recipe.weight
+        else:
+            warnings.warn(f"{table.file}: there is no column '{one_line(recipe.weight)}', which "
+                          "held weights in training: all rows count alike", AgfmcWarning,
+                          stacklevel=3)
+    return replace(_label_of(form.roles, recipe), weight=weight)
+
+
+def _in_memory(parts, rows, width, file):
+    """(x, y, weights or None) of `TableRows`; rows: how many there are, or None."""
+    if rows is None:
+        parts = list(parts)
+        if not parts:
+            return np.zeros((0, width), np.float32), np.zeros(0, np.int32), None
+        return np.concatenate([part.x for part in parts]), np.concatenate(
+            [part.y for part in parts]), _joined([part.weights for part in parts])
+    x, y, at = np.empty((rows, width), np.float32), np.empty(rows, np.int32), 0
+    weights = []
+    for part in parts:
+        stop = at + len(part.x)
+        if stop > rows:
+            break
+        x[at:stop], y[at:stop], at = part.x, part.y, stop
+        weights.append(part.weights)
+    if at != rows:
+        raise DataError("changed while it was read", file=file)
+    return x, y, _joined(weights)
+
+
+def _joined(weights):
+    """The weights (n,) of all blocks, None where these are None."""
+    return None if weights[0] is None else np.concatenate(weights)
+
+
+def _in_a_file(parts, recipe, path):
+    """(LazyPoints, y, weights or None, recipe) of rows that are written to a temporary file."""
+    labels, weights = [], []
+    with temporary_file() as file:
+        for part in parts:
+            _spool(file, part.x)
+            labels.append(part.y)
+            weights.append(part.weights)
+        y = np.concatenate(labels)
+        shape = len(y), len(recipe.features)
+
+        def write(start, block):
+            with writing("a temporary file"):
+                os.pwrite(file.fileno(), block.tobytes(), 4 * start * shape[1])
+
+        recipe = _finished(file, shape, recipe, write)
+        table = StoredTable(file.fileno(), os.fsdecode(path), "<f4", 0, shape)
+        return LazyPoints(table), y, _joined(weights), recipe
+
+
+def _spool(file, x):
+    """Write points to a temporary file."""
+    with writing("a temporary file"):
+        file.write(np.ascontiguousarray(x, "<f4").tobytes())
+        file.flush()
+
+
+def _finished(file, shape, recipe, write):
+    """The recipe with its fills, of points (n, d) in a file; they go to write(first row, points).
+    """
+    stored = StoredTable(file.fileno(), "a temporary file", "<f4", 0, shape)
+    recipe = filled_recipe(recipe, LazyPoints(stored))
+    rows, width = shape
+    step = max(1, _PIECE // width)
+    for start in range(0, rows, step):
+        block = stored.read(start, min(start + step, rows)).copy()
+        fill_missing(block, recipe)
+        write(start, block)
+    return recipe
+
+
+class Converted(NamedTuple):
+    """A table that was converted: its recipe, the number of rows, and those of each class (k,).
+
+    counts: None without labels.
+    """
+
+    recipe: TableRecipe
+    rows: int
+    counts: np.ndarray | None
+
+
+def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe | None = None
+                  ) -> Converted:
+    """A table to base.vec, base.cls, base.names and base.recipe, all or none; -> `Converted`.
+
+    recipe: of training, which points to be classified or scored are made by, or None: then it is
+    made of this table.  base.ids (text) is written where there are columns of ids, base.wgt where
+    there is one of weights.  Without labels (`form.labels`), which needs a recipe, only base.vec
+    and base.ids are.  Memory does not grow with the rows.
+    """
+    given = recipe is not None
+    layout = form.layout.for_model(recipe) if given else form.layout
+    with open_table(path, layout, again=True) as table, ExitStack() as stack:
+        if given:
+            roles = _roles_beside(table, form, recipe)
+        else:
+            survey = survey_table(table, form.roles)
+            recipe, roles = survey.recipe, survey.roles
+        encoder = TableEncoder(table, recipe)
+        ends = [end for end, wanted in zip(CONVERTED, (
+            True, *[form.labels] * 3, roles.ids, roles.weight is not None)) if wanted]
+        warn_of_old_files(base, [end for end in CONVERTED[:-1] if end not in ends])
+        files = dict(zip(ends, stack.enter_context(replacing_all(
+            [base + end for end in ends], binary=True, before=_without_old_weights(base, ends)))))
+        points = _Points(files[".vec"], recipe, stack)
+        if roles.ids:
+            files[".ids"].write(csv_line([table.names[at] for at in roles.ids]))
+        counts = np.zeros(len(recipe.classes), dtype=np.int64)
+        for part in encoded_rows(table, encoder, roles.label, roles.weight, roles.ids,
+                                 unique=roles.ids):
+            points.write(part.x)
+            if part.y is not None:
+                files[".cls"].write(cls_bytes(part.y))
+                counts += np.bincount(part.y, minlength=len(counts))
+            if roles.ids:
+                files[".ids"].write(csv_lines(part.text))
+            if part.weights is not None:
+                files[".wgt"].write(weights_bytes(
+                    part.weights, f"{base}.wgt", points.rows - len(part.x)))
+        recipe = points.finish()
+        if form.labels:
+            files[".names"].write(names_bytes(recipe.classes, f"{base}.names"))
+            files[".recipe"].write(format_recipe(recipe, f"{base}.recipe").encode())
+        if given:
+            encoder.warn_of_cells()
+            encoder.warn_of_others({recipe.label, *(table.names[at] for at in (
+                roles.label, roles.weight, *roles.ids) if at is not None)})
+    return Converted(recipe, points.rows, counts if form.labels else None)
+
+
+class _Points:
+    """Points that are written to a `.vec`: at once, or, where the recipe lacks a fill, at last."""
+
+    def __init__(self, vec, recipe, stack):
+        self._writer = VecWriter(vec, len(recipe.features))
+        self._recipe, self.rows = recipe, 0
+        self._held = stack.enter_context(temporary_file()) if any(
+            one.fill != one.fill for one in recipe.columns) else None
+
+    def write(self, x):
+        """Points (n, d) float32, NaN where a fill is not known."""
+        self.rows += len(x)
+        if self._held is None:
+            self._writer.write(x)
+        else:
+            _spool(self._held, x)
+
+    def finish(self):
+        """All points in the `.vec`; -> the recipe with its fills."""
+        if self._held is None:
+            return self._recipe
+        return _finished(self._held, (self.rows, len(self._recipe.features)), self._recipe,
+                         lambda _, block: self._writer.write(block))
+
+
+def _roles_beside(table, form, recipe):
+    """The `Roles` of a table of which the recipe names the columns of features."""
+    own = form.roles
+    if form.labels and own.label is None and not columns_called(table, [recipe.label]):
+        raise DataError(f"lacks the column '{one_line(recipe.label)}' of the classes: --label "
+                        "names another one", file=table.file)
+    absent = [name for name in recipe.ids if name not in columns_called(table, [name])]
+    if absent and not own.ids:
+        warnings.warn(f"{table.file}: there is no column '{one_line(absent[0])}', which held ids "
+                      "in training: no ids are written", AgfmcWarning, stacklevel=3)
+    ids = own.ids or (() if absent else recipe.ids)
+    return resolve_roles(table, replace(_label_of(own, recipe), ids=ids, weight=own.weight),
+                         form.labels)
+
+
+def _without_old_weights(base, ends):
+    """A function that removes weights of other points, which training would take, or None."""
+    path = base + CONVERTED[-1]
+    if CONVERTED[-1] in ends or not os.path.exists(path):
+        return None
+    warnings.warn(f"{path} existed before, and is removed, as it is not of these points",
+                  AgfmcWarning, stacklevel=3)
+    return functools.partial(remove, path)
+
+
+def warn_of_old_files(base: str, ends) -> None:
+    """Warn of each file base + end that stays beside new points, as it is of others."""
+    for end in ends:
+        if os.path.exists(base + end):
+            warnings.warn(f"{base}{end} existed before, and is not of these points: remove it",
+                          AgfmcWarning, stacklevel=3)
+
+
+def table_labels(path: str, form: InputFormat) -> tuple[dict[int, int], dict[int, str]]:
+    """({label: samples}, {label: name}) of a training table."""
+    with open_table(path, form.layout, again=True) as table:
+        names, counts = survey_classes(table, form.roles)
+    return counts, dict(enumerate(names))
+
+
+@dataclass(frozen=True)
+class RowsToClassify:
+    """The rows of a table without classes, and what tells them apart in answers.
+
+    heads: names of the columns that are copied, of the ids or all, or of the one that numbers
+    the rows.
+    """
+
+    heads: tuple[str, ...]
+    _table: Table
+    _encoder: TableEncoder
+    _copied: tuple[int, ...]
+    _unique: tuple[int, ...]
+
+    def chunks(self, rows: int) -> Iterator[tuple[np.ndarray, list]]:
+        """Yield (x (n, d) float32, the cells of the heads), `rows` rows at a time or fewer.
+
+        Then there are warnings of columns that are not needed, and of words that training did
+        not know.
+        """
+        first = 1
+        for part in encoded_rows(self._table, self._encoder, text=self._copied,
+                                 unique=self._unique):
+            for at in range(0, len(part.x), rows):
+                x = part.x[at:at + rows]
+                cells = [column[at:at + rows] for column in part.text]
+                yield x, cells or [range(first, first + len(x))]
+                first += len(x)
+        recipe = self._encoder.recipe
+        self._encoder.warn_of_others({recipe.label, recipe.weight, *recipe.ids,
+                                      *(self._table.names[at] for at in self._copied)})
+        self._encoder.warn_of_cells()
+
+
+@contextmanager
+def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everything: bool = False
+                     ) -> Iterator[RowsToClassify]:
+    """The `RowsToClassify` of a table with the columns of a recipe, in any order, for `with`.
+
+    Its ids are those of `form.roles`, else those of the training table that it has too;
+    everything: all its columns are copied, and ids are not compared unless `form.roles` names
+    them.  Raises `DataError` where columns are lacking, and where a row has the id of an earlier
+    one.
+    """
+    with open_table(path, form.layout.for_model(recipe)) as table:
+        encoder = TableEncoder(table, recipe)
+        there = tuple(columns_called(table, recipe.ids))
+        ids = column_positions(table, form.roles.ids or there, "--id")
+        copied = tuple(range(len(table.names))) if everything else ids
+        heads = tuple(table.names[at] for at in copied) or (ROW,)
+        unique = ids if form.roles.ids or not everything and len(there) == len(recipe.ids) else ()
+        yield RowsToClassify(heads, table, encoder, copied, unique)

@@ -1,0 +1,377 @@
+"""The binary data files: `.vec`, `.cls`, `.con`, `.dat`, `.std`, all little-endian.
+
+`.vec`: int32 D, then n x D float32 row by row; n follows from the size.
+`.cls`: one int32 per sample.  `.con`, `.dat`: one float32 per sample.
+`.std`: a `.vec` with header D2 + 1 and D1 rows; the first D2 columns are the
+matrix M, the last is the mean, and x' = (x - mean) M.  Beside one that was learned from
+labels there is a text file, see `metric_file`.
+"""
+
+import os
+from contextlib import suppress
+
+import numpy as np
+
+from ..core.errors import DataError
+from ..core.lazy_points import LazyPoints, StoredTable
+from ..core.memory import memory_limit, within_memory
+from ..files.atomic import replacing, replacing_all
+from ..files.checked import checked
+from ..files.number_text import foreign_start, is_text, LABELS, POINTS, SCALE, VALUES
+from ..files.opening import open_input, read_bytes
+from .metric_file import check_metric_output, format_metric, metric_path, remove_metric, with_metric
+from .normalisation import Normalisation
+
+__all__ = ["cls_bytes", "con_bytes", "holds_map", "open_vec", "read_cls", "read_con", "read_dat",
+           "read_std", "read_vec", "std_files", "VecReader", "VecWriter", "write_cls", "write_std",
+           "write_table", "write_vec"]
+
+FLOAT = np.dtype("<f4")
+LABEL = np.dtype("<i4")
+_CHUNK = 1 << 28  # bytes of rows at once, but for a single row
+_MOST = 1 << 26  # features of a row that is gathered from a pipe
+_PIECE = 1 << 22  # bytes asked of a pipe at once: a header that lies costs no more than this
+
+
+class VecReader:
+    """A `.vec` file or pipe (`-`), read in chunks; a context manager.
+
+    `d` is known at once; `n` is None for a pipe.  Iterating gives float32 arrays
+    of at most `rows` rows, in order.  wanted: what is expected, where it is text.
+    Raises DataError for a header or a size that cannot be, for a file without rows,
+    and for NaN or infinity, with the row (from 0).
+    """
+
+    def __init__(self, path, rows=4096, stdin=None, wanted=POINTS):
+        self._context = open_input(path, stdin, raw=True)
+        self._wanted = wanted
+        self._file = self._context.__enter__()
+        self.name = self._file.name
+        self.rows = max(1, int(rows))
+        try:
+            self.d, self.n = self._header()
+        except BaseException:
+            self.close()
+            raise
+
+    def _header(self):
+        header = self._file.read(4)
+
+        def fail(message):
+            if other := foreign_start(header, self.name):
+                message = f"is not a .vec file; {other}"
+            elif header and header.isascii() and is_text(header + b"\n"):  # d > 150 million
+                message = f"looks like text, expected {self._wanted.format(self.name)}"
+            return DataError(message, file=self.name)
+
+        if len(header) < 4:
+            raise fail("is too short for a .vec file: it has no header")
+        d = int.from_bytes(header, "little", signed=True)
+        if d <= 0:
+            raise fail(f"is not a .vec file: its header says {d} features")
+        self.rows = max(1, min(self.rows, _CHUNK // (4 * d)))
+        size = self._file.regular_size()
+        if size is None:
+            if d > _MOST:
+                raise fail(f"is not a .vec file: its header says {d} features, and from a pipe "
+                           f"{_MOST} are the most")
+            return d, None
+        n, rest = divmod(size - 4, 4 * d)
+        if rest:
+            raise fail(f"is damaged or not a .vec file: {size} bytes are not a header "
+                       f"and whole rows of {d} features")
+        if n == 0:
+            raise fail("has no rows")
+        return d, n
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._context.__exit__(*error)
+
+    def close(self):
+        """Close the file."""
+        self._context.__exit__(None, None, None)
+
+    def __iter__(self):
+        width = 4 * self.d
+        done = 0
+        while True:
+            data = self._read(self.rows * width)
+            if len(data) % width:
+                raise DataError(
+                    f"ends in the middle of row {done + len(data) // width}", file=self.name
+                )
+            if not data:
+                break
+            chunk = np.frombuffer(data, FLOAT).reshape(-1, self.d).astype(np.float32, copy=False)
+            _refuse_nonfinite(chunk, self.name, done)
+            done += len(chunk)
+            yield chunk
+        if done == 0:
+            raise DataError("has no rows", file=self.name)
+        if self.n is not None and done != self.n:
+            raise DataError("changed while it was read", file=self.name)
+
+    def _read(self, size):
+        data = bytearray()
+        while len(data) < size:
+            piece = self._file.read(min(_PIECE, size - len(data)))
+            if not piece:
+                break
+            data += piece
+        return data
+
+
+def read_vec(path, mmap=False, stdin=None, wanted=POINTS):
+    """All points of a `.vec` file as (n, d) float32; wanted: as for VecReader.
+
+    With `mmap` a file is mapped, read-only, instead of read.  Raises DataError as
+    VecReader does, and for more than fits in memory.
+    """
+    limit = memory_limit()
+    with VecReader(path, stdin=stdin, wanted=wanted) as reader:
+        if reader.n is None:
+            return np.concatenate(list(within_memory(reader, reader.name)))
+        if mmap:
+            x = np.memmap(path, FLOAT, "r", offset=4, shape=(reader.n, reader.d))
+        else:
+            if 4 * reader.n * reader.d > limit:
+                raise DataError(f"cannot read: larger than {limit / 2**30:.3g} GiB",
+                                file=reader.name)
+            x = np.empty((reader.n, reader.d), FLOAT)
+            if reader._file.readinto(memoryview(x).cast("B")) != x.nbytes:
+                raise DataError("changed while it was read", file=reader.name)
+    _refuse_nonfinite(x, reader.name)
+    return x if mmap else x.astype(np.float32, copy=False)
+
+
+def open_vec(path, wanted=POINTS):
+    """All points of a `.vec` file, which stay there, as `LazyPoints`; DataError as of read_vec."""
+    with VecReader(path, wanted=wanted) as reader:
+        x = LazyPoints(StoredTable(reader._file.fileno(), reader.name, FLOAT, 4,
+                                   (reader.n, reader.d), path))
+    _refuse_nonfinite(x, reader.name)
+    return x
+
+
+class VecWriter:
+    """Writes a `.vec` in chunks to an open binary file (see `files.replacing`)."""
+
+    def __init__(self, file, d):
+        if not 0 < d < 2**31:
+            raise DataError(f"cannot write {d} features", file=getattr(file, "name", None))
+        self.d = d
+        self.n = 0
+        self._file = file
+        file.write(int(d).to_bytes(4, "little"))
+
+    def write(self, x):
+        """Append x (rows, d); DataError for a value that float32 cannot hold."""
+        x = np.asarray(x)
+        if x.ndim != 2 or x.shape[1] != self.d:
+            raise DataError(f"{x.shape} is not rows of {self.d} features", file=self._file.name)
+        self._file.write(_float_bytes(x, self._file.name, self.n))
+        self.n += len(x)
+
+
+def write_vec(path, x, before=None):
+    """Write x (n, d) as float32, `replacing`; DataError for no rows, NaN, infinity, overflow."""
+    x = np.asarray(x)
+    if x.ndim != 2 or x.size == 0:
+        raise DataError("there are no points to write", file=path)
+    with replacing(path, binary=True, before=before) as file:
+        write_table(file, x)
+
+
+def write_table(file, x):
+    """Write x (n, d) as a `.vec` to an open binary file; DataError as for `VecWriter`."""
+    writer = VecWriter(file, x.shape[1])
+    step = max(1, _PIECE // x.shape[1])
+    for start in range(0, len(x), step):
+        writer.write(x[start:start + step])
+
+
+def read_cls(path, n=None, negative=False, stdin=None):
+    """The labels of a `.cls` file as (n,) int32.
+
+    Raises DataError for an empty file, one that is not whole labels or is text, one whose
+    length is not `n` (the rows of the points beside it) and, unless `negative`,
+    for a label below 0.
+    """
+    y = _read_column(path, LABEL, n, stdin).astype(np.int32, copy=False)
+    if not negative:
+        refuse_negative(y, path)
+    return y
+
+
+def refuse_negative(y, path, where=""):
+    """DataError with the row (from 0) of the first label below 0; where: they are not allowed."""
+    if len(y) and y.min() < 0:
+        row = int(np.argmax(y < 0))
+        raise DataError(
+            f"row {row} (from 0) has label {y[row]}: labels are whole numbers from 0"
+            f"{where} (svm2agf -U and agf_preprocess -U number the classes anew)", file=path
+        )
+
+
+def read_con(path, n=None, stdin=None):
+    """The confidence ratings of a `.con` file as (n,) float32; checks as in `read_cls`."""
+    values = _read_column(path, FLOAT, n, stdin).astype(np.float32, copy=False)
+    _refuse_nonfinite(values[:, None], path)
+    return values
+
+
+def read_dat(path, n=None, stdin=None):
+    """The numbers of a `.dat` file as (n,) float32; checks as in `read_cls`."""
+    return read_con(path, n, stdin)
+
+
+def _read_column(path, dtype, n, stdin):
+    what, wanted, ending = ("labels", LABELS, ".cls") if dtype is LABEL else \
+        ("values", VALUES, ".con")
+    # writable, as every other reader's arrays are
+    data = bytearray(read_bytes(path, stdin, raw=True))
+    if str(path).endswith(".gz") and (other := foreign_start(bytes(data[:4]), path)):
+        raise DataError(f"is not a {ending} file; {other}", file=path)
+    if is_text(data, floats=dtype is FLOAT):
+        raise DataError(f"looks like text, expected {wanted.format(path)}", file=path)
+    if len(data) % dtype.itemsize:
+        raise DataError(
+            f"is damaged: {len(data)} bytes are not whole {what} of {dtype.itemsize} bytes",
+            file=path,
+        )
+    if not data:
+        raise DataError(f"has no {what}", file=path)
+    values = np.frombuffer(data, dtype)
+    if n is not None and len(values) != n:
+        raise DataError(f"has {len(values)} {what}, but there are {n} points", file=path)
+    return values
+
+
+def cls_bytes(y, path=None, start=0):
+    """Labels (n,) as the bytes of a `.cls` file; DataError for one outside int32."""
+    y = np.asarray(y)
+    if y.dtype.kind not in "iub" and not np.array_equal(y, np.rint(y)):
+        raise DataError("labels must be whole numbers", file=path)
+    if y.size and (y.min() < -(2**31) or y.max() >= 2**31):
+        row = start + int(np.argmax((y < -(2**31)) | (y >= 2**31)))
+        raise DataError(f"the label of row {row} (from 0) does not fit 32 bits", file=path)
+    return y.astype(LABEL).tobytes()
+
+
+def con_bytes(values, path=None, start=0):
+    """Numbers (n,) as the bytes of a `.con` or `.dat` file; DataError for NaN, infinity."""
+    return _float_bytes(np.asarray(values)[:, None], path, start)
+
+
+def write_cls(path, y):
+    """Write labels y (n,) as int32."""
+    data = cls_bytes(y, path)
+    if not data:
+        raise DataError("there is nothing to write", file=path)
+    with replacing(path, binary=True) as file:
+        file.write(data)
+
+
+def read_std(path):
+    """The Normalisation in a `.std` file; features with a row of zeros count as dropped.
+
+    It has the learned metric of which the file beside it tells.
+    """
+    return with_metric(_read_map(path), path)
+
+
+def _read_map(path):
+    table = _check_map(read_vec(path, wanted=SCALE), path)
+    matrix = np.ascontiguousarray(table[:, :-1])
+    mean = np.ascontiguousarray(table[:, -1])
+    dropped = tuple(int(j) for j in np.flatnonzero(~matrix.any(axis=1)))
+    return Normalisation(matrix, mean, dropped)
+
+
+def _check_map(table, path=None):
+    """The table of a `.std` file, if it leaves features; the numbers are the matter of `.vec`."""
+    if table.shape[1] < 2 or not len(table):
+        raise DataError("is not a .std file: it leaves no features", file=path)
+    return table
+
+
+def holds_map(path):
+    """True for a file with the table of a `.std` file, whatever its name, unless that is of data.
+    """
+    if not os.path.isfile(path) or path.endswith((".vec", ".cls", ".dat", ".con")):
+        return False
+    try:
+        with VecReader(path) as reader:
+            return 1 < reader.d < 1 << 24  # what is larger is text
+    except DataError:
+        return False
+
+
+def write_std(path, normalisation, before=None):
+    """Write a Normalisation as a `.std` file, and beside it what it was learned from, or neither.
+
+    before: as for `replacing`.
+    """
+    files, outdated = std_files(path, normalisation)
+
+    def ready():
+        if before is not None:
+            before()
+        outdated()
+
+    with replacing_all(list(files), binary=True, before=ready) as opened:
+        for file, content in zip(opened, files.values()):
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                write_table(file, content)
+
+
+def std_files(path, normalisation):
+    """The files of a Normalisation, and what is to be called when they are on the disk.
+
+    -> {path: rows (D1, D2 + 1) of the `.std` file, and the bytes of the one beside it},
+    function that removes that of the map which is replaced where the metric was not learned.
+    Raises `DataError` where that name is taken.
+    """
+    files = {path: checked(np.column_stack([normalisation.matrix, normalisation.mean]),
+                           _check_map, path)}
+    if normalisation.metric is None:
+        return files, lambda: _remove_record(path)
+    check_metric_output(path)
+    beside = metric_path(path)
+    if beside is not None:
+        files[beside] = format_metric(normalisation, beside).encode()
+    return files, lambda: None
+
+
+def _remove_record(path):
+    """Remove the record of the learned map in the `.std` file `path`, if it is one."""
+    if os.path.isfile(path):
+        with suppress(DataError):
+            remove_metric(path, _read_map(path).digest())
+
+
+def _float_bytes(x, path, start):
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = x.astype(FLOAT)
+    _refuse_nonfinite(out, path, start)
+    return out.tobytes()
+
+
+def _refuse_nonfinite(x, path, start=0):
+    """DataError with row and column (from 0) of the first NaN or infinity in x (n, d)."""
+    step = max(1, _PIECE // x.shape[1])
+    for begin in range(0, len(x), step):
+        good = np.isfinite(x[begin:begin + step])
+        if not good.all():
+            row, column = np.unravel_index(int(np.argmin(good)), good.shape)
+            value = x[begin + row][column]
+            what = "NaN" if np.isnan(value) else "an infinite or too large value"
+            where = f"row {start + begin + row}"
+            if x.shape[1] > 1:
+                where += f", feature {column}"
+            raise DataError(f"{where} (from 0) is {what}", file=path)

@@ -1,0 +1,516 @@
+"""LIBSVM's text of points, `label index:value ...` with indices from 1 ascending.
+
+A block of text is split, checked and converted with numpy; only when something is wrong is it
+read again line by line, for the message.  Points stay sparse (`SparsePoints`) or become a
+table, in memory or in a temporary file (`LazyPoints`).  Numbers are written without loss.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import DataError
+from ..core.lazy_points import LazyPoints, StoredTable
+from ..core.memory import memory_limit
+from ..core.points import SparsePoints
+from ..files.atomic import replacing, temporary_file, writing
+from ..files.number_text import (blank_out, BLOCK, blocks, CONTROL, NUMBER, table_line,
+                                 TABLE_MARKS, tokenise, values)
+from ..files.opening import open_input
+from .class_names import ByValue, numeric, show, TextLabels
+from .types import Dataset, InputFormat
+
+__all__ = ["check_points", "check_words", "iter_svm", "read_svm", "read_svm_labels", "RowText",
+           "sparse_rows", "sparse_text", "SparseTable", "store_svm", "svm_lines", "write_svm"]
+
+_DIGITS = 9  # of an index
+_AT_ONCE = 1 << 20  # values that are written at once
+
+
+def read_svm(path, form: InputFormat = InputFormat("svm"), names=None, *, stdin=None,
+             sparse: bool = False, limit_bytes=None, block: int = BLOCK) -> Dataset:
+    """A Dataset of float64 from LIBSVM text; absent features are `form.fill`.
+
+    d is the largest index.  Labels are numbers or words; words are numbered in sorted
+    order, numbers of which some are not whole by their values, or both by `names` (entry i
+    names label i).  With ordinates they are any finite numbers, and y is float64.  The
+    table takes n d 8 bytes; above `limit_bytes` (default `memory_limit()`) it is refused
+    before it is made.  With `sparse`, for absent features that are 0, x is `SparsePoints`
+    instead.  Raises DataError with the line of whatever cannot be.
+    """
+    limit = memory_limit() if limit_bytes is None else limit_bytes
+    return _collected(path, form, names, stdin, SparseTable() if sparse else _Table(form.fill),
+                      limit, block)
+
+
+def store_svm(path, form: InputFormat = InputFormat("svm"), *, stdin=None, least: int = 1 << 26,
+              limit_bytes=None, block: int = BLOCK) -> Dataset:
+    """As `read_svm`, but a table of more than `least` bytes lies in a file, as `LazyPoints`.
+
+    The file has no name, and stands in the folder for temporary files; memory holds the labels
+    and a block of text.  A table of more than `limit_bytes`, or than there is space for, is
+    refused before it is written.
+    """
+    with closing(_Stored(form.fill, least, limit_bytes)) as table:
+        return _collected(path, form, None, stdin, table, memory_limit(), block)
+
+
+def _collected(path, form, names, stdin, table, limit, block):
+    """The Dataset of all points of the text, put into the table block by block."""
+    with open_input(path, stdin) as file:
+        labels, codes = TextLabels(file.name, names, ordinates=form.ordinates), []
+        for rows in _parsed(file, labels, None, block):
+            table.make_room(rows, limit, file.name)
+            table.append(rows)
+            codes.append(rows.y)
+        if not codes:
+            raise DataError("has no points", file=path)
+        x = table.finish()
+    if not x.shape[1]:
+        raise DataError("has no features", file=path)
+    y, names = labels.finish(np.concatenate(codes))
+    return Dataset(x, y, names)
+
+
+class _Table:
+    """The points so far, growing in place: one copy of them at any time."""
+
+    def __init__(self, missing):
+        self._missing = missing
+        self._x = np.empty((0, 0))
+        self._n = 0
+
+    def make_room(self, rows, limit, file):
+        """Space for `rows`; DataError where that is more than `limit` bytes."""
+        n, d = self._n + len(rows.line), max(self._x.shape[1], rows.width)
+        _refuse_huge(n, d, limit, rows, file)
+        if d > self._x.shape[1]:
+            wider = np.full((n, d), self._missing, np.float64)
+            wider[:self._n, :self._x.shape[1]] = self._x[:self._n]
+            self._x = wider
+        elif n > len(self._x):
+            self._x.resize((max(n, len(self._x) * 9 // 8), d), refcheck=False)
+
+    def append(self, rows):
+        n, d = len(rows.line), self._x.shape[1]
+        self._x[self._n:self._n + n] = rows.dense(0, n, d, self._missing)
+        self._n += n
+
+    def finish(self):
+        self._x.resize((self._n, self._x.shape[1]), refcheck=False)
+        return self._x
+
+
+class _Stored(_Table):
+    """The points so far, in a temporary file as soon as they take more than `least` bytes.
+
+    Each block is written as wide as the points are so far; in the end narrow rows move apart.
+    """
+
+    def __init__(self, missing, least, most=None):
+        super().__init__(missing)
+        self._least, self._most, self._file, self._width = least, most, None, 0
+        self._parts = []  # [rows, width] of what is written, one after the other
+        self._size = 0  # bytes
+
+    def make_room(self, rows, limit, file):
+        """Space for `rows`; DataError where there is none."""
+        n, d = self._n + len(rows.line), max(self._width, rows.width)
+        if self._file is None:
+            if n * d * 8 <= self._least:
+                super().make_room(rows, limit, file)
+                self._width = d
+                return
+            self._file = temporary_file()
+        _refuse_huge(1, d, limit, rows, file)
+        if self._most is not None:
+            _refuse_huge(n, d, self._most, rows, file)
+        free, folder = _free_bytes(self._file)
+        _refuse_huge(n, d, self._size + free, rows, file,
+                     f" that are free in {folder} (TMPDIR names another folder)")
+        if len(self._x):
+            self._write(self._x[:self._n])
+            self._x = np.empty((0, 0))
+        self._width = d
+
+    def append(self, rows):
+        if self._file is None:
+            super().append(rows)
+            return
+        step = max(1, _AT_ONCE // max(1, self._width))
+        for start in range(0, len(rows.line), step):
+            stop = min(start + step, len(rows.line))
+            self._write(rows.dense(start, stop, self._width, self._missing))
+        self._n += len(rows.line)
+
+    def _write(self, x):
+        with writing("a temporary file"):
+            self._file.write(np.ascontiguousarray(x))
+        self._size += x.nbytes
+        if self._parts and self._parts[-1][1] == x.shape[1]:
+            self._parts[-1][0] += len(x)
+        else:
+            self._parts.append([len(x), x.shape[1]])
+
+    def finish(self):
+        """`LazyPoints`, or the table where that is small."""
+        if self._file is None:
+            return super().finish()
+        with writing("a temporary file"):
+            self._file.flush()
+            if len(self._parts) > 1:
+                self._widen()
+        return LazyPoints(self._table(0, self._n, self._width))
+
+    def close(self):
+        """Close the file, of which the points have a handle of their own."""
+        if self._file is not None:
+            with suppress(OSError):  # what could not be written still cannot
+                self._file.close()
+
+    def _table(self, place, n, d):
+        return StoredTable(self._file.fileno(), "a temporary file", np.float64, place, (n, d))
+
+    def _widen(self):
+        """Give all rows the same width: from the last one, so that none is written over unread."""
+        end, place = self._n, self._size
+        step = max(1, _AT_ONCE // self._width)
+        for n, d in reversed(self._parts):
+            place -= 8 * n * d
+            old = self._table(place, n, d)
+            for stop in range(n, 0, -step):
+                start = max(0, stop - step)
+                wide = np.full((stop - start, self._width), self._missing)
+                wide[:, :d] = old.read(start, stop)
+                self._file.seek(8 * self._width * (end - n + start))
+                self._file.write(wide)
+                self._file.flush()
+            end -= n
+
+
+def _free_bytes(file):
+    """(bytes that can be written to the file, the folder of temporary files)."""
+    import tempfile
+
+    status = os.fstatvfs(file.fileno())
+    return status.f_bavail * status.f_frsize, tempfile.gettempdir()
+
+
+def read_svm_labels(path, names=None, stdin=None, block=BLOCK):
+    """(labels (n,) int32, names or None) of LIBSVM text, every line checked; see read_svm."""
+    with open_input(path, stdin) as file:
+        labels = TextLabels(file.name, names)
+        codes = [rows.y for rows in _parsed(file, labels, None, block)]
+    if not codes:
+        raise DataError("has no points", file=path)
+    return labels.finish(np.concatenate(codes))
+
+
+def iter_svm(path, form: InputFormat = InputFormat("svm"), rows: int = 4096,
+             d: int | None = None, *, stdin=None, sparse: bool = False,
+             block: int = BLOCK) -> Iterator:
+    """Chunks (<= rows, d) float64 of points in LIBSVM text, in bounded memory; labels are ignored.
+
+    A feature above d is an error; with d None a chunk is as wide as its largest index.  With
+    `sparse` chunks are `SparsePoints`.  Raises DataError with the line of whatever cannot be.
+    """
+    seen = False
+    with open_input(path, stdin) as file:
+        for part in _parsed(file, TextLabels(file.name, ignore=True), d, block):
+            width = part.width if d is None else d
+            for start in range(0, len(part.line), rows):
+                stop = min(start + rows, len(part.line))
+                seen = True
+                if sparse:
+                    yield sparse_rows(part, start, stop, width)
+                else:
+                    _refuse_huge(stop - start, width, memory_limit(), part, file.name)
+                    yield part.dense(start, stop, width, form.fill)
+    if not seen:
+        raise DataError("has no points", file=path)
+
+
+class _Rows(NamedTuple):
+    """The points of one block in compressed rows.
+
+    y (n,) labels;  line (n,) of the file;  indptr (n + 1,): entries of row i are
+    indptr[i] to indptr[i + 1];  index, value of each entry, indices from 1.
+    """
+
+    y: np.ndarray | None
+    line: np.ndarray
+    indptr: np.ndarray
+    index: np.ndarray
+    value: np.ndarray
+
+    @property
+    def width(self):
+        return int(self.index.max()) if len(self.index) else 0
+
+    def dense(self, start, stop, d, missing):
+        """The points start to stop as a table of d columns."""
+        n = stop - start
+        count = np.diff(self.indptr[start:stop + 1])
+        entries = slice(self.indptr[start], self.indptr[stop])
+        index, value = self.index[entries], self.value[entries]
+        if len(index) == n * d and np.all(count == d):
+            return value.reshape(n, d)  # ascending, so every row is 1..d
+        out = np.full((n, d), missing, np.float64)
+        place = np.repeat(np.arange(n) * d - 1, count) + index
+        out.reshape(-1)[place] = value
+        return out
+
+
+def _parsed(file, labels, d, size):
+    """Yield the _Rows of each block that has any."""
+    for data, first_line in blocks(file, size):
+        tokens = tokenise(data, first_line)
+        if not len(tokens.first):
+            continue
+        if b":" not in data:
+            _refuse_table(data, int(tokens.line[0]), labels.file)
+        try:
+            rows = _fast(tokens, labels, d)
+        except DataError:
+            # a label that cannot be; whatever is wrong in an earlier line comes first
+            _explain(data, first_line, labels, d)
+            raise
+        if rows is None:
+            _explain(data, first_line, labels, d)
+            raise DataError("cannot be read", file=labels.file, line=first_line)
+        yield rows
+
+
+def _refuse_table(data, first_line, file):
+    """DataError where each line of a block without entries is one word in pieces, as of a table.
+
+    They would be taken for points without features, and each line for a label.
+    """
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    for mark in TABLE_MARKS:
+        if all(mark in line.strip() and len(line.split()) == 1 for line in lines):
+            raise DataError(f"expected LIBSVM text; {table_line(lines[0], file)}", file=file,
+                            line=first_line)
+
+
+def _fast(tokens, labels, d):
+    """_Rows, or None where anything is invalid."""
+    text = tokens.text
+    entry = np.ones(len(tokens.start), bool)
+    entry[tokens.first] = False
+    start, end = tokens.start[entry], tokens.end[entry]
+    colon = np.flatnonzero(text == 58)
+    # one colon in each entry, with something on both sides, and none in a label
+    if len(colon) != len(start) or not np.all((start < colon) & (colon < end - 1)):
+        return None
+    index = _indices(text, start, colon)
+    if index is None:
+        return None
+    indptr = np.append(0, np.cumsum(tokens.count - 1))
+    ascends = np.diff(index, prepend=0) > 0
+    ascends[indptr[:-1][tokens.count > 1]] = True  # nothing comes before the first of a row
+    if not ascends.all():
+        return None
+    if len(index) and (index.min() < 1 or (d is not None and index.max() > d)):
+        return None
+    y = labels.take(tokens, tokens.first)
+    if not labels.words:
+        start_y, end_y = tokens.start[tokens.first], tokens.end[tokens.first]
+        spelt = values(text, start_y, end_y)
+        if spelt is None:
+            return None
+        y = labels.checked(spelt, tokens.line)
+        blank_out(text, start_y, end_y)
+    value = values(text, colon + 1, end, alone=True)
+    if value is None:
+        return None
+    return _Rows(y, tokens.line, indptr, index, value)
+
+
+def _indices(text, start, colon):
+    """The numbers between start and colon, blanked out with their colons; None if not digits."""
+    length = colon - start
+    index = np.zeros(len(start), np.int64)
+    text[colon] = 32
+    if not len(start):
+        return index
+    if length.max() > _DIGITS:
+        return None
+    shortest = length.min()
+    for k in range(length.max()):  # from the last digit
+        longer = slice(None) if k < shortest else np.flatnonzero(length > k)
+        place = colon[longer] - (k + 1)
+        digit = text[place] - np.uint8(48)
+        if digit.max() > 9:
+            return None
+        index[longer] += digit.astype(np.int64) * 10**k
+        text[place] = 32
+    return index
+
+
+def _explain(data, first_line, labels, d):
+    """Raise DataError for the first line of the block that cannot be read."""
+    for number, line in enumerate(data.split(b"\n"), first_line):
+        words = line.split()
+        if not words:
+            continue
+        table = table_line(line, labels.file)
+        if CONTROL.search(line):
+            problem = "there is a control character in the line"
+        elif b":" in words[0]:
+            problem = f"the line has no label before {show(words[0])}"
+        elif len(words) > 1 and b":" not in line:
+            problem = f"{show(words[1])} is not index:value"
+            table = table or "values without indices are LVQ text (-A, lvq2agf)"
+        else:
+            problem = _entries_problem(words[1:], d)
+        if problem:
+            raise DataError(problem + f"; {table}" * bool(table), file=labels.file, line=number)
+        labels.check(words[0], number)
+
+
+def _entries_problem(words, d):
+    last = 0
+    for word in words:
+        index, colon, value = word.partition(b":")
+        if not colon:
+            return f"{show(word)} is not index:value"
+        if not re.fullmatch(rb"\d+", index):
+            return f"{show(index)} is not the index of a feature"
+        if int(index[:20]) == 0:
+            return "index 0: indices count from 1"
+        if len(index) > _DIGITS:
+            return f"the index {show(index)} is too large"
+        if not NUMBER.fullmatch(value) or not np.isfinite(float(value)):
+            return f"the value {show(value)} of feature {int(index)} is not a finite number"
+        if int(index) == last:
+            return f"index {last} comes twice"
+        if int(index) < last:
+            return f"index {int(index)} comes after {last}: indices must ascend"
+        if d is not None and int(index) > d:
+            return f"there is a feature {int(index)}, but the model has {d} features"
+        last = int(index)
+    return None
+
+
+def _refuse_huge(n, d, limit, rows, file, which=""):
+    if n * (d + 1) * 8 > limit:
+        widest = np.argmax(rows.index) if len(rows.index) else 0
+        point = int(np.searchsorted(rows.indptr[:-1], widest, side="right")) - 1
+        raise DataError(
+            f"{n} points so far, with features up to {d} make a table of "
+            f"{n * d * 8 / 2**30:.3g} GiB, above the limit of {limit / 2**30:.3g} GiB{which}",
+            file=file, line=int(rows.line[point]),
+        )
+
+
+class SparseTable:
+    """The points so far, in the place of a table of all their features."""
+
+    def __init__(self):
+        self._counts, self._index, self._value = [], [], []
+        self._entries = self._width = 0
+
+    def make_room(self, rows, limit, file):
+        """Nothing to be made; DataError where it would come to more than `limit` bytes."""
+        self._entries += len(rows.index)
+        if self._entries * 12 > limit:
+            raise DataError(f"{self._entries} values so far take "
+                            f"{self._entries * 12 / 2**30:.3g} GiB, above the limit of "
+                            f"{limit / 2**30:.3g} GiB", file=file, line=int(rows.line[-1]))
+
+    def append(self, rows):
+        """Take in the rows of a block."""
+        self._counts.append(np.diff(rows.indptr))
+        self._index.append((rows.index - 1).astype(np.int32))
+        self._value.append(rows.value)
+        self._width = max(self._width, rows.width)
+
+    def finish(self):
+        """`SparsePoints` as wide as the largest index."""
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate(self._counts))])
+        index, self._index = np.concatenate(self._index), []
+        value, self._value = np.concatenate(self._value), []
+        return SparsePoints.of_rows(indptr, index, value, self._width)
+
+
+def sparse_rows(rows, start, stop, d):
+    """The points start to stop of a block, as `SparsePoints` of d features."""
+    indptr = rows.indptr[start:stop + 1]
+    entries = slice(indptr[0], indptr[-1])
+    return SparsePoints.of_rows(indptr - indptr[0], rows.index[entries] - 1,
+                                rows.value[entries], d)
+
+
+def svm_lines(x, y, names=None, full=False):
+    """Lines of LIBSVM text for x (n, d) and y (n,), values without loss.
+
+    Zeros are left out, but for -0, unless `full`: for readers that take what is
+    missing for another value.
+    """
+    for row, label in zip(x, np.asarray(y).tolist()):
+        row = np.asarray(row, np.float64)
+        kept = np.flatnonzero(full | (row != 0) | np.signbit(row))
+        entries = [f" {j + 1}:{v!r}".removesuffix(".0")
+                   for j, v in zip(kept.tolist(), row[kept].tolist())]
+        yield f"{label if names is None else names[label]}{''.join(entries)}\n"
+
+
+def write_svm(path, x, y, names=None):
+    """Write x (n, d), y (n,) as LIBSVM text; `names` (entry i for label i) replace labels.
+
+    Raises DataError for NaN, infinity, and names that would not be read back as words.
+    """
+    check_points(x, y, names, path)
+    with replacing(path) as file:
+        file.writelines(svm_lines(x, y, names))
+
+
+def check_points(x, y, names, path):
+    """DataError for points x (n, d) and labels y, or None, that text cannot hold."""
+    if y is not None and len(x) != len(y):
+        raise DataError(f"{len(y)} labels for {len(x)} points", file=path)
+    if names is not None and y is not None:
+        check_words(np.asarray(y), names, path)
+    finite = np.isfinite(x).all(axis=1)
+    if not finite.all():
+        raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity", file=path)
+
+
+def check_words(y, names, path):
+    """DataError unless every label of y (n,) has a name that is one word in text.
+
+    Names that are numbers are read back if they are all looked up by value.
+    """
+    numbers = ByValue(names)
+    for label in np.unique(y).tolist():
+        if not 0 <= label < len(names):
+            raise DataError(f"label {label} has no name", file=path)
+        name = names[label]
+        if re.search(r"[\s#:\x00-\x20]|^\ufeff", name) or \
+                not numbers and numeric(name.encode("utf-8", "surrogateescape")):
+            raise DataError(f"the name {name!r} cannot be a label in text", file=path)
+
+
+def sparse_text(point):
+    """`index:value` pairs of one point, zeros left out, each number in full."""
+    return " ".join([f"{i}:{v!r}" for i, v in enumerate(point.tolist(), 1) if v != 0])
+
+
+class RowText:
+    """Text of training points, made once for each and used by every model that needs it."""
+
+    def __init__(self, x):
+        self._x = x
+        self._text = {}
+
+    def __call__(self, row):
+        """The text of a row."""
+        text = self._text.get(row)
+        if text is None:
+            text = self._text[row] = sparse_text(self._x[row])
+        return text

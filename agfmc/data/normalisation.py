@@ -1,0 +1,332 @@
+"""Normalisation by standard deviations and singular vectors; the covariance matrix."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Annotated, TYPE_CHECKING
+
+import numpy as np
+
+from ..core.errors import AgfmcWarning, DataError, one_line, UsageError
+from ..core.lazy_points import is_lazy
+from ..core.models import _SMALL
+from ..core.provenance import MetricOrigin
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+__all__ = ["blocks", "covariance", "feature_names", "fit_normalisation", "LearnedMetric", "moments",
+           "named_features", "Normalisation", "uneven_features"]
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedMetric:
+    """The origin of a map that was learned from labelled points, and the weights of features.
+
+    rounds: of learning, 0 where none was worth while;  points, classes: how many it was learned
+    from;  data: sixteen hexadecimal digits that tell these points and labels from others;
+    settings: what else decides the result, in one spelling;  weights (D1,): the diagonal of the
+    metric for standardised features, 1 on average, 0 for a feature that was left out;  losses:
+    ((loss, standard error of its difference from the least one), ...) of 0, 1, ... rounds on
+    points that were held out, empty where the number of rounds was given;  rows: ascending, those
+    of these points that had a part in it, None where that is not known;  names: of the features,
+    () where they have none.
+    """
+
+    rounds: Annotated[int, range(100)]
+    points: Annotated[int, range(10**12)]
+    classes: Annotated[int, range(10**8)]
+    data: Annotated[str, "[0-9a-f]{16}"]
+    settings: Annotated[str, "[ -~]{1,1000}"]
+    weights: Annotated[np.ndarray, "<f8", 1]
+    losses: tuple[tuple[float, float], ...] = ()
+    rows: np.ndarray | None = field(default=None, metadata={"stored": False})
+    names: tuple[str, ...] = ()
+
+    @property
+    def provenance(self) -> str:
+        """The part of a `Provenance` that tells of it."""
+        return MetricOrigin(self.rounds, self.points, self.classes, self.data).to_part()
+
+
+@dataclass(frozen=True, eq=False)
+class Normalisation:
+    """The map x' = (x - mean) matrix, with its numbers as a `.std` file stores them.
+
+    matrix  (D1, D2) float32;  mean  (D1,) float32;
+    dropped: the constant features that were left out, counted from 0;  metric: where the map
+    was learned from labels, or None.
+    """
+
+    matrix: Annotated[np.ndarray, "<f4", 2]
+    mean: Annotated[np.ndarray, "<f4", 1]
+    dropped: tuple[int, ...] = field(default=(), metadata={"stored": False})
+    metric: LearnedMetric | None = field(default=None, metadata={"stored": False})
+
+    @property
+    def provenance(self) -> tuple[str, ...]:
+        """The parts of the `Provenance` of a model whose points went through it."""
+        learned = () if self.metric is None else (self.metric.provenance,)
+        return f"normalised {self.digest()}", *learned
+
+    def digest(self):
+        """Sixteen hexadecimal digits that tell one normalisation from another."""
+        import hashlib
+
+        import numpy as np
+
+        return hashlib.sha256(b"".join(
+            np.ascontiguousarray(part, dtype="<f4").tobytes()
+            for part in (self.matrix, self.mean))).hexdigest()[:16]
+
+    def apply(self, x, products=False):
+        """Map x (n, D1) to (n, D2) float64; DataError where the widths differ.
+
+        products: a matrix that mixes many features is applied by matrix products, ten times
+        faster: the last bits of a point do not depend on its neighbours then, but on the machine.
+        """
+        import numpy as np
+
+        from ..core.points import padded_blocks
+
+        x = np.asarray(x)
+        if x.ndim != 2 or x.shape[1] != self.matrix.shape[0]:
+            found = f"{x.shape[1]} features" if x.ndim == 2 else f"shape {x.shape}, not (n, d)"
+            raise DataError(f"the data have {found}, the normalisation needs "
+                            f"{self.matrix.shape[0]} features")
+        centred = x.astype(np.float64)
+        centred -= self.mean
+        column, scale = self._diagonal()
+        if column is not None:
+            return centred[:, column] * scale
+        # the sum over the features in their order, not BLAS: a point then has the same
+        # bits whatever block it comes in
+        matrix = self.matrix.astype(np.float64)
+        out = np.zeros((len(x), matrix.shape[1]))
+        if matrix.size > _SMALL[products]:
+            for part, block in padded_blocks(np.ascontiguousarray(centred), 128):
+                out[part] = (block @ matrix)[:part.stop - part.start]
+            return out
+        for start in range(0, len(x), 1024):
+            block, rows = out[start:start + 1024], centred[start:start + 1024]
+            for j, row in enumerate(matrix):
+                block += rows[:, j, None] * row
+        return out
+
+    def _diagonal(self):
+        """Row and value of the single entry of each column, or (None, None)."""
+        import numpy as np
+
+        if np.any(np.count_nonzero(self.matrix, axis=0) != 1):
+            return None, None
+        column = np.argmax(self.matrix != 0, axis=0)
+        scale = self.matrix[column, np.arange(self.matrix.shape[1])]
+        return column, scale.astype(np.float64)
+
+_SHOWN = 20  # features in a message
+_NAMES: ContextVar[tuple[str, ...]] = ContextVar("names of the features", default=())
+_BLOCK = 1 << 20  # values at a time
+_TOO_LITTLE = "which is too little to be normalised: multiply the data by a power of ten"
+
+
+@contextmanager
+def named_features(names: Sequence[str]) -> Iterator[None]:
+    """Features of points have these names in messages, entry i feature i; with (), numbers."""
+    token = _NAMES.set(tuple(names))
+    try:
+        yield
+    finally:
+        _NAMES.reset(token)
+
+
+def feature_names(count: int) -> tuple[str, ...]:
+    """The names of so many features, as `named_features` gave them, or ()."""
+    names = _NAMES.get()
+    return names if len(names) == count else ()
+
+
+def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
+                      w: np.ndarray | None = None) -> Normalisation:
+    """The Normalisation x' = (x - mean) M of the points x (n, d), an array or `LazyPoints`.
+
+    w (n,): weights of the points, which sums and n are made of then, or None for 1.  With `scale`
+    M is diag(1/std), std with n - 1.  With `nsv` the data, centred (and
+    scaled), are projected on their first `nsv` right singular vectors, each with its
+    largest component positive; they are the eigenvectors of the d x d matrix of
+    products, so that memory does not grow with n.  Constant features are left out,
+    with an AgfmcWarning that names them, or counts them from 0, and so are those that vary by
+    so little that single precision cannot hold 1/std.  Everything is computed in float64
+    and rounded to float32, as a `.std` file stores it.
+
+    Raises UsageError where the arguments make no sense, DataError where the points
+    do not allow it.
+    """
+    x = x if is_lazy(x) else np.asarray(x)
+    if not scale and nsv is None:
+        raise UsageError("a normalisation needs standard deviations or singular values")
+    if nsv is not None and nsv < 1:
+        raise UsageError(f"the number of singular values must be 1 or more, not {nsv}")
+    if x.ndim != 2 or len(x) < 2:
+        raise DataError("a normalisation needs two points or more")
+    mean, std = moments(x, w)
+    low, high = _extremes(x)
+    with np.errstate(divide="ignore", over="ignore"):
+        factor = 1 / std if scale else np.ones_like(std)
+        # what is constant, or so nearly that 1/std cannot be stored, is left out
+        rounded = factor.astype(np.float32)
+        varies = (high > low) & np.isfinite(rounded)
+        # a factor that is stored as 0 would make the feature constant silently
+        stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std) & (rounded > 0)
+    if not stored.all():
+        raise DataError(f"the values of {_told([int(np.argmin(stored))], len(stored))} are too "
+                        "large")
+    kept = np.flatnonzero(varies)
+    dropped = np.flatnonzero(~varies)
+    spread = high - low
+    faint = dropped[spread[dropped] > 0]
+    if not len(kept) and not len(faint):
+        raise DataError("every feature is constant")
+    if not len(kept):
+        raise DataError(f"no feature varies by more than {spread.max():.2g}, {_TOO_LITTLE}")
+    if len(faint) < len(dropped):
+        constant = np.setdiff1d(dropped, faint)
+        warnings.warn(_left_out(_told(constant, len(varies)), len(constant), "is constant",
+                                "are constant"), AgfmcWarning, stacklevel=2)
+    if len(faint):
+        told = _left_out(_told(faint, len(varies)), len(faint), "varies", "vary")
+        warnings.warn(f"{told}: "
+                      f"by {spread[faint].max():.2g} at most, {_TOO_LITTLE}",
+                      AgfmcWarning, stacklevel=2)
+    factor = factor[kept]
+    columns = np.diag(factor)
+    if nsv is not None:
+        columns = factor[:, None] * _directions((x, w), mean, kept, factor, nsv)
+    matrix = np.zeros((x.shape[1], columns.shape[1]), np.float32)
+    matrix[kept] = columns
+    return Normalisation(matrix, mean.astype(np.float32), tuple(dropped.tolist()))
+
+
+def uneven_features(x: np.ndarray, least: float = 10.0) -> tuple[int, int, float] | None:
+    """The features of x (n, d) with the largest and the smallest deviation, and their ratio.
+
+    None where that is below `least`.  Up to 4096 rows, evenly apart, stand for all.  A feature with
+    one value in half of the rows, as of 0 and 1, is not the smallest: its deviation says how
+    frequent a value is, and not how large.
+    """
+    rows = min(4096, _BLOCK // max(1, x.shape[1]))
+    if min(rows, len(x)) < 10:
+        return None
+    part = np.asarray(x[::-(-len(x) // rows)], dtype=np.float64)
+    with np.errstate(all="ignore"):
+        std = part.std(axis=0)
+        spread = np.where((part == np.median(part, axis=0)).mean(axis=0) < 0.5, std, np.inf)
+        large, small = int(np.argmax(std)), int(np.argmin(spread))
+        ratio = std[large] / spread[small]
+    return (large, small, ratio) if least <= ratio < np.inf else None
+
+
+def _told(features, count):
+    """Some of so many features in a message: "feature 3 (from 0)", "features 'a', 'b'"."""
+    names, plural = feature_names(count), "s" * (len(features) != 1)
+    if not names:
+        return f"feature{plural} {', '.join(map(str, features))} (from 0)"
+    more = f" and {len(features) - _SHOWN} more" if len(features) > _SHOWN else ""
+    return f"feature{plural} " + ", ".join(
+        f"'{one_line(names[feature])}'" for feature in features[:_SHOWN]) + more
+
+
+def _left_out(told, count, one, several):
+    return f"{told} {one} and was left out" if count == 1 else \
+        f"{told} {several} and were left out"
+
+
+def blocks(x: np.ndarray) -> Iterator[np.ndarray]:
+    """The rows of x (n, d) as float64, a bounded number of values at a time."""
+    step = max(1, _BLOCK // x.shape[1])
+    for start in range(0, len(x), step):
+        yield x[start:start + step].astype(np.float64)
+
+
+def _weighted_blocks(x, w):
+    """(block (m, d), weights (m, 1) or None) of the `blocks` of x (n, d)."""
+    start = 0
+    for block in blocks(x):
+        yield block, None if w is None else w[start:start + len(block), None]
+        start += len(block)
+
+
+def _extremes(x):
+    """The smallest and the largest values (d,) of x (n, d)."""
+    low, high = np.full(x.shape[1], np.inf), np.full(x.shape[1], -np.inf)
+    for block in blocks(x):
+        np.minimum(low, block.min(axis=0), out=low)
+        np.maximum(high, block.max(axis=0), out=high)
+    return low, high
+
+
+def moments(x: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation (d,) of x (n, d), in two passes.
+
+    w (n,): weights of the points, or None for 1;  the standard deviation is over n - 1, or
+    sum w - 1, so that whole weights are copies.  Raises `DataError` where the weights sum to 1 or
+    less.
+    """
+    total = len(x) if w is None else w.sum()
+    if total <= 1:
+        raise DataError(f"the weights of these points sum to {total:g}: a weighted standard "
+                        "deviation needs more than 1, the weight of one point")
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = sum(_sum_of(block, own) for block, own in _weighted_blocks(x, w)) / total
+        square = sum(_sum_of((block - mean) ** 2, own) for block, own in _weighted_blocks(x, w))
+    return mean, np.sqrt(square / (total - 1))
+
+
+def _sum_of(values, w):
+    return values.sum(axis=0) if w is None else (values * w).sum(axis=0)
+
+
+def _directions(points, mean, kept, factor, nsv):
+    """The first `nsv` right singular vectors (kept features, nsv); points: x and w or None."""
+    if nsv > len(kept):
+        raise DataError(f"{nsv} singular values are too many: {len(kept)} features vary")
+    gram = np.zeros((len(kept), len(kept)))
+    for block, w in _weighted_blocks(*points):
+        block = (block[:, kept] - mean[kept]) * factor
+        if w is not None:
+            block *= np.sqrt(w)
+        gram += block.T @ block
+    value, vector = np.linalg.eigh(gram)
+    value, vector = value[::-1], vector[:, ::-1]
+    rank = int(np.count_nonzero(value > len(kept) * np.finfo(float).eps * value[0]))
+    if nsv > rank:
+        raise DataError(
+            f"{nsv} singular values are too many: the points span {rank} dimensions"
+        )
+    vector = vector[:, :nsv]
+    largest = vector[np.argmax(np.abs(vector), axis=0), np.arange(nsv)]
+    return vector * np.where(largest < 0, -1.0, 1.0)
+
+
+def covariance(x: np.ndarray) -> np.ndarray:
+    """The covariance matrix (d, d) float64 of the points x (n, d), with n - 1.
+
+    Entry (i, j) is sum_p (x_pi - mean_i) (x_pj - mean_j) / (n - 1).
+    Raises DataError for fewer than two points and for values too large to be squared.
+    """
+    x = np.asarray(x)
+    if x.ndim != 2 or len(x) < 2:
+        raise DataError("a covariance needs two points or more")
+    mean, _ = moments(x)
+    out = np.zeros((x.shape[1], x.shape[1]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in blocks(x):
+            block -= mean
+            out += block.T @ block
+    if not np.isfinite(out).all():
+        raise DataError("the values are too large for a covariance")
+    return out / (len(x) - 1)

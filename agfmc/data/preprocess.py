@@ -1,0 +1,282 @@
+"""Data made ready for training: classes, features, parts and normalisation, in one pass."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..core import splits
+from ..core.errors import AgfmcWarning, and_more, DataError, UsageError
+from ..files.atomic import check_output
+from .convert import refuse_pipe, relabelled, write_together
+from .from_table import read_table
+from .libagf import read_std, std_files
+from .metric_file import check_metric_output, metric_path
+from .normalisation import covariance, Normalisation
+from .reading import read_training
+from .training import about, tell_weights
+from .types import Dataset, InputFormat
+from .weights import chosen_rows, TEXT_ENDING
+
+if TYPE_CHECKING:
+    from ..training.metric import MetricOptions
+
+__all__ = ["covariances", "divided_rows", "drawn_rows", "part_names", "preprocess", "Recipe"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The steps of agf_preprocess, in this order.
+
+    partition: two or more tuples of labels, made classes 0, 1, ..., others left out;
+    compact: labels 0..k-1;  rows: so many rows, of each class its share, but `least` where it has
+    them;  features: columns to keep;  shuffle: random order;
+    sort: by class or ordinate;  fraction: share of the rows for testing, the last,
+    of every class where `stratified`, or each with that probability where
+    `independent`;  parts: number of equal parts;  scale, nsv, metric:
+    normalise, with statistics, and a metric learned, of the training part alone, and of its points
+    with a weight above 0;  weighted_norm: these statistics are weighted;  norm_in: apply
+    this file;  norm_out: write it;  form: `InputFormat` of the input, and of the output but for a
+    table, which becomes binary data;  workers: threads.
+    """
+
+    partition: tuple | None = None
+    compact: bool = False
+    rows: int | None = None
+    least: int = 1
+    features: tuple | None = None
+    shuffle: bool = False
+    sort: bool = False
+    fraction: float | None = None
+    stratified: bool = False
+    independent: bool = False
+    parts: int | None = None
+    scale: bool = False
+    nsv: int | None = None
+    metric: MetricOptions | None = None
+    weighted_norm: bool = False
+    norm_in: str | None = None
+    norm_out: str | None = None
+    form: InputFormat = InputFormat()
+    seed: int = 1
+    workers: int = 1
+
+    @property
+    def fits_normalisation(self) -> bool:
+        """True if a normalisation is fitted to the training part."""
+        return self.scale or self.nsv is not None or self.metric is not None
+
+    @property
+    def output_form(self) -> InputFormat:
+        """The `InputFormat` of what is written."""
+        return InputFormat() if self.form.kind == "table" else self.form
+
+
+def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None,
+               stdout=None, fit: Callable | None = None
+               ) -> tuple[dict[str, int], Normalisation | None]:
+    """Read `source`, follow the recipe, write `output` and `test`.
+
+    They are base names, or files of text, and `-` is standard input or the binary
+    stream `stdout`.  All files appear together or not at all.  fit: the function that fits a
+    normalisation, `fitted_normalisation`, for a recipe that has one.
+    -> {base: number of rows}, the normalisation, if there is one.
+    """
+    refuse_pipe([source], recipe.form, recipe.form.labels)
+    refuse_pipe([output, test], recipe.output_form, recipe.form.labels)
+    if output == "-":
+        if recipe.parts is not None:
+            raise UsageError("-d needs the name of the parts: they cannot go to standard output")
+        if recipe.norm_out is None and recipe.fits_normalisation:
+            raise UsageError("with standard output, -n and -S need -a FILE for the normalisation")
+    norm_out = recipe.norm_out or f"{output}.std"
+    if recipe.metric is not None:
+        check_metric_output(norm_out)  # before the work
+    data = _prepared(recipe, source)
+    outputs = _divided(recipe, data, output, test)
+    if recipe.metric is not None:
+        _check_outputs(outputs, recipe.output_form, norm_out)  # before the learning
+    normalisation = _normalisation(recipe, outputs.get(output, data), source, fit)
+    extra, before = std_files(norm_out, normalisation) if recipe.fits_normalisation else ({}, None)
+    if recipe.parts is not None and recipe.metric is not None and normalisation.metric.rounds:
+        warnings.warn("the metric was learned from the classes of all parts together: a part is no "
+                      "test of what is trained on the others; divide without --learn-metric, and "
+                      "learn from the parts that train, as multi_borders and nfold -d do",
+                      AgfmcWarning, stacklevel=2)
+    if normalisation is not None:
+        with about(source):
+            outputs = {base: replace(part, x=normalisation.apply(part.x), recipe=None)
+                       for base, part in outputs.items()}
+    if recipe.form.kind == "table" and any(part.recipe is None for part in outputs.values()):
+        warnings.warn("the recipe of the table is not written, as the points are others than it "
+                      "makes: what is trained on them takes no tables (multi_borders "
+                      "normalises tables, too)", AgfmcWarning, stacklevel=2)
+    if recipe.form.kind == "table" and recipe.form.roles.ids:
+        warnings.warn("the ids of the rows are not written: table2agf writes them (base.ids)",
+                      AgfmcWarning, stacklevel=2)
+    write_together(outputs, extra, recipe.output_form, stdout, before)
+    return {base: len(part.x) for base, part in outputs.items()}, normalisation
+
+
+def _check_outputs(bases, form, norm_out):
+    """Raise `DataError` where one of the outputs cannot be written."""
+    ends = (".vec", ".cls", ".wgt") if form.kind == "binary" else ("", TEXT_ENDING)
+    for path in [*(f"{base}{end}" for base in bases for end in ends if base != "-"),
+                 norm_out, metric_path(norm_out)]:
+        if path not in (None, "-"):
+            check_output(path)
+
+
+def covariances(recipe: Recipe, source: str, fit: Callable | None = None) -> np.ndarray:
+    """The covariance matrix (d, d) of the features that the recipe makes of `source`.
+
+    fit: as for `preprocess`.
+    """
+    refuse_pipe([source], recipe.form, recipe.form.labels)
+    data = _prepared(recipe, source)
+    normalisation = _normalisation(recipe, data, source, fit)
+    with about(source):
+        return covariance(data.x if normalisation is None else normalisation.apply(data.x))
+
+
+def part_names(output: str, parts: int) -> list[str]:
+    """The names of so many parts: output-00, output-01, ..."""
+    width = max(2, len(str(parts - 1)))
+    return [f"{output}-{i:0{width}d}" for i in range(parts)]
+
+
+def _normalisation(recipe, data, source, fit):
+    """The Normalisation fitted to a `Dataset`, or read, or None."""
+    if recipe.fits_normalisation:
+        with about(source, data.recipe):
+            weights = data.weights
+            if weights is not None and not weights.w.all():
+                data = chosen_rows(data, np.flatnonzero(weights.w))
+                weights = data.weights
+                if not len(data.x):
+                    raise DataError("all points of the training part have weight 0")
+            return fit(
+                data.x, data.y, weights, scale=recipe.scale, nsv=recipe.nsv,
+                metric=recipe.metric, weighted=recipe.weighted_norm, seed=recipe.seed,
+                workers=recipe.workers)
+    return None if recipe.norm_in is None else read_std(recipe.norm_in)
+
+
+def _prepared(recipe, source):
+    """The Dataset with the rows and columns of the recipe, in its order."""
+    _check(recipe)
+    form = recipe.form
+    data = read_table(source, form) if form.kind == "table" else read_training(
+        source, form,
+        negative=recipe.compact or recipe.partition is not None or form.kind != "binary",
+        mapped=recipe.rows is not None)
+    tell_weights(source, form)
+    if recipe.partition is not None:
+        data = _partitioned(data, recipe.partition, source)
+    if recipe.compact:
+        given = data
+        data, _ = relabelled(data)
+        if np.array_equal(data.y, given.y):
+            data = replace(data, recipe=given.recipe)
+        if form.kind in ("svm", "lvq"):
+            data = replace(data, names=None)  # -U is for numbers
+    if recipe.rows is not None:
+        rows = drawn_rows(recipe, len(data.x), data.y, source)
+        data = data if len(rows) == len(data.x) else chosen_rows(data, rows)
+    if recipe.features is not None:
+        wrong = [i for i in recipe.features if i >= data.x.shape[1]]
+        if wrong:
+            raise UsageError(f"there is no feature {wrong[0]}: {source} has "
+                             f"{data.x.shape[1]}, counted from 0")
+        data = replace(data, x=data.x[:, list(recipe.features)], recipe=None)
+    if recipe.shuffle:
+        data = chosen_rows(data, splits.shuffled(len(data.x), recipe.seed))
+    if recipe.sort:
+        data = chosen_rows(data, np.argsort(data.y, kind="stable"))
+    return data
+
+
+def drawn_rows(recipe: Recipe, n: int, y: np.ndarray | None, source: str) -> np.ndarray:
+    """The `recipe.rows` of n rows that are drawn, ascending: of each class of y (n,) its share.
+
+    Without classes all rows are alike.
+    """
+    if recipe.rows > n:
+        warnings.warn(f"{source} has {n} rows, fewer than {recipe.rows}: all are kept",
+                      AgfmcWarning, stacklevel=4)
+    classes = recipe.form.labels and not recipe.form.ordinates
+    with about(source):
+        return splits.stratified_rows(y if classes else np.zeros(n, np.int32), recipe.rows,
+                                     recipe.least, recipe.seed)
+
+
+def _check(recipe):
+    """UsageError where something needs labels that are not there."""
+    if recipe.form.kind == "table" and (not recipe.form.labels or recipe.form.ordinates):
+        raise UsageError("-C and -L are not for tables: a column of classes is needed")
+    for what, wanted in (("-U", recipe.compact), ("a partition", recipe.partition is not None),
+                        ("--stratified", recipe.stratified)):
+        if wanted and not recipe.form.labels:
+            raise UsageError(f"{what} needs labels")
+        if wanted and recipe.form.ordinates:
+            raise UsageError(f"{what} needs classes: -L says that there are ordinates")
+    if recipe.metric is not None and (not recipe.form.labels or recipe.form.ordinates):
+        raise UsageError("--learn-metric learns from the classes of the points: leave out -C and "
+                         "-L")
+    if recipe.sort and not recipe.form.labels:
+        raise UsageError("-B needs labels to sort by")
+
+
+def _partitioned(data, sides, source):
+    """Classes 0, 1, ... from the labels on each side of a partition."""
+    y = np.full(len(data.y), -1, np.int32)
+    for code, side in enumerate(sides):
+        for label in side:
+            rows = data.y == label
+            if not rows.any():
+                raise DataError(f"class {label} of the partition has no samples", file=source)
+            y[rows] = code
+    rows = np.flatnonzero(y >= 0)
+    return Dataset(data.x[rows], y[rows],
+                   weights=None if data.weights is None else data.weights[rows])
+
+
+def _divided(recipe, data, output, test):
+    """{base: Dataset} of the parts of the recipe."""
+    if recipe.parts is None and recipe.fraction is None:
+        return {output: data}
+    bases = [output, test] if recipe.parts is None else part_names(output, recipe.parts)
+    return {base: chosen_rows(data, rows)
+            for base, rows in zip(bases, divided_rows(recipe, len(data.x), data.y))}
+
+
+def divided_rows(recipe: Recipe, n: int, y: np.ndarray | None) -> list[np.ndarray]:
+    """The rows, of n with the classes y (n,) or None, of each part of the recipe."""
+    if recipe.parts is not None:
+        return splits.split_parts(n, recipe.parts)
+    if recipe.fraction is None:
+        return [np.arange(n)]
+    if recipe.stratified:
+        train, held = splits.split_stratified(y, recipe.fraction, recipe.seed)
+    elif recipe.independent:
+        train, held = splits.split_random(n, recipe.fraction, recipe.seed)
+    else:
+        train, held = splits.split_fraction(n, recipe.fraction)
+    if y is not None and not recipe.stratified:
+        _warn_of_classes_in_one_part(y[train], y[held])
+    return [train, held]
+
+
+def _warn_of_classes_in_one_part(train, held):
+    alone_in = []
+    for name, part, other in (("training", train, held), ("test", held, train)):
+        only = np.setdiff1d(part, other)
+        if len(only):
+            alone_in.append(f"class {only[0]}{and_more(only)} is in the {name} part alone")
+    if alone_in:
+        warnings.warn(f"{', '.join(alone_in)}: --stratified takes the fraction of every class, -z "
+                      "shuffles first", AgfmcWarning, stacklevel=4)

@@ -1,0 +1,198 @@
+"""Points with labels, or points alone, in any `InputFormat`."""
+
+import functools
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..core.errors import DataError, UsageError
+from ..core.weights import NO_WEIGHTS, Weights
+from ..files.number_text import foreign_line, foreign_start
+from ..files.opening import open_input
+from ..tables.recipe_file import recipe_beside, recipe_if_there
+from .class_names import named_by_value, read_names
+from .libagf import open_vec, read_cls, read_dat, read_vec, refuse_negative, VecReader
+from .libsvm import iter_svm, read_svm, read_svm_labels, store_svm
+from .lvq import iter_lvq, read_lvq
+from .types import Dataset, InputFormat
+from .weights import read_weights, weights_beside
+
+__all__ = ["iter_points", "open_training", "read_labels", "read_training", "weights_of"]
+
+_MAPPED = 1 << 26  # bytes of a file above which it is worth it
+_LAZY = 1 << 24  # bytes of points above which they stay in a file
+_OF_FILES = (".txt", ".svm", ".lvq", ".xls", ".xlsx", ".ods")  # in names of files, not of bases
+
+
+def read_training(base, form: InputFormat = InputFormat(), *, names=None,
+                  negative: bool = False, stdin=None, sparse: bool = False,
+                  mapped: bool = False) -> Dataset:
+    """A Dataset: x (n, d) float32 (binary) or float64 (text), y (n,) int32, names.
+
+    `base` is a base name for binary data, else the file itself or `-`.  Without
+    `form.labels` y is None.  `names` (entry i names label i) numbers words and replaces
+    `base.names`.  Labels that are numbers below 0, unless `negative`, or with a fraction
+    are names in the order of their values, which a warning says.  With `form.ordinates`
+    y is of finite numbers in place of labels, float32 from `base.dat` or float64 from
+    text, and there are no names.  Binary points without labels may come from `-`.
+    `sparse`: points of LIBSVM text are `SparsePoints`, absent features being 0;  `mapped`:
+    a large `.vec` file is mapped, not read.  The weights are those of `weights_of`, or None.
+
+    Raises DataError, with the file and where it can the line, for bad data.
+    """
+    base = os.fsdecode(base)
+    if form.kind == "binary":
+        data = _read_binary(base, form, names, stdin, (
+            functools.partial(read_vec, mmap=True) if mapped else read_vec, _MAPPED))
+    elif form.kind == "svm":
+        data = read_svm(base, form, names, stdin=stdin, sparse=sparse)
+    else:
+        data = read_lvq(base, form, names, stdin=stdin)
+    data = replace(data, weights=weights_of(base, form, len(data.x), stdin))
+    if data.y is None or form.ordinates:
+        return data
+    y, names = _numbered(data.y, data.names, base, negative)
+    return replace(data, y=y, names=names)
+
+
+def weights_of(base: str, form: InputFormat, n: int, stdin=None) -> Weights | None:
+    """The weights of n points in files, as they stand there, zeros too; None where there are none.
+
+    They are in the file of `form.weights`, or beside binary points, in `base.wgt`.  Raises
+    `DataError` as `read_weights`.
+    """
+    path = form.weights.file
+    if path is None:
+        path = weights_beside(base) if form.kind == "binary" else None
+    if path in (None, NO_WEIGHTS):
+        return None
+    if path == base == "-":
+        raise UsageError("points and weights cannot both come from standard input")
+    return Weights(read_weights(path, n, stdin))
+
+
+def open_training(base, form: InputFormat = InputFormat(), stdin=None) -> Dataset:
+    """As `read_training`, but many points stay in a file, as `LazyPoints`.
+
+    That is a large `.vec` file itself, and a temporary one for large LIBSVM text, also from
+    standard input.  `form` has labels.
+    """
+    base = os.fsdecode(base)
+    if form.kind == "lvq":
+        return read_training(base, form, stdin=stdin)
+    data = store_svm(base, form, stdin=stdin, least=_LAZY) if form.kind == "svm" else \
+        _read_binary(base, form, None, stdin, (open_vec, _LAZY))
+    y, names = _numbered(data.y, data.names, base)
+    return replace(data, y=y, names=names, weights=weights_of(base, form, len(y), stdin))
+
+
+def _read_binary(base, form, names, stdin, large):
+    """large: the function that reads a file of points of more bytes than the number beside it."""
+    if not form.labels:
+        return Dataset(read_vec("-" if base == "-" else base + ".vec", stdin=stdin), None, names)
+    _check_base(base, ".vec")
+    vec = base + ".vec"
+    read, least = large
+    x = (read if os.path.isfile(vec) and os.path.getsize(vec) > least else read_vec)(vec)
+    if form.ordinates:
+        return Dataset(x, read_dat(base + ".dat", len(x)))
+    y = read_cls(base + ".cls", len(x), negative=True)
+    names = _names_beside(base, names)
+    return Dataset(x, y, names, _recipe_beside(base, x, names))
+
+
+def _recipe_beside(base, x, names):
+    """The recipe that made the points x (n, d) of a table, or None; `DataError` for another one.
+
+    Its classes have the names given, as these may have been changed since.
+    """
+    path = recipe_beside(base)
+    recipe = recipe_if_there(path)
+    if recipe is None:
+        return None
+    if len(recipe.features) != x.shape[1]:
+        raise DataError(f"makes {len(recipe.features)} features, and {base}.vec has {x.shape[1]}: "
+                        "it is of other points: remove it", file=path)
+    if names is None:
+        return recipe
+    if len(names) != len(recipe.classes):
+        raise DataError(f"has {len(recipe.classes)} classes, and there are {len(names)} names in "
+                        f"{base}.names: remove it, if it is of other points", file=path)
+    return replace(recipe, classes=names)
+
+
+def read_labels(base, form: InputFormat = InputFormat(), names=None, stdin=None) -> tuple:
+    """({label: samples}, {label: name}) of training data, the labels ascending.
+
+    Of binary data only the `.cls` file is read, and `base.names` if it is there.
+    Arguments and errors are those of `read_training`.
+    """
+    base = os.fsdecode(base)
+    if form.kind == "binary":
+        _check_base(base, ".cls")
+        y, names = read_cls(base + ".cls", negative=True), _names_beside(base, names)
+    elif form.kind == "svm":
+        y, names = read_svm_labels(base, names, stdin)
+    else:
+        data = read_training(base, form, names=names, stdin=stdin)
+        y, names = data.y, data.names
+    y, names = _numbered(y, names, base)
+    labels, counts = np.unique(y, return_counts=True)
+    return dict(zip(labels.tolist(), counts.tolist())), dict(enumerate(names or ()))
+
+
+def _check_base(base, ending):
+    """Raise what helps where `base` is no base name of binary files."""
+    if base == "-":
+        raise UsageError("binary training data are several files and cannot come from a pipe")
+    if os.path.exists(base + ending):
+        return
+    if not os.path.isfile(base):
+        if base.lower().endswith(_OF_FILES):
+            raise DataError(f"there is no such file, and no {base}{ending} of binary data",
+                            file=base)
+        return
+    with open_input(base) as file:
+        head = file.read(4096)
+    foreign = foreign_start(head, base) or foreign_line(head.lstrip().split(b"\n", 1)[0], base)
+    raise DataError(f"there is no {base}{ending}; " + (
+        foreign or "LIBSVM text is read with -M, LVQ text with -A, a table with --table"),
+        file=base)
+
+
+def _names_beside(base, names):
+    if names is None and os.path.exists(base + ".names"):
+        names = read_names(base + ".names")
+    return None if names is None else tuple(names)
+
+
+def _numbered(y, names, base, negative=False):
+    """(labels, names), where labels below 0 become names unless they may stay."""
+    if not negative:
+        if names is None and y.min() < 0:
+            y, names = named_by_value(y, base)
+        refuse_negative(y, base, "" if names is None else " where there are names of the classes")
+    if names is not None and y.max() >= len(names):
+        raise DataError(f"label {y.max()} has no name: there are {len(names)} names", file=base)
+    return y, names
+
+
+def iter_points(path, form: InputFormat = InputFormat(), rows: int = 4096,
+                d: int | None = None, stdin=None, sparse: bool = False) -> Iterator:
+    """Chunks (<= rows, d) of points to classify, in bounded memory; labels are passed over.
+
+    `path` is a `.vec` file or a text file, or `-`.  With `d`, a file of another
+    width is an error; LIBSVM text may leave the last features out.  With `sparse`, points of
+    LIBSVM text whose missing features are 0 come as `SparsePoints`.  Raises DataError.
+    """
+    if form.kind == "binary":
+        with VecReader(path, rows, stdin) as reader:
+            if d is not None and reader.d != d:
+                raise DataError(f"has {reader.d} features, the model needs {d}", file=path)
+            yield from reader
+    elif form.kind == "svm":
+        yield from iter_svm(path, form, rows, d, stdin=stdin, sparse=sparse and form.fill == 0)
+    else:
+        yield from iter_lvq(path, form, rows, d, stdin=stdin)

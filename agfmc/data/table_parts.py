@@ -1,0 +1,125 @@
+"""Rows of a table in tables of their own, with all columns and their cells as they stand there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+
+from ..core import splits
+from ..core.errors import DataError, UsageError
+from ..files.atomic import temporary_file, writing
+from ..files.csv import csv_line, csv_lines, writing_texts
+from ..files.kinds import answer_format, TEXT_ENDINGS
+from ..tables.points import class_numbers
+from ..tables.reading import open_table
+from ..tables.survey import resolve_roles, survey_classes
+from ..tables.text import number_of
+from .preprocess import divided_rows, drawn_rows, part_names, Recipe
+
+__all__ = ["divide_table", "table_names"]
+
+_LINES = 10_000  # that are written at a time
+
+
+def divide_table(recipe: Recipe, source: str, output: str, test: str | None,
+                 show: Callable[[bytes], None]) -> dict[str, int]:
+    """Copy the rows of a table that the recipe draws, in its order; -> {file: number of rows}.
+
+    recipe: only steps that choose, order and divide rows, and these are the rows of `preprocess`.
+    The files are those of `table_names`, all or none, and `-` is for show(bytes), which b"" ends.
+    Memory holds numbers and classes of rows; cells in another order go through a temporary file.
+    """
+    names = table_names(recipe, output, test)
+    with open_table(source, recipe.form.layout, again=True) as table:
+        header = recipe.form.layout.header
+        if header and all(number_of(name) is not None for name in table.names):
+            raise DataError("the names of the columns are numbers, which nobody could tell from "
+                            "a row of CSV: --no-header writes no names", file=table.file)
+        n, y = _rows_of(table, recipe)
+        rows = np.arange(n) if recipe.rows is None else drawn_rows(recipe, n, y, source)
+        if recipe.shuffle:
+            rows = rows[splits.shuffled(len(rows), recipe.seed)]
+        parts = [rows[part] for part in divided_rows(recipe, len(rows),
+                                                     None if y is None else y[rows])]
+        part_of = np.full(n, -1, np.int32)
+        for i, part in enumerate(parts):
+            part_of[part] = i
+        delimiters = [answer_format(name).delimiter for name in names]
+        with writing_texts(names, show) as writers:
+            for write, delimiter in zip(writers, delimiters):
+                if header:
+                    write(csv_line(table.names, delimiter))
+            cells = _cells(table, part_of)
+            if recipe.shuffle:
+                _write_reordered(cells, parts, writers, delimiters)
+            else:
+                for i, _, columns in cells:
+                    writers[i](csv_lines(columns, delimiters[i]))
+    return dict(zip(names, map(len, parts)))
+
+
+def table_names(recipe: Recipe, output: str, test: str | None) -> list[str]:
+    """The files that are written: output, with -f test, or output-00.csv, output-01.csv, ..."""
+    if recipe.parts is None:
+        return [output] if recipe.fraction is None else [output, test]
+    end = next((end for end in TEXT_ENDINGS if output.lower().endswith(end)), None)
+    if end is None:
+        raise UsageError("-d needs the name of the parts: they cannot go to standard output")
+    stem, end = output[:-len(end)], output[-len(end):]
+    return [name + end for name in part_names(stem, recipe.parts)]
+
+
+def _rows_of(table, recipe):
+    """(the number of rows, their classes (n,), or None where no step needs them)."""
+    roles = recipe.form.roles
+    wanted = recipe.stratified or recipe.rows is not None or roles.label is not None
+    if not (recipe.form.labels and wanted):
+        return sum(block.rows for block in table.blocks({0: "text"})), None
+    names, _ = survey_classes(table, roles)
+    classes = {name: i for i, name in enumerate(names)}
+    label = resolve_roles(table, roles).label
+    y = np.concatenate([class_numbers(table, block, label, classes)
+                        for block in table.blocks({label: "words"})])
+    return len(y), y
+
+
+def _cells(table, part_of):
+    """Yield (part, its rows (m,), ascending, columns of their cells) of each block of a table.
+
+    part_of (n,): the part of each row, below 0 for none.
+    """
+    first, positions = 0, range(len(table.names))
+    for block in table.blocks(dict.fromkeys(positions, "text")):
+        chosen = part_of[first:first + block.rows]
+        order = np.argsort(chosen, kind="stable")
+        found, starts = np.unique(chosen[order], return_index=True)
+        for i, rows in zip(found.tolist(), np.split(order, starts[1:])):
+            if i >= 0:
+                numbers = rows.tolist()
+                yield i, first + rows, [[column[row] for row in numbers]
+                                        for column in map(block.__getitem__, positions)]
+        first += block.rows
+    if first != len(part_of):
+        raise DataError("has changed while it was read", file=table.file)
+
+
+def _write_reordered(cells, parts, writers, delimiters):
+    """Write the rows (m,) of each part in their order, by a temporary file of the lines."""
+    with temporary_file() as held:
+        place = np.zeros((1 + max(int(part.max()) for part in parts), 2), np.int64)
+        end = 0
+        for i, rows, columns in cells:
+            lines = [csv_line(row, delimiters[i]) for row in zip(*columns)]
+            place[rows, 0] = [len(line) for line in lines]
+            place[rows, 1] = end + np.cumsum(place[rows, 0]) - place[rows, 0]
+            end += int(place[rows, 0].sum())
+            with writing("a temporary file"):
+                held.write(b"".join(lines))
+        with writing("a temporary file"):
+            held.flush()
+        for write, rows in zip(writers, parts):
+            for first in range(0, len(rows), _LINES):
+                write(b"".join(os.pread(held.fileno(), size, start) for size, start in
+                               place[rows[first:first + _LINES]].tolist()))

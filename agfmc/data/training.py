@@ -1,0 +1,213 @@
+"""Training data from files to normalised points."""
+
+import os
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from ..control.build import restricted
+from ..control.tree import Tree
+from ..core.errors import AgfmcWarning, DataError, one_line
+from ..core.lazy_points import is_lazy
+from ..core.points import is_sparse
+from ..core.weights import NO_WEIGHTS, total_weights
+from ..tables.types import TableRecipe
+from .from_table import read_table, table_labels
+from .libagf import read_std
+from .normalisation import blocks, named_features, uneven_features
+from .reading import open_training, read_labels, read_training
+from .types import Dataset, InputFormat
+from .weights import chosen_rows, settled, weights_beside, with_class_weights, without_zeros
+
+__all__ = ["about", "class_totals", "for_classes", "large_classes", "load_training", "read_points",
+           "recipe_for", "tell_weights", "training_labels"]
+
+
+def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> Dataset:
+    """The `Dataset` of points with labels for a model; recipe: that of the model, for tables.
+
+    Its weights are those that the points count with, or None.
+    """
+    data = read_training(base, form) if form.kind != "table" else \
+        read_table(base, form, recipe_for(base, recipe))
+    tell_weights(base, form)
+    return settled(data, base, form.weights.classes)
+
+
+def recipe_for(table, recipe: TableRecipe | None) -> TableRecipe:
+    """The recipe of a model, for a table; `DataError` where it has none."""
+    if recipe is None:
+        raise DataError("is a table, and the model has no recipe of columns: expected a model "
+                        "that was trained from a table", file=table)
+    return recipe
+
+
+def training_labels(base, form: InputFormat) -> tuple[dict[int, int], dict[int, str]]:
+    """({label: samples}, {label: name}) of training data of any format, the labels ascending."""
+    return table_labels(base, form) if form.kind == "table" else read_labels(base, form)
+
+
+def class_totals(base, form: InputFormat,
+                 min_class: int | None = None) -> tuple[dict[int, float], dict[int, str]]:
+    """({label: samples, or the sum of their weights}, {label: name}) of training data.
+
+    The points are read where they have weights alone.  min_class: as of `load_training`.
+    """
+    given, classes = form.weights.file, form.weights.classes
+    beside = form.roles.weight is not None or \
+        form.kind == "binary" and weights_beside(base) is not None
+    if classes is not None or (beside if given is None else given != NO_WEIGHTS):
+        data, _, _ = load_training(base, form, keep="lazy", min_class=min_class)
+        w = None if data.weights is None else data.weights.w
+        return dict(total_weights(data.y, w)), data.name_of
+    counts, names = training_labels(base, form)
+    if min_class is not None:
+        kept = large_classes(counts, min_class, base, names)
+        counts = {label: counts[label] for label in kept}
+    return dict(counts), names
+
+
+# A table of all features is made where it takes less than this, or less than so many times
+# what is not zero.
+
+_TABLE, _TIMES = 1 << 26, 4
+_SHOWN = 20  # classes in a warning
+_FAINT = float(np.finfo(np.float32).tiny)
+
+
+def load_training(base, form: InputFormat, *, fit: Callable | None = None,
+                  norm_file: str | None = None, keep: str = "",
+                  min_class: int | None = None, scales: bool = False) -> tuple:
+    """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
+
+    form: `InputFormat`;  fit(x, y, weights): makes the Normalisation of points x (n, d), their
+    labels and their `Weights` or None, as `metric.fitted_normalisation`, and the caller writes it.
+    Without that, `norm_file` is read and applied.  The statistics are rounded as a file stores them
+    before they are applied: a later run that reads the file sees the same points, bit for bit.
+    sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a normalisation,
+    which moves the zeros, needs the whole table.  A large `.vec` file is mapped.  min_class: the
+    samples of smaller classes are left out, as if they were not in the file.  Points of weight 0
+    are left out before, and the factors of class weights come after.  scales: there is a warning
+    of `uneven_features`, unless the normalisation of the points is beside them.
+    """
+    normalised = fit is not None or norm_file is not None
+    sparse = keep == "sparse" and form.kind == "svm" and form.fill == 0 and not normalised
+    if form.kind == "table":
+        data = read_table(base, form, lazy=keep == "lazy")
+    else:
+        data = open_training(base, form) if keep == "lazy" else \
+            read_training(base, form, sparse=sparse, mapped=True)
+    tell_weights(base, form)
+    left = without_zeros(data, base, min_class is not None)
+    if min_class is not None:
+        left = _without_small(left, data.counts, min_class, base)
+    data = with_class_weights(left, base, form.weights.classes)
+    if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(_TABLE,
+                                                              _TIMES * 12 * data.x.counts.sum()):
+        data = replace(data, x=np.asarray(data.x))
+    raw, normalisation = data.x, None
+    with about(base, data.recipe):
+        if fit is not None:
+            normalisation = fit(data.x, data.y, data.weights)
+        elif norm_file is not None:
+            normalisation = read_std(norm_file)
+        if normalisation is not None:
+            data = replace(data, x=raw.normalised(normalisation) if is_lazy(raw) else
+                           normalisation.apply(raw))
+        elif _faint(data.x):
+            warnings.warn(f"{base}: no value is larger than {_FAINT:.2g}: with the usual options "
+                          "the kernel hardly varies; multiply the data by a power of ten",
+                          AgfmcWarning, stacklevel=2)
+        if scales and not is_sparse(raw) and not os.path.exists(f"{base}.std") and \
+                (found := uneven_features(raw)):
+            large, small, ratio = found
+            warnings.warn(f"{base}: the standard deviation of feature {large} (from 0) is "
+                          f"{ratio:.2g} times that of feature {small}, which kernels then hardly "
+                          "see: -n normalises (--no-normalise: no warning)",
+                          AgfmcWarning, stacklevel=2)
+    return data, normalisation, raw
+
+
+def _faint(x):
+    """True if all values are too small for single precision to hold with its usual digits."""
+    values = x.csr.data[:, None] if is_sparse(x) else x
+    # the first block nearly always tells
+    return len(values) > 0 and all(np.abs(block).max() < _FAINT for block in blocks(values)) \
+        and any(block.any() for block in blocks(values))
+
+
+def tell_weights(base: str, form: InputFormat) -> None:
+    """Warn where the weights beside points are taken, as nobody asked for them."""
+    unasked = form.kind == "binary" and form.weights.file is None
+    beside = weights_beside(os.fsdecode(base)) if unasked else None
+    if beside is not None:
+        warnings.warn(f"the samples of {base} have the weights in {beside} (--weights none: they "
+                      "all count alike)", AgfmcWarning, stacklevel=3)
+
+
+def _without_small(data, classes, least, source):
+    """The Dataset without the small ones of the `classes`, some of which may be gone."""
+    counts = dict.fromkeys(classes, 0) | data.counts
+    kept = large_classes(counts, least, source, data.name_of)
+    if len(kept) == len(data.counts):
+        return data
+    return chosen_rows(data, np.flatnonzero(np.isin(data.y, kept)))
+
+
+def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:
+    """The labels of {label: samples} that have `least` samples or more; one warning of the others.
+
+    names: {label: name};  source: of the data.  Raises `DataError` where fewer than two are left.
+    """
+    kept = [label for label, count in counts.items() if count >= least]
+    small = [label for label in counts if counts[label] < least]
+    if len(kept) < 2:
+        raise DataError(f"{len(kept) or 'no'} class{'' if len(kept) == 1 else 'es'} of "
+                        f"{len(counts)} would be left by --min-class {least}: expected at least "
+                        "2", file=source)
+    if small:
+        shown = _some([f"{label}{_quoted(names.get(label))} ({counts[label]})" for label in small])
+        have, are = ("has", "is") if len(small) == 1 else ("have", "are")
+        warnings.warn(f"{len(small)} of {len(counts)} classes {have} fewer than {least} samples "
+                      f"and {are} left out: {shown}; {sum(counts[label] for label in small)} of "
+                      f"{sum(counts.values())} samples", AgfmcWarning, stacklevel=3)
+    return kept
+
+
+def for_classes(tree: Tree, labels) -> Tree:
+    """A control tree without the classes that are not in `labels`; a warning says what is left.
+
+    Raises errors as `restricted` does.
+    """
+    kept = restricted(tree, labels)
+    if kept is not tree:
+        gone = sorted(set(tree.labels) - set(labels))
+        size, left = (len(t.rows) + len(t.directs) for t in (tree, kept))
+        where = "" if tree.source is None else f"{tree.source}: "
+        warnings.warn(f"{where}{left} of {size} classifiers remain{'s' * (left == 1)} without "
+                      f"class{'es' * (len(gone) > 1)} {_some(gone)}", AgfmcWarning, stacklevel=3)
+    return kept
+
+
+def _quoted(name):
+    return f" '{one_line(name)}'" if name else ""
+
+
+def _some(words):
+    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
+    return ", ".join(map(str, words[:_SHOWN])) + more
+
+
+@contextmanager
+def about(source, recipe: TableRecipe | None = None):
+    """Add the file to errors of functions that see arrays alone; recipe: names their features."""
+    try:
+        with named_features(() if recipe is None else recipe.features):
+            yield
+    except DataError as error:
+        if error.file is not None:
+            raise
+        raise DataError(error.message, file=source) from error

@@ -1,0 +1,76 @@
+"""data.types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..core.errors import UsageError
+from ..core.weights import Weights, WeightSource
+from ..tables.types import ColumnRoles, TableFormat, TableRecipe
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+__all__ = ["Dataset", "InputFormat"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Points with their labels: x (n, d), y (n,) int32, and the names of the labels.
+
+    y is None for points without labels; `names` is None or a tuple in which entry i
+    names label i; recipe: the way from a table to the points, or None; weights: of the points,
+    or None where all count alike; rows (n,): their numbers in the file, from 0, or None for all
+    of them.
+    """
+
+    x: np.ndarray  # or `SparsePoints`, or `LazyPoints`
+    y: np.ndarray | None
+    names: tuple[str, ...] | None = None
+    recipe: TableRecipe | None = None
+    weights: Weights | None = None
+    rows: np.ndarray | None = None
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """{label: samples}, the labels ascending."""
+        from ..core.points import label_counts
+
+        return label_counts(self.y)
+
+    @property
+    def name_of(self) -> dict[int, str]:
+        """{label: name}, empty where labels have no names."""
+        return dict(enumerate(self.names or ()))
+
+
+@dataclass(frozen=True)
+class InputFormat:
+    """The layout of points in files.
+
+    kind: "binary" (a base name of .vec, of .cls or .dat, and of .names), "svm" (LIBSVM text),
+    "lvq" (LVQ text) or "table";  missing: value of the features that a line of LIBSVM text leaves
+    out, None for 0;  header: LVQ text begins with its number of features;  labels: points have
+    labels;  ordinates: numbers stand in place of the labels;  layout, roles: of a table;  weights:
+    where those of the points come from.
+    """
+
+    kind: str = "binary"
+    missing: float | None = None
+    header: bool = True
+    labels: bool = True
+    ordinates: bool = False
+    layout: TableFormat = TableFormat()
+    roles: ColumnRoles = ColumnRoles()
+    weights: WeightSource = WeightSource()
+
+    def __post_init__(self):
+        if self.kind not in ("binary", "svm", "lvq", "table"):
+            raise UsageError(f"there is no kind of data {self.kind!r}")
+
+    @property
+    def fill(self) -> float:
+        """The value of features that a line of LIBSVM text leaves out."""
+        return 0.0 if self.missing is None else self.missing

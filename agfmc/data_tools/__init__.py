@@ -1,1 +1,0 @@
-"""Data tools: training data read, prepared, converted and reported."""

@@ -1,0 +1,1 @@
+"""Which binary classifiers: schemes, codes, trees from data, ensembles, order of classes."""

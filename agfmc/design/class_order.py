@@ -1,0 +1,706 @@
+"""The shortest path through all classes: their order for adjacent codes.
+
+Shapes: k classes.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import permutations
+from typing import NamedTuple
+
+import numpy as np
+
+from ..control.build import from_rows
+from ..control.tree import changed, Leaf, Tree
+from ..core.errors import AgfmcWarning, ControlError, DataError, UsageError
+from . import class_order, class_order as dag_order
+from .distances import class_distances
+from .standard import adjacent
+
+__all__ = ["best_order", "expected_accuracy", "greedy_order", "MOST_EXACT", "order_for_pairs",
+           "order_for_path", "Ordered", "ordered_adjacent", "path_length", "require_one_vs_one",
+           "require_untrained_matrix", "shortest_path"]
+
+_EXACT = 13  # classes
+_STARTS = 1 << 20  # numbers in the matrices of all paths that are improved
+
+
+def ordered_adjacent(distances: np.ndarray) -> Tree:
+    """The adjacent code along the shortest path, a `Tree` whose labels are the positions 0..k-1."""
+    order = shortest_path(distances)[0]
+    return from_rows(adjacent(len(order)), order)
+
+
+def shortest_path(distances: np.ndarray) -> tuple[list[int], float, bool]:
+    """(order, length, exact): the shortest path that visits every class once, first < last.
+
+    distances (k, k), symmetric; infinite ones are avoided as far as possible.  Exact for k <= 13
+    (Held and Karp's recursion over subsets); above, paths to the nearest neighbour from all starts,
+    improved by reversals (2-opt) and by moving up to three neighbours elsewhere.
+    """
+    distances = np.asarray(distances, dtype=np.float64)
+    k = len(distances)
+    if k == 0 or distances.shape != (k, k):
+        raise UsageError(f"expected distances of shape (k, k), found {distances.shape}")
+    if np.isnan(distances).any():
+        raise DataError("a distance between classes is not a number")
+    if not np.array_equal(distances, distances.T) or (distances < 0).any():
+        raise UsageError("expected symmetric distances that are not negative")
+    finite = _finite(distances)
+    exact = k <= _EXACT
+    order = _held_karp(finite) if exact else _improved_neighbours(finite)
+    if order[0] > order[-1]:
+        order = order[::-1]
+    return order, path_length(distances, order), exact
+
+
+def path_length(distances: np.ndarray, order: Sequence[int]) -> float:
+    """The sum of the distances between neighbours."""
+    distances = np.asarray(distances, dtype=np.float64)
+    return float(sum(distances[i, j] for i, j in zip(order[:-1], order[1:])))
+
+
+def _finite(distances):
+    """Distances in which one that was infinite is longer than any path without."""
+    far = np.isinf(distances)
+    if not far.any():
+        return distances
+    longest = distances[~far].max(initial=0.0)
+    return np.where(far, longest * len(distances) + 1.0, distances)
+
+
+def _held_karp(distances):
+    """The shortest path: best[mask, j], over the classes in `mask`, ending at j."""
+    k = len(distances)
+    masks = np.arange(1 << k)
+    size = np.zeros(1 << k, dtype=int)
+    for j in range(k):
+        size += masks >> j & 1
+    best = np.full((1 << k, k), np.inf)
+    before = np.zeros((1 << k, k), dtype=np.int8)
+    best[1 << np.arange(k), np.arange(k)] = 0.0
+    for n in range(2, k + 1):
+        level = masks[size == n]
+        for j in range(k):
+            ending = level[level >> j & 1 == 1]
+            lengths = best[ending ^ (1 << j)] + distances[:, j]
+            last = np.argmin(lengths, axis=1)
+            before[ending, j] = last
+            best[ending, j] = lengths[np.arange(len(ending)), last]
+    mask = (1 << k) - 1
+    order = [int(np.argmin(best[mask]))]
+    while len(order) < k:
+        last = order[-1]
+        order.append(int(before[mask, last]))
+        mask ^= 1 << last
+    return order
+
+
+def _improved_neighbours(distances):
+    k = len(distances)
+    paths = sorted((_nearest_neighbours(distances, start) for start in range(k)),
+                   key=lambda order: path_length(distances, order))
+    paths = [_improved(distances, order) for order in paths[:max(4, _STARTS // k ** 2)]]
+    return min(paths, key=lambda order: path_length(distances, order))
+
+
+def _nearest_neighbours(distances, start):
+    distances = distances.copy()
+    order = [start]
+    for _ in range(len(distances) - 1):
+        distances[:, order[-1]] = np.inf
+        order.append(int(np.argmin(distances[order[-1]])))
+    return order
+
+
+def _improved(distances, order):
+    """The local optimum below `order`; a class at distance 0 from all others closes the circle."""
+    k = len(distances)
+    circle = np.zeros((k + 1, k + 1))
+    circle[:k, :k] = distances
+    tour = np.array([k, *order])
+    smallest = 1e-12 * max(float(distances.max()), 1e-300)
+    while True:
+        gain, changed = max((_reversal(circle, tour), _move(circle, tour)),
+                            key=lambda found: found[0])
+        if gain <= smallest:
+            return tour[1:].tolist()
+        tour = changed
+
+
+def _reversal(circle, tour):
+    """(gain, tour) of the best reversal of places i..j, 1 <= i < j."""
+    after = np.roll(tour, -1)
+    step = circle[tour, after]
+    # from i - 1 to j and from i to j + 1 in place of i - 1 to i and j to j + 1
+    gains = (step[:, None] + step[None, :] - circle[np.ix_(tour, tour)]
+             - circle[np.ix_(after, after)])
+    gains[np.tril_indices(len(tour))] = -np.inf
+    i, j = np.unravel_index(np.argmax(gains), gains.shape)
+    return gains[i, j], np.concatenate([tour[:i + 1], tour[i + 1:j + 1][::-1], tour[j + 1:]])
+
+
+def _move(circle, tour):
+    """(gain, tour) of the best move of one to three neighbours to another place, either way."""
+    n = len(tour)
+    best = (-np.inf, 0, 0, 0, False)
+    for length in range(1, min(3, n - 2) + 1):
+        first = np.arange(1, n - length + 1)  # the class at distance 0 stays where it is
+        a, b = tour[first], tour[first + length - 1]
+        left, right = tour[first - 1], tour[(first + length) % n]
+        saved = circle[left, a] + circle[b, right] - circle[left, right]
+        place = np.arange(n)  # between place and the next
+        u, v = tour, np.roll(tour, -1)
+        here = circle[u, v]
+        touching = (place >= first[:, None] - 1) & (place < first[:, None] + length)
+        for turned, (x, y) in ((False, (a, b)), (True, (b, a))):
+            gains = saved[:, None] + here - circle[x[:, None], u] - circle[y[:, None], v]
+            gains[touching] = -np.inf
+            i, j = np.unravel_index(np.argmax(gains), gains.shape)
+            if gains[i, j] > best[0]:
+                best = (gains[i, j], int(first[i]), length, int(j), turned)
+    gain, first, length, place, turned = best
+    part = tour[first:first + length]
+    rest = np.delete(tour, slice(first, first + length))
+    at = place + 1 if place < first else place + 1 - length
+    return gain, np.concatenate([rest[:at], part[::-1] if turned else part, rest[at:]])
+
+
+def success(orders: np.ndarray, keep: np.ndarray, h: np.ndarray | None = None) -> np.ndarray:
+    """Probability (b, k) that the class at each position of each order is found.
+
+    orders (b, k): classes;  keep (k, k): keep[t, i] = P(classifier {t, i} is right | t);
+    h (k, k, k) or None: h[t, i, j] = P(classifier {i, j} sends class t to i), None
+    for 1/2.
+
+    For truth t and what is left of the list from position a to b, V_t(a, b) is
+    keep[t, o_b] V_t(a, b-1) with t at the left end, keep[t, o_a] V_t(a+1, b) with t at
+    the right end, and h V_t(a, b-1) + (1-h) V_t(a+1, b) with t inside; 1 for t alone.
+    """
+    return _by_walks(orders, keep) if h is None else _by_intervals(orders, keep, h)
+
+
+def _by_intervals(orders, keep, h):
+    """The recursion for all classes of an interval together, by length of the interval."""
+    b, k = orders.shape
+    flat = h.ravel()
+    value = np.ones((b, k, 1))  # order, first position, offset of the class
+    for length in range(2, k + 1):
+        n = k - length + 1
+        first, last = orders[:, :n], orders[:, length - 1:]
+        longer = np.empty((b, n, length))
+        longer[..., 0] = keep[first, last] * value[:, :n, 0]
+        longer[..., -1] = keep[last, first] * value[:, 1:, -1]
+        if length > 2:
+            inside = orders[:, np.arange(n)[:, None] + np.arange(1, length - 1)]
+            share = flat[inside * (k * k) + (first * k + last)[:, :, None]]
+            drop_first = value[:, 1:, :-1]
+            share *= value[:, :n, 1:] - drop_first
+            np.add(share, drop_first, out=longer[..., 1:-1])
+        value = longer
+    return value[:, 0]
+
+
+def _by_walks(orders, keep):
+    """The same for h = 1/2, O(k^2) per order: ends move inward at random until the class is at one,
+    from where on the product of `keep` counts."""
+    k = orders.shape[1]
+    if k == 1:
+        return np.ones(orders.shape)
+    ahead, weights = _walks(k)
+    pairs = keep[orders[:, :, None], orders[:, None, :]]
+    runs = np.where(ahead, pairs, 1.0)
+    np.cumprod(runs, axis=2, out=runs)
+    result = np.einsum("bpx,px->bp", runs, np.where(ahead, weights, 0.0))
+    behind = ahead.T
+    runs = np.where(behind, pairs, 1.0)[:, :, ::-1]
+    np.cumprod(runs, axis=2, out=runs)
+    result += np.einsum("bpx,px->bp", runs, np.where(behind, weights, 0.0)[:, ::-1])
+    return result
+
+
+@lru_cache(maxsize=8)
+def _walks(k):
+    """(ahead (k, k), weights (k, k)): x > p, and P(position p comes to one end while x is at the
+    other): C(u + c, u) / 2^(u + c + 1) after u drops on its side but one and c on the other."""
+    weights = np.zeros((k, k))
+    paths = np.ones(1)  # entry u: P(u of the first n drops are on the left)
+    for n in range(k - 2):
+        u = np.arange(n + 1)
+        left, right = u + 1, k - 1 - (n - u)
+        fits = left < right
+        weights[left[fits], right[fits]] = paths[fits] / 2
+        weights[k - 1 - left[fits], k - 1 - right[fits]] = paths[fits] / 2
+        paths = (np.append(paths, 0.0) + np.append(0.0, paths)) / 2
+    weights[0, k - 1] = weights[k - 1, 0] = 1.0
+    return np.arange(k)[None, :] > np.arange(k)[:, None], weights
+
+
+_BLOCK = 1 << 19  # numbers in one block of candidates
+_BETTER = 1e-13
+
+
+class Problem:
+    """J = sum_t P_t V_t of orders, for priors (k,), keep (k, k) = 1 - e and h (k, k, k) or None.
+
+    `work` grows with the time that values() takes, and does not depend on the machine.
+    """
+
+    def __init__(self, priors, keep, h=None):
+        self.priors = priors
+        self.keep = keep
+        self.h = h
+        self.k = len(priors)
+        self.cost = self.k ** 2 if h is None else self.k ** 3 // 16 + 1
+        self.work = 0
+
+    def values(self, orders):
+        """J (c,) of orders (c, k), in bounded memory."""
+        step = max(1, _BLOCK // self.k ** 2)
+        result = np.empty(len(orders))
+        for a in range(0, len(orders), step):
+            part = orders[a:a + step]
+            right = success(part, self.keep, self.h)
+            result[a:a + step] = np.einsum("ck,ck->c", right, self.priors[part])
+        self.work += len(orders) * self.cost
+        return result
+
+
+def local_search(problem: Problem, starts: Sequence, restarts: int, seed: int, most: int,
+                 least: int = 0) -> tuple[np.ndarray, float]:
+    """(order (k,), J): the best local optimum of swaps and insertions.
+
+    It climbs from each of `starts`, then from random orders and shaken best ones in turn; no
+    restart begins with more `work` than `least`, and the search ends at `most`.
+    """
+    rng = np.random.default_rng(seed)
+    best, value = None, -np.inf
+    for n in range(-len(starts), restarts):
+        if n < 0:
+            start = np.asarray(starts[n])
+        elif problem.work > least:
+            break
+        else:
+            start = _shaken(best, rng) if n % 2 else rng.permutation(problem.k)
+        order, reached = _climb(problem, start, rng, most)
+        if reached > value + _BETTER:
+            best, value = order, reached
+    return best, value
+
+
+def _shaken(order, rng):
+    chosen = rng.choice(len(order), size=min(len(order), max(4, len(order) // 3)), replace=False)
+    order = order.copy()
+    order[chosen] = order[rng.permutation(chosen)]
+    return order
+
+
+def _climb(problem, order, rng, most):
+    """The local optimum above `order`: steepest ascent, over blocks of the moves in turn."""
+    k = problem.k
+    value = problem.values(order[None])[0]
+    moves = _moves(k)
+    step = max(1, _BLOCK // k ** 2)
+    if len(moves) > step:
+        moves = moves[rng.permutation(len(moves))]
+    blocks = [moves[a:a + step] for a in range(0, len(moves), step)]
+    idle, at = 0, 0
+    while idle < len(blocks) and problem.work <= most:
+        candidates = order[_sources(k, blocks[at])]
+        values = problem.values(candidates)
+        top = int(np.argmax(values))
+        if values[top] > value + _BETTER:
+            order, value, idle = candidates[top], values[top], 0
+        else:
+            idle, at = idle + 1, (at + 1) % len(blocks)
+    return order, value
+
+
+def _moves(k):
+    """(c, 3): kind, i, j: swaps (0) of i < j, insertions (1) of i at j, two or more away."""
+    i, j = np.divmod(np.arange(k * k), k)
+    swap, insert = i < j, np.abs(i - j) > 1
+    return np.concatenate([
+        np.stack([np.full(np.count_nonzero(chosen), kind), i[chosen], j[chosen]], axis=1)
+        for kind, chosen in ((0, swap), (1, insert))])
+
+
+def _sources(k, moves):
+    """(c, k): the position that each position is filled from, for each move."""
+    kind, i, j = (column[:, None] for column in moves.T)
+    to = np.arange(k)[None]
+    shifted = to + ((to >= i) & (to < j)) - ((to > j) & (to <= i))
+    result = np.where(kind == 1, shifted, np.where(to == i, j, to))
+    return np.where(to == j, i, result)
+
+
+_NODES = 1024  # expanded at a time
+_BOUNDS = 8192  # computed at a time
+_LEAF = 4  # as many undecided classes are tried in all orders
+_EPSILON = 1e-12
+
+
+def branch_and_bound(problem: Problem, order: np.ndarray, value: float) -> tuple[np.ndarray,
+                     float]:
+    """(order (k,), J): the best order there is, to 1e-12 in J, or the given one and its value.
+
+    Of an order and its reverse, which are worth the same, one is looked at.
+    """
+    k = problem.k
+    pending = [(0, np.arange(k)[None], np.full(1, np.inf))]
+    while pending:
+        d, orders, bounds = pending.pop()
+        orders = orders[bounds > value + _EPSILON]
+        if len(orders) == 0:
+            continue
+        if k - 2 * d <= _LEAF:
+            orders = _expanded(orders, d, _all_orders(k - 2 * d))
+            values = problem.values(orders)
+            top = int(np.argmax(values))
+            if values[top] > value + _EPSILON:
+                order, value = orders[top], values[top]
+            continue
+        orders = _expanded(orders, d, _outer_pairs(k - 2 * d, d == 0))
+        bounds = np.concatenate([upper_bounds(problem, orders[a:a + _BOUNDS], d + 1)
+                                 for a in range(0, len(orders), _BOUNDS)])
+        ranked = np.argsort(-bounds, kind="stable")
+        ranked = ranked[:np.count_nonzero(bounds > value + _EPSILON)]
+        for a in reversed(range(0, len(ranked), _NODES)):
+            part = ranked[a:a + _NODES]
+            pending.append((d + 1, orders[part], bounds[part]))
+    return order, value
+
+
+def _expanded(orders, d, inner):
+    """Each order with each of the rearrangements `inner` (c, m) of its middle."""
+    k = orders.shape[1]
+    result = np.repeat(orders, len(inner), axis=0)
+    result[:, d:k - d] = orders[:, d:k - d][:, inner].reshape(-1, k - 2 * d)
+    return result
+
+
+@lru_cache(maxsize=32)
+def _all_orders(m):
+    return np.array(list(permutations(range(m))), dtype=np.intp).reshape(-1, m)
+
+
+@lru_cache(maxsize=32)
+def _outer_pairs(m, one_way):
+    """(c, m): each pair of classes on the outside, the others between them as they stand."""
+    return np.array([(x, *(z for z in range(m) if z not in (x, y)), y)
+                     for x in range(m) for y in range(m) if x < y or (x > y and not one_way)])
+
+
+# Bounds
+
+
+def upper_bounds(problem: Problem, orders: np.ndarray, d: int) -> np.ndarray:
+    """(b,): J cannot exceed it however the middle of each order is arranged: each class gets the
+    best order of the classifiers there, then all classes the best assignment of positions."""
+    k = problem.k
+    middle = orders[:, d:k - d]
+    grid = _Grid(problem, orders, d)
+    total = np.zeros(len(orders))
+    for p in (*range(d), *range(k - d, k)):
+        t = orders[:, p:p + 1]
+        total += problem.priors[t[:, 0]] * grid.at(p, t, _best_runs(problem.keep, t, middle))[:, 0]
+    runs = _best_runs(problem.keep, middle, middle)
+    worth = np.stack([problem.priors[middle] * grid.at(p, middle, runs)
+                      for p in range(d, k - d)], axis=2)
+    return total + _best_assignments(worth)
+
+
+def _best_runs(keep, t, middle):
+    """(m + 1, b, c): the largest product of n of keep[t, .] over the middle without t."""
+    products = keep[t[:, :, None], middle[:, None, :]]
+    products[t[:, :, None] == middle[:, None, :]] = 0.0  # comes last, and is never used
+    products = np.cumprod(-np.sort(-products, axis=2), axis=2)
+    return np.concatenate([np.ones((1, *t.shape)), np.moveaxis(products, 2, 0)])
+
+
+class _Grid:
+    """Bounds of V_t for classes at given positions of partly decided orders."""
+
+    def __init__(self, problem, orders, d):
+        self.keep, self.h, self.k = problem.keep, problem.h, problem.k
+        self.orders, self.d = orders, d
+        if self.h is not None:
+            self.most = _largest(self.h)
+
+    def at(self, p, t, runs):
+        """(b, c): no V is larger for class t (b, c) at position p; runs: `_best_runs` of t."""
+        k = self.k
+        row = self._run(t, runs, range(p + 1, k))  # [b - p - 1]: t is the left end
+        for a, right_end in zip(range(p - 1, -1, -1), self._run(t, runs, range(p - 1, -1, -1))):
+            above, row = row, []
+            before = right_end
+            for b, shorter in zip(range(p + 1, k), above):
+                before = self._mixed(t, a, b, before, shorter)
+                row.append(before)
+            last = right_end
+        return last if p == k - 1 else row[-1]
+
+    def _run(self, t, runs, positions):
+        """Products of `keep` over more and more of the positions, at best."""
+        result, product, free = [], 1.0, 0
+        for x in positions:
+            if self._known(x):
+                product = product * self.keep[t, self.orders[:, x:x + 1]]
+            else:
+                free += 1
+            result.append(product * runs[free])
+        return result
+
+    def _known(self, x):
+        return x < self.d or x >= self.k - self.d
+
+    def _mixed(self, t, a, b, drop_last, drop_first):
+        """The larger of h drop_last + (1 - h) drop_first over all h that are possible."""
+        if self.h is None:
+            return 0.5 * (drop_last + drop_first)
+        first, last = self.orders[:, a:a + 1], self.orders[:, b:b + 1]
+        gain = drop_last - drop_first
+        if self._known(a) and self._known(b):
+            return drop_first + self.h[t, first, last] * gain
+        if self._known(a):
+            low, high = 1.0 - self.most[1][t, first], self.most[0][t, first]
+        elif self._known(b):
+            low, high = 1.0 - self.most[0][t, last], self.most[1][t, last]
+        else:
+            high = self.most[2][t]
+            low = 1.0 - high
+        return drop_first + np.maximum(low * gain, high * gain)
+
+
+def _largest(h):
+    """Largest h[t, i, .] (k, k), largest 1 - h[t, i, .] (k, k), largest h[t, ., .] (k,)."""
+    k = len(h)
+    t, i, j = np.ogrid[:k, :k, :k]
+    real = (t != i) & (t != j) & (i != j)
+    high = np.where(real, h, 0.0).max(axis=2)
+    low = np.where(real, 1.0 - h, 0.0).max(axis=2)
+    return high, low, np.maximum(high, low).max(axis=1)
+
+
+def _best_assignments(worth):
+    """(b,): the largest sum of worth[t, p(t)], worth (b, m, m), by subsets of classes."""
+    m = worth.shape[1]
+    best = np.zeros((len(worth), 1 << m))
+    for n, (masks, members) in enumerate(_subsets(m)):
+        sums = best[:, masks[:, None] ^ (1 << members)] + worth[:, members, n]
+        best[:, masks] = sums.max(axis=2)
+    return best[:, -1]
+
+
+@lru_cache(maxsize=16)
+def _subsets(m):
+    """For n = 1..m, the subsets of m things with n members: (masks (c,), members (c, n))."""
+    result = [([], []) for _ in range(m)]
+    for mask in range(1, 1 << m):
+        members = [i for i in range(m) if mask >> i & 1]
+        masks, lists = result[len(members) - 1]
+        masks.append(mask)
+        lists.append(members)
+    return [(np.array(masks), np.array(lists)) for masks, lists in result]
+
+
+_RESTARTS = 40
+_RESTART_WORK = 4 * 10 ** 8  # about 15 seconds
+_WORK = 10 ** 10  # about 5 minutes
+MOST_EXACT = 14  # classes; the bounds look at all subsets
+
+
+def expected_accuracy(order: Sequence[int], priors: np.ndarray, e: np.ndarray,
+                      h: np.ndarray | None = None) -> float:
+    """J = sum_t P_t V_t of an order, V_t the probability that the answer is t where t is true.
+
+    e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or None for 1/2:
+    h[t, i, j] = 1 - h[t, j, i] = share of class t that the classifier of {i, j} sends to i.
+    Raises UsageError for what is no order, and for arrays of another shape.
+    """
+    priors = np.asarray(priors, dtype=np.float64)
+    return float(_problem(priors, e, h).values(_checked_order(order)[None])[0])
+
+
+def greedy_order(priors: Sequence[float]) -> list[int]:
+    """The best order where all classifiers err alike: rare classes outside, frequent inside."""
+    ranked = sorted(range(len(priors)), key=lambda t: (priors[t], t))
+    return ranked[0::2] + ranked[1::2][::-1]
+
+
+def best_order(priors: np.ndarray, e: np.ndarray, h: np.ndarray | None = None,
+               exact_up_to: int = 10, seed: int = 1,
+               start: Sequence[int] | None = None) -> tuple[list[int], float, bool]:
+    """(order, J, exact): the order with the largest J, as a list with first < last.
+
+    Arguments as for `expected_accuracy`.  For k <= exact_up_to it is the best there is, by branch
+    and bound (10 classes take seconds); above, the best of several local searches from the greedy
+    and natural orders, from `start` and from `seed`.  Raises UsageError for more than 14 exactly.
+    """
+    if exact_up_to > MOST_EXACT:
+        raise UsageError(f"the best order there is can be found for up to {MOST_EXACT} classes, "
+                         f"not {exact_up_to}")
+    priors = np.asarray(priors, dtype=np.float64)
+    problem = _problem(priors, e, h)
+    k = len(priors)
+    starts = [greedy_order(priors.tolist()), range(k)]
+    if start is not None:
+        starts.append(_checked_order(start, k))
+    exact = k <= max(exact_up_to, 3)
+    order, value = local_search(problem, starts, _RESTARTS, seed, _WORK, _RESTART_WORK)
+    if exact:
+        order, value = branch_and_bound(problem, order, value)
+    result = [int(t) for t in order]
+    return result if result[0] <= result[-1] else result[::-1], float(value), exact
+
+
+def _problem(priors, e, h):
+    """The `Problem` of arrays that a caller gave."""
+    k = len(priors)
+    e = np.asarray(e, dtype=np.float64)
+    h = None if h is None else np.ascontiguousarray(h, dtype=np.float64)
+    if priors.ndim != 1 or k == 0 or e.shape != (k, k) or (h is not None and h.shape != (k,) * 3):
+        raise UsageError(f"expected priors or an order of k classes, e of shape (k, k) and h of "
+                         f"shape (k, k, k), found {priors.shape}, {e.shape}"
+                         + ("" if h is None else f" and {h.shape}"))
+    return Problem(priors, 1.0 - e, h)
+
+
+def _checked_order(order, k=None):
+    order = np.asarray(order, dtype=np.intp)
+    k = len(order) if k is None else k
+    if order.ndim != 1 or not np.array_equal(np.sort(order), np.arange(k)):
+        raise UsageError(f"{order.tolist()} is no order of the classes 0 to {k - 1}")
+    return order
+
+
+class Ordered(NamedTuple):
+    """tree: the control tree;  method: how its order was found;  before, after: the expected
+    accuracy, or the length of the path, in the old and in the new order."""
+
+    tree: Tree
+    method: str
+    before: float
+    after: float
+
+
+def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_rate=0.1,
+                    exact_up_to=10, seed=1):
+    """The order of a one-against-one control tree in which a DDAG is right most often.
+
+    Only the braces and the positions change: each classifier keeps its name or options
+    and the classes on its sides, so nothing is trained again.
+
+    priors: one number for each class, ascending labels, made to sum to 1;  counts:
+    {label: samples, or sum of their weights} in place of them; without both, the samples in
+    `pair_errors`, else equal ones.  pair_errors: `PairErrors`; without them every classifier errs
+    with probability `error_rate`, and the best order follows from the priors alone.
+    exact_up_to, seed: as for `dag_order.best_order`.
+    Raises `ControlError` for another kind of control tree, DataError for a pair
+    whose errors are unknown.
+    """
+    require_one_vs_one(tree)
+    labels = tree.classes
+    place = {label: i for i, label in enumerate(labels)}
+    present = [place[label] for label in tree.labels]
+    priors = _priors(labels, priors, counts, pair_errors)
+    if pair_errors is None:
+        e, h = np.full((len(labels),) * 2, error_rate), None
+        order, method = dag_order.greedy_order(priors.tolist()), "greedy, best for equal errors"
+    else:
+        e, h = pair_errors.error_rates(labels), pair_errors.shares(labels)
+        order, _, exact = dag_order.best_order(priors, e, h, exact_up_to, seed, present)
+        method = "branch and bound, the best order there is" if exact else "local search"
+    before, after = (dag_order.expected_accuracy(o, priors, e, h) for o in (present, order))
+    return Ordered(_renumbered(tree, [labels[i] for i in order]), method, before, after)
+
+
+def order_for_path(tree, x, y, metric="mean-deviation", weights=None):
+    """The order of a training tree along the shortest path through classes of points.
+
+    x (n, d), y (n,): the points and their labels;  metric: of `class_distances`;  weights:
+    `Weights` of the points, or None.
+    The labels in the braces change places, the partitions stay as they are.
+    Raises `ControlError` for a tree that is trained, or no coding matrix.
+    """
+    require_untrained_matrix(tree)
+    labels = tree.classes
+    distances = class_distances(x, y, labels, metric, w=None if weights is None else weights.w)
+    order, after, exact = class_order.shortest_path(distances)
+    before = class_order.path_length(distances, [labels.index(label) for label in tree.labels])
+    node = changed(tree.nodes[0], children=tuple(Leaf(labels[i]) for i in order))
+    method = "the shortest path there is" if exact else "nearest neighbours and local search"
+    return Ordered(changed(tree, nodes=(node,)), method, before, after)
+
+
+def require_one_vs_one(tree):
+    """`ControlError` unless `tree` is a coding matrix with one row for each pair of classes."""
+    _require_matrix(tree)
+    seen = {}
+    for row, (left, right) in zip(tree.rows, tree.sides()):
+        if len(left) != 1 or len(right) != 1:
+            raise tree.place(row).error(
+                ControlError, "expected one class on each side (one against one), found "
+                f"{len(left)} and {len(right)}")
+        pair = tuple(sorted(left + right))
+        if pair in seen:
+            raise tree.place(row).error(ControlError, f"classes {pair[0]} and {pair[1]} are "
+                                        f"separated on line {seen[pair]} already")
+        seen[pair] = row.line
+    k = len(tree.labels)
+    if len(seen) < k * (k - 1) // 2:
+        i, j = next((i, j) for i in tree.classes for j in tree.classes
+                    if i < j and (i, j) not in seen)
+        raise ControlError(f"no classifier separates classes {i} and {j}: expected one for "
+                           "each pair of classes", file=tree.source)
+
+
+def require_untrained_matrix(tree):
+    """`ControlError` unless `tree` is a coding matrix that is not trained yet."""
+    _require_matrix(tree)
+    tree.require_options()
+
+
+def _require_matrix(tree):
+    node = tree.nodes[0]
+    if tree.hierarchical or node.direct is not None:
+        what = "an ensemble" if tree.is_ensemble else \
+            f"a classifier of code {node.direct.code}" if node.direct else "a tree"
+        raise ControlError(f"expected one coding matrix, found {what}", file=tree.source)
+
+
+def _priors(labels, priors, counts, pair_errors):
+    k = len(labels)
+    if priors is not None:
+        if len(priors) != k:
+            raise UsageError(f"expected {k} priors, one for each class, found {len(priors)}")
+        if min(priors) < 0 or not 0 < sum(priors) < math.inf:
+            raise UsageError("expected priors that are not negative, nor all 0, and a sum that is "
+                             "finite")
+        if abs(sum(priors) - 1) > 1e-6:
+            warnings.warn(f"the priors sum to {sum(priors):g}: they are divided by that",
+                          AgfmcWarning, stacklevel=3)
+        weights = priors
+    elif counts is not None:
+        weights = [counts[label] for label in labels]
+    elif pair_errors is not None:
+        weights = pair_errors.class_counts(labels)
+    else:
+        weights = np.ones(k)
+    weights = np.asarray(weights, dtype=np.float64)
+    return weights / weights.sum()
+
+
+def _renumbered(tree, labels):
+    """`tree`, one coding matrix, with the classes in this order and the same rows."""
+    node = tree.nodes[0]
+    place = {label: i for i, label in enumerate(labels)}
+    moved = [place[child.label] for child in node.children]
+    rows = tuple(changed(row, left=tuple(moved[i] for i in row.left),
+                         right=tuple(moved[i] for i in row.right)) for row in node.rows)
+    return changed(tree, nodes=(changed(node, rows=rows,
+                                        children=tuple(Leaf(label) for label in labels)),))

@@ -1,0 +1,232 @@
+"""Random codes: drawn without replacement from all rows there are, and the best of many.
+
+What an error-correcting code needs (Dietterich and Bakiri, "Solving multiclass learning
+problems via error-correcting output codes"): columns far apart, so that some wrong
+classifiers do not turn one class into another, and rows neither alike nor complementary, so
+that the classifiers err on different points.
+"""
+
+import random
+import warnings
+from collections.abc import Sequence
+from itertools import combinations, starmap
+
+from ..control import matrix
+from ..control.matrix import apart, apart_or_opposite, code_rank, columns, joins_all, mask, signed
+from ..core.errors import AgfmcWarning, UsageError
+from .orthogonal import hadamard_order, instead_of_orthogonal
+from .standard import one_vs_one, one_vs_rest
+
+__all__ = ["available_rows", "candidate_rows", "random_as_orthogonal", "random_code"]
+
+MOST_DRAWS = 1000
+SPLITS_OF_A_SET = 16  # rows with the same classes, among candidates
+
+
+def available_rows(k: int, strict: bool = False) -> int:
+    """The number of rows with both signs, complements counted once: 2^(k-1) - 1 strict ones,
+    (3^k - 2^(k+1) + 1)/2 with zeros allowed."""
+    return 2 ** (k - 1) - 1 if strict else (3 ** k - 2 ** (k + 1) + 1) // 2
+
+
+def random_code(k: int, rows: int | None = None, strict: bool = False, seed: int = 1,
+                draws: int = 1) -> Sequence:
+    """Random rows for k classes: no duplicates, no complements, both signs in each.
+
+    `rows` is 4 ceil(k/4) by default, or all there are if that is fewer.  A
+    code is drawn uniformly from all codes of that size with rank([A; 1^T]) = k
+    in which every class is joined to every other; it follows from `seed` alone.
+    Fewer than k-1 rows cannot determine k probabilities, which an `AgfmcWarning` says: they
+    then have the rank that is left to them, and no two classes have the same column.
+
+    Of several draws the best has the largest smallest distance between two columns, then
+    between two rows where a row and its complement are one; then the largest mean of each;
+    then it was drawn first.  The distances are those of `matrix.smallest_distances`.  Each
+    draw after the first has a stream of its own, made of the seed and its number, so that the
+    code of more draws is at least as good.  A draw that is not as good, or that determines
+    less than its rows could, is passed over.
+
+    Raises UsageError for k < 2, for more rows than exist, and for too few to
+    separate k classes.
+    """
+    rows, available = _checked_rows(k, rows, strict)
+    code = _first_draw(k, rows, strict, available, seed)
+    if draws > 1 and rows < available:  # else all there are, whatever is drawn
+        code = _improved(code, k, rows, strict, available, seed, draws)
+    if rows < k - 1:
+        warnings.warn(f"{rows} rows do not determine the probabilities of {k} classes: "
+                      f"at least {k - 1} are needed", AgfmcWarning, stacklevel=3)
+    return code
+
+
+def random_as_orthogonal(k: int, seed: int = 1, draws: int = 1) -> Sequence:
+    """The strict `random_code` with as many rows as the orthogonal code has."""
+    if k < 4:
+        return instead_of_orthogonal(k)
+    return random_code(k, hadamard_order(k), True, seed, draws)
+
+
+def candidate_rows(k: int, most: int, seed: int = 1) -> list:
+    """Rows of which a code may be chosen, at most so many: all there are, if they are no more.
+
+    Else one-vs-rest and, where they fit, all pairs; half of what is left are strict rows, and the
+    others have entries 0, in groups of rows of the same classes, as their classifiers can be
+    trained together.  The first class of a row is on its left.
+    """
+    if available_rows(k) <= most:
+        return [matrix.row(*_any_row(k, rank)) for rank in range(available_rows(k))]
+    if most < k:
+        raise UsageError(f"{most} candidate rows are too few: one-vs-rest alone has {k} rows")
+    generator = random.Random(seed)
+    found = dict.fromkeys(_first_left(row) for row in one_vs_rest(k))
+    if most - k >= k * (k - 1) // 2:
+        found |= dict.fromkeys(one_vs_one(k))
+    strict = available_rows(k, True)
+    for rank in _sample(generator, strict, min(strict, (most - len(found)) // 2)):
+        found[matrix.row(*_strict_row(k, rank))] = None
+    while len(found) < most:
+        classes = sorted(generator.sample(range(k), generator.randint(3, k - 1)))
+        splits = available_rows(len(classes), True)
+        for rank in _sample(generator, splits, min(splits, SPLITS_OF_A_SET, most - len(found))):
+            found[tuple(tuple(classes[i] for i in side)
+                        for side in matrix.row(*_strict_row(len(classes), rank)))] = None
+    return list(found)
+
+
+def _first_left(row):
+    left, right = map(tuple, row)
+    return (left, right) if min(left) < min(right) else (right, left)
+
+
+def _first_draw(k, rows, strict, available, seed):
+    generator = random.Random(seed)
+    for _ in range(MOST_DRAWS):
+        signed_rows = _drawn_rows(generator, k, rows, strict, available)
+        code = _sided(generator, signed_rows)
+        if _determines(signed_rows, code, k):
+            return code
+    raise UsageError(f"{MOST_DRAWS} random codes with {rows} rows for {k} classes "
+                     "were all deficient: ask for more rows")
+
+
+def _checked_rows(k, rows, strict):
+    """(rows, by default filled in, and how many there are to draw from)."""
+    if k < 2:
+        raise UsageError(f"a code needs at least two classes, not {k}")
+    available = available_rows(k, strict)
+    kind = "strict rows (without zeros)" if strict else "rows"
+    if rows is None:
+        rows = min(4 * -(-k // 4), available)
+    if rows > available:
+        number = available if k <= 64 else f"about 10^{int(available.bit_length() * 0.30103)}"
+        raise UsageError(f"{rows} different {kind} are not possible: for {k} classes "
+                         f"only {number} exist")
+    least = next(n for n in range(1, k) if (2 ** n if strict else 3 ** n - 1) >= k)  # columns
+    if rows < least:
+        raise UsageError(f"to separate {k} classes takes at least {least} {kind}, not {rows}")
+    return rows, available
+
+
+def _drawn_rows(generator, k, rows, strict, available):
+    """Signed rows, all different, drawn uniformly from those that are `available`."""
+    unranked = _strict_row if strict else _any_row
+    return [unranked(k, rank) for rank in _sample(generator, available, rows)]
+
+
+def _sided(generator, signed_rows):
+    """Rows (left, right) of signed rows, each turned round or not."""
+    return matrix.rows([(support, negative ^ support if generator.getrandbits(1) else negative)
+                    for support, negative in signed_rows])
+
+
+def _determines(signed_rows, code, k):
+    """True where a code has the full rank, and joins every class, that so many rows can."""
+    return joins_all([support for support, _ in signed_rows], (1 << k) - 1) and \
+        (len(code) >= k - 1 or len(set(columns(signed_rows, k))) == k) and \
+        code_rank(code, k) == min(k, len(code) + 1)
+
+
+def _sample(generator, size, number):
+    """So many integers below `size`, by a shuffle that remembers only the places it has touched."""
+    moved = {}
+    drawn = []
+    for i in range(number):
+        j = generator.randrange(i, size)
+        drawn.append(moved.get(j, j))
+        moved[j] = moved.get(i, i)
+    return drawn
+
+
+def _strict_row(k, rank):
+    """Strict signed row number `rank`; class 0 is on the left."""
+    everything = (1 << k) - 1
+    return everything, everything ^ (rank + 1) << 1
+
+
+def _any_row(k, rank):
+    """Signed row number `rank` of those whose first class that is not 0 is on the left.
+
+    After that class come n = k-1, k-2, ... entries with a +1 among them: 3^n - 2^n choices.
+    """
+    n = k - 1
+    while rank >= 3 ** n - 2 ** n:
+        rank -= 3 ** n - 2 ** n
+        n -= 1
+    left, right = [k - 1 - n], []
+    while not right:
+        n -= 1
+        without = 3 ** n - 2 ** n  # choices left when this entry is not +1
+        if rank >= 2 * without:
+            rank -= 2 * without
+            right.append(k - 1 - n)
+        elif rank >= without:
+            rank -= without
+            left.append(k - 1 - n)
+    for place in range(k - n, k):  # nothing more is required of the rest
+        rank, digit = divmod(rank, 3)
+        if digit:
+            (left if digit == 1 else right).append(place)
+    return mask(left + right), mask(left)
+
+
+# The best of many
+
+
+def _improved(code, k, rows, strict, available, seed, draws):
+    best = _quality([signed(left, right) for left, right in code], k)
+    for i in range(1, draws):
+        generator = random.Random(f"{seed}:{i}")
+        signed_rows = _drawn_rows(generator, k, rows, strict, available)
+        quality = _quality(signed_rows, k, best)
+        if quality is not None and quality > best:
+            turned = _sided(generator, signed_rows)
+            if _determines(signed_rows, turned, k):
+                code, best = turned, quality
+    return code
+
+
+def _quality(signed_rows, k, least=(0, 0)):
+    """Twice the smallest distances between columns and between rows, then their sums, as integers;
+    None where they are below `least`."""
+    vectors = columns(signed_rows, k)
+    between_columns = _smallest(vectors, apart, least[0])
+    if between_columns is None:
+        return None
+    between_rows = _smallest(signed_rows, apart_or_opposite,
+                             least[1] if between_columns == least[0] else 0)
+    if between_rows is None:
+        return None
+    return (between_columns, between_rows, sum(starmap(apart, combinations(vectors, 2))),
+            sum(starmap(apart_or_opposite, combinations(signed_rows, 2))))
+
+
+def _smallest(vectors, distance, least):
+    """The smallest distance of any two, None where one is below `least`; without two, 0."""
+    smallest = None
+    for u, v in combinations(vectors, 2):
+        far = distance(u, v)
+        if smallest is None or far < smallest:
+            if far < least:
+                return None
+            smallest = far
+    return smallest or 0

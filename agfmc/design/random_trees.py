@@ -1,0 +1,125 @@
+"""Random decision trees over classes: nested pairs of class positions, drawn from a seed.
+
+Uniform over all labelled binary trees (Remy, "Un procede iteratif de denombrement d'arbres
+binaires et son application a leur generation aleatoire", 1985, for leaves with labels);
+class-balanced and data-balanced (Dong, Frank and Kramer, "Ensembles of balanced nested dichotomies
+for multi-class problems", 2005).  A tree has the side of the lowest class on the left.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+from ..core.errors import UsageError
+from .best_tree import oriented
+
+__all__ = ["different_trees", "drawn_tree", "KINDS"]
+
+_IDLE = 200  # draws without a new tree, after which there are taken to be no more
+
+
+def uniform(counts: Sequence[int], generator: random.Random):
+    """A tree drawn from all (2k - 3)!! alike: each class in turn joins it at one of its nodes."""
+    k = len(counts)
+    children: dict[int, list[int]] = {}  # of the inner nodes, k, k + 1, ...
+    parent: list = [None] * (2 * k)
+    root = 0
+    for leaf in range(1, k):
+        at = generator.randrange(2 * leaf - 1)
+        at = at if at < leaf else k + at - leaf
+        inner, above = k + leaf - 1, parent[at]
+        children[inner] = [at, leaf]
+        parent[inner], parent[at], parent[leaf] = above, inner, inner
+        if above is None:
+            root = inner
+        else:
+            children[above][children[above].index(at)] = inner
+    return _pairs(root, children)
+
+
+def class_balanced(counts: Sequence[int], generator: random.Random):
+    """A tree whose nodes have half of their classes on each side, drawn at random."""
+    def halves(classes):
+        return classes[:len(classes) // 2], classes[len(classes) // 2:]
+
+    return _split(_shuffled(range(len(counts)), generator), halves)
+
+
+def data_balanced(counts: Sequence[int], generator: random.Random):
+    """A tree whose nodes have half of their points on one side, or just more, of random classes."""
+    def halves(classes):
+        classes = _shuffled(classes, generator)
+        left, some, total = 1, counts[classes[0]], sum(counts[c] for c in classes)
+        while 2 * some < total and left < len(classes) - 1:
+            some += counts[classes[left]]
+            left += 1
+        return classes[:left], classes[left:]
+
+    return _split(list(range(len(counts))), halves)
+
+
+# {name: function of the numbers of points in the classes and a generator}
+
+KINDS: dict[str, Callable] = {"uniform": uniform, "class-balanced": class_balanced,
+                              "data-balanced": data_balanced}
+
+
+def drawn_tree(kind: str, counts: Sequence[int], seed: int = 1, number: int = 0):
+    """A random tree over classes with so many points; a `number` of a seed has its own stream."""
+    if kind not in KINDS:
+        raise UsageError(f"there is no kind of random trees '{kind}': expected one of "
+                         + ", ".join(KINDS))
+    if len(counts) < 2:
+        raise UsageError(f"a tree needs at least two classes, not {len(counts)}")
+    generator = random.Random(f"{seed}:{number}" if number else seed)
+    return oriented(KINDS[kind](counts, generator))
+
+
+def different_trees(kind: str, counts: Sequence[int], seed: int = 1) -> Iterator:
+    """Yield draw after draw, those that came before left out, until there are no new ones."""
+    seen, number, last = set(), 0, 0
+    while number - last <= _IDLE:
+        pairs = drawn_tree(kind, counts, seed, number)
+        if pairs not in seen:
+            seen.add(pairs)
+            last = number
+            yield pairs
+        number += 1
+
+
+def _shuffled(classes, generator):
+    classes = list(classes)
+    generator.shuffle(classes)
+    return classes
+
+
+def _split(classes, halves):
+    """Nested pairs of `classes`, each set of which `halves` makes two of."""
+    sides, children, nodes = [classes], {}, 0
+    k = len(classes)
+    leaf: dict[int, int] = {}
+    while nodes < len(sides):
+        if len(sides[nodes]) > 1:
+            children[k + nodes] = [k + len(sides), k + len(sides) + 1]
+            sides += halves(sides[nodes])
+        else:
+            leaf[k + nodes] = sides[nodes][0]
+        nodes += 1
+    return _pairs(k, {node: [leaf.get(child, child) for child in pair]
+                      for node, pair in children.items()})
+
+
+def _pairs(root, children):
+    """Nested pairs below `root`; children: {node: its two children}; any other is a leaf."""
+    order, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        if node in children:
+            order.append(node)
+            stack += children[node]
+    made: dict[int, tuple] = {}
+    for node in reversed(order):
+        left, right = children[node]
+        made[node] = made.get(left, left), made.get(right, right)
+    return made.get(root, root)

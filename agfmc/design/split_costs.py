@@ -1,0 +1,408 @@
+"""Costs of splits of classes, by leave-one-out values of classifiers that share landmarks.
+
+The classifier of a split (A | B) of a set S of classes is regularised least squares on landmarks
+(`learners.nystrom`).  Its leave-one-out values are linear in its targets: with the values L (s, n)
+of the s classifiers with target 1 in one class of S and 0 in the others, those of a split are
+sum_c t_c L_c, t_c = -1 on the left and +1 on the right.  So a set takes one factorisation, and a
+further split of it next to nothing.  Platt's sigmoid makes probabilities of them, and the cost of
+the split is the loss of these over the points of S, in total.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..core.errors import DataError
+from ..core.memory import refuse_beyond
+from ..core.models import Kernel
+from ..executors.threads import run_tasks
+from ..landmarks.features import draw_landmarks, Landmarks
+from ..landmarks.learner import leave_one_out, NystromOptions, Ridge, RidgeSearch
+from .best_tree import Nodes
+
+__all__ = ["fit_sigmoids", "GROUPS", "LANDMARKS", "LEFT_OUT", "log_losses", "Loss",
+           "mean_and_error", "SplitCosts"]
+
+LANDMARKS = 400  # by default, where there are as many points
+LEFT_OUT = 10_000  # points that are left out, by default
+GROUPS = 10  # of points, whose costs are kept apart
+_VARIANCES = (0.25, 0.5, 1.0, 2.0, 4.0)  # gamma times the number of features, that are tried
+_BLOCK = 2048  # points for one product
+_CELLS = 1 << 18  # decision values made at once
+_STEPS = 50  # of Newton's method
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """A loss of points that is a sum over the nodes of a tree.
+
+    name: "log-loss", minus the logarithm of the probability of the right side; "error", 1 on the
+    wrong side; or "cost", the mean of costs[i, j] over the points j of the classes on the wrong
+    side, for a point of class i there;  costs (k, k): above that of the right answer, the true
+    classes in the rows.
+    """
+
+    name: str = "log-loss"
+    costs: np.ndarray | None = None
+
+
+class SplitCosts:
+    """The costs of splits of the classes of normalised points x (n, d), y (n,), from 0 to k - 1.
+
+    options: of the classifiers, None for those that suit the points;  seed: of the drawing of
+    landmarks and of points to be left out;  w (n,): weights, or None for 1.  counts (k,), shares
+    (k,): of the points of each class, or of their weights;  rows (l,): the points left out.
+    Raises `DataError` for a class with one point, and where the kernel has no values.
+    """
+
+    def __init__(self, x: np.ndarray, y: np.ndarray, options: NystromOptions | None = None,
+                 seed: int = 1, workers: int = 1, loss: Loss = Loss(),
+                 w: np.ndarray | None = None):
+        self.counts = np.bincount(y, weights=w)
+        self.workers, self.loss = workers, loss
+        self.shares = self.counts / (len(y) if w is None else self.counts.sum())
+        self._unit = 1.0 if w is None else float(w.mean())
+        options = NystromOptions(left_out=LEFT_OUT) if options is None else options
+        classes = range(len(self.counts))
+        self.rows = _left_out(y, len(self.counts), options.left_out, seed)
+        p = min(options.landmarks or LANDMARKS, len(y))
+        refuse_beyond(8 * (p * p * (len(self.counts) + 2 * workers) + p * len(self.rows)),
+                      f"the sums of {p} landmarks and {len(self.counts)} classes", None)
+        drawn = draw_landmarks(x, y, list(classes), replace(
+            options, landmarks=p if options.landmarks else None), seed)[:p]
+        self._x, self._y, self._w = x, y, w
+        self.options = self._settled(replace(options, landmarks=len(drawn)), x[drawn])
+        self._prepare(Landmarks(self.options.kernel_for(x.shape[1]), x[drawn]))
+
+    def _prepare(self, landmarks):
+        """Sums of all points by class, and features of those that are left out."""
+        self.landmarks = landmarks
+        p, k = len(landmarks), len(self.counts)
+        self._total, self._gram = np.zeros((k, p)), np.zeros((k, p, p))
+        self._phi: list = [None] * k
+        self._own: list = [None] * k  # weights of the points that are left out
+        for _ in run_tasks(self._sum_class, range(k), self.workers):
+            pass
+        self._weight = [  # of each that is left out, among all
+            np.full(self._phi[c].shape[1], self.counts[c] / self._phi[c].shape[1])
+            if own is None else own * (self.counts[c] / own.sum())
+            for c, own in enumerate(self._own)]
+
+    def _sum_class(self, label):
+        rows, mine = np.flatnonzero(self._y == label), self.rows[self._y[self.rows] == label]
+        for start in range(0, len(rows), _BLOCK):
+            some = rows[start:start + _BLOCK]
+            phi = self._features(some)
+            if self._w is None:
+                self._total[label] += phi.sum(axis=1)
+            else:
+                self._total[label] += phi @ self._w[some]
+                phi *= np.sqrt(self._w[some])
+            self._gram[label] += phi @ phi.T
+        self._phi[label] = self._features(mine)
+        self._own[label] = None if self._w is None else self._w[mine]
+
+    def _weights(self, classes):
+        """The weights (n,) of the points that are left out of some classes, or None."""
+        return None if self._w is None else np.concatenate([self._own[c] for c in classes])
+
+    def _features(self, rows):
+        return self.landmarks.features(self.landmarks.kernel_values(self._x[rows]))
+
+    def _settled(self, options, points):
+        """The options with the gamma and lambda of the least squared error of one-vs-rest."""
+        d = points.shape[1]
+        if options.kernel != "rbf" or options.gamma is not None:
+            kernels = [options.kernel_for(d)]
+        else:
+            kernels = [Kernel("rbf", float(f"{share / d:.6g}")) for share in _VARIANCES]
+        best = None
+        for kernel in kernels:
+            self._prepare(Landmarks(kernel, points))
+            search = RidgeSearch(self.landmarks.scale * self._unit)
+            if options.ridge is None:
+                while search.trial is not None:
+                    search.tell(self._one_vs_rest_error(search.trial))
+            ridge = search.best if options.ridge is None else options.ridge
+            error = self._one_vs_rest_error(ridge)
+            if best is None or error < best[0]:
+                best = error, kernel, ridge
+        _, kernel, ridge = best
+        return replace(options, gamma=kernel.gamma if options.kernel == "rbf" else options.gamma,
+                       ridge=ridge)
+
+    def _one_vs_rest_error(self, ridge):
+        try:
+            values, place = self._class_values(tuple((c,) for c in range(len(self.counts))), ridge)
+        except DataError:
+            return float("inf")
+        values[place, np.arange(len(place))] -= 1.0
+        if self._w is None:
+            return float(np.mean(values**2))
+        return float(np.mean(values**2 @ self.point_weights) / self.point_weights.sum())
+
+    def _class_values(self, parts, ridge, solved=None):
+        """(L (s, n), part (n,)): leave-one-out values of the parts of a set, each against all."""
+        made, v, b = solved or self._solved(parts, ridge)
+        classes = [c for part in parts for c in part]
+        part_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        place = np.repeat(part_of, [self._phi[c].shape[1] for c in classes])
+        values = np.empty((len(parts), len(place)))
+        start = 0
+        for c, part in zip(classes, part_of):
+            phi = self._phi[c]
+            span = slice(start, start + phi.shape[1])
+            t = np.zeros((len(parts), 1))
+            t[part] = 1.0
+            values[:, span] = leave_one_out(t, v.T @ phi + b[:, None],
+                                            made.leverages(phi, self._own[c]))
+            start = span.stop
+        return values, place
+
+    def _solved(self, parts, ridge):
+        """(`Ridge`, v (p, s), b (s,)): the classifiers of the parts of a set, each against all."""
+        classes = [c for part in parts for c in part]
+        total = self._total[classes]
+        own = np.zeros((len(parts), len(classes)))
+        own[np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
+            np.arange(len(classes))] = 1.0
+        count = self.counts[classes].astype(np.float64)
+        made = Ridge([(self._gram[c], 1.0) for c in classes], total.sum(axis=0), count.sum(), ridge)
+        return made, *made.solve((own @ total).T, own @ count / count.sum())
+
+    def held_out_values(self, rows: Sequence[tuple],
+                        progress: Callable | None = None) -> np.ndarray:
+        """r (l, m) of the points left out, in the order of `classes`, for rows (left, right).
+
+        Those of the classes of a row have leave-one-out values, to which its sigmoid is fitted.
+        """
+        sets: dict[tuple, list[int]] = {}
+        for number, (left, right) in enumerate(rows):
+            sets.setdefault(tuple(sorted((*left, *right))), []).append(number)
+        r = np.empty((len(self.classes), len(rows)))
+
+        def fill(classes):
+            some = sets[classes]
+            right = np.array([[c in rows[number][1] for c in classes] for number in some])
+            step = max(1, _CELLS // len(self.classes))
+            values = self._all_values(classes)
+            for at in range(0, len(some), step):
+                r[:, some[at:at + step]] = self._calibrated(classes, right[at:at + step], values).T
+
+        for done, _ in enumerate(run_tasks(fill, sorted(sets), self.workers)):
+            if progress is not None:
+                progress((done + 1) / len(sets))
+        return r
+
+    def _all_values(self, classes):
+        """(s, l): values of all points that are left out, for each class of a set against it."""
+        parts = tuple((c,) for c in classes)
+        _, v, b = solved = self._solved(parts, self.options.ridge)
+        inside, _ = self._class_values(parts, self.options.ridge, solved)
+        members = np.isin(self.classes, classes)
+        values = np.empty((len(classes), len(members)))
+        values[:, members] = inside
+        for c in sorted(set(range(len(self.counts))).difference(classes)):
+            values[:, self.classes == c] = v.T @ self._phi[c] + b[:, None]
+        return values
+
+    def _calibrated(self, classes, right, values):
+        """r (m, l) of splits of a set, right (m, s) bool, from its `_all_values`."""
+        f = 2.0 * (right.astype(np.float64) @ values) - 1.0
+        members = np.isin(self.classes, classes)
+        positive = right[:, np.searchsorted(classes, self.classes[members])]
+        sizes = self.counts[list(classes)].astype(np.float64)
+        many = right @ sizes
+        slope, shift = fit_sigmoids(f[:, members], positive,
+                                    np.column_stack([many, sizes.sum() - many]),
+                                    self._weights(classes))
+        return np.tanh((slope[:, None] * f + shift[:, None]) / 2.0)
+
+    @functools.cached_property
+    def classes(self) -> np.ndarray:
+        """(l,): the classes of the points that are left out, one class after the other."""
+        return np.repeat(np.arange(len(self.counts)), [phi.shape[1] for phi in self._phi])
+
+    def __call__(self, requests: Sequence[Nodes], progress: Callable | None = None) -> Iterator:
+        """Yield the costs (m, GROUPS) of the splits of each of some `Nodes`, by group of points."""
+        for done, (_, costs) in enumerate(run_tasks(self._costs, requests, self.workers)):
+            yield costs
+            if progress is not None:
+                progress((done + 1) / len(requests))
+
+    def _costs(self, request):
+        values, place = self._class_values(request.parts, self.options.ridge)
+        group, weight = self._groups(request.parts)
+        sums = np.zeros((len(weight), GROUPS))
+        sums[np.arange(len(weight)), group] = weight
+        step = max(1, _CELLS // len(place))
+        return np.concatenate([self._losses(request, values, place, slice(at, at + step)) @ sums
+                               for at in range(0, len(request.right), step)])
+
+    def _losses(self, request, values, place, some):
+        """The losses (m, n) of the points of a set for some of its splits."""
+        right = request.right[some]
+        f = 2.0 * (right.astype(np.float64) @ values) - 1.0
+        sizes = np.array([self.counts[list(part)].sum() for part in request.parts], dtype=float)
+        positive = right[:, place]
+        many = right @ sizes
+        losses, wrong = log_losses(f, positive, np.column_stack([many, sizes.sum() - many]),
+                                   self._weights([c for part in request.parts for c in part]))
+        if self.loss.name == "log-loss":
+            return losses
+        if self.loss.costs is None:
+            return wrong.astype(np.float64)
+        return wrong * self._mean_costs(request.parts, right)[..., self._class_places(
+            request.parts)]
+
+    def _class_places(self, parts):
+        classes = [c for part in parts for c in part]
+        return np.repeat(np.arange(len(classes)), [self._phi[c].shape[1] for c in classes])
+
+    def _mean_costs(self, parts, right):
+        """(m, s): the mean cost of the wrong side for the points of each class of a set."""
+        classes = [c for part in parts for c in part]
+        side = np.repeat(right, [len(part) for part in parts], axis=1)
+        other = (side[:, :, None] != side[:, None, :]) * self.counts[classes].astype(np.float64)
+        costs = self.loss.costs[np.ix_(classes, classes)]
+        return np.einsum("mij,ij->mi", other, costs) / other.sum(axis=2)
+
+    def _groups(self, parts):
+        """(group (n,), weight (n,)) of the points that are left out of a set."""
+        classes = [c for part in parts for c in part]
+        return (np.concatenate([np.arange(self._phi[c].shape[1]) % GROUPS for c in classes]),
+                np.concatenate([self._weight[c] for c in classes]))
+
+    def point_losses(self, nodes: Sequence[tuple]) -> np.ndarray:
+        """The losses (m, l) at m nodes of the points left out, class after class, 0 for others."""
+        sizes = [phi.shape[1] for phi in self._phi]
+        starts = np.cumsum([0, *sizes])
+        found = np.zeros((len(nodes), starts[-1]))
+
+        def of_node(number):
+            left, right = nodes[number]
+            classes = sorted((*left, *right))
+            request = Nodes(tuple((c,) for c in classes),
+                            np.array([[c in right for c in classes]]))
+            values, place = self._class_values(request.parts, self.options.ridge)
+            at = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in classes])
+            found[number, at] = self._losses(request, values, place, slice(None))[0]
+
+        for _ in run_tasks(of_node, range(len(nodes)), self.workers):
+            pass
+        return found
+
+    @property
+    def point_weights(self) -> np.ndarray:
+        """(l,): of the columns of `point_losses`, with the sum of all points, or of their
+        weights."""
+        return np.concatenate(self._weight)
+
+    @functools.cached_property
+    def point_groups(self) -> np.ndarray:
+        """(l,): the groups, 0 to GROUPS - 1, of the columns of `point_losses`."""
+        return np.concatenate([np.arange(phi.shape[1]) % GROUPS for phi in self._phi])
+
+
+def mean_and_error(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """The weighted mean of values (l,), and its standard error."""
+    mean = float(values @ weights / weights.sum())
+    error = math.sqrt(float(weights**2 @ (values - mean)**2)) / float(weights.sum())
+    return mean, error
+
+
+def log_losses(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,
+               w: np.ndarray | None = None) -> tuple:
+    """(losses, wrong) (m, n) of decision values after Platt's sigmoid, as `fit_sigmoids` has it."""
+    slope, shift = fit_sigmoids(f, positive, counts, w)
+    z = slope[:, None] * f + shift[:, None]
+    return np.logaddexp(0.0, np.where(positive, -z, z)), (z >= 0) != positive
+
+
+def fit_sigmoids(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,
+                 w: np.ndarray | None = None) -> tuple:
+    """(slope (m,), shift (m,)) of P(right side) = 1 / (1 + exp(-(slope f + shift))), row by row.
+
+    Platt's sigmoids of decision values f (m, n), with his targets (N+ + 1) / (N+ + 2) and
+    1 / (N- + 2), by damped Newton steps;  positive (m, n) bool: the points on the right side;
+    counts (m, 2): N+ and N- of all points, of which these may be some;  w (n,): weights of the
+    points, or None for 1.
+
+    The slope is 0 or more: where there is nothing to learn, the leave-one-out value is the mean of
+    the other points, which tells the own side with the sign turned.
+    """
+    upper, lower = (counts[:, :1] + 1) / (counts[:, :1] + 2), 1 / (counts[:, 1:] + 2)
+    target = np.where(positive, upper, lower)
+    if w is not None:
+        w = w / w.mean()
+    slope, shift = np.full(len(f), 3.0), np.zeros(len(f))
+    active = np.arange(len(f))
+    for _ in range(_STEPS):
+        line = slope[active], shift[active]
+        more, further, going = _newton_step(f[active], target[active], line, w)
+        slope[active] += more
+        shift[active] += further
+        active = active[going]
+        if not len(active):
+            break
+    wrong = target[slope < 0]  # the problem is convex: the best with a slope of 0
+    mean = wrong.mean(axis=1) if w is None else wrong @ w / w.sum()
+    shift[slope < 0] = np.log(mean / (1.0 - mean))
+    return np.maximum(slope, 0.0), shift
+
+
+def _newton_step(f, target, line, w):
+    """Changes of slope and shift (m,) for the cross-entropy of P = 1 / (1 + exp(-z)), z = slope f +
+    shift, row by row, and which rows are not at their end."""
+    slope, shift = line
+    before, p = _entropy(f, target, slope, shift, w)
+    difference, curve = p - target, p * (1.0 - p)
+    if w is not None:
+        difference *= w
+        curve *= w
+    gradient = np.einsum("ij,ij->i", difference, f), difference.sum(axis=1)
+    along = curve * f
+    h11 = np.einsum("ij,ij->i", along, f) + 1e-9
+    h12, h22 = along.sum(axis=1), curve.sum(axis=1) + 1e-9
+    determinant = h11 * h22 - h12 * h12
+    first = (h12 * gradient[1] - h22 * gradient[0]) / determinant
+    second = (h12 * gradient[0] - h11 * gradient[1]) / determinant
+    descent = first * gradient[0] + second * gradient[1]  # not positive
+    size = np.ones(len(f))
+    rows = np.arange(len(f))
+    for _ in range(40):  # halve the steps of rows that do not get better
+        after, _ = _entropy(f[rows], target[rows], slope[rows] + size[rows] * first[rows],
+                            shift[rows] + size[rows] * second[rows], w)
+        rows = rows[~(after <= before[rows] + 1e-4 * size[rows] * descent[rows])]
+        if not len(rows):
+            break
+        size[rows] /= 2.0
+    size[rows] = 0.0
+    return size * first, size * second, \
+        (size > 0) & (-descent > 1e-7 * np.maximum(before, 1.0))
+
+
+def _entropy(f, target, slope, shift, w):
+    """(cross-entropy (m,), P (m, n)) of points with weights w (n,), None for 1."""
+    z = slope[:, None] * f + shift[:, None]
+    small = np.exp(-np.abs(z))
+    value = np.maximum(z, 0.0) + np.log1p(small) - target * z
+    value = value.sum(axis=1) if w is None else value @ w
+    return value, np.where(z >= 0, 1.0, small) / (1.0 + small)
+
+
+def _left_out(y, k, most, seed):
+    """Rows (l,) of the points that are left out: all, or `most`, the same share of each class."""
+    rows = [np.flatnonzero(y == c) for c in range(k)]
+    most = len(y) if most is None else most
+    if len(y) <= most:
+        return np.concatenate(rows)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    share = most / len(y)
+    return np.concatenate([np.sort(generator.permutation(some)[:max(2, round(share * len(some)))])
+                           for some in rows])

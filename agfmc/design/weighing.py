@@ -1,0 +1,212 @@
+"""Ternary orthogonal codes from weighing matrices.
+
+A weighing matrix W(m, w) is m x m of -1, 0 and +1 with W^T W = w I, so with w
+entries that are not 0 in each row and column.  Made here:
+
+- Hadamard matrices, w = m;
+- Paley's conference matrices, m = q+1, w = q, for odd prime powers q;
+- circulants with m = q^2+q+1, w = q^2, for all prime powers q;
+- Kronecker products W(m, w) x W(n, v) = W(m n, w v).
+
+A signed row is (support, negative), as in `bits`.
+"""
+
+import random
+from collections.abc import Sequence
+from functools import lru_cache
+
+from ..control import matrix as bits
+from ..core.errors import UsageError
+from .orthogonal import conference, hadamard, is_constructible, powers, prime_power
+
+__all__ = ["possible_weights", "special"]
+
+LISTED = 30
+
+
+def special(k: int, rows: int | None = None) -> Sequence:
+    """Rows of a ternary code for k classes with A^T A = w I.
+
+    A is the first k columns of a weighing matrix W(m, w), m >= k as small as
+    possible and at most 2k, some columns negated so that every row has both
+    signs, and rows without any entry left out.  So the full matrix has w
+    entries in each row, and A has w in each column.  All classes are connected
+    through rows, no row is a duplicate or complement of another, and the rank
+    is k.
+
+    rows: w, as it stands where print_control takes the number of rows of other codes.
+    Without it: the fewest rows that a code with zeros can have and of these
+    the most entries, which keeps the classes farthest apart; where there is no
+    such code (k = 4) the strict one.
+
+    Raises UsageError for k < 4, where no such code exists: if all rows have
+    both signs, the entries of rows with two or three of them contribute only
+    negative terms to the sum of all products of different columns, which must
+    be 0.  Raises UsageError, with the possible values, for a w that gives none.
+    """
+    if k < 4:
+        raise UsageError(f"a code with orthogonal columns needs at least 4 classes, not {k}")
+    if rows is None:
+        for zeros in (True, False):
+            for m in range(k, 2 * k + 1):
+                for weight in sorted(_weights(m), reverse=True):
+                    code = _code(k, m, weight) if (weight < m) == zeros else None
+                    if code:
+                        return code
+    code = _smallest_code(k, rows)
+    if code is None:
+        nearest = possible_weights(k, near=rows, most=LISTED)
+        few = "" if len(nearest) < LISTED else "the nearest "
+        raise UsageError(
+            f"there is no special orthogonal code for {k} classes with {rows} non-zeros; "
+            f"{few}possible: {' '.join(map(str, nearest))}"
+        )
+    return code
+
+
+def possible_weights(k: int, near: float = 0, most: int | None = None) -> list[int]:
+    """Ascending list of the w for which `special` has a code for k classes, `most` nearest ones."""
+    candidates = set().union(*(_weights(m) for m in range(max(k, 4), 2 * k + 1)))
+    found = []
+    for w in sorted(candidates, key=lambda weight: (abs(weight - near), weight)):
+        if _smallest_code(k, w):
+            found.append(w)
+            if len(found) == most:
+                break
+    return sorted(found)
+
+
+# Which weighing matrices there are
+
+
+@lru_cache(maxsize=None)
+def _weights(m):
+    """Set of the w for which a W(m, w) can be made, m > 1."""
+    weights = {w for w in (m, m - 1, _circulant_root(m) ** 2) if _is_basic(m, w)}
+    for a in range(2, int(m ** 0.5) + 1):
+        if m % a == 0:
+            weights |= {u * v for u in _weights(a) for v in _weights(m // a)}
+    return frozenset(weights)
+
+
+def _circulant_root(m):
+    """q with q^2 + q + 1 = m if there is one, else 0."""
+    q = int(m ** 0.5)
+    while q * q + q + 1 > m:
+        q -= 1
+    return q if q * q + q + 1 == m else 0
+
+
+def _is_basic(m, w):
+    if w == m:
+        return is_constructible(m)
+    if w == m - 1:
+        return w % 2 == 1 and w > 1 and prime_power(w) is not None
+    q = _circulant_root(m)
+    return q > 1 and w == q * q and prime_power(q) is not None
+
+
+def _matrices(m, w):
+    """Yield the W(m, w) that can be made, as lists of signed rows."""
+    if _is_basic(m, w):
+        if w == m:
+            yield bits.strict(hadamard(m))
+            return
+        yield conference(w) if w == m - 1 else _circulant(_circulant_root(m))
+    for a in range(2, m // 2 + 1):
+        if m % a:
+            continue
+        for u in sorted(_weights(a)):
+            if w % u == 0 and w // u in _weights(m // a):
+                yield bits.kronecker(next(_matrices(a, u)), next(_matrices(m // a, w // u)))
+
+
+def _circulant(q):
+    """Circulant W(q^2+q+1, q^2) for a prime power q.
+
+    Let D be the exponents mod v = q^2+q+1 of the points on a line of the
+    projective plane of order q (Singer's difference set).  The number of ways
+    to write an exponent as a sum of two of D is 0, 1 or 2, because -D is an
+    oval; that number less 1 is the first row.  In the group ring, with
+    D D* = q + J: (D^2 - J)(D^2 - J)* = (q + J)^2 - 2 (q+1)^2 J + v J = q^2.
+    """
+    p, e = prime_power(q)
+    v = q * q + q + 1
+    elements = powers(p, 3 * e)
+    exponents = {element: i for i, element in enumerate(elements)}
+    line = {0, 1}  # the points 1 and a, then a + c for c in GF(q), c not 0
+    for c in elements[::v]:
+        total = tuple((x + y) % p for x, y in zip(c, elements[1], strict=True))
+        line.add(exponents[total] % v)
+    ways = [0] * v
+    for a in line:
+        for b in line:
+            ways[(a + b) % v] += 1
+    support = bits.mask(i for i in range(v) if ways[i] != 1)
+    negative = bits.mask(i for i in range(v) if ways[i] == 0)
+    return [
+        (bits.rotated(support, v, i), bits.rotated(negative, v, i)) for i in range(v)
+    ]
+
+
+# From a weighing matrix to a code
+
+
+def _smallest_code(k, w):
+    """Rows of the code with the smallest m, or None."""
+    for m in range(k, 2 * k + 1):
+        rows = _code(k, m, w) if w in _weights(m) else None
+        if rows:
+            return rows
+    return None
+
+
+def _code(k, m, w):
+    """Rows (left, right) of a code from some W(m, w), or None."""
+    everything = (1 << k) - 1
+    for matrix in _matrices(m, w):
+        rows = [(s & everything, n & everything) for s, n in matrix if s & everything]
+        if _is_usable(rows, everything):
+            signs = _signs(rows, k)
+            if signs is not None:
+                return bits.rows([(s, n ^ signs & s) for s, n in rows])
+    return None
+
+
+def _is_usable(rows, everything):
+    """No row with a single entry, no duplicate or complement, all classes connected."""
+    if any(support & (support - 1) == 0 for support, _ in rows):
+        return False
+    different = {(support, min(negative, negative ^ support)) for support, negative in rows}
+    if len(different) < len(rows):
+        return False
+    return bits.joins_all([support for support, _ in rows], everything)
+
+
+def _signs(rows, k):
+    """Columns to negate so that every row has both signs, or None.
+
+    All choices for up to 10 classes; above, repairs: of a row with one sign, negate the column
+    that leaves the fewest such rows, and now and then any column of it.
+    """
+    if k <= 10:
+        return next((x for x in range(1, 1 << (k - 1)) if not _one_sided(rows, x)), None)
+    generator = random.Random(k)
+    signs = 1
+    for _ in range(50 + 4 * k):
+        faulty = _one_sided(rows, signs)
+        if not faulty:
+            return signs
+        columns = bits.positions(generator.choice(faulty))
+        columns = generator.sample(columns, min(len(columns), 8))
+        if generator.random() < 0.2:
+            columns = columns[:1]
+        signs ^= min(
+            (1 << j for j in columns), key=lambda flip: len(_one_sided(rows, signs ^ flip))
+        )
+    return None
+
+
+def _one_sided(rows, signs):
+    """Supports of the rows that have only one sign once the columns `signs` are negated."""
+    return [s for s, n in rows if (n ^ signs) & s in (0, s)]

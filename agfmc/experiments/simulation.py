@@ -1,0 +1,394 @@
+"""Rows of simulated success probabilities for many numbers of classes, and their texts."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import DataError, UsageError
+from ..core.text import numeral
+from ..decode.pair_strategies import opponents_of
+from ..files.opening import read_bytes, SMALL_TEXT
+
+__all__ = ["adag_success", "ddag_success", "DecoderShares", "FAMILIES", "format_csv",
+           "format_table", "PollShares", "read_similarity", "separation_limit", "similarity_family",
+           "simulate", "SimulationPlan", "simulations", "standard_error"]
+
+FAMILIES = {
+    "geometric": ("r_i = Q^(i-1), 0 < Q < 1", lambda k, q: q ** np.arange(k)),
+    "power": ("r_i = i^-Q, Q > 0", lambda k, q: np.arange(1.0, k + 1) ** -q),
+}
+
+
+def similarity_family(word):
+    """The function k -> r (k,) of a word such as `geometric:0.5`; None for values or a file.
+
+    Raises UsageError for a parameter that cannot be.
+    """
+    name, colon, value = word.partition(":")
+    if not colon or os.path.exists(word):
+        return None
+    if name not in FAMILIES:
+        raise UsageError(f"{word}: expected values r,r,... or a file of them or "
+                         + " or ".join(f"{family}:Q" for family in FAMILIES))
+    rule, family = FAMILIES[name]
+    try:
+        q = float(value)
+    except ValueError:
+        q = math.nan
+    if not 0 < q < (1 if name == "geometric" else math.inf):
+        raise UsageError(f"{word}: expected {name}:Q with {rule}")
+
+    def values(k):
+        with np.errstate(under="ignore"):
+            r = family(k, q)
+        if r[-1] < np.finfo(float).tiny:
+            raise UsageError(f"{word}: the similarities of {k} classes span more than numbers can")
+        return r
+
+    return values
+
+
+def read_similarity(word: str) -> np.ndarray:
+    """Similarities r (k,) with sum 1, from `v,v,v` or a file of numbers (`-`: standard input).
+
+    Raises DataError unless there are two or more finite numbers, none negative, the
+    first greater than all others.
+    """
+    file = None
+    words = word.split(",")
+    if len(words) < 2 or os.path.exists(word):
+        file = word
+        words = read_bytes(word, most=SMALL_TEXT, expected="similarities").decode(
+            "utf-8", "replace").replace(",", " ").split()
+    try:
+        r = np.array([numeral(text) for text in words])
+    except ValueError as error:
+        raise DataError(f"expected similarities: {error}", file=file) from None
+    if len(r) < 2:
+        raise DataError(f"expected similarities of two or more classes, found {len(r)}", file=file)
+    if not (np.isfinite(r).all() and r.min() >= 0):
+        raise DataError("similarities must be finite and not negative", file=file)
+    if not r[0] > r[1:].max():
+        raise DataError("the first similarity is that of the true class: it must be the largest",
+                        file=file)
+    r /= r[0]
+    return r / r.sum()
+
+
+class SimulationPlan(NamedTuple):
+    """A simulation to run: each of the numbers `classes` with each of the `errors`.
+
+    errors: probabilities, or [None] with similarity, a function k -> r (k,);  opponents: words
+    for `opponents_of`;  top: of POLL TOP-t;  rounds: points for each number.
+    """
+
+    classes: list
+    errors: list
+    opponents: list
+    top: int
+    rounds: int
+    seed: int
+    similarity: object = None
+
+
+def simulations(plan: SimulationPlan, progress=None) -> list[dict]:
+    """One dictionary of plain values for each error probability and number of classes.
+
+    progress: called with (done, total).  Keys: classes, error, and success with standard_error
+    for each of max_win, adag and ddag (with exact, the closed form, if there is an error
+    probability); polls, a list, each with the word, draws and top; separation (None for two
+    classes) and separation_limit.
+    """
+    total = len(plan.errors) * plan.rounds * sum(k * k for k in plan.classes)
+    before = 0
+    rows = []
+    for error in plan.errors:
+        for k in plan.classes:
+            step = None if progress is None else (
+                lambda done, before=before, k=k: progress(before + done * k * k, total))
+            result = simulate(k, plan.similarity(k) if plan.similarity else error, top=plan.top,
+                              rounds=plan.rounds, seed=plan.seed, progress=step,
+                              opponents=[opponents_of(word, k) for word in plan.opponents])
+            before += plan.rounds * k * k
+            rows.append(_row(result, error, plan.opponents))
+    return rows
+
+
+def _row(result, error, opponents):
+    def share(value, **more):
+        return {"success": value, "standard_error": standard_error(value, result.rounds), **more}
+
+    known = error is not None
+    return {
+        "classes": result.k,
+        "error": error,
+        "max_win": share(result.max_win),
+        "polls": [{"opponents": word, "draws": poll.draws, **share(poll.success),
+                   "top": share(poll.top)}
+                  for word, poll in zip(opponents, result.polls)],
+        "adag": share(result.adag, exact=adag_success(result.k, error) if known else None),
+        "ddag": share(result.ddag, exact=ddag_success(result.k, error) if known else None),
+        "separation": None if result.k == 2 else result.separation,
+        "separation_limit": separation_limit(error) if known else None,
+    }
+
+
+def _columns(rows, top):
+    """(heading above, heading, name in a spread-sheet, values, format) of each column."""
+    exact = rows[0]["error"] is not None
+    columns = [("", "classes", "classes", [row["classes"] for row in rows], "d")]
+    if exact:
+        columns.append(("", "error", "error", [row["error"] for row in rows], "g"))
+
+    def shares(above, heading, name, parts):
+        columns.append((above, heading, name, [part["success"] for part in parts], ".4f"))
+        if parts[0].get("exact") is not None:
+            columns.append(("", "exact", f"{name}_exact", [part["exact"] for part in parts],
+                            ".4f"))
+
+    shares("", "MAX-WIN", "max_win", [row["max_win"] for row in rows])
+    words = [poll["opponents"] for poll in rows[0]["polls"]]
+    for i, word in enumerate(words):
+        shares("" if i else "POLL", word, f"poll_{word}", [row["polls"][i] for row in rows])
+    for i, word in enumerate(words):
+        shares("" if i else f"POLL+TOP-{top}", word, f"poll_{word}_top_{top}",
+               [row["polls"][i]["top"] for row in rows])
+    for name in ("adag", "ddag"):
+        shares("", name.upper(), name, [row[name] for row in rows])
+    columns.append(("", "std.err", "standard_error", [max(
+        part["standard_error"] for part in (
+            row["max_win"], row["adag"], row["ddag"], *row["polls"],
+            *(poll["top"] for poll in row["polls"]))) for row in rows], ".4f"))
+    for heading, name in (("s1/s2", "separation"), ("limit", "separation_limit"))[:1 + exact]:
+        columns.append(("", heading, name, [row[name] for row in rows], ".3f"))
+    return columns
+
+
+def format_table(rows: list, top: int) -> str:
+    """The rows of `simulations` as an aligned table with two lines of headings."""
+    above, below = "", ""
+    lines = [""] * len(rows)
+    for over, heading, _, values, form in _columns(rows, top):
+        cells = ["-" if value is None else format(value, form) for value in values]
+        width = max(len(text) for text in (heading, *cells))
+        gap = 2 if lines[0] else 0
+        if over:  # above the columns it is for, from the left edge of the first
+            above = above.ljust(len(below) + gap + width - len(heading)) + over
+        below += " " * gap + heading.rjust(width)
+        lines = [line + " " * gap + cell.rjust(width) for line, cell in zip(lines, cells)]
+    return "\n".join([above, below, *lines]) + "\n"
+
+
+def format_csv(rows: list, top: int) -> str:
+    """The rows of `simulations` as comma-separated values in full precision."""
+    columns = _columns(rows, top)
+    lines = [[name for _, _, name, _, _ in columns]]
+    for cells in zip(*(values for _, _, _, values, _ in columns)):
+        lines.append(["" if value is None else repr(value) for value in cells])
+    return "".join(",".join(line) + "\n" for line in lines)
+
+_CELLS = 1 << 25  # answers of classifiers in memory at once, one byte each
+_ROUNDS = 1 << 14  # rounds at once, where the classes are few
+
+
+def ddag_success(k: int, p: float) -> float:
+    """Probability that a DDAG of k classes is right; p: that a relevant classifier errs.
+
+    (1/k) [(1-p)/p + (1-p)^(k-1) - (1-p)^k/p], averaged over the place of the true
+    class in the list; written as a geometric sum, which p = 0 does not disturb.
+    """
+    q = 1.0 - p
+    return float((np.sum(q ** np.arange(1, k)) + q ** (k - 1)) / k)
+
+
+def adag_success(k: int, p: float) -> float:
+    """Probability that an ADAG of k classes is right; p: that a relevant classifier errs.
+
+    ((2k - 2^c)/k) (1-p)^c + ((2^c - k)/k) (1-p)^(c-1), c = ceil(log2 k), averaged
+    over the place of the true class in the list.
+    """
+    c = (k - 1).bit_length()
+    q = 1.0 - p
+    return ((2 * k - 2**c) * q**c + (2**c - k) * q ** (c - 1)) / k
+
+
+def separation_limit(p: float, eps: float = 0.0) -> float:
+    """2(1-p)(1-eps)/(1+eps): what the separation exceeds, for many classes, almost surely.
+
+    The score of the true class is then at least (1-eps)(1-p)(k-1) and all others at
+    most (1+eps)(k-1)/2.  eps can go to 0 as k grows.
+    """
+    return 2.0 * (1.0 - p) * (1.0 - eps) / (1.0 + eps)
+
+
+def standard_error(success: float, rounds: int) -> float:
+    """Standard error of a share of successes among so many rounds."""
+    return float(np.sqrt(success * (1.0 - success) / rounds))
+
+
+@dataclass(frozen=True)
+class PollShares:
+    """Shares of right answers of POLL, so many draws for each class, alone and with TOP-t."""
+
+    draws: int
+    success: float
+    top: float
+
+
+@dataclass(frozen=True)
+class DecoderShares:
+    """Shares of right answers among `rounds`; separation is NaN for two classes.
+
+    separation: mean of the MAX-WIN score of the true class over the best other one;
+    below 1 where MAX-WIN is wrong.
+    """
+
+    k: int
+    rounds: int
+    max_win: float
+    polls: tuple[PollShares, ...]
+    adag: float
+    ddag: float
+    separation: float
+
+
+def simulate(k, model, *, rounds, seed, opponents=(), top=5, progress=None):
+    """Play `rounds` tournaments of k classes, and let every decoder judge each; -> DecoderShares.
+
+    model: probability that a relevant classifier is wrong, or similarities r (k,),
+    r >= 0, of the classes to the point, in which pairs of zeros are coins.
+    opponents: numbers of draws for each class, one for each POLL; top: t of TOP-t, which
+    decides among the t best of POLL by their full MAX-WIN scores.  All ties are broken
+    by lot.  The list of DDAG and ADAG has the other classes in their order and the true
+    one at a random place, the same for both.  progress: called with the rounds done.
+
+    A share depends on rounds, seed, k and its own parameters, not on the other decoders'.
+    """
+    generator = np.random.default_rng([seed, k, 0])
+    polls = [np.random.default_rng([seed, k, 1, draws]) for draws in opponents]
+    model = np.asarray(model, dtype=float)
+    counts = np.zeros(4 + 2 * len(polls))
+    block = max(8, min(_ROUNDS, _CELLS // (k * (k - 1) // 2), rounds + 7) // 8 * 8)
+    for done in range(0, rounds, block):
+        games = _tournaments(generator, k, block, model)
+        wins = _scores(games, k)
+        place = generator.integers(k, size=block)
+        lot = generator.random(block)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            separation = wins[0] / wins[1:].max(axis=0)
+        results = [_first_wins(wins, lot), _adag(games, k, place), _ddag(games, k, place),
+                   separation]
+        for draws, source in zip(opponents, polls):
+            results += _poll(wins, draws, top, source)
+        size = min(block, rounds - done)  # the last block is played to its end, for simplicity
+        counts += [np.sum(result[:size]) for result in results]
+        if progress is not None:
+            progress(done + size)
+    shares = [float(share) for share in counts / rounds]
+    return DecoderShares(k, rounds, shares[0],
+                     tuple(PollShares(draws, *shares[4 + 2 * i:6 + 2 * i])
+                           for i, draws in enumerate(opponents)),
+                     shares[1], shares[2], shares[3] if k > 2 else float("nan"))
+
+
+def _tournaments(generator, k, rounds, model):
+    """Answers (k(k-1)/2, rounds) of all pairs i < j, row by row: 1 where i wins.
+
+    Each pair plays once in a round, for all decoders.
+    """
+    pairs = k * (k - 1) // 2
+    if model.ndim == 0:
+        coins = np.frombuffer(generator.bytes(pairs * rounds // 8), dtype=np.uint8)
+        games = np.unpackbits(coins).reshape(pairs, rounds)
+        games[:k - 1] = generator.random((k - 1, rounds)) >= model
+        return games
+    games = np.empty((pairs, rounds), dtype=np.uint8)
+    for i, start in enumerate(_starts(k)):
+        total = model[i] + model[i + 1:]
+        chance = np.divide(model[i], total, out=np.full(k - 1 - i, 0.5), where=total > 0)
+        games[start:start + k - 1 - i] = generator.random((k - 1 - i, rounds)) < chance[:, None]
+    return games
+
+
+def _starts(k):
+    """The row of `games` in which the pairs (i, j), i < j, start, for i = 0 ... k - 2."""
+    return [i * (2 * k - i - 1) // 2 for i in range(k - 1)]
+
+
+def _scores(games, k):
+    """MAX-WIN scores (k, rounds)."""
+    wins = np.empty((k, games.shape[1]), dtype=np.uint16)
+    wins[:] = np.arange(k)[:, None]  # j meets j lower classes, and loses where these win
+    for i, start in enumerate(_starts(k)):
+        row = games[start:start + k - 1 - i]
+        wins[i] += row.sum(axis=0, dtype=np.uint16)
+        wins[i + 1:] -= row
+    return wins
+
+
+def _first_wins(scores, lot):
+    """True where class 0 has the highest score, (rounds,); lot in [0, 1) decides among equals."""
+    best = scores[1:].max(axis=0)
+    equal = 1 + np.count_nonzero(scores[1:] == scores[0], axis=0)
+    return (scores[0] > best) | ((scores[0] == best) & (lot * equal < 1.0))
+
+
+def _poll(wins, draws, top, generator):
+    """POLL, and TOP-t after it: two arrays (rounds,) , True where class 0 wins.
+
+    Once the tournament is played, the opponents that a class draws with replacement
+    are independent trials in which it wins with probability score/(k - 1): the sum is
+    binomial, and no opponent need be drawn.
+    """
+    k, rounds = wins.shape
+    polled = generator.binomial(draws, wins / (k - 1.0))
+    lots = generator.random((2, rounds))
+    alone = _first_wins(polled, lots[0])
+    keys = polled + generator.random(polled.shape)  # a random order within equal scores
+    if top >= k:
+        return alone, _first_wins(wins, lots[1])
+    best = np.argpartition(-keys, top - 1, axis=0)[:top]
+    others = np.where(best == 0, -1, np.take_along_axis(wins, best, axis=0).astype(np.int64))
+    return alone, (best == 0).any(axis=0) & _first_wins(np.vstack([wins[:1], others]), lots[1])
+
+
+def _adag(games, k, place):
+    """True where class 0 wins the ADAG, (rounds,)."""
+    rounds = games.shape[1]
+    slots = _lists(k, place)
+    while len(slots) > 1:
+        half = len(slots) // 2
+        left, right = slots[:half], slots[::-1][:half]
+        winners = np.where(_beats(games, k, left, right, np.arange(rounds)), left, right)
+        slots = np.concatenate([winners, slots[half:len(slots) - half]])
+    return slots[0] == 0
+
+
+def _ddag(games, k, place):
+    """True where class 0 wins the DDAG, (rounds,)."""
+    at = np.arange(games.shape[1])
+    slots = _lists(k, place)
+    first = np.zeros(len(at), dtype=np.int64)
+    last = np.full(len(at), k - 1)
+    for _ in range(k - 1):
+        stays = _beats(games, k, slots[first, at], slots[last, at], at)
+        last -= stays
+        first += ~stays
+    return slots[first, at] == 0
+
+
+def _lists(k, place):
+    """Lists of classes (k, rounds): 1, 2 ... k - 1 in order, with 0 at `place` (rounds,)."""
+    slots = np.arange(k)[:, None]
+    return np.where(slots == place, 0, slots + (slots < place))
+
+
+def _beats(games, k, a, b, at):
+    """True where a beats b in the rounds `at`, any shape."""
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    return (games[low * (2 * k - low - 1) // 2 + high - low - 1, at] == 1) == (a < b)

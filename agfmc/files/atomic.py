@@ -1,0 +1,402 @@
+"""Files that appear whole or not at all, and temporary files that no failure leaves behind.
+
+A file is written under a temporary name in the folder of the one that it replaces, brought to
+the disk (fsync) and renamed; several files are all complete before the first is renamed.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from _thread import allocate_lock
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, ExitStack, suppress
+
+from ..core.errors import DataError, system_reason
+
+__all__ = ["check_output", "install", "private_folder", "remove", "remove_temporaries", "replacing",
+           "replacing_all", "temporary_file", "temporary_name", "writing"]
+
+_LEVEL = 6  # of gzip
+_BUFFER = 1 << 16  # bytes that it gets at a time
+_known = {}  # temporary name: is it a folder?
+_left = set()  # folders that could not be removed when their time had come
+_umask_lock = allocate_lock()
+
+
+@contextmanager
+def replacing(path, binary: bool = False, before: Callable | None = None,
+              text: bool | None = None) -> Iterator[_Output]:
+    """A file object whose contents take the place of `path` when the block ends well.
+
+    On any exception `path` is as it was.  A new file gets the permissions of the umask, a
+    replaced one keeps its own, its owner and its group.  A symbolic link is followed.  What
+    exists and is not a regular file (a device, a pipe) is written directly.  Text is compressed
+    by gzip where the name ends in .gz: the same bytes for the same contents.
+    binary: what is written is bytes;  text: whether they are text (default: not with `binary`);
+    before: called when the new contents are on the disk, and `path` is still as it was.
+
+    Raises DataError when the file cannot be written; BrokenPipeError passes through.
+    """
+    with replacing_all([path], binary, before, text) as (file,):
+        yield file
+
+
+@contextmanager
+def replacing_all(paths: Iterable, binary: bool = False,
+                  before: Callable | None = None,
+                  text: bool | None = None) -> Iterator[list[_Output]]:
+    """Like `replacing` for several files: a list of file objects in the order of `paths`.
+
+    Every file is complete on the disk before the first is renamed, and a signal between two
+    renames comes after the last.  (kill -9, or a system that refuses one of the renames, leaves
+    files of two runs.)
+    """
+    outputs = []
+    try:
+        with ExitStack() as stack:
+            for path in paths:
+                # known before there is a file: a signal between the two leaves none behind
+                outputs.append(_Output(os.fsdecode(path), binary, text))
+                outputs[-1].begin()
+                stack.callback(outputs[-1].close)
+            targets = [output.target for output in outputs if not output.direct]
+            for output in outputs:
+                if not output.direct and targets.count(output.target) > 1:
+                    raise DataError("two outputs would go to this file", file=output.name)
+            yield outputs[:]
+            for output in outputs:
+                output.complete()
+        if before is not None:
+            before()
+        _rename([output for output in outputs if not output.direct])
+    finally:
+        for output in outputs:
+            if output.temporary is not None:
+                remove_temporary(output.temporary)
+
+
+def _rename(outputs):
+    """Give all files their names."""
+    for output in outputs:
+        with writing(output.name):
+            if os.path.isdir(output.target):  # made since the work began
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    try:
+        for output in outputs:
+            output.appear()
+    except KeyboardInterrupt:  # of a signal
+        for output in outputs:
+            if os.path.lexists(output.temporary):
+                output.appear()
+        raise
+    for folder in sorted({os.path.dirname(output.target) for output in outputs}):
+        with suppress(OSError):  # not every file system can; the renames are done either way
+            _sync(folder)
+
+
+class _Output:
+    """A file for the writers of this package, whose errors carry the name the user gave."""
+
+    def __init__(self, path, binary, text=None):
+        self.name = path
+        self._zipped = (not binary if text is None else text) and path.lower().endswith(".gz")
+        self.temporary = None
+        self.permissions = None  # of a file that replaces nothing, but for those of the umask
+        self._binary = binary
+
+    def begin(self):
+        """Open the file, or a temporary one in the same folder."""
+        path = self.name
+        with writing(path):
+            if path.endswith("/"):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            try:
+                self._old = os.stat(path)
+            except FileNotFoundError:
+                self._old = None
+            self.direct = self._old is not None and not stat.S_ISREG(self._old.st_mode)
+            # the link /dev/stdout of a pipe leads to no name: it is opened as given
+            self.target = path if self.direct else os.path.realpath(path)
+            self._raw = self._file = os.fdopen(self._open(), "wb")
+            if self._zipped:
+                self._file = _compressed(self._raw)
+            if not self._binary:
+                self._file = io.TextIOWrapper(
+                    self._file, encoding="utf-8", errors="surrogateescape", newline="\n")
+
+    def _open(self):
+        if self.direct:
+            return os.open(self.target, os.O_WRONLY)
+        if self._old is not None:  # may it be written at all?
+            with suppress(FileNotFoundError):  # another run renames at this moment
+                os.close(os.open(self.target, os.O_WRONLY | os.O_NONBLOCK))
+        self.temporary = temporary_name(os.path.dirname(self.target))
+        return os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+
+    def write(self, data):
+        with writing(self.name):
+            return self._file.write(data)
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)
+
+    def flush(self):
+        with writing(self.name):
+            self._file.flush()
+
+    def fileno(self):
+        return self._raw.fileno()
+
+    def complete(self):
+        """Everything on the disk, with its final permissions, under the temporary name."""
+        with writing(self.name):
+            if self._zipped:
+                self._file.close()  # writes the rest, and leaves what is beneath it open
+            else:
+                self._file.flush()
+            self._raw.flush()
+            if not self.direct:
+                handle = self._raw.fileno()
+                if self._old is None:
+                    os.fchmod(handle, self.permissions or _new_permissions())
+                else:
+                    _copy_permissions(self.target, self._old, handle)
+                os.fsync(handle)
+            self._file.close()
+            self._raw.close()
+
+    def appear(self):
+        with writing(self.name):
+            os.replace(self.temporary, self.target)
+
+    def close(self):
+        # after a failure the rest of the buffer cannot be written either: nothing to add
+        for file in (self._file, self._raw):
+            with suppress(OSError, ValueError):
+                file.close()
+
+
+def _compressed(file):
+    """A stream whose bytes gzip compresses into `file`, without a name or a date."""
+    import gzip
+
+    return io.BufferedWriter(gzip.GzipFile("", "wb", _LEVEL, file, mtime=0), _BUFFER)
+
+
+def check_output(path) -> None:
+    """Raise the DataError of `replacing` for a path that cannot be written, before the work.
+
+    Devices and pipes are left alone.
+    """
+    path = os.fsdecode(path)
+    with suppress(OSError, ValueError):
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            return
+    output = _Output(path, True)
+    try:
+        output.begin()
+        output.close()
+    finally:
+        if output.temporary is not None:
+            remove_temporary(output.temporary)
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Raise errors of the system within the block as a DataError about the file `path`."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a NUL, a character that is not in UTF-8
+        raise DataError(f"cannot write: {system_reason(error)}", file=path) from error
+
+
+def _sync(path):
+    """Bring a finished file, or the names in a folder, to the disk; OSError where that fails."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove(path) -> None:
+    """Remove a file if it is there, for ever; DataError where that fails.
+
+    Devices and pipes stay.  A symbolic link is followed, as by the writers, and stays too.
+    """
+    with writing(path):
+        target = os.path.realpath(path)
+        with suppress(FileNotFoundError):  # somebody else removed it at this moment
+            if os.path.isfile(target):
+                os.unlink(target)
+    with suppress(OSError):
+        _sync(os.path.dirname(target))  # by whomever it was removed
+
+
+def _new_permissions():
+    """Those of a file that replaces nothing, by the umask."""
+    # the mask can only be read by setting it; for a moment it is stricter, never looser
+    with _umask_lock:
+        mask = os.umask(0o077)
+        os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _copy_permissions(path, old, handle):
+    """Give the open file `handle`, which is private, what others may do with the file `path`.
+
+    old: `os.stat` of `path`.  Where the group cannot be kept, it gets no more than everybody; where
+    there is an access control list, which goes, it gets nothing: its bits are the list's mask.
+    """
+    mode = old.st_mode & 0o777
+    for owner in (old.st_uid, -1):
+        with suppress(OSError):
+            os.fchown(handle, owner, old.st_gid)
+            break
+    if os.fstat(handle).st_gid != old.st_gid:
+        mode = mode & 0o707 | (mode & 0o007) << 3
+    with suppress(OSError, AttributeError):  # systems without lists
+        if "system.posix_acl_access" in os.listxattr(path):
+            mode &= 0o707
+    os.fchmod(handle, mode)
+
+
+def temporary_name(folder: str, prefix: str = ".agfmc-", is_folder: bool = False) -> str:
+    """A new name in `folder`, which `remove_temporaries` removes if `remove_temporary` did not."""
+    path = os.path.join(folder, f"{prefix}{os.urandom(8).hex()}")
+    _known[path] = is_folder
+    return path
+
+
+def remove_temporary(path: str) -> None:
+    """Remove a file or folder of a temporary name, if it is there, as far as that is possible."""
+    if _known.get(path):
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
+        if os.path.lexists(path):  # to list it takes file descriptors that are free
+            _left.add(path)
+            return
+        _left.discard(path)
+    else:  # never a folder: one that was renamed to this is somebody's
+        with suppress(OSError):
+            os.unlink(path)
+    _known.pop(path, None)
+
+
+def remove_temporaries(left: bool = False) -> None:
+    """Remove all temporary files at the end of the program.
+
+    left: at the end of a command, and only what `remove_temporary` could not remove: more
+    file descriptors are free now.
+    """
+    for path in list(_left if left else _known):
+        remove_temporary(path)
+
+
+@contextmanager
+def private_folder(parent: str | None = None, prefix: str = ".agfmc-") -> Iterator[str]:
+    """A new folder in `parent` that nobody else may read; it goes when the block ends.
+
+    parent: None for the system's folder of temporary files.  Raises `DataError`
+    where it cannot be made.
+    """
+    path = temporary_name(_system_folder() if parent is None else parent, prefix, True)
+    try:
+        try:
+            os.mkdir(path, 0o700)
+        except OSError as error:
+            raise DataError(f"cannot make a temporary folder here: {error.strerror}",
+                            file=os.path.dirname(path)) from error
+        yield path
+    finally:
+        remove_temporary(path)
+
+
+def temporary_file():
+    """A file without a name; `DataError` where there can be none."""
+    import tempfile
+
+    folder = _system_folder()
+    try:
+        return tempfile.TemporaryFile(dir=folder)
+    except OSError as error:
+        raise DataError(f"cannot make a temporary file here: {error.strerror}",
+                        file=folder) from error
+
+
+def _system_folder():
+    import tempfile
+
+    try:
+        return tempfile.gettempdir()
+    except OSError as error:
+        raise DataError("cannot make a temporary file: there is no folder for them that can be "
+                        "written (TMPDIR may name one), or no file can be opened") from error
+
+
+def install(made: str, path: str, before: Callable | None = None) -> None:
+    """Move the file or folder `made`, which another program wrote, in the place of `path`.
+
+    As with `replacing` everything is brought to the disk first, a symbolic link is
+    followed, what is replaced hands on its permissions, and on any exception `path` is
+    as it was.  What replaces nothing keeps those that its program gave it.
+    before: as for `replacing`.
+
+    Raises DataError where the system refuses, and for a file in the place of a folder or a
+    folder in that of a file.
+    """
+    import shutil
+
+    with writing(path):
+        if os.path.exists(path) and os.path.isdir(path) != os.path.isdir(made):
+            raise DataError("cannot write: something else of this name exists", file=path)
+        if os.path.isdir(made):
+            _install_folder(made, os.path.realpath(path), before)
+            return
+        with replacing(path, binary=True, before=before) as file, open(made, "rb") as source:
+            file.permissions = stat.S_IMODE(os.fstat(source.fileno()).st_mode)
+            shutil.copyfileobj(source, file)
+        os.unlink(made)
+
+
+def _install_folder(made, target, before):
+    import shutil
+
+    parent = os.path.dirname(target)
+    new, earlier = (temporary_name(parent, is_folder=True) for _ in range(2))
+    replaces = os.path.isdir(target)
+    if replaces and not os.access(target, os.W_OK | os.X_OK):  # nor could it be removed
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    try:
+        shutil.move(made, new)  # a link may lead to another file system
+        if replaces:
+            shutil.copymode(target, new)
+        for folder, _, names in os.walk(new, topdown=False):
+            for path in [folder, *(os.path.join(folder, name) for name in names)]:
+                if not os.path.islink(path) and (os.path.isfile(path) or path == folder):
+                    _sync(path)
+        if before is not None:
+            before()
+        try:
+            if replaces:  # no folder can be renamed to one that holds something
+                os.rename(target, earlier)
+            os.replace(new, target)
+        except BaseException:
+            if replaces and os.path.isdir(earlier):
+                _known.pop(earlier)  # if it cannot be put back, the old one stays here
+                os.rename(earlier, target)
+            raise
+        with suppress(OSError):
+            _sync(parent)
+    finally:
+        remove_temporary(new)
+        if earlier in _known:
+            remove_temporary(earlier)

@@ -1,0 +1,277 @@
+"""JSON from files that anybody may have written, and frozen dataclasses as JSON.
+
+`encode` makes plain values of a dataclass, and `decode` a dataclass of plain values, which the
+annotations of its fields check.  `Annotated[kind, rule]` narrows a kind down: a `range` of whole
+numbers, the (least, largest) of others, a regular expression that matches the whole text, a
+function that leaves the text as it is; `Annotated[np.ndarray, dtype, 1, 2]` are arrays of one or
+two dimensions.  A class with `from_line` is a line of text.  Fields whose metadata say
+`stored=False` are left out.
+
+A sidecar is such a dataclass in a file of its own:
+
+    {
+     "format": "agfmc calibration",
+     "version": 1,
+     "made_by": "agfmc 0.3.0",      these two lines where the file is sealed:
+     "sum": "1b0c7fa2d9e86435",     the digest of all lines below, which may be deleted
+     ...
+    }
+"""
+
+import dataclasses
+import functools
+import json
+import math
+import re
+from collections.abc import Mapping
+from hashlib import blake2b
+from itertools import chain
+from types import NoneType, UnionType
+from typing import Annotated, get_args, get_origin, get_type_hints, Literal, Union
+
+import numpy as np
+
+from ..core.errors import ModelError, one_line
+from ..core.version import __version__
+from .checked import checked
+from .opening import open_input
+
+__all__ = ["decode", "encode", "format_sidecar", "is_sidecar", "read_sidecar", "strict_json"]
+
+_PLAIN = {str: ((str,), "text"), bool: ((bool,), "true or false"),
+          int: ((int,), "a whole number"), float: ((int, float), "a number")}
+_VERSION = 1
+_SUM = re.compile(rb'\n "sum": "[^"\n]*",(?=\n)')
+
+
+def strict_json(raw: bytes):
+    """The value of JSON in UTF-8; `ValueError` or `RecursionError` where it is none.
+
+    Refused too: a key that stands twice, NaN and infinity, and whole numbers of more than 20
+    digits, as those of hundreds of thousands take minutes.
+    """
+    return json.loads(raw.decode("utf-8"), object_pairs_hook=_object, parse_int=_whole,
+                      parse_constant=_refused)
+
+
+def _object(pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a key stands twice")
+    return value
+
+
+def _whole(text):
+    return int(text) if len(text) <= 20 else _refused(text)
+
+
+def _refused(text):
+    raise ValueError(f"{text[:20]} is no number")
+
+
+@functools.cache
+def _fields(kind):
+    """{name: annotation} of the fields of a dataclass that are stored."""
+    hints = get_type_hints(kind, localns={"np": np}, include_extras=True)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)
+            if field.metadata.get("stored", True)}
+
+
+def encode(value, array=np.ndarray.tolist):
+    """A dataclass as plain values; array(a): what takes the place of an array."""
+    if hasattr(value, "to_line"):
+        return value.to_line()
+    if dataclasses.is_dataclass(value):
+        parts = {name: (getattr(value, name), kind) for name, kind in _fields(type(value)).items()}
+        return {name: array(np.asarray(part, get_args(kind)[1])) if isinstance(part, np.ndarray)
+                else encode(part, array) for name, (part, kind) in parts.items()}
+    if isinstance(value, Mapping):
+        return {key: encode(part, array) for key, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [encode(part, array) for part in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def decode(kind, value, fail, array=None):
+    """The dataclass `kind` of plain values; fail(message) makes the error, with the key's path.
+
+    array(value, dtype, dimensions): the array of what takes its place, or `ValueError`; by
+    default of lists of finite numbers.
+    """
+    return _Decoder(fail, array or _array).value(kind, value, "")
+
+
+def _without_rules(kind):
+    """(the kind itself, its rules)."""
+    return (get_args(kind)[0], get_args(kind)[1:]) if get_origin(kind) is Annotated else (kind, ())
+
+
+class _Decoder:
+    def __init__(self, fail, array):
+        self._fail, self._array = fail, array
+
+    def _at(self, where, message):
+        return self._fail(f"{where[1:]}: {message}" if where else message)
+
+    def _expected(self, what, value, where):
+        shown = {list: "a list", dict: "an object"}.get(type(value)) or json.dumps(value)[:40]
+        return self._at(where, f"expected {what}, found {shown}")
+
+    def value(self, kind, value, where):
+        """The `kind` of a value at the path `where`, which begins with a point."""
+        kind, rules = _without_rules(kind)
+        if get_origin(kind) in (Union, UnionType):
+            if value is None:
+                return None
+            kinds = [part for part in get_args(kind) if part is not NoneType]
+            kind = next((part for part in kinds if type(value) in _PLAIN.get(
+                _without_rules(part)[0], ((),))[0]), kinds[0])
+            kind, rules = (kind, rules) if rules else _without_rules(kind)
+        if kind in _PLAIN:
+            return self._plain(kind, value, rules, where)
+        if kind is np.ndarray:
+            try:
+                return self._array(value, np.dtype(rules[0]), rules[1:])
+            except ValueError as error:
+                raise self._at(where, error) from None
+        if get_origin(kind) is Literal:
+            if value not in get_args(kind):
+                raise self._expected(f"one of {', '.join(get_args(kind))}", value, where)
+            return value
+        if get_origin(kind) is tuple:
+            return self._tuple(get_args(kind), value, where)
+        if hasattr(kind, "from_line"):
+            return kind.from_line(self._plain(str, value, [one_line], where))
+        return self._object(kind, value, where)
+
+    def _plain(self, kind, value, rules, where):
+        types, what = _PLAIN[kind]
+        if type(value) not in types or kind is float and not abs(value) < math.inf:
+            raise self._expected(what, value, where)
+        for rule in rules:
+            if isinstance(rule, range):
+                good, what = value in rule, f"{what} from {rule.start} to {rule.stop - 1}"
+            elif isinstance(rule, tuple):
+                good, what = rule[0] <= value <= rule[1], f"{what} from {rule[0]} to {rule[1]}"
+            else:
+                good = rule(value) == value if callable(rule) else re.fullmatch(rule, value)
+                what = "a line of text" if rule is one_line else "text of another kind"
+            if not good:
+                raise self._expected(what, value, where)
+        return kind(value)
+
+    def _tuple(self, kinds, value, where):
+        if type(value) is not list or kinds[-1] is not ... and len(value) != len(kinds):
+            raise self._expected("a list" if kinds[-1] is ... else f"a list of {len(kinds)}",
+                                 value, where)
+        plain, rules = _without_rules(kinds[0])
+        if kinds[-1] is ... and plain in _PLAIN:  # there may be many
+            return tuple([self._plain(plain, part, rules, f"{where}[{i}]")
+                          for i, part in enumerate(value)])
+        each = kinds[:1] * len(value) if kinds[-1] is ... else kinds
+        return tuple(self.value(kind, part, f"{where}[{i}]")
+                     for i, (kind, part) in enumerate(zip(each, value)))
+
+    def _object(self, kind, value, where):
+        if type(value) is not dict:
+            raise self._expected("an object", value, where)
+        if get_origin(kind) is Mapping:
+            key_kind, part_kind = get_args(kind)
+            return {self.value(key_kind, key, where): self.value(part_kind, part, f"{where}.{key}")
+                    for key, part in value.items()}
+        expected = _fields(kind)
+        for key in [*expected, *value]:
+            if key not in value or key not in expected:
+                raise self._at(f"{where}.{key[:40]}", "this key is missing" if key in expected
+                               else "there is no such key")
+        return kind(**{key: self.value(part, value[key], f"{where}.{key}")
+                       for key, part in expected.items()})
+
+
+def _array(value, dtype, dimensions):
+    """The array of lists of finite numbers, or of true and false; `ValueError` for others."""
+    shape, parts = [], [value]
+    while parts and type(parts[0]) is list:
+        lengths = {len(part) if type(part) is list else -1 for part in parts}
+        if len(lengths) > 1:
+            raise ValueError("expected lists of equal lengths")
+        shape.append(lengths.pop())
+        parts = list(chain.from_iterable(parts))
+    if len(shape) not in dimensions:
+        raise ValueError(f"expected numbers in {dimensions[0]} dimensions, found {len(shape)}")
+    types = {"b": {bool}, "i": {int}, "f": {int, float}}[dtype.kind]
+    if not set(map(type, parts)) <= types:
+        raise ValueError(f"expected {'true or false' if dtype.kind == 'b' else 'numbers'} alone")
+    try:
+        array = np.array(parts, dtype)
+    except OverflowError:
+        raise ValueError("a number is too large") from None
+    if not np.isfinite(array).all():
+        raise ValueError("a number is not finite")
+    return array.reshape(shape)
+
+
+def is_sidecar(title, path, part=""):
+    """True where the file begins as a sidecar of this title, and its first lines hold `part`."""
+    with open_input(path) as file:
+        head = file.read(500)
+    start = f'{{"format":"{title}"'.replace(" ", "").encode()
+    return b"".join(head.split()).startswith(start) and part.encode() in head
+
+
+def format_sidecar(title, content, check, path=None, sealed=True, most=None):
+    """The text of a dataclass as a sidecar; check(plain values): the reader, see `checked`.
+
+    most: the number of bytes that the reader takes, or None.
+    """
+    plain = checked(encode(content), check, path)
+    lines = ",\n".join(f" {json.dumps(key)}: {_text(value, chr(10) + ' ')}"
+                       for key, value in plain.items()) + "\n}\n"
+    seal = f' "made_by": "agfmc {__version__}",\n "sum": "{_digest(lines.encode())}",\n'
+    text = f'{{\n "format": "{title}",\n "version": {_VERSION},\n{seal * sealed}{lines}'
+    if most is not None and len(text.encode()) > most:
+        raise ModelError("cannot write this file, because no command could read it: larger than "
+                         f"{most >> 20} MiB", file=path)
+    return text
+
+
+def _text(value, line):
+    """JSON, each entry of an object and each object of a list on a line of its own."""
+    inner = f"{line} "
+    if isinstance(value, dict) and value:
+        parts = [f"{json.dumps(key, ensure_ascii=False)}: {_text(part, inner)}"
+                 for key, part in value.items()]
+        return f"{{{inner}{f',{inner}'.join(parts)}{line}}}"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return f"[{inner}{f',{inner}'.join(_text(part, inner) for part in value)}{line}]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _digest(data):
+    return blake2b(data, digest_size=8).hexdigest()
+
+
+def read_sidecar(title, raw, path, error=ModelError):
+    """The plain values in the bytes `raw` of a sidecar; raises `error`, of the file `path`."""
+    try:
+        plain = strict_json(raw)
+    except (ValueError, RecursionError) as reason:
+        why = reason.msg.removesuffix(" at") if isinstance(reason, json.JSONDecodeError) else reason
+        found = "an empty file" if not raw.strip() else "other bytes" \
+            if isinstance(reason, UnicodeDecodeError) else f"no JSON ({why})"
+        raise error(f"expected '{title}', found {found}", file=path,
+                    line=getattr(reason, "lineno", None)) from None
+    if type(plain) is not dict or plain.pop("format", None) != title:
+        raise error(f"expected '{title}', found another format", file=path)
+    version = plain.pop("version", None)
+    if type(version) is not int or version != _VERSION:
+        raise error(f"has version {json.dumps(version)[:20]} of this format, this program reads "
+                    f"{_VERSION}: use a newer version of the suite", file=path)
+    plain.pop("made_by", None)
+    if "sum" in plain:
+        text = raw.replace(b"\r\n", b"\n")
+        seal = _SUM.search(text)
+        if seal is None or _digest(text[seal.end() + 1:]) != plain.pop("sum"):
+            raise error("changed or damaged since it was written: its checksum disagrees (if it "
+                        "was changed on purpose, remove the line \"sum\")", file=path)
+    return plain

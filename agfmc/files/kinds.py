@@ -1,0 +1,59 @@
+"""Kinds of files by their names: the formats of tables and answers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+__all__ = ["ANSWER_ENDINGS", "answer_format", "ANSWER_FORMATS", "AnswerFormat", "ANSWERS_IN_HELP",
+           "ENDINGS", "is_answer_table", "is_table", "TEXT_ENDINGS"]
+
+
+class AnswerFormat(NamedTuple):
+    """A format of tables of answers, all of which are written and read.
+
+    ending: of the names of files;  help: one sentence;  delimiter: between cells, None where there
+    is none;  library, extra: that it needs, and the extra of this package that brings it;
+    is_table: data in this format are read too.
+    """
+
+    ending: str
+    help: str
+    delimiter: str | None = None
+    library: str | None = None
+    extra: str | None = None
+    is_table: bool = True
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """Its endings, also that of a file compressed with gzip, which text may be."""
+        return (self.ending,) if self.library else (self.ending, f"{self.ending}.gz")
+
+
+ANSWER_FORMATS = (
+    AnswerFormat(".csv", "text with commas between cells", ","),
+    AnswerFormat(".tsv", "text with tabs between cells", "\t"),
+    AnswerFormat(".jsonl", "a JSON object in each line", is_table=False),
+    AnswerFormat(".parquet", "a Parquet file", library="pyarrow", extra="table"),
+    AnswerFormat(".feather", "an Arrow file", library="pyarrow", extra="table"),
+    AnswerFormat(".arrow", "an Arrow file", library="pyarrow", extra="table"))
+TEXT_ENDINGS = tuple(end for one in ANSWER_FORMATS if one.delimiter for end in one.endings)
+ENDINGS = tuple(end for one in ANSWER_FORMATS if one.is_table for end in one.endings)
+ANSWER_ENDINGS = tuple(end for one in ANSWER_FORMATS for end in one.endings)
+ANSWERS_IN_HELP = ", ".join(one.ending for one in ANSWER_FORMATS)
+
+
+def is_table(path: str) -> bool:
+    """True where the name of a file ends as those of tables do."""
+    return str(path).lower().endswith(ENDINGS)
+
+
+def is_answer_table(path: str) -> bool:
+    """True where the name of a file ends as those of tables of answers do."""
+    return str(path).lower().endswith(ANSWER_ENDINGS)
+
+
+def answer_format(path: str) -> AnswerFormat:
+    """The format of answers that are written to a file of that name; CSV for any other name."""
+    path = str(path).lower()
+    return next((one for one in ANSWER_FORMATS if path.endswith(one.endings)), ANSWER_FORMATS[0])

@@ -1,0 +1,327 @@
+"""Text of numbers, read in blocks of whole lines, split and converted with numpy.
+
+The text formats share this: blank lines and comments from `#` to the end of the line are
+allowed everywhere, and so are CRLF and a last line without newline.  A decimal of at most 15
+digits is a whole number that float64 holds, over a power of ten that it holds too, so one
+division gives the float64 that is nearest (Clinger 1990); exponents, longer numbers and
+whatever is wrong are left to numpy.  `is_text`, `foreign_line` and `foreign_start` recognise what
+comes where another format is expected.
+"""
+
+import re
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import DataError
+from .kinds import is_table
+from .opening import open_input
+
+__all__ = ["blank_out", "BLOCK", "blocks", "CONTROL", "foreign_line", "foreign_start", "is_svm",
+           "is_text", "LABELS", "NUMBER", "numbers", "POINTS", "SCALE", "SPREADSHEET", "table_line",
+           "TABLE_MARKS", "table_way", "tokenise", "Tokens", "VALUES", "values"]
+
+# What was expected where there is text, {} being its name.
+
+POINTS = "points (.vec); LIBSVM text is read with -M, LVQ text with -A, a table with --table"
+SCALE = "a normalisation (.std), as -n writes it; a file of svm-scale is for `svm-scale -r {} data`"
+LABELS = "binary labels (.cls): `svmout2agf {} base` makes base.cls of one label in each line, " \
+         "svm2agf of LIBSVM text, lvq2agf of LVQ text"
+VALUES = "binary numbers, float32 (.con, .dat): svm2agf -L and lvq2agf -L make base.dat of text " \
+         "with numbers in the place of labels"
+_SURE = 16  # numbers that are text, though no newline ends it
+TABLE_MARKS = {b";": "semicolons", b"|": "bars", b"\t": "tabs", b",": "commas"}
+_ENTRY = re.compile(rb"\d+:[-+.\w]*,?\Z")
+_SPACED = re.compile(rb"(?<!\d),|,(?!\d)")  # no comma of a decimal fraction
+_STARTS = {b"\x1f\x8b\x08": "it is compressed: `gunzip` it, or if it is a table, ",
+           b"PAR1": "it is a Parquet table: ", b"ARRO": "it is an Arrow table (.feather): ",
+           b"FEA1": "it is an Arrow table (.feather): "}
+SPREADSHEET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # new ones, and those before 2007
+_PARTITION = re.compile(rb"""\s*(?:"[^"]*"\s*|[^\s"]+\s+)(?:\d+\s+)+/\s*\d+(?:\s+\d+)*\s*;""")
+_LINE = 1 << 12  # bytes of a line that tell what it is
+_HEAD = 1 << 16  # of a file
+
+
+def is_text(data, floats=False):
+    """True if the bytes, read in place of labels or float32 numbers, are text.
+
+    All of them must be text in UTF-8, and they end in a newline, or are no whole numbers
+    of four bytes, or are sixteen labels, or sixteen different float32 numbers.  Real ones are
+    not like that: a label of four bytes of text is above 150 million (0x09090909 is the
+    least), a float32 whose last byte is a newline is below 1e-30, and other bytes are in
+    every whole float32 below 2^16 and in nine of ten of all.
+    """
+    if not data or CONTROL.search(data):
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    if data.endswith((b"\n", b"\r")) or len(data) % 4:
+        return True
+    words = np.frombuffer(data, np.uint32)
+    return len(np.unique(words) if floats else words) >= _SURE
+
+
+def is_svm(path):
+    """True where a file begins like LIBSVM text, by its first line with more than a label."""
+    with open_input(path) as file:
+        head = file.read(_HEAD)
+    lines = head.split(b"\n")[:-1] or [head.rpartition(b" ")[0]]
+    entries = next(filter(None, (line.split(b"#")[0].split()[1:] for line in lines)), ())
+    return bool(entries) and all(map(_ENTRY.match, entries))
+
+
+def foreign_line(line, name):
+    """A hint for a line in another format: its likely kind and what reads the file, or ""."""
+    line = line[:_LINE].split(b"#")[0]
+    if any(_ENTRY.match(word) for word in line.split()[1:]):
+        return "it looks like LIBSVM text (-M, svm2agf)"
+    if _PARTITION.match(line):
+        return "it looks like a control file, not like data"
+    return table_line(line, name)
+
+
+def table_line(line, name):
+    """A hint for a line of a table, of the file with the name, or ""."""
+    line = line[:_LINE]
+    words = line.split()
+    if any(_ENTRY.match(word) for word in words[1:]):
+        return ""
+    mark = max(TABLE_MARKS, key=line.count)
+    cells = line.split(mark)
+    found = len(cells) > 1
+    if mark == b"\t":  # LVQ text may have them too, with one word at most
+        found = sum(not NUMBER.fullmatch(cell.strip()) for cell in cells) > 1
+    elif mark == b",":
+        found = found and (len(words) == 1 or len(cells) > len(words) + 1
+                           or _SPACED.search(line) is not None)
+    return f"it looks like a table with {TABLE_MARKS[mark]}: {table_way(name)}" if found else ""
+
+
+def foreign_start(data, name):
+    """A hint for the first bytes of a file that is no text: a table of another kind, or ""."""
+    if data.startswith(SPREADSHEET):
+        return "it is a spreadsheet or an archive: save the table as CSV"
+    return "".join(kind + table_way(name) for start, kind in _STARTS.items()
+                   if data.startswith(start))
+
+
+def table_way(name):
+    """The words that say what reads the table of a name."""
+    how = "without -M and -A" if is_table(name) else "with --table"
+    return (f"training and classification read it {how}, and `table2agf {name} base --label "
+            "COLUMN` makes it binary")
+
+
+BLOCK = 1 << 22  # bytes; large enough for numpy, small beside the result
+LONGEST_LINE = 1 << 27  # bytes; a block takes some twenty times its size
+
+NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_COMMENT = re.compile(rb"#[^\n]*")
+_PIECE = 1 << 18
+_MARK = b"\xef\xbb\xbf"
+_SHORT = 32  # bytes of a token
+
+
+def blocks(file, size=BLOCK):
+    """Yield (text of whole lines without comments, number of its first line from 1).
+
+    `file` comes from `files.open_input`.  Raises DataError for what is not text.
+    """
+    first_line, first = 1, True
+    pieces = []
+    held = 0
+    while True:
+        piece = file.read(size)
+        if first and (other := foreign_start(piece, file.name)):
+            raise DataError(f"is not text; {other}", file=file.name)
+        if b"\0" in piece:
+            line = first_line + b"".join(pieces).count(b"\n") + piece.count(b"\n", 0,
+                                                                         piece.find(b"\0"))
+            raise DataError("is not text: there is a NUL in the line", file=file.name, line=line)
+        if first:
+            first, piece = False, _without_mark(piece, file) or file.read(size)
+        cut = piece.rfind(b"\n") + 1
+        if piece and not cut:
+            pieces.append(piece)
+            held += len(piece)
+            if held > LONGEST_LINE:
+                raise DataError("the line is too long", file=file.name, line=first_line)
+            continue
+        text = b"".join(pieces) + piece[:cut]
+        pieces, held = [piece[cut:]], len(piece) - cut
+        if not piece and text:
+            text += b"\n"
+        if text:
+            yield _without_comments(text) if b"#" in text else text, first_line
+            first_line += text.count(b"\n")
+        if not piece:
+            return
+
+
+def _without_comments(text):
+    """The text without comments, in pieces of whole lines, to hold few of them at a time."""
+    pieces, at = [], 0
+    while at < len(text):
+        end = text.find(b"\n", min(at + _PIECE, len(text) - 1)) + 1 or len(text)
+        pieces.append(_COMMENT.sub(b"", text[at:end]))
+        at = end
+    return b"".join(pieces)
+
+
+def _without_mark(piece, file):
+    """The first piece of a file without the mark of order of bytes in UTF-8."""
+    while piece and len(piece) < len(_MARK) and _MARK.startswith(piece):
+        more = file.read(len(_MARK) - len(piece))
+        if not more:
+            break
+        piece += more
+    return piece.removeprefix(_MARK)
+
+
+class Tokens(NamedTuple):
+    """The words of a block of text, separated by blanks.
+
+    text: bytes as a writable uint8 array;  start, end (t,): where each token is;
+    first (n,): the first token of each line that has any;  count (n,): its tokens;
+    line (n,): its number in the file.
+    """
+
+    text: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    first: np.ndarray
+    count: np.ndarray
+    line: np.ndarray
+
+    def words(self, i: int) -> list[bytes]:
+        """The tokens of the i-th line that has any."""
+        places = range(int(self.first[i]), int(self.first[i] + self.count[i]))
+        return [self.text[self.start[j]:self.end[j]].tobytes() for j in places]
+
+    def without_first_line(self) -> "Tokens":
+        """The other lines, the first blanked out in the text."""
+        count = int(self.count[0])
+        self.text[:self.end[count - 1]] = 32
+        return self._replace(start=self.start[count:], end=self.end[count:],
+                             first=self.first[1:] - count, count=self.count[1:],
+                             line=self.line[1:])
+
+
+def tokenise(data, first_line):
+    """The Tokens of a block that ends with a newline."""
+    text = np.frombuffer(bytearray(b"\n" + data), np.uint8)
+    blank = (text - np.uint8(9) < 5) | (text == 32)  # the white space of bytes.split
+    edge = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+    start, end = edge[0::2], edge[1::2]
+    begin = np.flatnonzero(text == 10)[:-1]
+    first = np.append(np.searchsorted(start, begin), len(start))
+    count = np.diff(first)
+    used = np.flatnonzero(count)
+    return Tokens(text, start, end, first[used], count[used], first_line + used)
+
+
+def blank_out(text, start, end):
+    """Put blanks in the place of the tokens text[start:end], which do not touch each other."""
+    longest = int((end - start).max(initial=0))
+    if longest > _SHORT:  # else one long token would cost its length for every other one
+        edge = np.zeros(len(text) + 1, np.int8)
+        edge[start], edge[end] = 1, -1
+        text[np.cumsum(edge[:-1], dtype=np.int8) > 0] = 32
+        return
+    for k in range(longest):
+        text[np.minimum(start + k, end - 1)] = 32
+
+
+def numbers(text, count):
+    """The `count` numbers that `text` (uint8) consists of, float64; None if it does not.
+
+    None too for NaN, infinity and numbers beyond the range.
+    """
+    if count == 0:
+        return None if text.tobytes().strip() else np.empty(0)
+    with warnings.catch_warnings():
+        # what cannot be read is a warning in some versions of numpy, an error in others
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            values = np.fromstring(text.tobytes(), sep=" ")
+        except (DeprecationWarning, ValueError):
+            return None
+    # a token of two numbers, as 1-2, makes one too many
+    if len(values) != count or not np.isfinite(values).all():
+        return None
+    return values
+
+
+TILE = 1 << 13
+_DIGITS = 15
+_LONGEST = _DIGITS + 2  # with sign and point
+_POWERS = 10.0 ** np.arange(_LONGEST + 1)
+
+
+def values(text, start, end, alone=False):
+    """The numbers (t,) that the tokens text[start:end] are; None if one is not a number.
+
+    text: bytes as uint8; start, end (t,); alone: text holds nothing but these tokens.
+    None too for NaN, infinity and numbers beyond the range.
+    """
+    length = end - start
+    plain = length <= _LONGEST
+    found = np.empty(len(start))
+    for first in range(0, len(start), TILE):
+        part = slice(first, first + TILE)
+        plain[part] &= _decimals(text, start[part], length[part], found[part])
+        if alone and np.count_nonzero(plain[part]) * 8 < len(plain[part]) * 7:
+            return numbers(text, len(start))  # long numbers, or with exponents
+    others = np.flatnonzero(~plain)
+    if len(others):
+        rest = numbers(_joined(text, start[others], length[others]), len(others))
+        if rest is None:
+            return None
+        found[others] = rest
+    return found
+
+
+def _joined(text, start, length):
+    """The tokens with a blank behind each, as uint8."""
+    stop = np.cumsum(length + 1)
+    place = np.arange(stop[-1]) + np.repeat(start - (stop - length - 1), length + 1)
+    letters = np.take(text, place, mode="clip")
+    letters[stop - 1] = 32
+    return letters
+
+
+def _decimals(text, start, length, out):
+    """Write numbers (t,) to `out`; -> which tokens (t,) are plain decimals."""
+    width = min(int(length.max(initial=1)), _LONGEST)
+    place = np.arange(width, dtype=np.uint8)[:, None]
+    letters = np.empty((width, len(start)), np.uint8)
+    for k in range(width):
+        np.take(text, start + k, out=letters[k], mode="clip")
+    size = np.minimum(length, 255).astype(np.uint8)
+    inside = place < size
+    digit = letters - np.uint8(48)
+    is_digit = digit < 10
+    is_digit &= inside
+    point = letters == 46
+    point &= inside
+    minus = letters[0] == 45
+    count = is_digit.sum(axis=0, dtype=np.uint8)
+    points = point.sum(axis=0, dtype=np.uint8)
+    signed = minus | (letters[0] == 43)
+    good = (count > 0) & (count <= _DIGITS) & (points < 2) & (count + points + signed == size)
+    digit *= is_digit
+    step = is_digit * np.uint8(9)
+    step += np.uint8(1)
+    out[:] = digit[0]
+    for k in range(1, width):
+        out *= step[k]
+        out += digit[k]
+    # Digits behind the point.
+    behind = (size - np.uint8(1) - (point * place).sum(axis=0, dtype=np.uint8)) * points
+    out /= np.take(_POWERS, behind, mode="clip")
+    np.negative(out, out=out, where=minus)
+    return good

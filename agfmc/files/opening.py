@@ -1,0 +1,252 @@
+"""Opening and reading files, with limits of memory and errors that carry the name of the file."""
+
+import functools
+import gzip
+import os
+import stat
+import sys
+import zlib
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from types import SimpleNamespace
+
+from ..core.errors import DataError
+from ..core.memory import memory_limit
+
+__all__ = ["GZIP", "is_stream", "open_input", "read_bytes", "refuse_irregular", "regular_files",
+           "SMALL_TEXT", "Unzipped", "WithHead"]
+
+GZIP = b"\x1f\x8b"  # the first bytes of what gzip has compressed
+_PIECE = 1 << 20
+SMALL_TEXT = 64 << 20  # bytes of a text about classes, columns or classifiers, not about samples
+_DEVICE = 64 << 20  # bytes after which a device, such as /dev/zero, has no end
+_BOMB = 64 << 20  # bytes out of gzip that are suspicious where they are
+_RATIO = 200  # times as many as went in
+_only_regular = ContextVar("only_regular", default=False)
+
+
+class _Input:
+    """A stream of bytes whose errors carry the name the user gave."""
+
+    def __init__(self, file, name):
+        self._file = file
+        self.name = name
+        self._left = sys.maxsize  # bytes to read before the input is refused
+        with suppress(OSError, AttributeError):  # of a stream without a descriptor
+            self._left = _DEVICE if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) else self._left
+
+    def read(self, size=-1):
+        with _reading(self.name):
+            data = self._file.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise DataError(f"cannot read: it is a device, and gives more than {_DEVICE >> 20} "
+                            "MiB: expected a file or a pipe", file=self.name)
+        return data
+
+    def readinto(self, buffer):
+        with _reading(self.name):
+            return self._file.readinto(buffer)
+
+    def seek(self, place):
+        with _reading(self.name):
+            return self._file.seek(place)
+
+    def fileno(self):
+        return self._file.fileno()
+
+    def regular_size(self):
+        """Size of a regular file opened by name; None for a pipe, a device, `-`."""
+        if self.name == "-":
+            return None
+        with _reading(self.name):
+            status = os.fstat(self.fileno())
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+class _Text:
+    """The bytes of an `_Input`, without the compression by gzip that its first two may tell of."""
+
+    def __init__(self, file):
+        self._source, self.name = file, file.name
+
+    @functools.cached_property
+    def _file(self):  # nothing is read before it is requested
+        head = b""
+        while len(head) < len(GZIP) and (piece := self._source.read(len(GZIP) - len(head))):
+            head += piece
+        file = self._source
+        if head and file.regular_size() is not None:
+            file.seek(0)
+        else:
+            file = WithHead(head, file)
+        return Unzipped(file, self.name) if head == GZIP else file
+
+    def read(self, size=-1):
+        return self._file.read(size)
+
+    def regular_size(self):
+        """Bytes that will come, of a regular file opened by name that is not compressed; or None.
+        """
+        return None if isinstance(self._file, Unzipped) else self._source.regular_size()
+
+
+class Unzipped:
+    """The bytes that a stream has compressed with gzip.
+
+    Raises DataError about the file `name` where they are damaged, end too early or grow beyond
+    what data do.
+    """
+
+    def __init__(self, file, name):
+        self.name = name
+        self._source, self._given, self._taken = file, 0, 0
+        self._file = gzip.GzipFile(fileobj=SimpleNamespace(read=self._take), mode="rb")
+
+    def _take(self, size):
+        data = self._source.read(size)
+        self._taken += len(data)
+        return data
+
+    def read(self, size=-1):
+        """At most `size` unpacked bytes, all for -1; none at the end alone."""
+        try:
+            data = self._file.read(size)
+        except (EOFError, OSError, zlib.error) as error:
+            raise DataError(f"is damaged, or not complete: {error}"[:200],
+                            file=self.name) from error
+        self._given += len(data)
+        if self._given > max(_BOMB, _RATIO * self._taken):
+            raise DataError(f"the gzip file grows more than {_RATIO} times, beyond "
+                            f"{_BOMB >> 20} MiB: unpack it with gunzip if that is meant",
+                            file=self.name)
+        return data
+
+
+class WithHead:
+    """A stream of bytes whose head was read already, and is read again."""
+
+    def __init__(self, head, file):
+        self._head, self._file = head, file
+
+    def read(self, size=-1):
+        """At most `size` bytes, all for -1."""
+        head, self._head = self._head, b""
+        if not head:
+            return self._file.read(size)
+        if size < 0:
+            return head + self._file.read()
+        self._head = head[size:]
+        return head[:size]
+
+
+@contextmanager
+def open_input(path, stdin=None, raw=False):
+    """`path` opened for reading bytes; `-` is standard input (`stdin`, a binary stream).
+
+    What gzip has compressed is unpacked, whatever its name; raw: not, as in binary formats, whose
+    first bytes may be any, and then it can `seek` and `readinto`, and has a `fileno`.
+    Standard input is not closed.  Raises DataError when it cannot be opened, from its
+    `read` and `readinto` when it cannot be read, and where memory runs out in the block.
+    """
+    path = os.fsdecode(path)
+    try:
+        if path == "-":
+            if stdin is None:
+                if sys.stdin is None:
+                    raise DataError("cannot read: standard input is closed", file=path)
+                stdin = sys.stdin.buffer
+            file = _Input(stdin, path)
+            yield file if raw else _Text(file)
+            return
+        with _reading(path):
+            file = open(path, "rb", opener=_open_regular if _only_regular.get() else None)
+        with file:
+            opened = _Input(file, path)
+            yield opened if raw else _Text(opened)
+    except MemoryError as error:
+        raise DataError("cannot read: there is not enough memory", file=path) from error
+
+
+def is_stream(path):
+    """True for `-`, a pipe and a device, and for what is one by another name, as /dev/stdout."""
+    folder = os.path.dirname(os.path.abspath(path))
+    return path == "-" or os.path.exists(path) and not os.path.isfile(path) or \
+        folder in ("/dev", "/dev/fd") or folder.startswith("/proc/")
+
+
+@contextmanager
+def regular_files():
+    """Within the block only regular files that are not empty can be opened by name.
+
+    It is for what a control file names, whose writer may be a stranger: a pipe that never
+    gives anything, or a device that has no end, is for the command line only.  A size of 0
+    is that of files whose contents the kernel makes up, perhaps without an end.
+    """
+    before = _only_regular.set(True)
+    try:
+        yield
+    finally:
+        _only_regular.reset(before)
+
+
+def _open_regular(path, flags):
+    refuse_irregular(os.stat(path), path)  # opening a device may do something already
+    handle = os.open(path, flags | os.O_NONBLOCK)  # a pipe may have taken the name by now
+    try:
+        status = os.fstat(handle)
+        refuse_irregular(status, path)
+        if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+            raise DataError("expected a model, found an empty file", file=path)
+        os.set_blocking(handle, True)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def refuse_irregular(status, path):
+    """Raise DataError where the status of what a control file names is of no regular file.
+
+    Of folders those tell who open them.
+    """
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        raise DataError("cannot read: expected a regular file, as a control file names it",
+                        file=path)
+
+
+@contextmanager
+def _reading(path):
+    try:
+        yield
+    except IsADirectoryError as error:
+        raise DataError("cannot read: it is a folder", file=path) from error
+    except OSError as error:
+        raise DataError(f"cannot read: {error.strerror or error}", file=path) from error
+    except ValueError as error:  # a NUL in the name
+        raise DataError(f"cannot read: {error}", file=path) from error
+
+
+def read_bytes(path, stdin=None, raw=False, most=None, expected=""):
+    """All bytes of a file, or of standard input for `-`; arguments as for `open_input`.
+
+    most: the bytes that a file of this kind can have, a function of the first ones that returns
+    them, or None for what fits in memory;  expected: the kind, for the message about a larger one.
+    Raises DataError when they cannot be read, and for too many: a pipe may never end.
+    """
+    limit = memory_limit()
+    with open_input(path, stdin, raw) as file:
+        size, head = file.regular_size(), file.read(_PIECE) if callable(most) else b""
+        most = most(head) if callable(most) else most
+        # what has no size grows in memory, and is copied once
+        limit = min(limit if size is not None else limit // 4, limit if most is None else most)
+        if size is not None and size <= limit:
+            return head + file.read()
+        data = bytearray(head)
+        while size is None and len(data) <= limit and (piece := file.read(_PIECE)):
+            data += piece
+        if size is not None or len(data) > limit:
+            size = f"{limit >> 20} MiB" if limit >> 20 else f"{limit >> 10} KiB"
+            raise DataError(f"larger than {size}" + (expected and f": expected {expected}"),
+                            file=file.name)
+        return bytes(data)

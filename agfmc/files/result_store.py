@@ -1,0 +1,314 @@
+"""Results by what they were made from: a folder with a file for each, which processes share.
+
+A key is a digest of everything a result depends on, so that a file can never give an answer
+to another question.  A file is written under another name and gets its own by renaming: it is
+whole or not there, whoever is killed, and any number of processes on several machines share the
+folder without locks.  A result has a head, of values that JSON has, and arrays; its readers
+check both, and nothing in them is ever executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import secrets
+import shutil
+import stat
+import time
+import warnings
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import AgfmcWarning, DataError, system_reason, UsageError
+from ..core.weights import Weights
+from .npz import NpzReader, write_npz
+
+__all__ = ["are_numbers", "automatic_path", "CLASSIFIER", "key_of", "open_state", "Record",
+           "ResultCache", "shuffled_for", "weight_parts"]
+
+CLASSIFIER = "classifier-"  # begins the key of a binary classifier: the many, and large, results
+_DATA = "data-"  # begins the name of the file that says of which data results are
+_MARK = "agfmc.results"  # a file that is in each folder of results
+_SMALL = 64 << 20  # bytes of an automatic folder between two runs
+_ALL = 256 << 20  # bytes of all automatic folders of a user, between two runs, and of one in a run
+_DAY = 24 * 3600
+_UNUSED = 30 * _DAY  # seconds after which an automatic folder goes
+_LARGEST = 1 << 28  # bytes of a result
+_LOST = "an interrupted run would start from the beginning"
+
+
+def key_of(*parts) -> str:
+    """A digest of `parts`: texts, numbers, tuples of them, bytes and arrays."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else repr(part).encode() \
+            if not hasattr(part, "tobytes") else \
+            f"{part.dtype}{part.shape}".encode() + part.tobytes()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def weight_parts(weights: Weights | None) -> tuple:
+    """The parts of a key that tell of the weights of points; none for None, so that keys of points
+    without weights are those of before."""
+    return () if weights is None else ("weights", weights.w, sorted(weights.factors.items()))
+
+
+def are_numbers(*values, finite: bool = True) -> bool:
+    """True where all `values`, from a file, are numbers, and finite if `finite` is true."""
+    return all(type(value) is float and (not finite or abs(value) < 1e300)
+               or type(value) is int and abs(value) < 2**53 for value in values)
+
+
+class Record(NamedTuple):
+    """A result: values that JSON has, and arrays by their names."""
+
+    head: object
+    arrays: dict[str, np.ndarray] = {}
+
+    def array(self, name: str, kind: str, *shape: int | None, finite: bool = True) -> np.ndarray:
+        """The array of that name.
+
+        kind: its dtype;  shape: None for a length that may be any;  finite: its numbers are.
+        Raises `ValueError` for another one, and where there is none.
+        """
+        array = self.arrays.get(name)
+        if array is None or array.dtype != np.dtype(kind) or array.ndim != len(shape) or any(
+                length not in (None, size) for length, size in zip(shape, array.shape)) or \
+                finite and not np.isfinite(array).all():
+            raise ValueError(f"no array '{name}' as it was written")
+        return array
+
+
+def automatic_path(data: str) -> str:
+    """The folder for results on the data with this digest if the user names none."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "agfmc", f"data-{data[:32]}.results")
+
+
+def open_state(path: str | None, data: str) -> ResultCache:
+    """The cache of results in a folder, or in that for the data if the path is None.
+
+    data: a digest of the data.  Automatic folders that have not been used for 30 days are
+    removed, and those that were used least recently beyond 256 MiB.
+    """
+    if path is None:
+        cache = ResultCache(automatic_path(data), data=data)
+        cache.remove_unused()
+        return cache
+    if not path:
+        raise UsageError("--state: expected the name of a folder, found ''")
+    return ResultCache(path, keep=True, data=data)
+
+
+def shuffled_for(cache, items: list) -> list:
+    """The items in the order in which this process does them: another one does them elsewhere.
+
+    At random where others may be at the same work, so that each finds much of it done.
+    """
+    return random.SystemRandom().sample(items, len(items)) if cache.several else items
+
+
+class ResultCache:
+    """Results by key, each a file, in a folder; a context manager.
+
+    path: the folder, which is made if it is not there, or None to keep nothing;  keep: a user
+    named it, for results of any data, and any number of runs at the same work; else it is
+    automatic: private, made with its first result, no larger than 256 MiB, and without
+    classifiers, and then the oldest results, where it has more than 64 MiB after the block ends
+    well;  data: a digest of the data, which is noted: where there are results of others alone,
+    there is a warning.  A folder that cannot be made is no reason to stop: there is a warning,
+    unless `keep`, where it is a `DataError`.
+
+    found: how many results of other runs were taken;  several: other processes may be at the
+    same work.
+    """
+
+    def __init__(self, path: str | None, keep: bool = False, data: str = ""):
+        self.path, self.found, self.several = path, 0, keep
+        self._data, self._usable = data, path is not None
+        self._stored: set[str] = set()  # keys of results of this run
+        self._damaged: set[str] = set()
+        self._size = 0  # bytes of an automatic folder
+        if path is None:
+            return
+        try:
+            if keep:
+                self._open_named()
+            else:
+                self._open_automatic()
+        except (OSError, ValueError) as error:
+            reason = f"cannot keep finished work here: {system_reason(error)}"
+            if keep:
+                raise DataError(reason, file=path) from error
+            self._give_up(reason)
+
+    def _open_named(self):
+        if os.path.exists(self.path) and not os.path.isdir(self.path):
+            raise FileExistsError("expected a folder of results, found a file (a file of "
+                                  "results of an earlier version is of no more use)")
+        names = os.listdir(self.path) if os.path.isdir(self.path) else []
+        if names and _MARK not in names:
+            raise OSError("it is a folder of other files")
+        self._make_folder()
+        others = {name for name in names if name.startswith(_DATA)}
+        if self._data and others and _DATA + self._data not in others:
+            warnings.warn(f"all results in {self.path} are of other data: none can be reused",
+                          AgfmcWarning, stacklevel=4)
+        # what killed processes did not finish
+        with suppress(OSError), os.scandir(os.path.join(self.path, "tmp")) as entries:
+            for entry in entries:
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime > _DAY:
+                    os.unlink(entry.path)
+
+    def _open_automatic(self):
+        parent = os.path.dirname(self.path)
+        os.makedirs(parent, mode=0o700, exist_ok=True)
+        status = os.stat(parent)
+        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+            raise PermissionError("other users can write to its folder")
+        if os.path.isfile(self.path):  # of an earlier version
+            os.unlink(self.path)
+        elif os.path.isdir(self.path):
+            os.utime(self.path)  # it is in use
+            self._size = sum(size for _, size, _ in _files(self.path))
+
+    def _make_folder(self):
+        mode = 0o777 if self.several else 0o700
+        # the mark before anything else: a folder of results is known by it
+        os.makedirs(self.path, mode=mode, exist_ok=True)
+        for name in (_MARK, *([_DATA + self._data] if self._data else [])):
+            os.close(os.open(os.path.join(self.path, name), os.O_CREAT | os.O_WRONLY, 0o666))
+        os.makedirs(os.path.join(self.path, "tmp"), mode=mode, exist_ok=True)
+
+    def _give_up(self, message):
+        self._usable = False
+        warnings.warn(f"{self.path}: {message}: {_LOST}", AgfmcWarning, stacklevel=4)
+
+    def _file_of(self, key):
+        return os.path.join(self.path, key[-2:], key)
+
+    def get(self, key: str) -> Record | None:
+        """The result that was put under `key`, or None."""
+        if not self._usable:
+            return None
+        try:
+            handle = os.open(self._file_of(key), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            with open(handle, "rb") as file:
+                status = os.fstat(handle)
+                if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+                    return None
+                reader = NpzReader(file)
+                if reader.head["key"] != key:
+                    raise ValueError("a result of something else")
+                record = Record(reader.head["value"], {name: reader[name]
+                                                       for name in reader.names})
+        except OSError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            self._damaged.add(key)
+            return None
+        self.found += key not in self._stored
+        return record
+
+    def put(self, key: str, record: Record) -> None:
+        """Keep a result."""
+        size = sum(array.nbytes for array in record.arrays.values())
+        if not self._usable or size > _LARGEST // 2 or self._is_full(key, size):
+            return
+        try:
+            try:
+                self._write(key, record)
+            except FileNotFoundError:
+                # nothing was put yet, or a run of other data has removed the folder
+                self._make_folder()
+                self._write(key, record)
+            self._stored.add(key)
+        except OSError as error:
+            self._give_up(f"cannot write: {system_reason(error)}")
+
+    def _write(self, key, record):
+        path = self._file_of(key)
+        new = os.path.join(self.path, "tmp", secrets.token_hex(12))
+        try:
+            handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+            with os.fdopen(handle, "wb") as file:
+                write_npz(file, {"key": key, "value": record.head},
+                          record.arrays.items())
+                self._size += file.tell()
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.rename(new, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(new)
+            raise
+
+    def _is_full(self, key, size):
+        """True where an automatic folder has no room for a result: classifiers have half."""
+        room = _ALL // 2 if key.startswith(CLASSIFIER) else _ALL
+        if self.several or self._size + size <= room:
+            return False
+        warnings.warn(f"{self.path}: is full: no more is stored, and an interrupted run repeats it "
+                      "(--state FOLDER has no limit)", AgfmcWarning, stacklevel=3)
+        return True
+
+    def remove_unused(self) -> None:
+        """Remove automatic folders beside this one that are old, or too much together.
+
+        A run that still uses one of them makes it anew with its next result.  Files are of
+        earlier versions.
+        """
+        found, total = [], 0
+        with suppress(OSError), os.scandir(os.path.dirname(self.path)) as entries:
+            for entry in entries if self._usable else ():
+                with suppress(OSError):  # another run removes it at this moment
+                    if entry.name.endswith(".results") and not entry.is_symlink():
+                        found.append((entry.path == self.path, entry.stat().st_mtime, entry.path))
+        for stays, used, path in sorted(found, reverse=True):
+            is_folder = os.path.isdir(path)
+            total += sum(size for _, size, _ in _files(path)) if is_folder else 0
+            if stays or is_folder and time.time() - used <= _UNUSED and total <= _ALL:
+                continue
+            with suppress(OSError):
+                shutil.rmtree(path) if is_folder else os.unlink(path)
+
+    def keeps_anything(self) -> bool:
+        """True where a later run would find results of this one here."""
+        return self._usable and bool(self._stored or self.found)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if count := len(self._damaged):
+            results = "1 damaged result was" if count == 1 else f"{count} damaged results were"
+            warnings.warn(f"{self.path}: {results} computed again", AgfmcWarning, stacklevel=2)
+        if self._usable and not self.several:
+            if kind is None and self._size > _SMALL:
+                self._shrink()
+            self.remove_unused()
+
+    def _shrink(self):
+        """Remove classifiers, and then the oldest results, from an automatic folder."""
+        room = _SMALL
+        for _, size, path in sorted(_files(self.path), reverse=True):
+            room -= 0 if os.path.basename(path).startswith(CLASSIFIER) else size
+            if room < 0 or os.path.basename(path).startswith(CLASSIFIER):
+                with suppress(OSError):
+                    os.unlink(path)
+
+
+def _files(folder):
+    """(date in nanoseconds, bytes, path) of the results in a folder."""
+    found = []
+    for parent, _, names in os.walk(folder):
+        for name in names if parent != folder else ():
+            with suppress(OSError):
+                status = os.lstat(os.path.join(parent, name))
+                found.append((status.st_mtime_ns, status.st_size, os.path.join(parent, name)))
+    return found

@@ -1,1 +1,0 @@
-"""Files: one reader and one writer for each format."""

@@ -1,1 +1,0 @@
-"""Kernel values, in blocks."""

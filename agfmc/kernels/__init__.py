@@ -1,0 +1,1 @@
+"""Kernel values in blocks, the kernel machine, projection."""

@@ -1,0 +1,125 @@
+"""Kernel values of points against support vectors, one matrix product a block.
+
+For the radial kernel both squared norms ride along in the product: rows
+[2 g s, 1, -g|s|^2] times columns [x, -g|x|^2, 1] give -g|x - s|^2, and exp is
+taken in place.  Points and support vectors are centred first, so that data
+far from the origin lose no digits.  Points so far from the centre that they would
+lose them all the same are subtracted from each support vector.  Kernels of other
+distances have no matrix product: SciPy computes the distances.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.models import KERNELS
+
+__all__ = ["PreparedKernel"]
+
+# numbers too large for a kernel end in decision values that are not finite, and are found there
+
+_quiet = np.errstate(over="ignore", invalid="ignore")
+
+
+# The product's rounding changes g|x - s|^2 by about 1e-15 g|x|^2, and exp of it by as much.
+
+_FAR = 1e5
+_SLOWER = 10  # a feature of a distance takes so many times as long as one of the product
+_NONE = np.zeros(0, dtype=np.intp)
+
+
+class Columns(NamedTuple):
+    """Points as columns (width, n) of the product, or as they are (n, d) where there is none;
+    far: those that it is not good enough for, x (f, d): these as they were."""
+
+    values: np.ndarray
+    far: np.ndarray
+    x: np.ndarray
+
+
+class PreparedKernel:
+    """A kernel with its support vectors sv (s, d) arranged for repeated use."""
+
+    @_quiet
+    def __init__(self, kernel, sv):
+        sv = np.ascontiguousarray(sv, dtype=np.float64)
+        self.kernel = kernel
+        self._distance = None if kernel.kind == "rbf" else KERNELS[kernel.kind].distance
+        self.size, self.features = sv.shape
+        self._centre = None
+        if kernel.kind == "rbf":
+            self._sv = sv
+            self._centre = sv.mean(axis=0) if len(sv) else np.zeros(sv.shape[1])
+            self._centre[~np.isfinite(self._centre)] = 0.0  # a sum too large for a float
+            sv = sv - self._centre
+            norms = np.einsum("ij,ij->i", sv, sv)
+            self._left = np.concatenate([
+                2.0 * kernel.gamma * sv, np.ones((len(sv), 1)), -kernel.gamma * norms[:, None]],
+                axis=1)
+        elif self._distance is not None:
+            self._left = sv
+        else:
+            self._left = (1.0 if kernel.kind == "linear" else kernel.gamma) * sv
+
+    @property
+    def width(self):
+        """Multiplications of a matrix product that take as long as one kernel value."""
+        return self._left.shape[1] * (1 if self._distance is None else _SLOWER)
+
+    def values(self, x, out=None):
+        """K (s, n) of points x (n, d); `out`, if given, is a float64 buffer of that shape."""
+        return self.rows(slice(None), self.columns(x), out)
+
+    @_quiet
+    def columns(self, x):
+        """Points x (n, d) as `rows` takes them: `Columns`."""
+        if self._distance is not None:
+            return Columns(np.ascontiguousarray(x, dtype=np.float64), _NONE, x[:0])
+        if self.kernel.kind != "rbf":
+            return Columns(np.array(x.T, dtype=np.float64, order="C"), _NONE, x[:0])
+        columns = np.empty((self.features + 2, len(x)))
+        centred = columns[:-2]
+        np.subtract(x.T, self._centre[:, None], out=centred)
+        np.einsum("ij,ij->j", centred, centred, out=columns[-2])
+        columns[-2] *= -self.kernel.gamma
+        columns[-1] = 1.0
+        far = np.flatnonzero(columns[-2] < -_FAR)
+        return Columns(columns, far, np.asarray(x[far], dtype=np.float64))
+
+    @_quiet
+    def rows(self, span, columns, out=None):
+        """K of the support vectors in the slice `span` and points made ready by `columns`."""
+        kernel = self.kernel
+        if self._distance is not None:
+            from scipy.spatial.distance import cdist
+
+            values = cdist(self._left[span], columns.values, self._distance, out=out)
+            values *= -kernel.gamma
+            return np.exp(values, out=values)
+        values = np.matmul(self._left[span], columns.values, out=out)
+        if kernel.kind == "rbf":
+            if len(columns.far):
+                from scipy.spatial.distance import cdist  # slow to import, and rarely needed
+
+                values[:, columns.far] = -kernel.gamma * cdist(self._sv[span], columns.x,
+                                                               "sqeuclidean")
+            np.exp(values, out=values)
+        elif kernel.kind == "polynomial":
+            values += kernel.coef0
+            _power(values, kernel.degree)
+        elif kernel.kind == "sigmoid":
+            values += kernel.coef0
+            np.tanh(values, out=values)
+        return values
+
+
+def _power(values, degree):
+    """`values` to a whole power, in place, by squaring: far faster than a general power."""
+    square = values.copy()
+    values[...] = 1.0
+    while degree:
+        if degree & 1:
+            values *= square
+        degree >>= 1
+        if degree:
+            square *= square

@@ -1,0 +1,1 @@
+"""The learner `nystrom`: features from landmarks, gradients, sums, joint training."""

@@ -1,0 +1,211 @@
+"""The learner `nystrom`: regularised least squares on landmarks that classifiers share.
+
+Features phi(x) (p,) of points on p landmarks (`kernel.landmarks`), targets t = -1 on the left and
++1 on the right side, weights w of the points.  v and b minimise
+
+    sum_i w_i (t_i - phi_i.v - b)^2 + lambda |v|^2 .
+
+With the sums G = sum w phi phi^T, S = sum w phi, N = sum w over the points of the classifier,
+s_+, n_+ and s_-, n_- over those of either side, d = s_+ - s_-, tbar = (n_+ - n_-) / N, mu = S / N,
+
+    (G - N mu mu^T + lambda I) v = d - N tbar mu ,   b = tbar - mu.v ,
+
+and with the leverage h_i = w_i (1 / N + (phi_i - mu)^T (G - N mu mu^T + lambda I)^-1 (phi_i - mu))
+the decision value of point i by the classifier that is trained without it is exactly
+t_i - (t_i - f_i) / (1 - h_i) (Allen 1974, "PRESS"; the landmarks are held fixed).
+
+Rifkin and Klautau, "In defense of one-vs-all classification" (2004); Rudi, Carratino and Rosasco,
+"FALKON" (2017).  All that depends on the data are the sums: any number of classifiers is trained
+from one pass over the points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..core.errors import DataError
+from ..core.models import KERNELS
+from ..core.points import LowerTriangle
+from ..learners.options import BORDERS, KernelLearner, LIBSVM, scan
+
+__all__ = ["LANDMARKS", "leave_one_out", "LEFT_OUT", "NystromOptions", "Ridge", "RidgeSearch"]
+
+LANDMARKS = 2000  # by default, where there are as many points
+LEFT_OUT = 30_000
+
+# option: (field, smallest, largest, whole number, smallest excluded)
+
+_KNOWN = {
+    "-m": ("landmarks", 2, 100_000, True, False),
+    "-t": ("kernel", tuple(name for name in KERNELS if name != "sigmoid"), None, False, False),
+    "-g": ("gamma", 0, math.inf, False, False),
+    "-r": ("coef0", 0, math.inf, False, False),
+    "-d": ("degree", 0, 100, True, False),
+    "-l": ("ridge", 0, math.inf, False, True),
+    "--loo": ("left_out", 100, 10**12, True, False),
+}
+_WORDS = {"-l": "auto", "--loo": "all"}
+_STRANGE = dict.fromkeys(
+    (BORDERS | LIBSVM) - set(_KNOWN), "learner=nystrom has no such option: -m is the number of "
+    "landmarks, -l the regularisation")
+_STRANGE["-c"] = "learner=nystrom is regularised by -l LAMBDA, about 1 / C, or -l auto"
+_STRANGE["-t"] = "landmarks need a positive definite kernel, which the sigmoid is not"
+
+
+@dataclass(frozen=True)
+class NystromOptions(KernelLearner):
+    """Options of the learner `nystrom`.
+
+    landmarks: their number, None for `LANDMARKS` or as many as there are different points;
+    kernel, degree, gamma, coef0: as of the learner `svm`;  ridge: lambda, None for the one of
+    `RidgeSearch`;  left_out: at most so many points are left out, None for all;  weights: ((side,
+    factor), ...) of the points of a side;  clipped: where there are fewer different points than
+    `landmarks`, these are taken, with a warning.
+    """
+
+    landmarks: int | None = None
+    kernel: str = "rbf"
+    degree: int = 3
+    gamma: float | None = None
+    coef0: float = 0.0
+    ridge: float | None = None
+    left_out: int | None = LEFT_OUT
+    weights: tuple = ()
+    clipped: bool = False
+
+    shares = streams = True
+    keeps_sparse = False
+
+    @classmethod
+    def parse(cls, text, **place):
+        """The options in `text`, the letters -m -t -g -r -d -l --loo -w0 -w1."""
+        words, rest, named = text.split(), [], {}
+        while words:
+            word = words.pop(0)
+            if words and _WORDS.get(word) == words[0]:
+                named[_KNOWN[word][0]] = None
+                words.pop(0)
+                continue
+            if word in _WORDS:  # the last one counts
+                named.pop(_KNOWN[word][0], None)
+            rest.append(word)
+        values, weights = scan(" ".join(rest), _KNOWN, strange=_STRANGE, **place)
+        cls.settle_kernel(values)
+        return cls(weights=weights, **{**values, **named})
+
+    def canonical(self):
+        """The settings that decide the result, in one fixed spelling."""
+        words = ["learner=nystrom", *self.kernel_words()]
+        words.append(f"-m {self.landmarks or LANDMARKS}")
+        words.append("-l auto" if self.ridge is None else f"-l {self.ridge!r}")
+        if self.left_out != LEFT_OUT:
+            words.append(f"--loo {self.left_out or 'all'}")
+        words += [f"-w{side} {factor!r}" for side, factor in self.weights]
+        return " ".join(words)
+
+    def identity(self, job):
+        """Options, seed, and the classifiers that share the landmarks."""
+        return (*super().identity(job), job.together.digest)
+
+    def sums_identity(self, job):
+        """The same for the sums, in which lambda and the choice of left-out points have no part."""
+        return replace(self, ridge=None, left_out=None).identity(job)
+
+
+class Ridge:
+    """The solution for all classifiers that have the same points on their two sides together.
+
+    grams [(G (p, p), factor), ...]: these add up to the sum G over their points;  total (p,) and
+    weight: S and N;  ridge: lambda. Raises `DataError` where lambda is too small for the rounding
+    of the sums, or these are not finite.
+    """
+
+    _ROWS = LowerTriangle.STEP  # at a time, which stay in the cache
+
+    def __init__(self, grams, total: np.ndarray, weight: float, ridge: float):
+        if not np.isfinite([total, *(gram.diagonal() for gram, _ in grams)]).all():
+            raise DataError("kernel values of these points are too large: normalise the data or "
+                            "choose other options")
+        self.weight, self.mean = weight, total / weight
+        matrix = np.empty((len(total), len(total)))
+        for start in range(0, len(total), self._ROWS):
+            rows, left = slice(start, start + self._ROWS), slice(start + self._ROWS)
+            part = matrix[rows, left]  # what is right of the diagonal is not read
+            for number, (gram, factor) in enumerate(grams):
+                if number == 0:
+                    np.multiply(gram[rows, left], factor, out=part)
+                else:
+                    part += gram[rows, left] if factor == 1 else gram[rows, left] * factor
+            part -= np.outer(total[rows], self.mean[left])
+        matrix[np.diag_indices(len(matrix))] += ridge
+        try:
+            self._factor = LowerTriangle.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            raise DataError(f"-l {ridge:g} is too small for the rounding of these points: choose "
+                            "a larger one, or normalise the data") from None
+
+    def solve(self, difference: np.ndarray, balance: np.ndarray) -> tuple:
+        """v (p, m) and b (m,) of m classifiers; difference (p, m): d, balance (m,): tbar."""
+        right = difference - np.outer(self.mean, self.weight * balance)
+        v = self._factor.solve_transposed(self._factor.solve(right))
+        return v, balance - self.mean @ v
+
+    def leverages(self, phi: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
+        """h (n,) of points with features phi (p, n) and weights w (n,), None for 1."""
+        turned = self._factor.solve(phi - self.mean[:, None])
+        h = 1.0 / self.weight + np.einsum("ij,ij->j", turned, turned)
+        return h if w is None else w * h
+
+
+def leave_one_out(t: np.ndarray, f: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """Decision values of points by classifiers trained without them (module docstring).
+
+    t, f (m, n): targets and decision values;  h (n,): leverages.
+    """
+    return t - (t - f) / np.maximum(1.0 - h, 1e-9)
+
+
+class RidgeSearch:
+    """The lambda with the least leave-one-out error among powers of ten.
+
+    Every second power is tried, then the neighbours of the best one while there are better ones.
+
+    scale: the mean of K(z, z), which lambda is measured in;  least: the smallest lambda that
+    rounding allows.  `trial` is the next one to be tried, None at the end;  `tell(error)` goes on;
+    `best` is the answer.
+    """
+
+    def __init__(self, scale: float = 1.0, least: float = 0.0):
+        self._unit = 10.0 ** round(math.log10(scale))
+        lowest = -7 if least <= 1e-7 * self._unit else math.ceil(math.log10(least / self._unit))
+        self._powers = range(lowest, max(lowest + 1, 3) + 1)
+        self._errors: dict[int, float] = {}
+        self._coarse = list(self._powers[1::2])
+        self._next: int | None = self._coarse.pop(0)
+
+    @property
+    def trial(self) -> float | None:
+        """The lambda to be tried."""
+        return None if self._next is None else self._value(self._next)
+
+    @property
+    def best(self) -> float:
+        """The one with the least error so far; of equal ones the larger."""
+        return self._value(min(self._errors, key=lambda power: (self._errors[power], -power)))
+
+    def tell(self, error: float):
+        """Take the error of `trial`."""
+        self._errors[self._next] = error if math.isfinite(error) else math.inf
+        if self._coarse:
+            self._next = self._coarse.pop(0)
+            return
+        best = min(self._errors, key=lambda power: (self._errors[power], -power))
+        around = [power for power in (best - 1, best + 1)
+                  if power in self._powers and power not in self._errors]
+        self._next = around[0] if around else None
+
+    def _value(self, power):
+        return float(f"1e{power}") * self._unit

@@ -1,0 +1,454 @@
+"""Sums over points of the features on shared landmarks, by ranges of rows and atoms of classes.
+
+Row numbers are cut into fixed ranges.  Classes that stand on a side of the same classifiers are an
+*atom*: a task makes the sums of one atom over one range, and what tasks make is added in the order
+of the ranges.  The sums of a classifier are those of its atoms, in their order.  Hence they do not
+depend on the number of workers, on the memory for them, nor on where the work was interrupted.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import numpy as np
+
+from ..core.errors import AgfmcError, DataError
+from ..core.lazy_points import is_lazy
+from ..core.points import label_counts
+from ..core.splits import calibration_rows
+from ..core.version import __version__
+from ..core.weights import total_weights
+from ..executors.remote import Lacking, run_remote, workers_of
+from ..executors.threads import available_cores, run_tasks
+from .features import Landmarks, landmarks_of, MEGABYTE
+from .sums_file import ClassSums, packed, unpacked
+
+__all__ = ["factors_of", "Group", "Problem", "range_sums", "row_ranges", "SEARCHED", "Sums", "Work"]
+
+_BLOCK = 2048  # points for one product
+_RANGE = 2048, 131_072  # the fewest and the most rows of a range
+_TASKS = 24  # in all, where ranges of these sizes allow
+_RANGES = 400  # the most, though they be larger then: each may be a command of its own
+# Multiplications for the sums beyond which those of kernel values are made, and turned into those
+# of features at the end: half the work.  It costs digits: lambda must be this many times as large
+# as the rounding of N, times the condition of the landmarks.
+
+_RAW = 1e12
+_ROUNDING = 1e4 * np.finfo(np.float64).eps
+SEARCHED = 5000  # points that lambda is judged by
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The work of the tasks: points x (n, d), labels y (n,), and the landmarks of a group.
+
+    raw: sums are of kernel values, in place of features;  w (n,): weights of the points, or None
+    for 1;  first: the row of all points that these begin with.
+    """
+
+    landmarks: Landmarks
+    x: np.ndarray
+    y: np.ndarray
+    raw: bool = False
+    w: np.ndarray | None = None
+    first: int = 0
+
+    def shared(self):
+        """The problem as workers elsewhere get it, points in a file by reference; else None."""
+        if getattr(self.x, "source", None) is None:
+            return None
+        return replace(self, x=_Reference(*self.x.__reduce__()), y=None, w=None,
+                       landmarks=self._for_sums())
+
+    def with_labels(self, item):
+        """An item, and the labels and weights of its range, for a worker that reads the points."""
+        y = self.y[item[1]:item[2]]
+        if y.min() >= 0:
+            y = y.astype(np.min_scalar_type(int(y.max())))  # often a byte for each
+        return *item, y, None if self.w is None else self.w[item[1]:item[2]]
+
+    def part(self, item):
+        """The problem with the points, labels and weights of an item alone."""
+        _, start, stop, labels = item[:4]
+        rows = start + np.flatnonzero(np.isin(self.y[start:stop], labels))
+        return replace(self, x=np.ascontiguousarray(self.x[_slice(rows)]), y=self.y[rows],
+                       w=None if self.w is None else self.w[rows], first=start,
+                       landmarks=self._for_sums())
+
+    def _for_sums(self):
+        return self.landmarks.without_factor() if self.raw else self.landmarks
+
+    def kernel_values(self, rows):
+        """K (p, n) of ascending rows."""
+        return self.landmarks.kernel_values(self.x[_slice(rows)])
+
+    def features(self, rows):
+        """phi (p, n) of ascending rows."""
+        return self.landmarks.features(self.kernel_values(rows))
+
+
+class _Reference:
+    """Points in a file, for workers that open it when they need it: opener(*args)."""
+
+    def __init__(self, opener, args):
+        self._opener, self._args = opener, args
+
+    def __reduce__(self):
+        return _Reference, (self._opener, self._args)
+
+    @functools.cached_property
+    def points(self):
+        """The points; `DataError` where there is no such file here."""
+        return self._opener(*self._args)
+
+
+def _slice(rows):
+    """Ascending rows as a slice, where they follow each other: nothing is then copied."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+@np.errstate(over="ignore", invalid="ignore")  # `Ridge` looks at the sums
+def range_sums(problem: Problem, item: tuple) -> ClassSums:
+    """Sums of the points of some classes in a range of rows.
+
+    item: (number, start, stop, labels) of the range and the classes.
+    """
+    _, start, stop, labels = item
+    start, stop = start - problem.first, stop - problem.first
+    rows = start + np.flatnonzero(np.isin(problem.y[start:stop], labels))
+    p = len(problem.landmarks)
+    gram, total, weight = np.zeros((p, p)), np.zeros((len(labels), p)), np.zeros(len(labels))
+    for first in range(0, len(rows), _BLOCK):
+        part = rows[first:first + _BLOCK]
+        phi = problem.kernel_values(part) if problem.raw else problem.features(part)
+        of_class = np.equal.outer(np.asarray(labels), problem.y[part]).astype(np.float64)
+        if problem.w is not None:
+            of_class *= problem.w[part]
+        total += of_class @ phi.T
+        weight += of_class.sum(axis=1)
+        if problem.w is not None:
+            phi *= np.sqrt(problem.w[part])
+        gram += phi @ phi.T  # the result is symmetric, and half the work of other products
+    return ClassSums(gram, total, weight)
+
+
+def _sums_elsewhere(problem, item):
+    """The `range_sums` of a worker, G as `packed`, as the results of many are on their way."""
+    if isinstance(problem.x, _Reference):
+        _, start, stop, _, y, w = item
+        try:
+            x = problem.x.points
+        except DataError:
+            return Lacking()
+        problem = replace(problem, x=x.selected(np.arange(start, stop)), y=y, w=w, first=start)
+    sums = range_sums(problem, item[:4])
+    return sums._replace(gram=packed(sums.gram))
+
+
+class Sums:
+    """The sums G of the sets of classes of a group, made in as many passes as memory demands.
+
+    total {label: s (p,)} and weight {label: n} grow with the passes.  work: `Work`;  kept:
+    `GroupSums`, where these grow.
+    """
+
+    def __init__(self, group, work, megabytes, kept):
+        self._group, self._work, self._kept = group, work, kept
+        self.total, self.weight = {}, {}
+        self._atoms = {}
+        size = 8 * len(group.problem.landmarks) ** 2
+        self._capacity = max(2, megabytes * MEGABYTE // size)  # see `check_landmarks`
+
+    def passes(self, sets) -> Iterator[tuple]:
+        """Yield (sets, function that gives those of one) until all sets had their turn.
+
+        It gives [(G (p, p), factor), ...], which add up to the sum of a set.
+        """
+        sets = list(sets)
+        while sets:
+            now, needed = [], set(self._atoms)
+            if len(needed | self._needed(sets)) > self._capacity:
+                needed = set()
+            for one in sets:
+                more = needed | self._needed([one])
+                if len(more) <= self._capacity:
+                    now.append(one)
+                    needed = more
+            if not now:  # one set has more atoms than there is room for: they are added at once
+                gram = self._added(sets[0])
+                yield sets[:1], lambda one, gram=gram: [(gram, 1.0)]
+                sets = sets[1:]
+                continue
+            self._atoms = {atom: gram for atom, gram in self._atoms.items() if atom in needed}
+            self._make(sorted(needed - set(self._atoms)))
+            yield now, lambda one: [(self._atoms[atom], factor) for atom, factor in
+                                    self._parts(one)]
+            sets = [one for one in sets if one not in now]
+
+    def _needed(self, sets):
+        return {atom for one in sets for atom, _ in self._parts(one)}
+
+    def _parts(self, one):
+        """[(number of an atom, factor)] of a set of classes."""
+        factors = dict(one)
+        return [(number, factors[labels[0]]) for number, labels in enumerate(self._group.atoms)
+                if labels[0] in factors]
+
+    def _added(self, one):
+        """The sum of a set, of whose atoms one is in memory at a time."""
+        self._atoms, whole = {}, 0.0
+        for atom, factor in self._parts(one):
+            self._make([atom])
+            gram = self._atoms.pop(atom)
+            whole += gram if factor == 1 else gram * factor
+        return whole
+
+    def _make(self, atoms):
+        """Make the sums of some atoms, by their numbers, in one pass over the points."""
+        if not atoms:
+            return
+        names = {self._group.atoms[number]: number for number in atoms}
+        kept, ranges = self._kept, self._group.ranges
+        kept.begin(list(names), len(self._group.problem.landmarks), len(ranges),
+                   self._group.range_digest)
+        items = [(number, *span, labels) for number, span in enumerate(ranges)
+                 for labels in names if number >= kept.stop(labels)]
+        made = self._work.sums([item for item in items if not kept.has(item[0], item[3])], names)
+        for item in items:
+            number, _, _, labels = item
+            sums = kept.of_range(number, labels) if kept.has(number, labels) else next(made)
+            if sums is None:
+                sums = range_sums(self._group.problem, item)
+            kept.add(number, labels, sums)
+        next(made, None)  # tells of the last one, and ends the workers
+        for labels, (gram, total, weight) in kept.end().items():
+            self._atoms[names[labels]] = gram
+            self.total.update(zip(labels, total))
+            self.weight.update(zip(labels, weight.tolist()))
+        if self._group.problem.raw:
+            features = self._group.problem.landmarks.features
+            for labels, number in names.items():
+                self._atoms[number] = features(features(self._atoms[number]).T)
+                for label in labels:
+                    self.total[label] = features(self.total[label][:, None])[:, 0]
+
+
+def factors_of(options, sides):
+    """((label, factor of its points), ...), labels ascending, of a classifier."""
+    weights = dict(options.weights)
+    return tuple(sorted((label, weights.get(number, 1.0)) for number, side in enumerate(sides)
+                        for label in side))
+
+
+def _sets(job):
+    """{((label, factor), ...): the sides of its classifiers} of the group of a job."""
+    sets = {}
+    for sides in job.together.sides:
+        sets.setdefault(factors_of(job.options, sides), []).append(sides)
+    return sets
+
+
+def _atoms(job):
+    """The sets of labels, ascending, that stand on a side of the same classifiers of a group."""
+    by_use, sets = {}, [dict(one) for one in _sets(job)]
+    for label in job.together.labels:
+        by_use.setdefault(tuple(one.get(label) for one in sets), []).append(label)
+    return sorted(map(tuple, by_use.values()))
+
+
+def row_ranges(job, n: int) -> list[tuple[int, int]]:
+    """(start, stop) of the ranges that n rows are cut into for the group of a job."""
+    step = -(-n * len(_atoms(job)) // _TASKS)
+    step = max(min(max(step, _RANGE[0]), _RANGE[1]), -(-n // _RANGES))
+    step = -(-step // _RANGE[0]) * _RANGE[0]
+    return [(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+class Group:
+    """Classifiers with the same options: their landmarks, and what is to be done for them.
+
+    jobs: those that are to be trained;  megabytes: for their sums;  wanted: as of `fit_shared`,
+    None where only sums are;  weights: of the points, or None.
+
+    counts, totals: {label: points} and {label: sum of their weights};  mean_weight: of the points
+    of these classifiers.
+    """
+
+    def __init__(self, jobs, x, y, megabytes, wanted=None, weights=None):
+        job = jobs[0]
+        self.jobs, self.options, self.seed = jobs, job.options, job.seed
+        together = job.together
+        self.labels = together.labels
+        self.sets = _sets(job)
+        self.atoms = _atoms(job)
+        self.weights, w = weights, None if weights is None else weights.w
+        self.counts = label_counts(y)
+        self.totals = self.counts if w is None else total_weights(y, w)
+        n = sum(self.counts[label] for label in self.labels)
+        total = sum(self.totals[label] for label in self.labels)
+        self.mean_weight = total / n
+        drawn, landmarks = landmarks_of(job, x, y, megabytes)
+        raw = n * len(landmarks) ** 2 > _RAW
+        self.least = _ROUNDING * total * landmarks.scale * landmarks.condition if raw else 0.0
+        if self.options.ridge is not None and self.options.ridge < self.least:
+            raise job.place.error(DataError, f"-l {self.options.ridge:g} is lost in the rounding "
+                                  f"of so many points: expected {self.least:.2g} or more")
+        self.rows = drawn[landmarks.kept]
+        self.dropped = len(drawn) - len(self.rows)
+        self.problem = Problem(landmarks, x, y, raw, w)
+        self.ranges = row_ranges(job, len(y))
+        self.left_out = {} if wanted is None else self._left_out(
+            y, None if wanted.sides else self.options.left_out, wanted.chosen)
+
+    def _left_out(self, y, count, chosen):
+        """{label: blocks of rows} of the points that are left out."""
+        if count is None:
+            take = np.isin(y, self.labels)
+        else:
+            take = np.zeros(len(y), dtype=bool)
+            take[calibration_rows(y, self.labels, count, self.seed)] = True
+            if chosen is not None:
+                take |= chosen & np.isin(y, self.labels)
+        rows = np.flatnonzero(take)
+        own = y[rows]
+        return {label: [part[start:start + _BLOCK] for part in [rows[own == label]]
+                        for start in range(0, len(part), _BLOCK)] for label in self.labels}
+
+    def range_digest(self, number):
+        """Sixteen hexadecimal digits that tell what the sums of a range are made from."""
+        start, stop = self.ranges[number]
+        problem = self.problem
+        digest = blake2b(repr([__version__, self.options.sums_identity(self.jobs[0]), start, stop,
+                               problem.raw, problem.w is None]).encode(), digest_size=8)
+        digest.update(np.ascontiguousarray(problem.landmarks.z).data.cast("B"))
+        for first in range(start, stop, _BLOCK):
+            block = slice(first, min(first + _BLOCK, stop))
+            own = np.isin(problem.y[block], self.labels)
+            digest.update(np.where(own, problem.y[block], -1).astype("<i4").tobytes())
+            digest.update(np.ascontiguousarray(problem.x[block][own], np.float64).tobytes())
+            if problem.w is not None:
+                digest.update(problem.w[block][own].tobytes())
+        return digest.hexdigest()
+
+    def cost_of_sums(self, item):
+        """Billions of multiplications for an item of `range_sums`."""
+        _, start, stop, labels = item
+        n = sum(self.counts[label] for label in labels) * (stop - start) / len(self.problem.y)
+        return (0.5 if self.problem.raw else 1.0) * 1e-9 * n * len(self.problem.landmarks) ** 2
+
+    def cost_of_search(self, one):
+        """The same for the error of a set of classes with one lambda."""
+        return self._cost_of_solution(min(SEARCHED, self._count(one)))
+
+    def cost_of_set(self, one):
+        """The same for the solution of a set of classes."""
+        return self._cost_of_solution((1 if len(self.sets) > 1 else 2) * self._count(one))
+
+    def _count(self, one):
+        return sum(len(part) for label, _ in one for part in self.left_out[label])
+
+    def _cost_of_solution(self, count):
+        p = len(self.problem.landmarks)
+        return 1e-9 * p * p * (p / 6 + count / 2)
+
+
+class Work:
+    """The tasks of a group: their run on threads or an executor, and their progress.
+
+    workers: threads here;  progress(share) is called with the share that is done.
+    """
+
+    def __init__(self, group, settings, progress):
+        self._group, self._progress, self._kept = group, progress, settings.sums
+        here = isinstance(settings.workers, int)
+        self._executor = None if here else settings.workers
+        self.workers = settings.workers if here and settings.workers else available_cores()
+        self._megabytes = settings.kernel_memory
+        self._planned = {labels: sum(group.cost_of_sums((0, *span, labels))
+                                     for span in group.ranges) for labels in group.atoms}
+        self._done, self._total = 0.0, sum(self._planned.values())
+
+    def sums(self, items, atoms):
+        """Yield the `ClassSums` of items, in their order; atoms: those that are complete then."""
+        for labels in atoms:  # known now: some may be kept, some made again
+            self._total -= self._planned.pop(labels, 0.0)
+        self._total += sum(map(self._group.cost_of_sums, items))
+        for item, sums in self._outcomes(items):
+            self.check()
+            yield sums
+            self.tell(self._group.cost_of_sums(item),
+                      f"sums of range {item[0] + 1} of {len(self._group.ranges)}")
+
+    def _outcomes(self, items):
+        """(item, `ClassSums`) in their order.
+
+        In memory are, of p^2 numbers each, the sums so far of every atom, two for each thread that
+        is at work, and one that waits; of an executor half of that for each worker, and for as
+        many again that wait.  With two threads and one atom a process takes .43 GB with p = 2000,
+        1.2 GB with 4000; with two processes the largest .41 and .82.
+        """
+        problem = self._group.problem
+        if self._executor is None:
+            yield from run_tasks(functools.partial(range_sums, problem), items, self.workers,
+                                 inline=False, window=self.workers + 1)
+            return
+        p, workers = len(problem.landmarks), workers_of(self._executor)
+        more = self._megabytes * MEGABYTE // (4 * p * p)
+        shared = problem.shared()
+        for item, sums in run_remote(
+                self._executor, _sums_elsewhere, shared,
+                items if shared is None else map(problem.with_labels, items),
+                name=lambda item: f"sums of rows {item[1]} to {item[2] - 1}",
+                ordered=workers + max(1, min(more, workers)),
+                part=lambda _, item: problem.part(item)):
+            if isinstance(sums, AgfmcError):
+                raise sums
+            yield item[:4], ClassSums(unpacked(sums.gram, p), *map(np.array, sums[1:]))
+
+    def check(self):
+        """Raise `DataError` where the file of the points changed since it was opened."""
+        if is_lazy(self._group.problem.x):
+            self._group.problem.x.check()
+
+    def plan(self, costs):
+        """There are tasks with these costs besides the sums."""
+        self._total += sum(costs)
+
+    def tell(self, done, words=""):
+        """So many more billions of multiplications are done; words: what it was."""
+        self._done += done
+        if self._kept is not None:
+            self._kept.stage = words
+        if self._progress is not None:
+            self._progress(min(1.0, self._done / max(self._total, 1e-9)))
+
+    def each(self, function, items, cost, words=""):
+        """Yield (item, function(item, spread)): items side by side, or what spreads for one.
+
+        cost(item): billions of multiplications;  words: as of `tell`;  spread(function, parts,
+        cost) is `map`, with the cost of all parts.
+        """
+        if len(items) >= 2 * self.workers:
+            for item, result in run_tasks(
+                    lambda item: function(item, lambda function, parts, cost: map(function, parts)),
+                    items, self.workers, inline=False):
+                yield item, result
+                self.tell(cost(item), words)  # may end the work: this is handed out by now
+            return
+        for item in items:
+            left = [cost(item)]
+            yield item, function(item, functools.partial(self._spread, words, left))
+            self.tell(left[0], words)
+
+    def _spread(self, words, left, function, parts, cost):
+        parts = list(parts)
+        for _, result in run_tasks(function, parts, self.workers, inline=False):
+            yield result
+            done = min(cost / len(parts), left[0])
+            left[0] -= done
+            self.tell(done, words)

@@ -1,0 +1,301 @@
+"""Training of classifiers that share landmarks: sums over all points once, then a solution each.
+
+The learner is `nystrom`: `learners.nystrom` has the formulas, `shared_sums` the sums.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import AgfmcError, AgfmcWarning, DataError
+from ..core.models import BinaryModel
+from ..core.provenance import Provenance
+from ..core.version import __version__
+from ..core.weights import Weights
+from ..learners.platt import fit_sigmoid
+from ..learners.protocol import Fitted
+from .features import MEGABYTE
+from .learner import leave_one_out, Ridge, RidgeSearch
+from .sums import factors_of, Group, SEARCHED, Sums, Work
+from .sums_file import GroupSums
+
+__all__ = ["fit_shared", "sum_range"]
+
+# So many sets of classes have a lambda each, or as many as take so many multiplications to solve;
+# of more, some are asked for a common one.
+
+_OWN, _CHEAP, _ASKED = 8, 1e10, 8
+_TRIALS = 7  # values of lambda that are tried, about
+_STEPS = 100_000  # of progress
+
+
+class _LeftOut:
+    """Features of the points that are left out, some kept in `megabytes` where they serve again."""
+
+    def __init__(self, group, megabytes):
+        self._group, self._kept = group, {}
+        self._room = megabytes * MEGABYTE
+        self._all = len(group.sets) > 1 or sum(
+            len(part) for parts in group.left_out.values() for part in parts) <= SEARCHED
+
+    def __call__(self, block, step=1):
+        """phi (p, n) of every step-th point of a block, (label, number)."""
+        phi = self._kept.get((block, step))
+        if phi is None:
+            label, number = block
+            phi = self._group.problem.features(self._group.left_out[label][number][::step])
+            if (self._all or step > 1) and phi.nbytes <= self._room:
+                self._room -= phi.nbytes
+                self._kept[block, step] = phi
+        return phi
+
+    def forget(self):
+        """Make room: what was asked for with a step is of no more use."""
+        for key in [key for key in list(self._kept) if key[1] > 1]:
+            phi = self._kept.pop(key, None)  # another thread may do the same
+            self._room += 0 if phi is None else phi.nbytes
+
+
+class _Set:
+    """The classifiers of a group that have the same points on their two sides together.
+
+    one: ((label, factor of its points), ...);  grams: of these points, as `Ridge` takes them.
+    """
+
+    def __init__(self, group, one, grams, sums):
+        self.blocks = [(label, number) for label, _ in one
+                       for number in range(len(group.left_out[label]))]
+        self.count = sum(len(group.left_out[label][number]) for label, number in self.blocks)
+        self.number = {sides: place for place, sides in enumerate(group.sets[one])}
+        factors = np.array([factor for _, factor in one])
+        self._column = {label: column for column, (label, _) in enumerate(one)}
+        self._factor = dict(one)
+        self._w = group.problem.w
+        self._rows = group.left_out
+        s = np.stack([sums.total[label] for label, _ in one]) * factors[:, None]
+        n = np.array([sums.weight[label] for label, _ in one]) * factors
+        self._targets = np.full((len(self.number), len(one)), -1.0)  # of classifiers and classes
+        for row, (_, right) in zip(self._targets, self.number):
+            row[[self._column[label] for label in right]] = 1.0
+        self._grams, self._total, self._weight = grams, s.sum(axis=0), float(n.sum())
+        self._difference = (self._targets @ s).T
+        self._balance = self._targets @ n / self._weight
+
+    def solve(self, ridge):
+        """The `_Solution` with this lambda; `DataError` where it is too small."""
+        made = Ridge(self._grams, self._total, self._weight, ridge)
+        return _Solution(made, *made.solve(self._difference, self._balance))
+
+    def values(self, solution, block, phi, step=1):
+        """Decision values (m, n) of every step-th point of a block when each is left out."""
+        t = self._targets[:, self._column[block[0]], None]
+        f = solution.v.T @ phi + solution.b[:, None]
+        return leave_one_out(t, f, solution.ridge.leverages(phi, self._weights(block, step)))
+
+    def squared_error(self, solution, block, phi, step):
+        """(sum of squared errors, sum of weights) of every step-th point that is left out."""
+        left = self.values(solution, block, phi, step) - self._targets[:, [self._column[block[0]]]]
+        w = self._weights(block, step)
+        w = np.ones(phi.shape[1]) if w is None else w
+        return float(np.sum(left**2 @ w)), float(len(left) * w.sum())
+
+    def _weights(self, block, step):
+        label, number = block
+        if self._w is None:
+            if self._factor[label] == 1:
+                return None
+            return np.full(len(self._rows[label][number][::step]), self._factor[label])
+        return self._factor[label] * self._w[self._rows[label][number][::step]]
+
+
+class _Solution(NamedTuple):
+    """`Ridge` with v (p, m) and b (m,) of its classifiers."""
+
+    ridge: Ridge
+    v: np.ndarray
+    b: np.ndarray
+
+
+def fit_shared(jobs, x, y: np.ndarray, settings, progress, wanted,
+               weights: Weights | None = None) -> Iterator:
+    """Train jobs whose learner shares landmarks; yields `Fitted` in their order by groups.
+
+    The arguments are those of `fit`; wanted: what is wanted of samples that are held out;
+    weights: of the points, or None.
+    """
+    groups = {}
+    for job in jobs:
+        groups.setdefault((job.options, job.together), []).append(job)
+    for number, members in enumerate(groups.values()):
+        tell = None if progress is None else functools.partial(
+            _tell_of, progress, number, len(groups))
+        group = Group(members, x, y, settings.kernel_memory, wanted, weights)
+        yield from _Trainer(group, settings, tell, wanted).fit()
+
+
+def _tell_of(progress, number, groups, share):
+    """Tell progress(done, total) of the share of one of several groups that is done."""
+    progress(round(_STEPS * (number + share)), _STEPS * groups)
+
+
+def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None,
+              weights: Weights | None = None) -> bool:
+    """Write the file of the sums of one range for the group of a job; -> False if it is there.
+
+    settings: with `sums`;  number: of `row_ranges`;  progress(done, total);  weights: of the
+    points, or None.
+    """
+    group = Group([job], x, y, settings.kernel_memory, weights=weights)
+    kept, digest = settings.sums.of(job), group.range_digest(number)
+    if kept.has_range(number, digest):
+        return False
+    work = Work(group, settings, progress and functools.partial(_tell_of, progress, 0, 1))
+    items = [(number, *group.ranges[number], labels) for labels in group.atoms]
+    kept.write_range(number, digest, group.atoms, work.sums(items, group.atoms),
+                     len(group.problem.landmarks))
+    return True
+
+
+class _Trainer:
+    """The training of one group."""
+
+    def __init__(self, group, settings, progress, wanted):
+        self._group, self._wanted = group, wanted
+        self._work = Work(group, settings, progress)
+        kept = GroupSums() if settings.sums is None else settings.sums.of(group.jobs[0])
+        self._sums = Sums(group, self._work, settings.kernel_memory, kept)
+        self._features = _LeftOut(group, settings.kernel_memory)
+        self._normalised = settings.normalised
+        self._ridge = group.options.ridge
+        if group.dropped and group.options.landmarks is not None:  # so many are wanted
+            warnings.warn(f"{' '.join(group.jobs[0].text.split())}: {group.dropped} of "
+                          f"{group.options.landmarks} landmarks are left out, as they depend on "
+                          "the others within rounding", AgfmcWarning, stacklevel=4)
+
+    def fit(self):
+        """Yield `Fitted` of the jobs."""
+        group = self._group
+        jobs = {}
+        for job in group.jobs:
+            jobs.setdefault(factors_of(group.options, job.sides), []).append(job)
+        if self._ridge is None and len(group.sets) > max(
+                _OWN, _CHEAP / len(group.problem.landmarks) ** 3):
+            self._ridge = self._common_ridge(map(group.cost_of_set, jobs))
+        else:
+            self._work.plan(map(self._cost, jobs))
+        for sets, gram_of in self._sums.passes(jobs):
+            for _, results in self._work.each(
+                    functools.partial(self._solve, gram_of, jobs), sets, self._cost):
+                for fitted, converged in results:
+                    if not converged:
+                        warnings.warn(f"'{fitted.job.name}': the fit of its probabilities did not "
+                                      "converge", AgfmcWarning, stacklevel=2)
+                    self._work.check()
+                    yield fitted
+
+    def _cost(self, one):
+        return self._group.cost_of_set(one) + (self._ridge is None) * _TRIALS * \
+            self._group.cost_of_search(one)
+
+    def _common_ridge(self, costs):
+        """The lambda of all sets: the one with the least error over some of them.
+
+        costs: of the work that comes then.
+        """
+        sets, cost = sorted(self._group.sets), self._group.cost_of_search
+        asked = [sets[round(i)] for i in np.linspace(0, len(sets) - 1, _ASKED)]
+        self._work.plan([*costs, *(_TRIALS * cost(one) for one in asked)])
+        search, trials = self._search(), 0
+        while search.trial is not None:
+            errors = []
+            trials += 1
+            for now, gram_of in self._sums.passes(asked):
+                errors += [error for _, error in self._work.each(
+                    lambda one, spread: self._error(one, self._set(one, gram_of), search.trial,
+                                                    spread), now, cost, "choice of lambda")]
+            search.tell(sum(errors))
+        self._features.forget()
+        self._work.plan((trials - _TRIALS) * cost(one) for one in asked)
+        return search.best
+
+    def _search(self):
+        group = self._group
+        return RidgeSearch(group.problem.landmarks.scale * group.mean_weight, group.least)
+
+    def _set(self, one, gram_of):
+        return _Set(self._group, one, gram_of(one), self._sums)
+
+    def _error(self, one, the_set, ridge, spread):
+        """The mean squared error of points that are left out, of the classifiers of a set."""
+        try:
+            solution = the_set.solve(ridge)
+        except DataError:
+            return float("inf")
+        step = max(1, -(-the_set.count // SEARCHED))
+        parts = list(spread(lambda block: the_set.squared_error(
+            solution, block, self._features(block, step), step), the_set.blocks,
+            self._group.cost_of_search(one)))
+        return sum(error for error, _ in parts) / sum(weight for _, weight in parts)
+
+    def _solve(self, gram_of, jobs, one, spread):
+        """[(`Fitted`, the fit of its probabilities converged)] of the jobs of one set."""
+        the_set, ridge = self._set(one, gram_of), self._ridge
+        if ridge is None:
+            search = self._search()
+            while search.trial is not None:
+                search.tell(self._error(one, the_set, search.trial, spread))
+            ridge = search.best
+            self._features.forget()
+        try:
+            solution = the_set.solve(ridge)
+        except AgfmcError as error:
+            return [(Fitted(job, job.place.error(type(error), f"'{job.name}': {error.message}")),
+                     True) for job in jobs[one]]
+        values = np.concatenate(list(spread(lambda block: the_set.values(
+            solution, block, self._features(block)), the_set.blocks,
+            self._group.cost_of_set(one))), axis=1)
+        rows = np.concatenate([self._group.left_out[label][number]
+                               for label, number in the_set.blocks])
+        order = np.argsort(rows)
+        beta = self._group.problem.landmarks.coefficients(solution.v)
+        finish = functools.partial(self._finished, ridge, rows[order])
+        return list(spread(lambda job: finish(job, the_set.number[job.sides], beta, solution,
+                                              values[the_set.number[job.sides]][order]),
+                           jobs[one], 0.0))
+
+    def _finished(self, ridge, rows, job, number, beta, solution, values):
+        """(`Fitted`, converged) of one job; values (n,): of the points in `rows`, ascending."""
+        group, landmarks = self._group, self._group.problem.landmarks
+        x, y = group.problem.x, group.problem.y
+        side = np.isin(y[rows], job.sides[1])
+        counts = [int(sum(group.counts[label] for label in part)) for part in job.sides]
+        # targets of all points: those of a sample would hold back the probabilities
+        totals = [sum(group.totals[label] for label in part) for part in reversed(job.sides)]
+        w = None if group.problem.w is None else group.problem.w[rows]
+        a, b, converged = fit_sigmoid(values, side, totals, w)
+        if a > 0:  # where points tell nothing, each is nearer to the other side when it is left out
+            a, b, converged = fit_sigmoid(np.zeros_like(values), side, totals, w)
+        options = replace(job.options, ridge=ridge, landmarks=len(group.rows))
+        provenance = Provenance.of_training(
+            __version__, options.canonical(), features=x.shape[1],
+            probabilities=f"leave-one-out {len(rows)}", seed=job.seed).with_samples(
+                counts, job.sides, self._normalised)
+        if group.weights is not None:
+            provenance = provenance.with_weights(*group.weights.of_totals(group.totals, job.sides))
+        model = BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
+                            landmarks.z, np.ascontiguousarray(beta[:, number]),
+                            -float(solution.b[number]), (1, 0), (len(group.rows), 0), (a, b),
+                            provenance, x.shape[1])
+        fitted = Fitted(job, model, group.rows)
+        if self._wanted.sides:
+            a, b = model.scale
+            fitted = fitted._replace(side=side.astype(np.int8), held_out=a * values + b >= 0)
+        if self._wanted.chosen is not None:
+            fitted = fitted._replace(values=values[self._wanted.chosen[rows]].astype(np.float32))
+        return fitted, converged

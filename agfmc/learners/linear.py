@@ -1,0 +1,278 @@
+"""The learner `linear`, and the only user of LIBLINEAR: one binary problem in, a plane out.
+
+Logistic regression (-s 0, 6, 7) and linear support vector machines (-s 1, 2, 3, 5), of
+Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR: a library for large linear classification"
+(2008).  The shared object of liblinear-official is called through ctypes, which releases
+the interpreter's lock.  The solvers 0 and 2 train side by side; all others draw from the
+C library's one random number generator of the process, so they are called one at a
+time, each from the same start, and their results depend on nothing else.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import threading
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.errors import DataError, one_line, UsageError
+from .options import PlaneLearner, scan
+from .points import declare, Nodes, shared_object, Solution, weight_fields
+from .svm import ByScikitLearn, side_weights, sklearn_points
+
+__all__ = ["LinearOptions", "solve", "WeightedLinearOptions"]
+
+_LOGISTIC = (0, 6, 7)
+_PARALLEL = (0, 2)  # those that draw no random numbers
+_FREE_BIAS = (0, 2, 5, 6)
+# LIBLINEAR's own for the support vector machines.  Its 0.01, 0.01 and 0.1 for logistic regression
+# leave single probabilities wrong by 0.1 to 0.4, and these by at most 0.02.
+
+_TOLERANCE = {0: 1e-4, 1: 0.1, 2: 0.01, 3: 0.1, 5: 0.01, 6: 1e-4, 7: 0.01}
+_SEED = 1  # as in a program that sets none: LIBLINEAR's own
+_OLDEST = 250
+_random = threading.Lock()
+
+
+@dataclass(frozen=True)
+class LinearOptions(PlaneLearner):
+    """Options of LIBLINEAR, and our defaults.
+
+    LIBLINEAR's own, but for -s, which is 1 there, for -B, which is -1 there, no intercept,
+    and for -e of logistic regression.
+    `solver`: -s;  `tolerance`: -e, None for that of the solver;  `bias`: -B, the value of
+    one feature more, negative for none;  `free`: -R, its weight is not regularised;
+    `weights`: as in `SvmOptions`.
+    """
+
+    solver: int = 0
+    cost: float = 1.0
+    tolerance: float | None = None
+    bias: float = 1.0
+    free: bool = False
+    weights: tuple = ()
+
+    @classmethod
+    def parse(cls, text, **place):
+        """The options in `text`, LIBLINEAR's letters -s -c -e -B -R -w0 -w1."""
+        values, weights = scan(text, _KNOWN, ("-R",), **place)
+        values["free"] = values.pop("-R", False)
+        options = cls(weights=weights, **values)
+        if options.solver not in _TOLERANCE:
+            raise UsageError(f"option -s: {options.solver} is not for two classes: expected one "
+                             "of " + " ".join(map(str, _TOLERANCE)), **place)
+        if options.free and (options.bias != 1 or options.solver not in _FREE_BIAS):
+            raise UsageError("option -R needs -B 1 and -s "
+                             + " ".join(map(str, _FREE_BIAS)), **place)
+        return options
+
+    @property
+    def stop(self):
+        """The tolerance, that of the solver where none is given."""
+        return _TOLERANCE[self.solver] if self.tolerance is None else self.tolerance
+
+    def canonical(self):
+        """The settings that decide the result, in one fixed spelling."""
+        words = [f"learner=linear -s {self.solver} -c {self.cost!r} -e {self.stop!r}",
+                 f"-B {self.bias!r}" if self.bias >= 0 else "-B -1.0"]
+        words += ["-R"] * self.free
+        words += [f"-w{side} {factor!r}" for side, factor in self.weights]
+        return " ".join(words)
+
+    @property
+    def own_probabilities(self):
+        """Those of logistic regression, unless weights have shifted them."""
+        return self.solver in _LOGISTIC and not self.weights
+
+    @property
+    def no_loo(self):
+        """The reason why leave-one-out values have no formula here, or ""."""
+        return "" if self.own_probabilities else \
+            f"for LIBSVM's C-SVC only, not for learner=linear -s {self.solver}" + \
+            (" with weights" if self.solver in _LOGISTIC else "")
+
+    def made_by(self):
+        """The library and its version."""
+        return f"liblinear {_version(_library())}"
+
+    def weighted(self):
+        """The same options for the LIBLINEAR of scikit-learn: the official one knows no weights."""
+        from .linear import WeightedLinearOptions
+
+        return WeightedLinearOptions.of(self)
+
+    @property
+    def packing(self):
+        """The key of the points with that bias; those without any are LIBSVM's own."""
+        return ("nodes", self.bias) if self.bias >= 0 else "nodes"
+
+    def pack(self, x, rows=None):
+        """`Nodes` of the points x (n, d) with that bias."""
+        return Nodes(x, self.bias if self.bias >= 0 else None, rows)
+
+    def solve(self, packed, rows, side, w=None):
+        """The `Solution` of a problem without weights; see `solve`."""
+        return solve(packed, rows, side, self)
+
+
+# option: (field, smallest, largest, whole number, smallest excluded)
+
+_KNOWN = {
+    "-s": ("solver", 0, 7, True, False),
+    "-c": ("cost", 0, math.inf, False, True),
+    "-e": ("tolerance", 0, math.inf, False, True),
+    "-B": ("bias", -math.inf, math.inf, False, False),
+}
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = [("solver_type", ctypes.c_int), ("eps", ctypes.c_double), ("C", ctypes.c_double),
+                ("nr_weight", ctypes.c_int), ("weight_label", ctypes.POINTER(ctypes.c_int)),
+                ("weight", ctypes.POINTER(ctypes.c_double)), ("p", ctypes.c_double),
+                ("nu", ctypes.c_double), ("init_sol", ctypes.c_void_p),
+                ("regularize_bias", ctypes.c_int), ("w_recalc", ctypes.c_bool)]
+
+
+class _Problem(ctypes.Structure):
+    _fields_ = [("l", ctypes.c_int), ("n", ctypes.c_int), ("y", ctypes.c_void_p),
+                ("x", ctypes.c_void_p), ("bias", ctypes.c_double)]
+
+
+class _Model(ctypes.Structure):
+    _fields_ = [("param", _Parameter), ("nr_class", ctypes.c_int), ("nr_feature", ctypes.c_int),
+                ("w", ctypes.POINTER(ctypes.c_double)), ("label", ctypes.POINTER(ctypes.c_int)),
+                ("bias", ctypes.c_double), ("rho", ctypes.c_double)]
+
+
+@functools.lru_cache(maxsize=1)
+def _library():
+    found = shared_object("liblinear")
+    if found is None:
+        raise UsageError("learner=linear needs LIBLINEAR, which is not installed: "
+                         "pip install 'agfmc[linear]'")
+    library = ctypes.CDLL(found)
+    if _version(library) < _OLDEST:
+        raise UsageError("LIBLINEAR is too old: liblinear-official 2.50 or newer is needed")
+    declare(library, ("train", "check_parameter", "free_and_destroy_model",
+                      "set_print_string_function"), _Model, _Problem, _Parameter)
+    library.get_nr_feature.argtypes = [ctypes.POINTER(_Model)]
+    return library
+
+
+def _version(library):
+    return ctypes.c_int.in_dll(library, "liblinear_version").value
+
+
+def solve(nodes, rows, side, options):
+    """Train one linear classifier.
+
+    nodes: `Nodes` of all points, with the bias of `options`, `LinearOptions`; rows (l,) the
+    points of this problem; side (l,) 0 for left and 1 for right.  As in LIBLINEAR, the
+    label of the first row comes first.  Raises `DataError` where the result is not finite.
+    """
+    library = _library()
+    pointers = nodes.pointers(rows)
+    y = np.ascontiguousarray(side, dtype=np.float64)
+    width = nodes.features + (nodes.bias is not None)
+    problem = _Problem(len(y), width, y.ctypes.data, pointers.ctypes.data,
+                       -1.0 if nodes.bias is None else nodes.bias)
+    parameter = _Parameter(
+        solver_type=options.solver, C=options.cost, p=0.1, nu=0.5,
+        eps=options.stop, regularize_bias=int(not options.free), **weight_fields(options.weights))
+    complaint = library.check_parameter(ctypes.byref(problem), ctypes.byref(parameter))
+    if complaint:
+        raise DataError(f"LIBLINEAR refuses the problem: {complaint.decode()}")
+    with nullcontext() if options.solver in _PARALLEL else _random:
+        if options.solver not in _PARALLEL:
+            ctypes.CDLL(None).srand(_SEED)
+        model = library.train(ctypes.byref(problem), ctypes.byref(parameter))
+    try:
+        content = model.contents
+        if content.nr_feature != nodes.features or library.get_nr_feature(model) != \
+                nodes.features or content.nr_class != 2:
+            raise UsageError("this version of LIBLINEAR is unsupported: liblinear-official 2.50 is")
+        w = np.ctypeslib.as_array(content.w, (width,)).copy()
+        if not np.isfinite(w).all():
+            raise DataError("training gave NaN or infinity: the values of these points are too "
+                            "large; normalise the data or choose other options")
+        intercept = 0.0 if nodes.bias is None else nodes.bias * w[-1]
+        return Solution.plane(w[:nodes.features], intercept,
+                              (content.label[0], content.label[1]))
+    finally:
+        library.free_and_destroy_model(ctypes.byref(model))
+
+_DUAL = (1, 3, 7)
+_WEIGHTED_LOGISTIC = (0, 6, 7)
+# LIBLINEAR's own; where descent in the dual has not ended then, LIBLINEAR goes over to the primal,
+# and scikit-learn's does not
+
+_STEPS, _DUAL_STEPS = 1000, 20_000
+_WEIGHTED_SEED = 1
+_one_at_a_time = threading.Lock()
+
+
+@dataclass(frozen=True)
+class WeightedLinearOptions(ByScikitLearn, LinearOptions):
+    """Options of LIBLINEAR for points with weights."""
+
+    trained_by = "liblinear of scikit-learn"
+
+    @classmethod
+    def of(cls, options: LinearOptions) -> WeightedLinearOptions:
+        """The same options; `UsageError` for -R, which scikit-learn does not have."""
+        if options.free:
+            raise UsageError("learner=linear cannot heed weights of points with -R: leave it out, "
+                             "or take learner=logistic, an intercept that is not penalised")
+        return super().of(options)
+
+    def solve(self, packed, rows, side, w=None):
+        """The `Solution` of a problem; see `_solve`."""
+        return _solve(packed, rows, np.asarray(side), w, self)
+
+
+def _solve(x, rows, side, w, options):
+    """Train one linear classifier on points with weights.
+
+    x (n, d): all points, an array or `SparsePoints`; rows (l,) the points of this problem; side
+    (l,) 0 for left and 1 for right; w (l,) or None for 1.  The label of the first row comes first.
+    Raises `DataError` where the result is not finite.
+    """
+    first = int(side[0])
+    machine = _machine(options)
+    points, y = sklearn_points(x[rows]), (side != first).astype(np.float64)
+    try:
+        with _one_at_a_time:
+            machine.fit(points, y, sample_weight=side_weights(w, side, options.weights))
+    except ValueError as error:
+        raise DataError(f"scikit-learn refuses the problem: {one_line(str(error))}") from None
+    v = np.ravel(machine.coef_).astype(np.float64)
+    intercept = float(np.ravel(machine.intercept_)[0])
+    if not (np.isfinite(v).all() and np.isfinite(intercept)):
+        raise DataError("training gave NaN or infinity: the values of these points are too "
+                        "large; normalise the data or choose other options")
+    # there f > 0 speaks for the second label
+    return Solution.plane(-v, -intercept, (first, 1 - first))
+
+
+def _machine(options):
+    """The estimator of scikit-learn with these options."""
+    dual = options.solver in _DUAL
+    common = {"C": options.cost, "tol": options.stop, "fit_intercept": options.bias > 0,
+              "intercept_scaling": options.bias if options.bias > 0 else 1.0, "dual": dual,
+              "max_iter": _DUAL_STEPS if dual else _STEPS, "random_state": _WEIGHTED_SEED}
+    if options.solver not in _WEIGHTED_LOGISTIC:
+        from sklearn.svm import LinearSVC
+
+        return LinearSVC(penalty="l1" if options.solver == 5 else "l2",
+                         loss="hinge" if options.solver == 3 else "squared_hinge", **common)
+    from sklearn.linear_model import LogisticRegression
+
+    machine = LogisticRegression(solver="liblinear", **common)
+    if options.solver == 6:  # spelled anew in scikit-learn 1.8
+        machine.set_params(**{"penalty": "l1"} if machine.get_params().get("penalty") == "l2"
+                           else {"l1_ratio": 1.0})
+    return machine

@@ -1,0 +1,143 @@
+"""Probabilities of one binary classifier: folds, and Platt's sigmoid.
+
+Platt, "Probabilistic outputs for support vector machines" (1999), with the
+numerically safe Newton iteration of Lin, Lin and Weng (2007).
+"""
+
+from __future__ import annotations
+
+
+import numpy as np
+
+__all__ = ["fit_sigmoid", "fold_count", "fold_count_of", "FOLDS", "folds", "folds_of"]
+
+FOLDS = 5
+
+
+def fold_count(left, right, count=FOLDS):
+    """Number of folds for that many samples on the two sides: each needs one of either."""
+    return min(count, left, right)
+
+
+def folds(side, seed, count=FOLDS):
+    """The fold of each sample: (l,) int, stratified over the two sides.
+
+    side (l,) of 0 and 1, both present at least twice.  Each side is shuffled
+    and dealt out in turn, the second side in the opposite direction; with
+    fewer than `count` samples on a side, there are only as many folds.
+    """
+    side = np.asarray(side)
+    count = fold_count(*(int(np.count_nonzero(side == value)) for value in (0, 1)), count)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    fold = np.empty(len(side), dtype=np.int64)
+    for value in (0, 1):
+        where = np.flatnonzero(side == value)
+        deal = np.arange(len(where)) % count
+        fold[where[generator.permutation(len(where))]] = deal if value == 0 else count - 1 - deal
+    return fold
+
+
+def fold_count_of(sizes, chosen, count=FOLDS):
+    """Number of folds that hold out the chosen samples alone, at most 1 / count of all in each.
+
+    sizes, chosen: numbers of samples of each side, of all and of the chosen ones.  One sample
+    of each side is left to train on in each fold.
+    """
+    total = sum(chosen)
+    if not total:
+        return 0
+    number = -(-count * total // sum(sizes))
+    return 2 if number == 1 and any(part >= size for part, size in zip(chosen, sizes)) else number
+
+
+def folds_of(side, chosen, seed, count=FOLDS):
+    """The fold (l,) of each sample, -1 for those that are not `chosen` (c,), places in side (l,).
+
+    Stratified over the sides, 0 to their number - 1, and shuffled as in `folds`.
+    """
+    side = np.asarray(side)
+    sizes = np.bincount(side)
+    number = fold_count_of(sizes.tolist(), np.bincount(side[chosen],
+                                                       minlength=len(sizes)).tolist(), count)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    fold = np.full(len(side), -1, dtype=np.int64)
+    start = 0
+    for value in range(len(sizes)):
+        where = chosen[side[chosen] == value]
+        fold[where[generator.permutation(len(where))]] = (start + np.arange(len(where))) % max(
+            number, 1)
+        start += len(where)
+    return fold
+
+
+def fit_sigmoid(f, positive, counts=None, w=None):
+    """A and B of P(positive) = 1 / (1 + exp(A f + B)); -> (A, B, converged).
+
+    f (l,) decision values on samples that were not trained on; positive (l,)
+    bool.  Targets (N+ + 1)/(N+ + 2) and 1/(N- + 2); start A = 0, B = ln((N- +
+    1)/(N+ + 1)); damped Newton (sigma 1e-12, Armijo 1e-4, gradient below
+    1e-5, at most 100 steps).  counts: (N+, N-) of the targets where the samples are some of
+    more; those of the samples by default.  w (l,): weights of the samples, which N+ and N- are
+    sums of then, or None for 1.
+    """
+    f = np.asarray(f, dtype=np.float64)
+    positive = np.asarray(positive, dtype=bool)
+    if w is None:
+        many = float(np.count_nonzero(positive))
+        others = float(len(positive)) - many
+    else:
+        many, others = float(w[positive].sum()), float(w[~positive].sum())
+    of_all, of_others = (many, others) if counts is None else counts
+    target = np.where(positive, (of_all + 1.0) / (of_all + 2.0), 1.0 / (of_others + 2.0))
+    a, b = 0.0, np.log((others + 1.0) / (many + 1.0))
+    value, below, small, whole = _loss(f, target, a, b, w)
+    for _ in range(100):
+        slope = target - np.where(below, 1.0, small) / whole
+        if w is not None:
+            slope *= w
+        gradient_a = float(f @ slope)
+        gradient_b = float(np.add.reduce(slope))
+        if abs(gradient_a) < 1e-5 and abs(gradient_b) < 1e-5:
+            return float(a), float(b), True
+        weight = small / (whole * whole)
+        if w is not None:
+            weight *= w
+        h11 = float((f * weight) @ f) + 1e-12
+        h22 = float(np.add.reduce(weight)) + 1e-12
+        h21 = float(f @ weight)
+        determinant = h11 * h22 - h21 * h21
+        if not 0.0 < determinant < float("inf"):
+            return float(a), float(b), False
+        step_a = -(h22 * gradient_a - h21 * gradient_b) / determinant
+        step_b = -(-h21 * gradient_a + h11 * gradient_b) / determinant
+        descent = gradient_a * step_a + gradient_b * step_b
+        size = 1.0
+        while size >= 1e-10:
+            new, below, small, whole = _loss(f, target, a + size * step_a, b + size * step_b, w)
+            if new < value + 1e-4 * size * descent:
+                a, b, value = a + size * step_a, b + size * step_b, new
+                break
+            size /= 2.0
+        else:  # of many samples, the last step may change the sum by less than its rounding
+            return float(a), float(b), bool(-descent <= 1e-14 * value)
+    return float(a), float(b), False
+
+
+def _loss(f, target, a, b, w):
+    """Cross-entropy of the targets, and what its derivatives are made of.
+
+    sum w (t z + log(1 + exp(-z))), z = a f + b, kept from overflow; -> (sum, z < 0,
+    exp(-|z|), 1 + exp(-|z|)).  w: None for 1.
+    """
+    z = a * f
+    z += b
+    below = z < 0
+    small = np.abs(z)
+    np.negative(small, out=small)
+    np.exp(small, out=small)
+    whole = small + 1.0
+    if w is None:
+        value = float((target - below) @ z) + float(np.add.reduce(np.log(whole)))
+    else:
+        value = float(((target - below) * w) @ z) + float(np.log(whole) @ w)
+    return value, below, small, whole

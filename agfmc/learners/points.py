@@ -1,0 +1,156 @@
+"""Training points as LIBSVM and LIBLINEAR take them, and the result of a learner.
+
+Shared objects inside Python packages, for ctypes, without importing the packages.
+"""
+
+import ctypes
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..core.points import is_sparse
+
+__all__ = ["declare", "Nodes", "shared_object", "Solution", "weight_fields"]
+
+_NODE = np.dtype({"names": ["index", "value"], "formats": [np.int32, np.float64],
+                  "offsets": [0, 8], "itemsize": 16})
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A trained classifier f(x) = sum coef K(x, v) - rho.
+
+    The v are points of the data, x[rows[sv]], or `vectors` (l, d) of the learner's own, and
+    `sv` is None then.  `sv` (l,) numbers of the support vectors among the problem's rows,
+    those of the first label first; `coef` (l,); f > 0 speaks for `labels[0]`; `n_sv` counts
+    the vectors of both labels.
+    """
+
+    sv: np.ndarray | None
+    coef: np.ndarray
+    rho: float
+    labels: tuple
+    n_sv: tuple
+    vectors: np.ndarray | None = None
+
+    @classmethod
+    def plane(cls, w, intercept, labels):
+        """The machine f(x) = w.x + intercept: one vector w (d,), and a linear kernel."""
+        return cls(None, np.ones(1), -float(intercept), labels, (1, 0), w[None, :])
+
+    def points(self, x, rows):
+        """The v (l, d); x (n, d): all points, rows: of the problem."""
+        return x[rows[self.sv]] if self.vectors is None else self.vectors
+
+
+class Nodes:
+    """Training points x (n, d) packed once in the libraries' own layout, zeros left out.
+
+    x: an array or `SparsePoints`.  Every binary problem points at its rows; nothing is copied
+    again.  bias: value of one feature more, the same for all points, or None;  rows: numbers
+    of the only points that are packed, or None for all.
+    """
+
+    precomputed = False
+
+    def __init__(self, x, bias=None, rows=None):
+        self.features = x.shape[1]
+        self.bias = bias
+        length = len(x)
+        if rows is not None:
+            x = x[rows]
+        more = 1 if bias is None else 2  # nodes that close a row
+        counts = _counts(x)
+        starts = np.zeros(len(counts) + 1, dtype=np.int64)
+        np.cumsum(counts + more, out=starts[1:])
+        self._nodes = np.empty(int(starts[-1]), dtype=_NODE)
+        for block in _blocks(x):
+            part = self._nodes[starts[block.start]:starts[min(block.stop, len(counts))]]
+            of_row, columns, values = _entries(x, block)
+            at = np.arange(len(of_row)) + more * of_row  # closing nodes of the rows before it
+            part["index"] = -1
+            part["value"] = 0.0
+            part["index"][at] = columns + 1
+            part["value"][at] = values
+        if bias is not None:
+            self._nodes["index"][starts[1:] - 2] = self.features + 1
+            self._nodes["value"][starts[1:] - 2] = bias
+        pointers = (self._nodes.ctypes.data + 16 * starts[:-1]).astype(np.uintp)
+        if rows is None:
+            self._pointers = pointers
+        else:
+            self._pointers = np.zeros(length, dtype=np.uintp)
+            self._pointers[rows] = pointers
+
+    def pointers(self, rows):
+        """Addresses of those rows, as the libraries take them."""
+        return np.ascontiguousarray(self._pointers[rows])
+
+
+def _blocks(x):
+    """Slices of rows: what is temporary stays small."""
+    width = 1 + int(x.counts.mean()) if is_sparse(x) else x.shape[1]
+    step = max(1, 2**20 // width)
+    return [slice(start, start + step) for start in range(0, x.shape[0], step)]
+
+
+def _counts(x):
+    """The number of non-zero values in each row."""
+    if is_sparse(x):
+        return x.counts
+    return np.concatenate([(x[block] != 0).sum(axis=1) for block in _blocks(x)])
+
+
+def _entries(x, block):
+    """(row in the block, column, value) of what is not zero there, in its order."""
+    if is_sparse(x):
+        return x[block].entries()
+    part = np.asarray(x[block], dtype=np.float64)
+    rows, columns = np.nonzero(part)
+    return rows, columns, part[rows, columns]
+
+
+_kept = []
+
+
+def shared_object(package):
+    """Path of the shared object of libsvm-official or liblinear-official, or None."""
+    spec = importlib.util.find_spec(package)
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    return next((str(path) for folder in folders for path in sorted(Path(folder).glob("clib*"))
+                 if path.suffix in (".so", ".pyd", ".dll", ".dylib")), None)
+
+
+def declare(library, names, model, problem, parameter):
+    """Declare the functions of a library for training, and send what it prints nowhere.
+
+    names: of the functions that train, check parameters, free a model and set where words go;
+    model, problem, parameter: its `Structure`s.
+    """
+    train, check, free, set_print = (getattr(library, name) for name in names)
+    train.restype = ctypes.POINTER(model)
+    check.restype = ctypes.c_char_p
+    train.argtypes = check.argtypes = [ctypes.POINTER(problem), ctypes.POINTER(parameter)]
+    free.restype = set_print.restype = None
+    free.argtypes = [ctypes.POINTER(ctypes.POINTER(model))]
+    set_print.argtypes = [ctypes.c_void_p]
+    set_print(_silence())
+
+
+def weight_fields(weights):
+    """The fields of a parameter for weights of the sides ((side, factor), ...)."""
+    sides, factors = [side for side, _ in weights], [factor for _, factor in weights]
+    return {"nr_weight": len(weights), "weight_label": (ctypes.c_int * len(weights))(*sides),
+            "weight": (ctypes.c_double * len(weights))(*factors)}
+
+
+def _silence():
+    """A C function that takes a string and does nothing with it."""
+    if not _kept:
+        try:
+            _kept.append(ctypes.CDLL(None).strlen)
+        except (AttributeError, OSError, TypeError):
+            _kept.append(ctypes.CFUNCTYPE(None, ctypes.c_char_p)(lambda text: None))
+    return ctypes.cast(_kept[0], ctypes.c_void_p)

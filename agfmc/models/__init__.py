@@ -1,0 +1,1 @@
+"""Trained configurations: type, reading, merging, files, description."""

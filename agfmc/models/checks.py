@@ -1,0 +1,154 @@
+"""Consistency of a configuration, whatever file it comes from."""
+
+import numpy as np
+
+from ..calibration.file import check_calibration
+from ..core.errors import ModelError
+from ..core.models import CollatedModel, KERNELS
+from ..tables.recipe_file import _MOST_FEATURES
+
+__all__ = ["check_configuration", "check_kernel", "check_recipe", "require_one_kernel"]
+_FEW_FEATURES = 2**16  # where no number in the file stands for each
+
+
+def require_one_kernel(configuration, what, way_out):
+    """`ModelError` for what the format `what` of other programs cannot hold.
+
+    That is an ensemble, classifiers but support vector machines, a normalisation, several kernels;
+    way_out: from an ensemble, the end of the message.
+    """
+    tree, kernels = configuration.tree, configuration.machines.kernels
+    if tree.is_ensemble:
+        raise ModelError(f"{what} holds one configuration, and this is an ensemble of "
+                         f"{len(tree.roots)}: {way_out}")
+    if tree.directs:
+        raise ModelError(f"{what} can hold support vector machines only, not a classifier of code "
+                         f"{next(iter(tree.directs.values())).code}")
+    if configuration.normalisation is not None:
+        raise ModelError(f"{what} has no place for a normalisation: leave it out, and normalise "
+                         "the data instead")
+    if len(kernels) != 1:
+        raise ModelError(f"{what} has one kernel for all binary classifiers, these have "
+                         f"{len(kernels)} different ones")
+
+
+def check_configuration(configuration, fail):
+    """Check all that later steps take on trust; fail(message) makes the exception."""
+    model, classifiers = configuration.machines, configuration.node_classifiers
+    _check_arrays(model, bool(classifiers), fail)
+    for kernel in model.kernels:
+        check_kernel(kernel, fail)
+    _check_features(configuration, fail)
+    for values in (model.sv, model.coef, model.rho):
+        if not np.isfinite(values).all():
+            raise fail("a number is not finite")
+    for values in (model.a, model.b):
+        if np.isinf(values).any():
+            raise fail("a number is not finite")
+    if np.any(np.isnan(model.a) != np.isnan(model.b)):
+        raise fail("half of a classifier's probabilities is missing")
+    for classifier in classifiers.values():
+        _check_node_classifier(classifier, model.sv.shape[1], fail)
+    norm = configuration.normalisation
+    if norm is not None and norm.matrix.shape != (len(norm.mean), model.sv.shape[1]):
+        raise fail("the normalisation does not fit the support vectors")
+    if norm is not None and not (np.isfinite(norm.matrix).all() and np.isfinite(norm.mean).all()):
+        raise fail("the normalisation is not finite")
+    if len(model.sv) and model.group[-1] > len(configuration.tree.labels):
+        raise fail("a support vector belongs to a class that does not exist")
+    check_recipe(configuration, fail)
+    if configuration.calibration is not None:
+        check_calibration(configuration.calibration, fail)
+        if not configuration.calibration.fits(configuration):
+            raise fail("its calibration belongs to other classifiers")
+
+
+def check_kernel(kernel, fail):
+    """Check the kind and the parameters of a kernel."""
+    if kernel.kind not in KERNELS:
+        raise fail("there is no kernel of this kind")
+    if not (0 <= kernel.gamma < np.inf and np.isfinite(kernel.coef0)
+            and 0 <= kernel.degree <= 1000 and kernel.degree == int(kernel.degree)):
+        raise fail("a parameter of the kernel is out of range")
+
+
+def check_recipe(configuration, fail):
+    """Check that the recipe of a configuration, if any, makes points and classes that it knows."""
+    recipe, tree = configuration.recipe, configuration.tree
+    if recipe is None:
+        return
+    made, needed = len(recipe.features), configuration.features
+    machines = configuration.machines
+    if made != needed if needed is not None else \
+            isinstance(machines, CollatedModel) and made < machines.sv.shape[1]:
+        raise fail(f"the recipe makes {made} features, the classifiers need "
+                   f"{machines.sv.shape[1] if needed is None else needed}")
+    if max(tree.labels) >= len(recipe.classes):
+        raise fail(f"the recipe has {len(recipe.classes)} classes, and there is a class "
+                   f"{max(tree.labels)}")
+
+
+def _check_arrays(model, may_be_empty, fail):
+    """Arrays of equal lengths, whose numbers point into each other."""
+    m, s = len(model.rho), len(model.sv)
+    per_model = (model.a, model.b, model.orientation, model.kernel_of, model.provenances)
+    if any(len(part) != m for part in per_model) or len(model.indptr) != m + 1 or \
+            not (m or may_be_empty):
+        raise fail("the arrays do not have the same number of classifiers")
+    if len(model.group) != s or len(model.index) != len(model.coef):
+        raise fail("the arrays do not have the same number of support vectors")
+    # compared, not subtracted: a difference of lying numbers could overflow
+    if (model.indptr[0] != 0 or model.indptr[-1] != len(model.index)
+            or np.any(model.indptr[1:] < model.indptr[:-1])):
+        raise fail("the classifiers' coefficients are not contiguous")
+    for values, limit in ((model.index, s), (model.kernel_of, len(model.kernels))):
+        if len(values) and not (values.min() >= 0 and values.max() < limit):
+            raise fail("an index is outside its array")
+    if not np.isin(model.orientation, (-1, 1)).all() or np.any(model.group[1:] < model.group[:-1]) \
+            or (s and model.group[0] < 0):
+        raise fail("an orientation or group is invalid")
+    if _repeated(model.index, model.indptr, s):
+        raise fail("a classifier has the same support vector twice")
+
+
+def _repeated(index, indptr, s):
+    """True where a classifier has a support vector twice."""
+    falls = np.flatnonzero(index[1:] <= index[:-1]) + 1
+    if np.isin(falls, indptr).all():  # ascending within each, as this suite writes them
+        return False
+    owner = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    return len(np.unique(owner * s + index)) < len(index)
+
+
+def _check_features(configuration, fail):
+    """Refuse a number of features that is a mere claim: points take memory for each."""
+    sv, norm = configuration.machines.sv, configuration.normalisation
+    widths = [sv.shape[1]] if norm is None else [sv.shape[1], len(norm.mean)]
+    known = len(sv) or configuration.node_classifiers or norm is not None
+    if max(widths) > (_MOST_FEATURES if known else _FEW_FEATURES) or \
+            norm is not None and not len(norm.mean):
+        raise fail("the number of features is invalid")
+
+
+def _check_node_classifier(model, features, fail):
+    """A multi-class node that has everything its code needs, and nothing else."""
+    parts = [part is not None for part in (model.points, model.y, model.weights)]
+    if parts != [model.code == "K", model.code == "K", model.code == "L"] or \
+            model.code == "L" and model.w is not None:
+        raise fail("a multi-class node is invalid")
+    if model.features != features or model.branches < 2:
+        raise fail("a multi-class node has the wrong size")
+    if model.points is not None:
+        if len(model.y) != len(model.points) or model.k < 1 or \
+                model.w is None and model.k > len(model.points) or \
+                model.y.min() < 0 or model.y.max() >= model.branches:
+            raise fail("the neighbours of a multi-class node are invalid")
+        if model.w is not None and not (
+                len(model.w) == len(model.points) and np.isfinite(model.w).all()
+                and np.all(model.w > 0)
+                and model.k <= float(model.w.sum(dtype=np.float64)) * (1 + 1e-6)):
+            raise fail("the weights of the neighbours of a multi-class node are invalid")
+    elif len(model.weights) != model.branches:
+        raise fail("the weights of a multi-class node are invalid")
+    if not np.isfinite(model.weights if model.points is None else model.points).all():
+        raise fail("a number is not finite")

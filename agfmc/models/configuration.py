@@ -1,0 +1,146 @@
+"""models.configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ..calibration.types import Calibration
+from ..core.errors import ModelError
+from ..core.models import CollatedModel
+from ..core.provenance import Provenance
+from ..data.normalisation import Normalisation
+from ..tables.types import TableRecipe
+
+if TYPE_CHECKING:
+
+    from ..control.tree import Tree
+    from agfmc import Classifier
+
+__all__ = ["Configuration", "ModelFiles"]
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """Files of binary models that another program reads, in the order of the classifiers."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Configuration:
+    """A trained configuration: a control tree and the classifiers that it names.
+
+    tree: the control tree, which has the names of the classes;
+    machines: its binary classifiers in the order of its rows, a `CollatedModel`, or the
+    `ModelFiles` that another program reads;
+    node_classifiers: {node number: classifier} of the nodes that tell all their branches
+    apart at once, in the order of the text;
+    normalisation: applied to raw points, or None;
+    made_by: {program: version} of the model file it was read from;
+    merged_from: the number of support vectors in the files that were merged, None for a
+    configuration that was in one file or never in any;
+    calibration: the maps of its probabilities, or None;
+    recipe: the way from tables, as that of training, to its points, or None.
+
+    The methods are the functions of the package of the same meaning.
+    """
+
+    tree: Tree
+    machines: CollatedModel | ModelFiles
+    node_classifiers: Mapping = field(default_factory=dict)
+    normalisation: Normalisation | None = None
+    made_by: Mapping = field(default_factory=dict)
+    merged_from: int | None = None
+    calibration: Calibration | None = None
+    recipe: TableRecipe | None = None
+
+    def __post_init__(self):
+        machines = self.machines
+        count = len(machines.paths if isinstance(machines, ModelFiles) else machines.rho)
+        if len(self.tree.rows) != count:
+            raise ModelError(f"the control tree has {len(self.tree.rows)} classifiers, "
+                             f"the model {count}")
+
+    @property
+    def features(self) -> int | None:
+        """Number of features of the points to classify; None where any number will do."""
+        if self.normalisation is not None:
+            return self.normalisation.matrix.shape[0]
+        if isinstance(self.machines, ModelFiles) or self.machines.any_width:
+            return None
+        return self.machines.sv.shape[1]
+
+    @property
+    def provenances(self) -> list[Provenance]:
+        """The `Provenance` of every classifier that tells one."""
+        machines = self.machines
+        return [*(() if isinstance(machines, ModelFiles) else machines.provenances),
+                *(one.provenance for one in self.node_classifiers.values())]
+
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits of its classes and classifiers, "" for `ModelFiles`.
+
+        They do not depend on the names of the classes nor on the files it was read from.
+        """
+        import hashlib
+
+        import numpy as np
+
+        machines = self.machines
+        if isinstance(machines, ModelFiles):
+            return ""
+        sides = [[sorted(side) for side in row] for row in self.tree.sides()]
+        branches = {number: [sorted(side) for side in self.tree.branch_labels()[number]]
+                    for number in self.tree.directs}
+        tree = self.tree
+        parts = [repr((sides, branches, tree.labels, *(
+            (tree.roots, tree.weights) if tree.is_ensemble else ()))).encode()]
+        for array in (machines.rho, machines.a, machines.b, np.diff(machines.indptr)):
+            parts.append(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        for node in self.node_classifiers.values():
+            for array in (getattr(node, name, None) for name in ("weights", "points", "y", "k")):
+                if array is not None:
+                    parts.append(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+
+    @property
+    def lacks_normalisation(self) -> bool:
+        """True where points were normalised in training, and here are not."""
+        return self.normalisation is None and any(
+            one.normalisation is not None for one in self.provenances)
+
+    def renamed(self, names: Mapping[int, str]) -> Configuration:
+        """The same with other names of the classes, {label: name}."""
+        names = {label: names[label] for label in self.tree.labels if label in names}
+        recipe = self.recipe and replace(self.recipe, classes=tuple(
+            names.get(label, name) for label, name in enumerate(self.recipe.classes)))
+        return replace(self, tree=self.tree._replace(names=names), recipe=recipe)
+
+    def as_code(self) -> Configuration:
+        """The same with the coding matrix that its tree stands for."""
+        from ..control.build import to_code
+
+        code = replace(self, tree=to_code(self.tree), node_classifiers={})
+        if self.calibration is None:
+            return code
+        return replace(code, calibration=replace(self.calibration, model=code.digest()))
+
+    def save(self, path: str) -> None:
+        """Write it as a `.mbm` file: `agfmc.save`."""
+        import agfmc
+
+        agfmc.save(path, self)
+
+    def export(self, path: str, form: str) -> None:
+        """Write it for other programs: `agfmc.export`."""
+        import agfmc
+
+        agfmc.export(path, self, form)
+
+    def classifier(self, decoder: str | None = None) -> Classifier:
+        """A `Classifier` with the decoder of that name, by default the one that suits it."""
+        import agfmc
+
+        return agfmc.classifier_for(self, decoder)

@@ -1,0 +1,418 @@
+"""Descriptions of a configuration, a normalisation and a recipe, as plain data and as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import numpy as np
+
+from ..calibration.priors import class_counts
+from ..control.tree import changed
+from ..control.write import format_tree
+from ..core.errors import ModelError, one_line
+from ..core.models import KERNELS
+from ..core.provenance import Provenance
+from ..data.normalisation import Normalisation
+from ..files.codec import encode
+from ..tables.types import TableRecipe
+from .configuration import Configuration
+
+__all__ = ["class_samples", "class_sums", "describe", "describe_normalisation", "describe_recipe",
+           "format_description", "format_normalisation", "format_recipe_lines", "has_class_weights",
+           "node_shares"]
+
+_LONGEST_NAME = 30  # of a column or a word, in a table
+_SHOWN = 12  # of them, and of labels
+
+
+def describe(configuration: Configuration) -> dict:
+    """A dictionary of plain values: classes, configuration, sizes, kernels, settings."""
+    model, tree = configuration.machines, configuration.tree
+    normalisation = configuration.normalisation
+    features = model.sv.shape[1] if normalisation is None else normalisation.matrix.shape[0]
+    return {
+        "classes": [{"label": label, **({"name": tree.names[label]}
+                                        if label in tree.names else {})}
+                    for label in tree.classes],
+        "samples": _samples(configuration), **_weights(configuration),
+        "configuration": _kind(tree),
+        "control": format_tree(changed(tree, headings={})) if tree.hierarchical else None,
+        "decoder": tree.decoder,
+        "members": [{"configuration": _kind(member), "weight": weight,
+                     "binary_models": len(member.rows)}
+                    for member, weight in zip(tree.members, tree.weights)]
+        if tree.is_ensemble else None,
+        "levels": 1 + max(node.depth for node in tree.nodes),
+        "binary_models": [
+            {"name": row.text, "left": list(left), "right": list(right),
+             "support_vectors": int(model.indptr[i + 1] - model.indptr[i]),
+             "kernel": int(model.kernel_of[i]),
+             "probabilities": bool(np.isfinite(model.a[i])),
+             "made_by": model.provenances[i].to_line(), **_samples_of(model.provenances[i]),
+             **_bound_of(model.provenances[i])}
+            for i, (row, (left, right)) in enumerate(zip(tree.rows, tree.sides()))],
+        "direct_classifiers": _node_classifiers(configuration),
+        "kernels": [asdict(kernel) for kernel in model.kernels],
+        "features": features,
+        "features_of_support_vectors": model.sv.shape[1],
+        "normalised": normalisation is not None,
+        "metric": _metric(configuration),
+        "support_vectors": len(model.sv),
+        "coefficients": int(model.indptr[-1]),
+        "written_by": configuration.made_by,
+        "calibration": _calibration(configuration.calibration),
+        "recipe": None if configuration.recipe is None else describe_recipe(configuration.recipe),
+    }
+
+
+def node_shares(configuration: Configuration) -> dict[int, float]:
+    """{number of a node: the share of the training samples that its binary classifier had}.
+
+    Of nodes of one classifier in trees whose models know their samples; {} where that at the top
+    does not.
+    """
+    found, at = {}, 0
+    for number, node in enumerate(configuration.tree.nodes):
+        if node.bare:
+            samples = configuration.machines.provenances[at].samples
+            if samples:
+                found[number] = sum(samples)
+        at += len(node.rows)
+    whole = found.get(0)
+    return {number: count / whole for number, count in found.items()} if whole else {}
+
+
+def describe_normalisation(normalisation: Normalisation, names: Sequence[str] = ()) -> dict:
+    """A dictionary of plain values: features, and the metric if it is learned.
+
+    names: of the features, or none for those in its record, if any;  the weights of features are
+    sorted, the largest first.
+    """
+    matrix, learned = normalisation.matrix, normalisation.metric
+    names = names or (() if learned is None else learned.names)
+    return {
+        "features": len(matrix), "features_after": matrix.shape[1],
+        "names": list(names) or None,
+        "left_out": list(normalisation.dropped),
+        "mixed": bool((np.count_nonzero(matrix, axis=0) > 1).any()),
+        "digest": normalisation.digest(),
+        "metric": None if learned is None else {
+            "rounds": learned.rounds, "points": learned.points, "classes": learned.classes,
+            "data": learned.data, "settings": learned.settings,
+            "losses": [{"rounds": rounds, "loss": loss, "error_of_difference": error}
+                       for rounds, (loss, error) in enumerate(learned.losses)],
+            "weights": [{"feature": i, **({"name": names[i]} if names else {}),
+                         "weight": float(learned.weights[i])}
+                        for i in np.argsort(-learned.weights, kind="stable").tolist()]}}
+
+
+def format_normalisation(info: dict, missing: str | None = None) -> str:
+    """The dictionary of `describe_normalisation` as text for people.
+
+    missing: the file that would tell of a learned metric, where there is none.
+    """
+    left_out, metric = info["left_out"], info["metric"]
+    named = _short(left_out) if info["names"] is None else _listed(
+        [info["names"][feature] for feature in left_out])
+    lines = [f"features          {info['features']}" + (
+                 f", {len(left_out)} left out: {named}" if left_out else ""),
+             f"normalised        to {info['features_after']}, "
+             + ("which are mixtures of features" if info["mixed"] else "each feature by itself"),
+             f"digest            {info['digest']}",
+             _metric_line(metric) + (f": there is no {missing} beside it" if missing else "")]
+    if metric is not None:
+        lines.append(f"settings          {metric['settings']}")
+        if metric["losses"]:
+            lines += ["", "rounds  log loss       standard error of the difference from the least",
+                      *(f"{row['rounds']:6d}  {row['loss']:13.4g}  {row['error_of_difference']:.4g}"
+                        for row in metric["losses"])]
+        lines += ["", " weight  feature (from 0)",
+                  *(f"{row['weight']:7.4f}  {row['feature']}"
+                    + (f" {row['name']}" if "name" in row else "") for row in metric["weights"])]
+    return _text(lines)
+
+
+def describe_recipe(recipe: TableRecipe) -> dict:
+    """A dictionary of plain values: all of a recipe, and the names of its features."""
+    return {**encode(recipe), "features": list(recipe.features)}
+
+
+def format_recipe_lines(info: dict) -> str:
+    """The dictionary of `describe_recipe` as text for people."""
+    return _text([*_recipe_lines(info), "", *_column_lines(info)])
+
+
+def _recipe_lines(info):
+    """The lines about the table that a recipe was made of."""
+    lines = [f"table             {info['source'] or 'not told'}: {len(info['columns'])} columns, "
+             f"{len(info['features'])} features; missing values: {info['missing']}",
+             f"label             {info['label']}: {len(info['classes'])} classes, "
+             + _listed(info["classes"])]
+    if info["ids"]:
+        lines.append(f"identifiers       {_listed(info['ids'])}")
+    return lines + [f"weights           {info['weight']}"] * (info["weight"] is not None)
+
+
+def _column_lines(info):
+    """A line for each column of a recipe: what it is, and what it becomes."""
+    rows = [("column", "kind", "features", "if missing", "categories")]
+    for one in info["columns"]:
+        words, fill = one["categories"], one["fill"]
+        becomes = fill if isinstance(fill, str) else f"{fill:g}" if fill is not None else \
+            "0" if one["indicator"] else "error"
+        rows.append((_cut(one["name"]), "number" if words is None else "words",
+                     str((1 if words is None else len(words)) + one["indicator"]),
+                     _cut(becomes) + ", indicator" * one["indicator"],
+                     "" if words is None else _listed(words)))
+    name, becomes = (max(len(row[at]) for row in rows) for at in (0, 3))
+    return [f"{row[0]:{name}}  {row[1]:6}  {row[2]:>8}  {row[3]:{becomes}}  {row[4]}".rstrip()
+            for row in rows]
+
+
+def _listed(names):
+    """Names that may hold blanks, in one line; of many the first."""
+    more = f", ... ({len(names)})" if len(names) > _SHOWN else ""
+    return ", ".join(map(_cut, names[:_SHOWN])) + more
+
+
+def _cut(name):
+    name = one_line(name)
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME - 3]}..."
+
+
+def _metric(configuration):
+    """Rounds, points, classes and data of the learned metric in a normalisation; None without."""
+    found = next((one.metric for one in configuration.provenances if one.metric), None)
+    return None if found is None else found._asdict()
+
+
+def _metric_line(metric):
+    """The line about a learned metric, or that there is none."""
+    if metric is None:
+        return "metric            none that is known of"
+    plural = "s" * (metric["rounds"] != 1)
+    return f"metric            learned in {metric['rounds']} round{plural} from " \
+           f"{metric['points']} points of {metric['classes']} classes, data {metric['data']}"
+
+
+def _calibration(calibration):
+    """The source, the points and the maps of a calibration; None where there is none."""
+    if calibration is None:
+        return None
+    return {"source": calibration.source, "samples": list(calibration.counts),
+            "decoders": [{"decoder": key, "map": one.map.kind,
+                          **({"temperature": 1 / float(one.map.weights)}
+                             if one.map.kind == "temperature" else {}), "floor": one.map.floor,
+                          "points": None if one.points is None else len(one.points.label)}
+                         for key, one in calibration.decoders.items()],
+            "learned": calibration.learned is not None}
+
+
+def _samples(configuration):
+    """Training samples of each class, in the order of the classes; None if not known."""
+    try:
+        return list(class_samples(configuration).values())
+    except ModelError:
+        return None
+
+
+def _weights(configuration):
+    """{"weights": sums of the weights of the samples of each class, "seen": the same without class
+    weights}, in the order of the classes; {} where there were none, or they are not known."""
+    try:
+        found = [list(class_sums(configuration, seen).values()) for seen in (False, True)]
+        plain = found[0] == list(class_samples(configuration).values())
+    except ModelError:
+        return {}
+    return {} if plain and found[0] == found[1] else dict(zip(("weights", "seen"), found))
+
+
+def _samples_of(provenance):
+    """{"samples": those of a binary model in training, left and right}, {} where not known; with
+    weights their sums, too."""
+    return {name: list(found) for name, found in (
+        ("samples", provenance.samples), ("weights", provenance.weights)) if found is not None}
+
+
+def _bound_of(provenance):
+    """{"bound": B of a projected model, |f - f~| <= B sqrt(K(x, x))}, {} for any other."""
+    return {} if provenance.bound is None else {"bound": provenance.bound}
+
+
+def _node_classifiers(configuration):
+    """The kind, options and branches of each multi-class node, and what it was made from."""
+    tree, models = configuration.tree, configuration.node_classifiers
+    branches = tree.branch_labels()
+    return [{"name": direct.name, "code": direct.code, "kind": direct.learner.title,
+             "options": direct.options, "branches": [list(labels) for labels in branches[number]],
+             "made_by": models[number].provenance.to_line()}
+            for number, direct in tree.directs.items()]
+
+
+def _kind(tree):
+    if tree.is_ensemble:
+        return "ensemble"
+    if not tree.hierarchical:
+        return "direct classifier" if tree.nodes[0].direct else "coding matrix"
+    return "decision tree" if all(node.bare for node in tree.nodes) else "nested"
+
+
+def format_description(info: dict) -> str:
+    """The dictionary of `describe` as text for people."""
+    stored, total = info["support_vectors"], info["coefficients"]
+    lines = [
+        f"configuration     {info['configuration']}, {len(info['binary_models'])} binary models, "
+        f"{info['levels']} level{'s' if info['levels'] > 1 else ''}",
+        f"classes           {len(info['classes'])}: " + ", ".join(
+            f"{c['label']} {c['name']}" if "name" in c else str(c["label"])
+            for c in info["classes"]),
+        *_member_lines(info),
+        *([] if info["decoder"] is None else
+          [f"decoder           {info['decoder']}, unless another is chosen"]),
+        *([] if info["samples"] is None else
+          [f"samples           {sum(info['samples'])} in training, of the classes "
+           + " ".join(map(str, info["samples"]))]),
+        *(f"{words}{sum(info[name]):g}, of the classes "
+          + " ".join(f"{total:.6g}" for total in info[name])
+          for name, words in (("weights", "weights           "),
+                              ("seen", "  as they were    "))
+          if name in info and (name == "weights" or info["seen"] != info["weights"])),
+        f"features          {info['features']}" + (
+            f", normalised by the model to {info['features_of_support_vectors']}"
+            if info["normalised"] else ""),
+        *([] if info["metric"] is None else [_metric_line(info["metric"])]),
+        *([] if info["recipe"] is None else _recipe_lines(info["recipe"])),
+        f"support vectors   {stored} stored, {total} coefficients in the binary models together",
+    ]
+    lines += [f"kernel            {_kernel(kernel)}" for kernel in info["kernels"]]
+    if info["written_by"]:
+        lines.append("written by        " + ", ".join(
+            f"{k} {v}" for k, v in sorted(info["written_by"].items())))
+    lines += _calibration_lines(info["calibration"])
+    settings = {}
+    for binary in info["binary_models"]:
+        text = Provenance.from_line(binary["made_by"]).without_identity().to_line()
+        settings.setdefault(text or "not told", []).append(binary["name"])
+    for text, names in settings.items():
+        which = "all" if len(names) == len(info["binary_models"]) else f"{len(names)} models"
+        lines.append(f"trained by        {which}: {text}")
+    if info["binary_models"]:
+        width = max(len(binary["name"]) for binary in info["binary_models"])
+        lines += ["", f"{'binary model':{max(width, 12)}}  support vectors  classes left / right"]
+    for binary in info["binary_models"]:
+        sides = " / ".join(_short(binary[side]) for side in ("left", "right"))
+        note = "" if binary["probabilities"] else "  (no probabilities)"
+        if "bound" in binary:
+            note += f"  (projected, within {binary['bound']:g} sqrt(K(x, x)))"
+        lines.append(f"{binary['name']:{max(width, 12)}}  {binary['support_vectors']:15d}  "
+                     f"{sides}{note}")
+    for direct in info["direct_classifiers"]:
+        lines += ["", f"direct classifier {direct['name']}: {direct['kind']}, "
+                      f"\"{direct['options']}\", classes "
+                      + " / ".join(_short(labels) for labels in direct["branches"])]
+    if info["recipe"] is not None:
+        lines += ["", *_column_lines(info["recipe"])]
+    if info["control"] is not None:
+        lines += ["", "tree"] + [f"  {line}" for line in info["control"].split("\n") if line]
+    return _text(lines)
+
+
+def _text(lines):
+    return "".join(f"{one_line(line)}\n" for line in lines)  # a stranger's file holds any text
+
+
+def _member_lines(info):
+    """The lines about the members of an ensemble, those of a kind together."""
+    members = info["members"]
+    if members is None:
+        return []
+    kinds = Counter((one["configuration"], one["binary_models"]) for one in members)
+    lines = [f"members           {len(members)}: " + ", ".join(
+        f"{count} x {kind} of {rows}" if count > 1 else f"{kind} of {rows}"
+        for (kind, rows), count in kinds.items()) + " binary models"]
+    weights = [one["weight"] for one in members]
+    lines.append("weights           " + (
+        "equal" if len(set(weights)) == 1 else _short([f"{weight:.4g}" for weight in weights])))
+    names = [binary["name"] for binary in info["binary_models"]]
+    shared = len(names) - len(set(names))
+    return lines + [f"shared            {shared} partitions have the binary model of another "
+                    f"member: {len(set(names))} different ones"] * bool(shared)
+
+
+def _calibration_lines(found):
+    """The lines about a calibration, or that there is none."""
+    if found is None:
+        return ["calibration       none"]
+    lines = [f"calibration       {found['source']}, of the classes "
+             + " ".join(map(str, found["samples"]))]
+    for one in found["decoders"]:
+        text = one["map"] if "temperature" not in one else f"temperature {one['temperature']:.4g}"
+        points = "" if one["points"] is None else f", {one['points']} calibration points"
+        lines.append(f"                  {one['decoder']}: {text}, floor {one['floor']:.4g}"
+                     f"{points}")
+    return lines + ["                  a learned decoder"] * found["learned"]
+
+
+def _short(labels):
+    text = " ".join(map(str, labels[:_SHOWN]))
+    return f"{text} ... ({len(labels)})" if len(labels) > _SHOWN else text
+
+
+def _kernel(kernel):
+    used = KERNELS[kernel["kind"]].parameters
+    return " ".join([kernel["kind"], *(f"{name} {kernel[name]:g}" for name in used)])
+
+
+def class_samples(configuration: Configuration) -> dict[int, int]:
+    """{label: samples in training}, ascending; `ModelError` where not known.
+
+    Each classifier made here tells how many samples it had on either side.
+    """
+    return _of_classes(configuration, lambda one: one.samples, False)
+
+
+def class_sums(configuration: Configuration, seen: bool = False) -> dict[int, float]:
+    """{label: sum of the weights of its samples}, ascending; their number where none had weights.
+
+    seen: without class weights.  Raises `ModelError` where the models do not tell.
+    """
+    made = [*getattr(configuration.machines, "provenances", ()),
+            *configuration.node_classifiers.values()]
+    if all(_sums(one, False) is None for one in made):
+        return {**class_samples(configuration)}
+    return _of_classes(configuration, lambda one: _sums(one, seen), True)
+
+
+def has_class_weights(configuration: Configuration) -> bool:
+    """True where class weights are known to have moved its probabilities from those of the data."""
+    made = [*getattr(configuration.machines, "provenances", ()),
+            *(one.provenance for one in configuration.node_classifiers.values())]
+    return any(one.seen != one.weights for one in made)
+
+
+def _sums(one, seen):
+    """The sums of the weights of the sides of a `Provenance`, or of the classifier of a node."""
+    made_from = one if isinstance(one, Provenance) else one.provenance
+    if made_from.weights is None and getattr(one, "w", None) is not None:  # those of neighbours
+        return None if seen else np.bincount(one.y, one.w, one.branches).tolist()
+    return made_from.seen if seen else made_from.weights
+
+
+def _of_classes(configuration, sizes_of, weighted):
+    tree = configuration.tree
+    column = {label: i for i, label in enumerate(tree.classes)}
+    sizes = [(sides, sizes_of(one)) for sides, one in
+             zip(tree.sides(), getattr(configuration.machines, "provenances", ()))]
+    branches = tree.branch_labels()
+    sizes += [(branches[number], sizes_of(one))
+              for number, one in configuration.node_classifiers.items()]
+    totals = [([column[label] for label in labels], size) for sides, several in sizes
+              if several is not None and len(several) == len(sides)
+              for labels, size in zip(sides, several)]
+    found = class_counts(totals, len(column), weighted) if totals else None
+    if found is None:
+        raise ModelError("the models do not record the number of training samples of each "
+                         "class")
+    return dict(zip(tree.classes, found.tolist()))

@@ -1,0 +1,510 @@
+"""LIBSVM's model files, read with every check and written without loss.
+
+Numbers are written so that they read back bit for bit (LIBSVM itself rounds support vectors
+to eight digits): equal support vectors are equal in every file.  A last line that LIBSVM does
+not read, `# agfmc ...`, is the `Provenance`; one before it, `# agfmc held out N BASE64`, has N
+decision values (float32, little-endian) of points that the classifier was not trained on.
+
+Several classes are one-vs-one in a single file.  With the classes numbered in the order of the
+line `label`, a support vector of class i has k - 1 coefficients, one for each other class j: the
+j-th, or the (j - 1)-th where j > i.  The classifiers stand in the order (0, 1), (0, 2), ...,
+(1, 2), ...; f > 0 votes for the first class of the pair, and P(first) = 1/(1 + exp(A f + B)).
+There, and only there, the samples of the provenance are those of each class, in the ascending
+order of the labels: what each classifier tells of its own two classes follows.
+"""
+
+import base64
+import hashlib
+import math
+import os
+import re
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from ..control.build import from_rows, rename
+from ..core.errors import ModelError
+from ..core.memory import memory_limit
+from ..core.models import BinaryModel, Kernel, KERNELS
+from ..core.provenance import Provenance, shared
+from ..data.class_names import ByValue, named_by_value, number_classes
+from ..data.libsvm import sparse_text
+from ..files.checked import checked
+from ..files.number_text import NUMBER, numbers
+from ..files.opening import read_bytes
+from ..files.seal import check_seal, unsealed
+from .checks import check_kernel, require_one_kernel
+
+__all__ = ["format_kernel", "format_svm_model", "format_svm_multiclass", "Header",
+           "held_out_values", "MARK", "provenance_after", "read_lines", "read_svm_model",
+           "read_svm_multiclass", "refuse_huge", "support_vectors"]
+
+MARK = "# agfmc "
+_HELD_OUT = f"{MARK}held out "
+_TYPES = ("c_svc", "nu_svc")
+_KEYS = ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho",
+         "label", "probA", "probB", "nr_sv", "prob_density_marks")
+_MAX_FEATURES = 2**24
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(NUMBER.pattern.decode(), re.ASCII)
+
+
+def read_lines(raw, path):
+    """The lines of a model file; -> (lines, True if the last one is complete)."""
+    check_seal(raw, path)
+    try:
+        text = raw.decode("ascii")
+    except UnicodeDecodeError as error:
+        line = raw[:error.start].count(b"\n") + 1
+        raise ModelError("expected a LIBSVM model, found other bytes", file=path,
+                         line=line) from None
+    return text.splitlines(), text.endswith("\n")
+
+
+class Header:
+    """The key words of a model file up to `SV`; every value is checked when it is read.
+
+    after: index of the first line behind `SV`.  All methods raise `ModelError`
+    with the line.
+    """
+
+    def __init__(self, lines, path):
+        self.path = path
+        self._found = {}
+        for number, line in enumerate(lines, 1):
+            words = line.split()
+            if words == ["SV"]:
+                self.after = number
+                return
+            if not words or words[0] not in _KEYS:
+                found = repr(words[0][:20]) if words else "a blank line"
+                raise ModelError(f"expected a key word of a LIBSVM model, found {found}",
+                                 file=path, line=number)
+            if words[0] in self._found:
+                raise ModelError(f"'{words[0]}' occurs a second time", file=path,
+                                 line=number)
+            self._found[words[0]] = words[1:], number
+        if not lines:
+            raise ModelError("expected a LIBSVM model, found an empty file", file=path)
+        raise ModelError("expected the line 'SV', found the end of the file", file=path,
+                         line=len(lines))
+
+    def __contains__(self, key):
+        return key in self._found
+
+    def text(self, key):
+        """The words behind a key that is there, for messages."""
+        return " ".join(self._found[key][0])[:60]
+
+    def fail(self, key, message):
+        """A `ModelError` at the line of `key`."""
+        line = self._found[key][1] if key in self._found else None
+        return ModelError(message, file=self.path, line=line)
+
+    def values(self, key, kind, count=1):
+        """The `count` finite numbers behind `key`, of type `kind`."""
+        if key not in self._found:
+            raise self.fail(key, f"'{key}' is missing")
+        words, _ = self._found[key]
+        if len(words) != count:
+            raise self.fail(key, f"'{key}': expected {count} value{'s' if count > 1 else ''}, "
+                                 f"found {len(words)}")
+        like = _WHOLE if kind is int else _NUMBER
+        if not all(like.fullmatch(word) or kind is float and word.lstrip("+-") in ("nan", "inf")
+                   for word in words):
+            raise self.fail(key, f"'{key}': expected a number, found '{' '.join(words)[:30]}'")
+        numbers = [kind(word) if kind is float or len(word) < 20 else 2**31 for word in words]
+        if not all(abs(number) < (math.inf if kind is float else 2**31) for number in numbers):
+            word = "finite" if kind is float else "smaller"
+            raise self.fail(key, f"'{key}': expected a {word} number")
+        return numbers
+
+    def word(self, key, allowed):
+        """The word behind `key`, one of `allowed`."""
+        words, _ = self._found.get(key, ((), None))
+        if len(words) != 1:
+            raise self.fail(key, f"'{key}' is missing or not one word")
+        if words[0] not in allowed:
+            raise self.fail(key, f"'{key} {words[0][:20]}' is not supported: expected "
+                                 + " or ".join(allowed))
+        return words[0]
+
+    def svm_type(self):
+        """'c_svc' or 'nu_svc'."""
+        return self.word("svm_type", _TYPES)
+
+    def kernel(self):
+        """The `Kernel`, with the parameters that its kind has."""
+        kind = self.word("kernel_type", tuple(KERNELS))
+        kernel = Kernel(kind, **{name: self.values(name, int if name == "degree" else float)[0]
+                                 for name in KERNELS[kind].parameters})
+        check_kernel(kernel, partial(self.fail, "degree" if kernel.gamma >= 0 else "gamma"))
+        return kernel
+
+    def platt(self, count=1):
+        """(A, B) of each of `count` classifiers, or None."""
+        if ("probA" in self) != ("probB" in self):
+            raise self.fail("probA" if "probA" in self else "probB",
+                            "probA and probB must both be given")
+        if "probA" not in self:
+            return None
+        return list(zip(self.values("probA", float, count), self.values("probB", float, count)))
+
+    def counts(self, classes, lines):
+        """Support vectors of each class; as many lines must follow."""
+        total = self.values("total_sv", int)[0]
+        n_sv = tuple(self.values("nr_sv", int, classes))
+        if min(n_sv) < 0 or sum(n_sv) != total:
+            raise self.fail("nr_sv", f"nr_sv adds up to {sum(n_sv)}, and total_sv is {total}")
+        if self.after + total > len(lines):
+            raise ModelError(f"expected {total} support vectors, found "
+                             f"{len(lines) - self.after}", file=self.path, line=len(lines))
+        return n_sv
+
+
+def provenance_after(lines, at, total, path):
+    """The (Provenance, features or 0) in the lines after `total` support vectors from `at`."""
+    provenance = Provenance()
+    after = at + total
+    if len(lines) > after and lines[after].startswith(_HELD_OUT):
+        after += 1
+    for number, line in enumerate(lines[after:], after + 1):
+        if line.startswith(MARK) and not provenance:
+            provenance = Provenance.from_line(unsealed(line[len(MARK):]))
+        elif line.strip():
+            raise ModelError(f"expected the end of the file after {total} support vectors, "
+                             f"found '{line[:30]}'", file=path, line=number)
+    return provenance, min(provenance.features or 0, _MAX_FEATURES)
+
+
+def support_vectors(lines, at, path, features=0, width=1):
+    """Lines of `width` coefficients and index:value pairs; -> coef (l, width), sv (l, d).
+
+    d is the larger of `features` and the largest index; at: lines of the file
+    before the first, for messages.
+    """
+    counts = np.empty(len(lines), dtype=np.int64)
+    words_of = []
+    start = [0] * width
+    for row, line in enumerate(lines):
+        colons = [word.count(":") for word in line.split()]
+        words = line.replace(":", " ").split()
+        if colons[:width] != start or colons.count(1) + width != len(colons) or \
+                len(words) != 2 * len(colons) - width:
+            what = "a coefficient" if width == 1 else f"{width} coefficients"
+            raise ModelError(f"expected {what} and index:value pairs, found "
+                             f"'{line[:30]}'", file=path, line=at + row + 1)
+        counts[row] = len(colons) - width
+        words_of.append(words)
+    text = " ".join([word for words in words_of for word in words]).encode("ascii")
+    flat = numbers(np.frombuffer(text, np.uint8), sum(map(len, words_of)))
+    if flat is None:
+        for row, words in enumerate(words_of):
+            for text in words:
+                if not (_NUMBER.fullmatch(text) and math.isfinite(float(text))):
+                    raise ModelError(f"expected a finite number, found '{text[:20]}'", file=path,
+                                     line=at + row + 1)
+        raise ModelError("expected numbers", file=path, line=at + 1)
+    starts = np.concatenate([[0], np.cumsum(2 * counts + width)])[:-1]
+    places = (starts[:, None] + np.arange(width)).ravel()
+    rest = np.delete(flat, places)
+    index, value = rest[0::2], rest[1::2]
+    owner = np.repeat(np.arange(len(lines)), counts)
+    wrong = (index != np.floor(index)) | (index < 1) | (index > _MAX_FEATURES)
+    wrong[1:] |= (index[1:] <= index[:-1]) & (owner[1:] == owner[:-1])
+    if wrong.any():
+        row = owner[np.argmax(wrong)]
+        raise ModelError("expected whole, ascending feature numbers from 1", file=path,
+                         line=at + int(row) + 1)
+    d = max(features, int(index.max()) if len(index) else 0)
+    refuse_huge(len(lines), d, path)
+    sv = np.zeros((len(lines), d))
+    sv[owner, index.astype(np.int64) - 1] = value
+    return flat[places].reshape(len(lines), width), sv
+
+
+def refuse_huge(count, d, path):
+    """ModelError where so many support vectors of d features do not fit in memory."""
+    limit = memory_limit() // 2
+    if count * d * 8 > limit:
+        raise ModelError(f"{count} support vectors of {d} features take "
+                         f"{count * d * 8 / 2**30:.3g} GiB, above the limit of "
+                         f"{limit / 2**30:.3g} GiB", file=path)
+
+
+def format_kernel(svm_type, kernel):
+    """The first lines of a model file: its type, and the kernel with its parameters."""
+    values = kernel.values
+    return [f"svm_type {svm_type}", f"kernel_type {kernel.kind}", *(
+        f"{name} {values[name]!r}" for name in ("degree", "gamma", "coef0") if name in values)]
+
+
+def format_svm_model(model, sv_text=None, held_out=None):
+    """The text of a `BinaryModel` as a LIBSVM model file.
+
+    `sv_text`: text of each support vector, where the caller has it already;  held_out (n,):
+    decision values, kept as float32, of points that it was not trained on.
+    The text is `checked`.
+    """
+    lines = format_kernel(model.svm_type, model.kernel)
+    lines += ["nr_class 2", f"total_sv {len(model.sv)}", f"rho {float(model.rho)!r}",
+              f"label {model.labels[0]} {model.labels[1]}"]
+    if model.platt is not None:
+        lines += [f"probA {model.platt[0]!r}", f"probB {model.platt[1]!r}"]
+    lines += [f"nr_sv {model.n_sv[0]} {model.n_sv[1]}", "SV"]
+    if sv_text is None:
+        sv_text = [sparse_text(point) for point in model.sv]
+    lines += [f"{c!r} {text} " for c, text in zip(model.coef.tolist(), sv_text)]
+    values = np.zeros(0) if held_out is None else np.asarray(held_out, dtype="<f4")
+    if held_out is not None:
+        lines.append(f"{_HELD_OUT}{len(held_out)} {base64.b64encode(values.tobytes()).decode()}")
+    if model.provenance:
+        lines.append(f"{MARK}{model.provenance.to_line()}")
+    checked((model.coef, model.sv, values), _refuse_infinite)  # faster than to read their text
+    return "\n".join(checked(lines, lambda lines: _model(
+        lines, model.name, lambda *_: (model.coef, model.sv)))) + "\n"
+
+
+def _refuse_infinite(arrays):
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise ModelError("a number is not finite")
+
+
+def read_svm_model(path, known=None):
+    """Read a LIBSVM model file of two classes; -> `BinaryModel` named `path`.
+
+    known: a dictionary that the files of one configuration have in common, empty at first:
+    support vectors that stand in several of them, as landmarks do, are read once and are one
+    array.  Accepts c_svc and nu_svc, the four kernels, labels 0 and 1 or -1 and 1
+    (left and right), with or without probabilities.  Raises `ModelError` with
+    the line for anything else.
+    """
+    lines, complete = read_lines(read_bytes(path), path)
+    model = _model(lines, path, partial(_known_vectors, known={} if known is None else known))
+    if not complete:
+        raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
+    return model
+
+
+def _model(lines, path, vectors):
+    """The `BinaryModel` in lines; vectors(lines, at, path, features): its coef (l,) and sv (l, d).
+    """
+    header = Header(lines, path)
+    svm_type = header.svm_type()
+    if "nr_class" in header and header.values("nr_class", int) != [2]:
+        raise header.fail("nr_class",
+                          f"expected a model of 2 classes, found {header.text('nr_class')}")
+    kernel = header.kernel()
+    labels = tuple(header.values("label", int, 2))
+    if sorted(labels) == [-1, 1]:
+        labels = tuple((label + 1) // 2 for label in labels)
+    if sorted(labels) != [0, 1]:
+        raise header.fail("label", "expected the labels 0 and 1 (left and right of the partition), "
+                                   f"found {header.text('label')}")
+    platt = header.platt()
+    n_sv = header.counts(2, lines)
+    at, total = header.after, sum(n_sv)
+    provenance, features = provenance_after(lines, at, total, path)
+    coef, sv = vectors(lines[at:at + total], at, path, features)
+    rho = header.values("rho", float)[0]
+    return BinaryModel(path, svm_type, kernel, sv, coef, rho, labels, n_sv,
+                       platt and platt[0], provenance, features)
+
+
+def _known_vectors(lines, at, path, features, known):
+    """coef (l,), sv (l, d) as `support_vectors` reads them; known: {digest of the text: sv}."""
+    parts = [line.partition(" ") for line in lines]
+    text = "\n".join([str(features), *[part[2] for part in parts]]).encode("ascii")
+    digest = hashlib.sha256(text).digest()
+    sv = known.get(digest)
+    if sv is not None:
+        words = [part[0] for part in parts]
+        coef = numbers(np.frombuffer(" ".join(words).encode("ascii"), np.uint8), len(parts))
+        if coef is not None and all(words):
+            return coef, sv
+    coef, sv = support_vectors(lines, at, path, features)
+    known[digest] = sv
+    return coef[:, 0].copy(), sv
+
+
+def held_out_values(raw, path=None):
+    """The held-out decision values (n,) float32 in the bytes of a model file; None without them.
+
+    Raises `ModelError` with the line where they are damaged.
+    """
+    start = raw.rfind(b"\n" + _HELD_OUT.encode()) + 1
+    if start == 0:
+        return None
+    count, _, text = raw[start + len(_HELD_OUT):].partition(b"\n")[0].rstrip().partition(b" ")
+    try:
+        values = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4")
+    except ValueError:  # binascii.Error is one
+        values = np.array([np.nan])
+    if count != b"%d" % len(values) or not np.isfinite(values).all():
+        raise ModelError("the held-out decision values are damaged", file=path,
+                         line=raw.count(b"\n", 0, start) + 1)
+    return values
+
+
+_MOST = 1024  # classes: 2**19 binary classifiers
+
+
+def read_svm_multiclass(path, raw=None, names=None):
+    """Read a LIBSVM model of k >= 2 classes; -> (`Tree`, [`BinaryModel`]).
+
+    Labels of which some are below 0 are names of classes numbered in the order of their
+    values; they are looked up in `names` (entry i names label i) if these are whole
+    numbers and some below 0, as the model may lack classes.  The tree is a one-vs-one code
+    whose rows stand in the ascending order of the labels, the lower one left; the classes
+    stand in the order of the file, so that equal votes are decided as LIBSVM decides them.
+    The classifiers are named after the file.  raw: its bytes, if read already.  Raises
+    `ModelError` with the line for anything but c_svc and nu_svc.
+    """
+    lines, complete = read_lines(read_bytes(path) if raw is None else raw, path)
+    header = Header(lines, path)
+    svm_type, kernel = header.svm_type(), header.kernel()
+    k = header.values("nr_class", int)[0]
+    if not 2 <= k <= _MOST:
+        raise header.fail("nr_class", f"expected 2 to {_MOST} classes, found {k}")
+    count = k * (k - 1) // 2
+    labels = header.values("label", int, k)
+    if len(set(labels)) < k:
+        raise header.fail("label", "a label is listed twice")
+    rho = header.values("rho", float, count)
+    platt = header.platt(count) or [None] * count
+    n_sv = header.counts(k, lines)
+    at, total = header.after, sum(n_sv)
+    provenance, features = provenance_after(lines, at, total, path)
+    coef, sv = support_vectors(lines[at:at + total], at, path, features, k - 1)
+    if not complete:
+        raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
+    spans = [slice(stop - n, stop) for n, stop in zip(n_sv, np.cumsum(n_sv).tolist())]
+    number = {pair: i for i, pair in enumerate(combinations(range(k), 2))}
+    base = os.path.basename(path) if path != "-" else "svm"
+    class_names = {}
+    if ByValue(names).whole:
+        labels = number_classes(np.array(labels), k, path, names).tolist()
+        class_names = {label: names[label] for label in labels}
+    elif min(labels) < 0:
+        numbered, named = named_by_value(np.array(labels), path, points=False)
+        labels, class_names = numbered.tolist(), dict(enumerate(named))
+    made_from = provenance.for_pairs(labels)
+    rows, names, models = [], [], []
+    known: dict[tuple, np.ndarray] = {}
+    held = 0
+    for low, high in combinations(sorted(range(k), key=labels.__getitem__), 2):
+        i, j = min(low, high), max(low, high)
+        sides = [(spans[i], j - 1), (spans[j], i)]
+        used = [np.flatnonzero(coef[span, column]) + span.start for span, column in sides]
+        own = sv[np.concatenate(used)]
+        key = len(own), hashlib.sha256(own).digest()
+        if key not in known:  # else they are landmarks of several pairs
+            held += len(own)
+            refuse_huge(held, sv.shape[1], path)
+        rows.append(((low,), (high,)))
+        names.append(f"{base}-{len(names):02d}")
+        models.append(BinaryModel(
+            names[-1], svm_type, kernel, known.setdefault(key, own),
+            np.concatenate([coef[use, column] for use, (_, column) in zip(used, sides)]),
+            rho[number[i, j]], (0, 1) if i == low else (1, 0),
+            (len(used[0]), len(used[1])), platt[number[i, j]],
+            made_from(labels[low], labels[high]), features))
+    return rename(from_rows(rows, labels, class_names), names), models
+
+
+def format_svm_multiclass(configuration):
+    """Yield the lines of a one-vs-one `Configuration` as one LIBSVM model.
+
+    The classes stand in the order of the tree, so that equal votes are decided in the
+    same way.  Their labels are their names, where these are whole numbers of 32 bits and
+    some of them below 0, so that they are those of the training text.  A support vector
+    that stands in several classes is written for each.  Raises `ModelError` for what
+    LIBSVM cannot hold: a normalisation, another configuration than all pairs of classes,
+    several kernels.
+    """
+    model, tree = configuration.machines, configuration.tree
+    require_one_kernel(configuration, "a LIBSVM model", "mbh2mbm stores it in a .mbm file")
+    classes = {label: i for i, label in enumerate(tree.labels)}
+    pairs = _pairs(tree, classes, len(model.rho))
+    return _lines(model, classes, pairs, _labels(tree))
+
+
+def _pairs(tree, classes, count):
+    """Per classifier (left, right) as places in `classes`: every pair exactly once."""
+    pairs = [(classes[left[0]], classes[right[0]]) for left, right in tree.sides()
+             if len(left) == len(right) == 1]
+    wanted = len(classes) * (len(classes) - 1) // 2
+    distinct = {tuple(sorted(pair)) for pair in pairs}
+    if not len(pairs) == len(distinct) == len(tree.rows) == count == wanted:
+        raise ModelError(f"a LIBSVM model holds one binary classifier for each of the {wanted} "
+                         f"pairs of the {len(classes)} classes (one-vs-one): this "
+                         "configuration is another one")
+    return pairs
+
+
+def _labels(tree):
+    """The labels of the classes in the order of the tree: as it has them, or their names."""
+    names = [tree.names.get(label, "") for label in tree.labels]
+    return [int(float(name)) for name in names] if ByValue(names).whole else tree.labels
+
+
+def _lines(model, classes, pairs, labels):
+    k = len(classes)
+    pairs = np.array(pairs)
+    flipped = pairs[:, 0] > pairs[:, 1]  # the left class is the second one of the pair
+    # +1 where f > 0 votes for the first class of the pair
+    sign = np.where(flipped, 1, -1) * model.orientation.astype(np.int64)
+    order = np.lexsort((pairs.max(axis=1), pairs.min(axis=1)))
+    owner = np.repeat(np.arange(len(pairs)), np.diff(model.indptr))
+    own = _own_classes(model, pairs, owner)
+    other = pairs.sum(axis=1)[owner] - own
+    # a support vector of two classes, merged by collation, is one row for each again
+    keys, row = np.unique(own * max(len(model.sv), 1) + model.index, return_inverse=True)
+    coef = np.zeros((len(keys), k - 1))
+    coef[row.ravel(), other - (other > own)] = model.coef * sign[owner]
+    home, index = np.divmod(keys, max(len(model.sv), 1))
+
+    lines = format_kernel("c_svc", model.kernels[0])
+    lines += [f"nr_class {k}", f"total_sv {len(keys)}", _line("rho", (model.rho * sign)[order]),
+              _line("label", labels)]
+    if np.isfinite(model.a).all():
+        # P(first) = (1 -+ tanh(a f + b)) / 2, with f of the sign that LIBSVM has
+        side = np.where(flipped, -1.0, 1.0)
+        lines += [_line("probA", (2 * model.a * side * sign)[order]),
+                  _line("probB", (2 * model.b * side)[order])]
+    lines += [_line("nr_sv", np.bincount(home, minlength=k)), "SV"]
+    yield "\n".join(lines) + "\n"
+    for values, point in zip(coef, index):
+        yield f"{' '.join(map(repr, values.tolist()))} {sparse_text(model.sv[point])} \n"
+    labels = list(classes)
+    sides = [(labels[a], labels[b]) for a, b in pairs.tolist()]
+    normalised = any(one.normalisation is not None for one in model.provenances)
+    provenance = shared(model.provenances, sides, model.sv.shape[1]
+                        if normalised or not model.any_width else None)
+    if provenance:
+        yield f"{MARK}{provenance.to_line()}\n"
+
+
+def _own_classes(model, pairs, owner):
+    """Per coefficient the class of its pair for which its support vector is written.
+
+    It is the class for which it speaks, unless the support vector is written for fewer classes
+    where every coefficient is of the first of its pair: k - 1 for a landmark of all pairs, which
+    is always written so.
+    """
+    count = max(len(model.sv), 1)
+    right = model.coef * model.orientation[owner] > 0
+    told, first = pairs[owner, right.astype(np.intp)], pairs.min(axis=1)[owner]
+    written = [np.bincount(np.unique(own * count + model.index) % count, minlength=count)
+               for own in (told, first)]
+    landmark = np.bincount(model.index, minlength=count) == len(pairs)
+    fewer = (written[1] < written[0]) | landmark & (written[1] == written[0])
+    return np.where(fewer[model.index], first, told)
+
+
+def _line(key, values):
+    """A key word with its numbers, in full."""
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    return f"{key} {' '.join(map(repr, values))}"

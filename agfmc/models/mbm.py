@@ -1,0 +1,218 @@
+"""The suite's own model file, `.mbm`: everything needed to classify, in one file.
+
+    bytes 0-7     89 4D 42 4D 0D 0A 1A 0A (the letters MBM between bytes that text
+                  conversions damage)
+    8-11, 12-15   format version: major 1, minor 2 (uint32, little-endian throughout)
+    16-23, 24-31  length of the header, length of the whole file (uint64)
+    32-63         SHA-256 of all bytes but these 32
+    64-           the header: JSON in UTF-8, a `_Stored` with {"shape", "offset"} in the place of
+                  arrays, then these, each at a multiple of 64
+
+Nothing in the file is executed or unpickled; every length is checked against
+the size of the file before anything is allocated, and no byte serves two arrays, so
+that what a model takes in memory is in proportion to its file.  Files of minor version 0 and 1,
+which had no calibration, recipe, ensemble and weights of neighbours, are read too.
+"""
+
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from ..calibration.types import Calibration
+from ..control.build import with_heading
+from ..control.parse import parse
+from ..control.write import format_tree
+from ..core.errors import ControlError, ModelError, one_line
+from ..core.models import CollatedModel, DirectModel
+from ..data.normalisation import Normalisation
+from ..files.atomic import replacing
+from ..files.checked import checked
+from ..files.codec import decode, encode, strict_json
+from ..files.opening import read_bytes
+from ..tables.recipe_file import check_table_recipe
+from ..tables.types import TableRecipe
+from .checks import check_configuration
+from .configuration import Configuration
+
+__all__ = ["MAGIC", "read_store", "write_store"]
+
+MAGIC = b"\x89MBM\r\n\x1a\n"
+_MAJOR, _MINOR = 1, 2
+_START = struct.Struct("<8sIIQQ32s")
+_Line = Annotated[str, one_line]
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """The header; control: the text of the tree;  made_by: {program: version}."""
+
+    control: str
+    machines: CollatedModel
+    node_classifiers: tuple[DirectModel, ...]
+    normalisation: Normalisation | None
+    calibration: Calibration | None
+    recipe: TableRecipe | None
+    made_by: Mapping[_Line, _Line]
+
+
+def write_store(path, configuration, made_by):
+    """Write a `Configuration` to `path`, whole or not at all.
+
+    made_by: {program: version}; equal configurations written by equal versions are
+    equal files.
+    """
+    tree = configuration.tree
+    if tree.norm_file is not None:  # what that holds is stored
+        tree = with_heading(tree, "normalisation", None)
+    blobs, offset = [], 0
+
+    def put(array):
+        nonlocal offset
+        entry = {"shape": list(array.shape), "offset": offset}
+        blobs.append(array.tobytes() + bytes(-array.nbytes % 64))
+        offset += len(blobs[-1])
+        return entry
+
+    stored = _Stored(format_tree(tree), configuration.machines,
+                     tuple(configuration.node_classifiers.values()), configuration.normalisation,
+                     configuration.calibration, configuration.recipe, dict(sorted(made_by.items())))
+    header = json.dumps(encode(stored, put), separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 64)
+    size = _START.size + len(header) + offset
+    start = _START.pack(MAGIC, _MAJOR, _MINOR, len(header), size, bytes(32))
+    body = b"".join([header, *blobs])
+    checked(body, lambda body: _configuration(strict_json(header), body, len(header), path, ""),
+            path)
+    digest = hashlib.sha256(start[:32] + body).digest()
+    with replacing(path, binary=True) as file:
+        file.write(start[:32] + digest)
+        file.write(body)
+
+
+def read_store(path, raw=None):
+    """Read a `.mbm` file; -> `Configuration`.  raw: its bytes, if read already.
+
+    Raises `ModelError` where the file is not one, is damaged, or is of a
+    version that this program does not know.  The arrays share the memory that
+    the file was read into.
+    """
+    raw = read_bytes(path) if raw is None else raw
+    header, start = _checked_header(raw, path)
+    return _configuration(header, raw, start, path, "damaged or not made by this suite: ")
+
+
+def _configuration(header, raw, start, path, why):
+    """The `Configuration` of a header and of the arrays in the bytes `raw` from `start` on."""
+    def fail(message):
+        return ModelError(f"{why}{message}", file=path)
+
+    arrays = _Arrays(raw, start)
+    stored = decode(_Stored, header, fail, arrays.read)
+    if arrays.overlap():
+        raise fail("two arrays share bytes")
+    tree = _tree(stored.control, path)
+    nodes, classifiers = tree.directs, stored.node_classifiers
+    if [(node.code, len(tree.nodes[number].children)) for number, node in nodes.items()] != \
+            [(one.code, one.branches) for one in classifiers]:
+        raise fail("the multi-class nodes are not those of the control text")
+    if stored.recipe is not None:
+        check_table_recipe(stored.recipe, fail)
+    try:
+        configuration = Configuration(
+            tree, stored.machines, dict(zip(nodes, classifiers)), stored.normalisation,
+            stored.made_by, calibration=stored.calibration, recipe=stored.recipe)
+    except ModelError as error:  # another number of classifiers
+        raise fail(error.message) from None
+    check_configuration(configuration, fail)
+    return configuration
+
+
+def _tree(text, path):
+    """The control tree of the header, whose classifiers are all trained."""
+    try:
+        tree = parse(text, path)
+        tree.require_names()
+        return tree
+    except ControlError as error:
+        raise ModelError(f"damaged: {error.message} in its control text", file=path) from error
+
+
+def _checked_header(raw, path):
+    """The header of the bytes of a model file, checksum and lengths verified."""
+    if not raw.startswith(MAGIC):
+        what = "an empty file" if not raw else "another kind of file"
+        raise ModelError(f"expected a model file (.mbm), found {what}", file=path)
+    if len(raw) < _START.size:
+        raise ModelError(f"truncated: the file ends after {len(raw)} bytes", file=path)
+    _, major, minor, length, size, digest = _START.unpack_from(raw)
+    if major != _MAJOR or minor > _MINOR:
+        raise ModelError(f"has format version {major}.{minor}, this program reads {_MAJOR}.0 to "
+                         f"{_MAJOR}.{_MINOR}: use a newer version of the suite", file=path)
+    if size != len(raw):
+        word = "truncated" if size > len(raw) else "damaged"
+        raise ModelError(f"{word}: expected {size} bytes, found {len(raw)}", file=path)
+    check = hashlib.sha256(raw[:32])
+    check.update(memoryview(raw)[_START.size:])
+    if check.digest() != digest or _START.size + length > size or length % 64:
+        raise ModelError("damaged: the checksum does not agree with the contents", file=path)
+    try:
+        header = strict_json(raw[_START.size:_START.size + length])
+        return header if minor > 1 else _upgraded(header), _START.size + length
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
+        raise ModelError("damaged: the header cannot be read", file=path) from None
+
+
+def _upgraded(old):
+    """The header of a file of version 1.0 or 1.1 in the layout of 1.2."""
+    arrays = old.pop("arrays")
+    machines = {"kernels": [dict(zip(("kind", "gamma", "coef0", "degree"), kernel, strict=True))
+                            for kernel in old.pop("kernels")],
+                "provenances": old.pop("settings"), "any_width": old.pop("any_width")}
+    norm = {name: arrays.pop(name) for name in ("matrix", "mean") if name in arrays}
+    classifiers = [
+        {**dict(zip(("code", "name", "branches", "k", "provenance"), entry, strict=True)),
+         "w": None, **{part: arrays.pop(f"{part} {number}", None)
+                       for part in ("points", "y", "weights")}}
+        for number, entry in enumerate(old.pop("direct", []))]
+    del old["names"]  # which the control text has
+    return dict(**old, machines=dict(**machines, **arrays), node_classifiers=classifiers,
+                normalisation=norm or None, calibration=None, recipe=None)
+
+
+class _Arrays:
+    """The arrays behind the header, which share the memory of the bytes `raw`."""
+
+    def __init__(self, raw, start):
+        self._raw, self._start = raw, start
+        self._spans = []
+
+    def read(self, entry, dtype, dimensions):
+        """The array of an entry of the header, checked; `ValueError` for an invalid one."""
+        if not isinstance(entry, dict) or set(entry) != {"shape", "offset"}:
+            raise ValueError("expected the shape and the offset of an array")
+        shape, offset = entry["shape"], entry["offset"]
+        if not isinstance(shape, list) or len(shape) not in dimensions or \
+                not all(type(n) is int and 0 <= n < 2**48 for n in [*shape, offset]) or \
+                any(n >= 2**31 for n in shape[1:]):
+            raise ValueError("the shape is invalid")
+        count = math.prod(shape)
+        stop = offset + count * dtype.itemsize
+        if offset % 64 or self._start + stop > len(self._raw):
+            raise ValueError("the array does not lie inside the file")
+        if count == 0:
+            return np.zeros(shape, dtype)
+        self._spans.append((offset, stop))
+        truth = dtype.kind == "b"  # of which another byte than 0 and 1 would be an odd one
+        array = np.frombuffer(self._raw, np.uint8 if truth else dtype, count, self._start + offset)
+        return (array != 0 if truth else array).reshape(shape)
+
+    def overlap(self):
+        """True where two arrays share bytes."""
+        self._spans.sort()
+        return any(end > start for (_, end), (start, _) in zip(self._spans, self._spans[1:]))

@@ -1,0 +1,164 @@
+"""Many binary models into one: each support vector is stored once."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..control.build import rename, rename_directs
+from ..core.errors import ModelError
+from ..core.models import CollatedModel
+from ..core.points import unique_rows
+from .configuration import Configuration
+
+__all__ = ["assemble", "collate", "regroup"]
+
+
+def assemble(tree, models, node_classifiers, normalisation=None):
+    """The `Configuration` of a control tree whose classifiers have been trained.
+
+    models: a `BinaryModel` for each row of the tree;  node_classifiers: {node number: its
+    `DirectModel`};  normalisation: that the training points went through, or None.  The
+    classifiers of the tree get the names of their models.
+    """
+    tree = rename_directs(rename(tree, [model.name for model in models]),
+                          {number: model.name for number, model in node_classifiers.items()})
+    machines = collate(models, tree.sides(), tree.classes, tuple(node_classifiers.values()))
+    return Configuration(tree, machines, node_classifiers, normalisation)
+
+
+def collate(models, sides, classes, node_classifiers=()):
+    """Merge `models`, m `BinaryModel`s in control-file order, into a `CollatedModel`.
+
+    sides: per model the labels (left, right) on its sides; classes: all
+    labels in ascending order.  Support vectors that are equal bit for bit are
+    merged, also within one model, where their coefficients add up.  They are
+    ordered by class, as far as the partitions show it, landmarks last in each.
+    node_classifiers: the `DirectModel`s of the configuration.  Raises `ModelError` where the
+    models do not have the same number of features.
+    """
+    width = _width(models, node_classifiers)
+    tables, table_of = _tables(models)
+    points = np.zeros((sum(map(len, tables)), width))
+    starts = np.cumsum([0, *map(len, tables)])
+    for at, table in zip(starts, tables):
+        points[at:at + len(table), :table.shape[1]] = table
+    first, inverse = unique_rows(points)
+    places = [inverse[at:stop] for at, stop in zip(starts[:-1], starts[1:])]
+    group, landmark = _groups(models, sides, classes, [places[i] for i in table_of], len(first))
+    order = np.lexsort((np.arange(len(first)), landmark, group))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+
+    # of each table the support vectors, ascending, and which of them its points are
+    used = [np.unique(rank[place], return_inverse=True) for place in places]
+    index, coef = [], []
+    for model, number in zip(models, table_of):
+        of_table, place = used[number]
+        index.append(of_table)
+        coef.append(np.bincount(place.ravel(), weights=model.coef, minlength=len(of_table)))
+    indptr = np.cumsum([0, *map(len, index)])
+    sv = points[first[order]]
+    sv += 0.0
+    kernels = tuple(dict.fromkeys(model.kernel for model in models))
+    scales = np.array([model.scale for model in models], dtype=np.float64).reshape(-1, 2)
+    return CollatedModel(
+        kernels=kernels,
+        kernel_of=np.array([kernels.index(model.kernel) for model in models], dtype=np.int32),
+        sv=sv, group=group[order].astype(np.int32),
+        indptr=indptr.astype(np.int64), index=_joined(index, np.int32),
+        coef=_joined(coef, np.float64), rho=np.array([model.rho for model in models]),
+        a=scales[:, 0].copy(), b=scales[:, 1].copy(),
+        orientation=np.array([model.orientation for model in models], dtype=np.int8),
+        provenances=tuple(model.provenance for model in models),
+        any_width=not node_classifiers and not any(model.features for model in models))
+
+
+def _tables(models):
+    """The different arrays of support vectors, and the number of each model's among them.
+
+    Models that were trained together, or read together, have one array in common.
+    """
+    numbers = {}
+    table_of = [numbers.setdefault(id(model.sv), len(numbers)) for model in models]
+    tables = [None] * len(numbers)
+    for model, number in zip(models, table_of):
+        tables[number] = model.sv
+    return tables, table_of
+
+
+def _joined(parts, dtype):
+    """The arrays of a list, one after the other."""
+    return np.concatenate([np.empty(0, dtype), *parts], dtype=dtype, casting="same_kind")
+
+
+def _width(models, node_classifiers):
+    """The number of features: as the models state it, else the largest index met."""
+    stated = {}
+    for model in models:
+        if model.features:
+            stated.setdefault(model.features, model.name)
+    for model in node_classifiers:
+        stated.setdefault(model.features, model.name)
+    if len(stated) > 1:
+        (one, name), (two, other) = list(stated.items())[:2]
+        raise ModelError(f"was trained on {two} features, and {name} on {one}", file=other)
+    if not models:
+        return next(iter(stated), 0)
+    largest = max(models, key=lambda model: model.sv.shape[1])
+    width = largest.sv.shape[1]
+    for one, name in stated.items():
+        if width > one:
+            raise ModelError(f"has {width} features, and {name} was trained on {one}",
+                             file=largest.name)
+        width = one
+    return width
+
+
+def _groups(models, sides, classes, places, count):
+    """Per distinct support vector the position of its class in `classes`, and if it is a landmark.
+
+    places: per model the numbers of its support vectors among them.  A support vector belongs
+    to every side on which it stands; where that leaves several classes the first is taken, where
+    none, len(classes).  Those of a model that has them all on one side are landmarks, of any
+    class: other models tell it, or it is len(classes).
+    """
+    column = {label: i for i, label in enumerate(classes)}
+    possible = np.ones((count, len(classes)), dtype=bool)
+    told, landmark = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    for model, side, place in zip(models, sides, places):
+        if 0 in model.n_sv:
+            landmark[place] = True
+            continue
+        told[place] = True
+        at = 0
+        for label, size in zip(model.labels, model.n_sv):
+            members = np.zeros(len(classes), dtype=bool)
+            members[[column[c] for c in side[label]]] = True
+            possible[place[at:at + size]] &= members
+            at += size
+    told &= possible.any(axis=1)
+    return np.where(told, possible.argmax(axis=1), len(classes)), landmark
+
+
+def regroup(model: CollatedModel, sides: Sequence, classes: Sequence[int]) -> CollatedModel:
+    """A `CollatedModel` with its support vectors ordered by class, as `collate` leaves them.
+
+    sides, classes: as for `collate`.  The class follows from the coefficients: one
+    whose sign speaks for the left side belongs to a point of that side.
+    """
+    column = {label: i for i, label in enumerate(classes)}
+    possible = np.ones((len(model.sv), len(classes)), dtype=bool)
+    for i, side in enumerate(sides):
+        part = slice(model.indptr[i], model.indptr[i + 1])
+        right = model.coef[part] * model.orientation[i] > 0
+        for labels, rows in zip(side, (model.index[part][~right], model.index[part][right])):
+            members = np.zeros(len(classes), dtype=bool)
+            members[[column[c] for c in labels]] = True
+            possible[rows] &= members
+    group = np.where(possible.any(axis=1), possible.argmax(axis=1), len(classes))
+    order = np.argsort(group, kind="stable")
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order))
+    return replace(model, sv=model.sv[order], group=group[order].astype(np.int32),
+                   index=rank[model.index])

@@ -1,1 +1,0 @@
-"""Arrays made ready for training: normalised, split, relabelled."""

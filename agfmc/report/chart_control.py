@@ -1,0 +1,148 @@
+"""Designs in files: the tree of a control file, its coding matrix, its dendrogram, or the tree that
+a search found, with the losses of its nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..control.tree import Leaf, Tree
+from ..core.errors import UsageError
+from .chart_canvas import picture_names, save
+from .content import Picture
+from .structure import coding_matrix, decision_tree, listed
+from .svg import Box, Drawing, Linear, Panel, pixels, text_width, tick_texts
+from .words import class_name, cut
+
+__all__ = ["control_pictures", "dendrogram", "draw_control", "draw_losses"]
+
+_MOST_MEMBERS = 6  # of an ensemble that are drawn
+
+
+def draw_control(path: str, tree: Tree, heights: Sequence[float] | None = None,
+                 shares: Mapping[int, float] | None = None) -> None:
+    """Draw a control tree (`agfmc.control.tree.Tree`), with class names where it has them.
+
+    One coding matrix: a grid with a column for each class and a row for each classifier.  Any
+    other tree: the classes on the right, the branch of -1 above that of +1, at each node its
+    options, or, where it is trained, the classes of both sides, and the share of the training
+    points that reached it, of shares {number of the node: share}; small matrices at nodes that
+    are coding matrices.
+    heights: the joining distance of each node of a tree of single classifiers, in the
+    order of `tree.nodes`, which may be infinite; then a dendrogram is drawn, with its
+    axis of distances.
+    An ensemble: its first members, with their shares in the average.
+
+    Raises UsageError for heights that do not fit, and as `canvas.save`.
+    """
+    if heights is not None:
+        save(path, "", [dendrogram(tree, heights)])
+        return
+    count = len(tree.roots)
+    title = f"ensemble of {count} configurations" + (
+        f", the first {_MOST_MEMBERS}" if count > _MOST_MEMBERS else "")
+    save(path, title if tree.is_ensemble else "", control_pictures(tree, shares))
+
+
+def control_pictures(tree: Tree, shares: Mapping[int, float] | None = None) -> list[Picture]:
+    """The picture of a control tree, or those of the first members of an ensemble."""
+    names = picture_names(tree.names)
+    members = [(tree, "")] if not tree.is_ensemble else [
+        (member, f"{number}: weight {weight:.3g}") for number, (member, weight) in enumerate(
+            zip(tree.members[:_MOST_MEMBERS], tree.weights), 1)]
+    found = []
+    for member, title in members:
+        if not member.hierarchical and member.nodes[0].direct is None:
+            found.append(coding_matrix(member, names, title or "Coding matrix", whole=True))
+            continue
+        boxes = {number: (_words(node, sides, names, (shares or {}).get(number)), 0)
+                 for number, (node, sides) in enumerate(zip(member.nodes, member.branch_labels()))}
+        picture = decision_tree(member, names, title=title or "Tree of the classes", boxes=boxes)
+        found.append(replace(picture, note=picture.note + (
+            " Percentages are shares of the training points." if shares else "")))
+    return found
+
+
+def _words(node, sides, names, share):
+    """The text at a node, "" where there is nothing to be told."""
+    if node.direct is not None:
+        texts = (f"{node.direct.code}: {node.direct.learner.title}", node.direct.name,
+                 node.direct.options.strip())
+        return cut(" ".join(text for text in texts if text), 80)
+    if not node.bare:
+        return ""
+    row = node.rows[0]
+    if not (row.is_name and row.text.strip()):
+        return cut(row.text.strip())
+    # a file name tells a reader nothing
+    text = " / ".join(listed(names, sides[branch], 2) for branch, in (row.left, row.right))
+    return text if share is None else f"{100 * share:.3g} %: {text}"
+
+
+def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
+    """The picture of a tree of single classifiers whose nodes join at `heights`.
+
+    The classes stand on the left in the order of the text, distances grow to
+    the right; infinite ones lie behind a broken axis.
+    """
+    heights = [float(height) for height in heights]
+    if any(not node.bare for node in tree.nodes):
+        raise UsageError("a dendrogram needs a tree of single classifiers")
+    if len(heights) != len(tree.nodes):
+        raise UsageError(f"{len(heights)} distances were given for a tree of {len(tree.nodes)} "
+                         "nodes")
+    if not all(height >= 0 for height in heights):
+        raise UsageError("the distances of a dendrogram are not negative")
+    names = picture_names(tree.names)
+    texts = [cut(class_name(names, label)) for label in tree.labels]
+    finite = [height for height in heights if math.isfinite(height)]
+    largest = max(finite, default=0.0) or 1.0
+    far, broken = 1.15 * largest, len(finite) < len(heights)
+    pitch, side = 16, max(map(text_width, texts)) + 10
+    tall = pitch * len(texts)
+    drawing = Drawing(side + 500, tall + 50)
+    panel = Panel(drawing, Box(side, 4, 480, tall), Linear(0, 1.03 * far if broken else
+                                                          1.05 * largest), Linear(0, 1))
+    ticks = [tick for tick in panel.across.ticks(6) if tick <= 1.02 * largest]
+    panel.axis_across("distance at which classes join", [*ticks, *[far] * broken],
+                      [*tick_texts(ticks), *["infinite"] * broken])
+    if broken:
+        drawing.line([(panel.x((largest + far) / 2), y) for y in (4, 4 + tall)], "rule")
+    for at, text in enumerate(texts):
+        drawing.text(side - 8, 4 + (at + 0.5) * pitch + 4, text, "end")
+    places, spans = {}, tree.spans()
+    for number in range(len(tree.nodes) - 1, -1, -1):
+        (y0, x0), (y1, x1) = (
+            (4 + (spans[number][branch][0] + 0.5) * pitch, panel.x(0)) if isinstance(child, Leaf)
+            else places[child] for branch, child in enumerate(tree.nodes[number].children))
+        join = panel.x(min(heights[number], far))
+        places[number] = (y0 + y1) / 2, join
+        drawing.add("path", "ink thin" + " dashed" * math.isinf(heights[number]),
+                    d=f"M{pixels(x0)} {pixels(y0)}H{pixels(join)}V{pixels(y1)}H{pixels(x1)}")
+    return Picture(drawing, "Dendrogram", f"{len(texts)} classes, which join at distances up to "
+                   f"{largest:.4g}")
+
+
+def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) -> None:
+    """Draw a decision tree with the loss of each node, and the share of the points on each line.
+
+    scored: has `tree`, with single classifiers alone, `nodes`, with `loss` and its standard
+    `error` for each node in the order of the text, and `loss`, `error` and `asked` of the tree;
+    shares: {label: share of the points};  what: the name of the loss.
+
+    Raises UsageError as `canvas.save`.
+    """
+    tree, called = scored.tree, picture_names(scored.tree.names)
+    names = {label: f"{called.get(label) or label}, {100 * shares[label]:.1f} %"
+             for label in tree.labels}
+    top = max(node.loss for node in scored.nodes) or 1.0
+    boxes = {number: (f"{node.loss:.4f} \u00b1{node.error:.4f}", node.loss / top)
+             for number, node in enumerate(scored.nodes)}
+    picture = decision_tree(tree, names, boxes=boxes, shares=shares)
+    note = f"{picture.note} At the nodes their losses, the larger the deeper in colour, with " \
+           "standard errors; lines are as wide as the share of the points."
+    save(path, f"{what} {scored.loss:.4f} \u00b1 {scored.error:.4f} per point; "
+               f"{scored.asked:.2f} of {len(tree.nodes)} classifiers asked per point, mean",
+         [replace(picture, note=note)])

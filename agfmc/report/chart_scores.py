@@ -1,0 +1,115 @@
+"""Results in files: scores, comparisons, searches, and the weights of a learned metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ..core.errors import UsageError
+from ..scores.rows import ALL_SCORES
+from .chart_canvas import picture_names, save
+from .charts import confusion_map, reliability, risk_coverage
+from .content import Picture
+from .experiment_charts import comparison, comparison_cost, row_name, search_surface
+from .svg import Drawing, text_width
+from .words import cut, plural
+
+__all__ = ["draw_comparison", "draw_scores", "draw_search", "draw_weights", "weight_bars"]
+
+_MOST_FEATURES = 60  # features that are drawn
+_PITCH, _LONGEST = 20, 430  # pixels from one bar to the next, and of the longest
+
+
+def draw_scores(path: str, scores: Mapping, names: Mapping[int, str] | None = None,
+                data: str = "") -> None:
+    """Draw `scores`, the dictionary of `prediction.evaluation.evaluate`; names: {label: name};
+    data: the name of the points, for the title.
+
+    The reliability diagram, with the probabilities of all classes where calibration_by_class is
+    known, the error of the surest answers, and the contingency table; of these, those that there
+    is something for.  Raises UsageError and DataError as `canvas.save`.
+    """
+    parts = [plural(scores["points"], "point")] if "points" in scores else []
+    parts.append(plural(len(scores["labels"]), "class", "es"))
+    if scores.get("rejected"):
+        parts.append(f"{scores['rejected']} without an answer")
+    accuracy, coefficient = scores["accuracy"], scores["uncertainty_coefficient"]
+    parts.append(f"accuracy {accuracy:.4f}")
+    if coefficient is not None and coefficient == coefficient:
+        parts.append(f"uncertainty coefficient {coefficient:.4f}")
+    pictures = (reliability(scores, True), risk_coverage(scores),
+                confusion_map(scores, picture_names(names)))
+    save(path, (f"{cut(data, 60)}: " if data else "") + ", ".join(parts),
+         [picture for picture in pictures if picture is not None])
+
+
+def draw_comparison(path: str, result: Mapping, by: str = "log_loss") -> None:
+    """Draw the rows of `result`, as `experiments.comparison.compare` returns it: differences from
+    the reference, and scores over what a point costs.
+
+    Rows without the score are named below the pictures.  Raises UsageError for an unknown `by`,
+    and as `canvas.save`.
+    """
+    if by not in ALL_SCORES:
+        raise UsageError(f"no score called {by!r}: use one of {', '.join(ALL_SCORES)}")
+    result = {**result, "by": by}
+    pictures = [picture for picture in (comparison(result), comparison_cost(result))
+                if picture is not None]
+    missing = "; ".join(row_name(row) for row in result["rows"] if not row.get(by))
+    if missing and pictures:
+        pictures[0] = replace(pictures[0], note=f"{pictures[0].note} Without "
+                              f"{ALL_SCORES[by].title}, so left out: {missing}.".strip())
+    title = f"{plural(result['points'], 'point')}, {plural(result['classes'], 'class', 'es')}, " \
+            f"{plural(result['trials'], 'split')}" + "; no configuration has this score" * (
+                not pictures)
+    save(path, f"{cut(str(result['data']), 60)}: {title}" if result.get("data") else title,
+         pictures)
+
+
+def draw_search(path: str, result: Mapping) -> None:
+    """Draw the scores of `result`, what `tune_m --json` writes, a picture for each kernel.
+
+    The best is named in the title, and that the search was stopped where it was.  Raises
+    UsageError for an empty search and as `canvas.save`.
+    """
+    if not result["points"]:
+        raise UsageError("a search without points cannot be drawn")
+    best, stopped = result["points"][result["best"]], result.get("complete") is False
+    title = f"best{' so far' * stopped}: {cut(best['options'], 100)}"
+    if best["score"] is not None and math.isfinite(best["score"]):
+        title += f", {ALL_SCORES[result['by']].title} {best['score']:.4f}"
+        if best.get("sd") is not None:
+            title += f" \u00b1 {best['sd']:.4f}"
+    tried = plural(len(result["points"]), "set") + " of options tried"
+    title += f"; {tried}" + ", stopped at the time limit" * stopped
+    title += f", {cut(result['data'], 50)}" if result.get("data") else ""
+    save(path, title, search_surface(result))
+
+
+def draw_weights(path: str, metric: Mapping) -> None:
+    """Draw the weights of the features, the largest first and above, at most sixty of them.
+
+    metric: as in `description.describe_normalisation`.  Raises errors as `canvas.save`.
+    """
+    save(path, f"Learned from {metric['points']} points of {metric['classes']} classes",
+         [weight_bars(metric)])
+
+
+def weight_bars(metric: Mapping) -> Picture:
+    """The picture of the weights."""
+    rows, count = metric["weights"][:_MOST_FEATURES], len(metric["weights"])
+    names = [cut(row.get("name", f"feature {row['feature']}"), 40) for row in rows]
+    side = max(map(text_width, names)) + 8
+    unit = _LONGEST / max(1.0, *(row["weight"] for row in rows))
+    drawing = Drawing(side + _LONGEST + 60, _PITCH * len(rows) + 30)
+    drawing.line([(side + unit, 0), (side + unit, _PITCH * len(rows))], "rule")
+    for at, (row, name) in enumerate(zip(rows, names)):
+        y = _PITCH * at
+        drawing.text(side - 8, y + 14, name, "end")
+        drawing.add("rect", "fill-left", x=side, y=y + 3, width=unit * row["weight"], height=14)
+        drawing.text(side + unit * row["weight"] + 5, y + 14, f"{row['weight']:.3g}", "halo")
+    drawing.text(side, _PITCH * len(rows) + 18,
+                 "weight of the feature, standardised (1: all alike)", "muted")
+    shown = f", the first {len(rows)} of {count}" if count > len(rows) else ""
+    return Picture(drawing, f"Weights of the features{shown}", f"{len(rows)} features")

@@ -1,0 +1,122 @@
+"""Pictures of simulated success probabilities against the number of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..scores.intervals import wilson
+from .chart_canvas import save
+from .content import Picture
+from .svg import Box, Drawing, Linear, Logarithmic, Panel, pixels, text_width
+from .words import cut
+
+__all__ = ["draw", "simulation_pictures"]
+
+_ASIDE = 0.3  # of the way to the next number of classes, over which intervals are spread
+_NARROW = 0.03  # intervals up to this width stand above each other
+_SHADES = ("1", ".7", ".45", ".25")  # of POLL, most opponents first
+
+
+def draw(path: str, rows: Sequence[dict], top: int, similarity: str | None = None) -> None:
+    """Draw simulations (`experiments.simulation_tables`), a panel for each error probability.
+
+    Bars are Wilson's 95 % intervals of the simulated shares.
+    Raises UsageError and DataError as `canvas.save`.
+    """
+    save(path, "Simulated decoders", simulation_pictures(rows, top, similarity))
+
+
+def simulation_pictures(rows: Sequence[dict], top: int,
+                        similarity: str | None = None) -> list[Picture]:
+    """A picture for each error probability, and the key of their lines."""
+    found = []
+    for error in dict.fromkeys(row["error"] for row in rows):
+        shown = sorted((row for row in rows if row["error"] == error),
+                       key=lambda row: row["classes"])
+        title = f"similarity {similarity}" if error is None else f"error probability {error:g}"
+        found.append(Picture(_panel(shown, top), cut(title, 50), "Share of right answers by the "
+                             "number of classes", "Bars: intervals of 95 %."))
+    return [*found, Picture(_key(_lines(shown, top)), "Decoders", "The key of the lines")]
+
+
+def _lines(rows, top):
+    """[(words, look, shade, shape of the mark, a part for each row)] of the lines."""
+    polls = sorted(range(len(rows[0]["polls"])), key=lambda i: -rows[-1]["polls"][i]["draws"])
+    words = [_formula(rows[0]["polls"][i]["opponents"]) for i in polls]
+    shades = [_SHADES[min(place, len(_SHADES) - 1)] for place in range(len(polls))]
+    return [("MAX-WIN", "ink", "1", "circle", [row["max_win"] for row in rows]),
+            *((f"POLL {word} + TOP-{top}", "left dashed", shade, "open",
+               [row["polls"][i]["top"] for row in rows])
+              for i, word, shade in zip(polls, words, shades)),
+            *((f"POLL {word}", "left", shade, "square", [row["polls"][i] for row in rows])
+              for i, word, shade in zip(polls, words, shades)),
+            ("ADAG", "right", "1", "up", [row["adag"] for row in rows]),
+            ("DDAG", "third", "1", "down", [row["ddag"] for row in rows])]
+
+
+def _panel(rows, top):
+    classes = [row["classes"] for row in rows]
+    # the last step from one number of classes to the next is far above the first
+    powers = len(classes) > 2 and classes[-1] - classes[-2] > 1.5 * (classes[1] - classes[0])
+    low, high = classes[0], max(classes[-1], classes[0] + 1)
+    scale = Logarithmic(low / 1.2, 1.2 * high) if powers else Linear.around((low, high))
+    drawing = Drawing(380, 300)
+    panel = Panel(drawing, Box(40, 26, 325, 230), scale, Linear(0, 1))
+    panel.axis_up("probability that the true class is found")
+    few = classes if len(classes) <= 8 else panel.across.ticks(6)
+    panel.axis_across("number of classes", few, [f"{tick:g}" for tick in few])
+    rounds, lines = [_rounds(row) for row in rows], _lines(rows, top)
+    places = [panel.x(k) for k in classes]
+    wide = max((high - low for low, high in (wilson(0.5, n) for n in rounds if n)), default=0.0)
+    step = min((b - a for a, b in zip(places, places[1:])), default=0.0) * (wide > _NARROW)
+    for at, (_, look, shade, mark, parts) in enumerate(lines):
+        shift = (at / (len(lines) - 1) - 0.5) * _ASIDE * step
+        points = [(x + shift, panel.y(part["success"])) for x, part in zip(places, parts)]
+        drawing.open(stroke_opacity=shade, fill_opacity=shade)
+        drawing.line(points, f"{look} thin")
+        for (x, y), part, n in zip(points, parts, rounds):
+            if n:
+                ends = map(panel.y, wilson(part["success"], n))
+                drawing.line([(x, end) for end in ends], f"{look.split()[0]} bar")
+            _mark(drawing, x, y, look.split()[0], mark)
+        drawing.close()
+    return drawing
+
+
+def _mark(drawing, x, y, look, shape):
+    if shape == "circle":
+        drawing.add("circle", f"fill-{look}", cx=x, cy=y, r=3.5)
+    elif shape in ("square", "open"):
+        drawing.add("rect", f"{look} fill-paper" if shape == "open" else f"fill-{look}",
+                    x=x - 3, y=y - 3, width=6, height=6)
+    else:
+        turn = 1 if shape == "up" else -1
+        drawing.add("path", f"fill-{look}", d=f"M{pixels(x - 4)} {pixels(y + 3.5 * turn)}h8"
+                    f"l-4 {-7 * turn}z")
+
+
+def _key(lines):
+    drawing = Drawing(60 + max(text_width(words) for words, *_ in lines), 20 * len(lines) + 4)
+    for at, (words, look, shade, mark, _) in enumerate(lines):
+        y = 20 * at + 10
+        drawing.open(stroke_opacity=shade, fill_opacity=shade)
+        drawing.line([(2, y), (38, y)], f"{look} thin")
+        _mark(drawing, 20, y, look.split()[0], mark)
+        drawing.close()
+        drawing.text(46, y + 4, words)
+    return drawing
+
+
+def _rounds(row):
+    """The number of points behind the shares of a row; 0 where none of them tells it."""
+    parts = [row["max_win"], row["adag"], row["ddag"], *row["polls"]]
+    part = max(parts, key=lambda part: part["standard_error"])
+    share, error = part["success"], part["standard_error"]
+    return round(share * (1 - share) / error**2) if error else 0
+
+
+def _formula(word):
+    if not word.endswith("log"):
+        return f"l = {word}"
+    factor = word.removesuffix("log")
+    return f"l = {'' if float(factor) == 1 else factor + ' '}log\u2082 k"

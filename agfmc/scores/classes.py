@@ -1,0 +1,109 @@
+"""Scores of classes from a contingency table: per class, and what sums them up.
+
+All are of the answered points: where some were rejected, their column is left out.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .contingency import answered, Contingency
+
+__all__ = ["balanced_accuracy", "by_class", "ByClass", "class_errors", "cohen_kappa", "macro_f1",
+           "matthews", "ranked_probability_scores", "weighted_f1"]
+
+
+class ByClass(NamedTuple):
+    """precision, recall, f1, support (k,), NaN where it is 0/0.
+
+    With T = table[j, j]: precision T / (answers of class j), recall T / support,
+    F1 2 T / (answers + support); support: points of class j.
+    """
+
+    precision: np.ndarray
+    recall: np.ndarray
+    f1: np.ndarray
+    support: np.ndarray
+
+
+def by_class(table: Contingency | np.ndarray) -> ByClass:
+    """`ByClass` of a table (k, k) or (k, k + 1)."""
+    counts = answered(table)
+    right, support, answers = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return ByClass(right / answers, right / support, 2 * right / (answers + support),
+                       support)
+
+
+def balanced_accuracy(table: Contingency | np.ndarray) -> float:
+    """Mean recall of the classes that have points."""
+    return _mean(by_class(table).recall)
+
+
+def macro_f1(table: Contingency | np.ndarray) -> float:
+    """Mean F1 of the classes that have points or answers."""
+    return _mean(by_class(table).f1)
+
+
+def weighted_f1(table: Contingency | np.ndarray) -> float:
+    """Mean F1, weighted by the points of the classes."""
+    scores = by_class(table)
+    known = scores.support > 0
+    total = scores.support.sum()
+    return float(scores.f1[known] @ scores.support[known] / total) if total else math.nan
+
+
+def cohen_kappa(table: Contingency | np.ndarray) -> float:
+    """(p_o - p_e) / (1 - p_e): agreement beyond that of independent answers with these margins.
+
+    J. Cohen, "A coefficient of agreement for nominal scales", 1960.
+    """
+    total, right, chance, _, _ = _sums(table)
+    return _ratio(right * total - chance, total * total - chance)
+
+
+def matthews(table: Contingency | np.ndarray) -> float:
+    """The correlation of truth and answer, both as k indicators.
+
+    J. Gorodkin, "Comparing two K-category assignments by a K-category correlation
+    coefficient", 2004.
+    """
+    total, right, chance, truth, answers = _sums(table)
+    return _ratio(right * total - chance,
+                  math.sqrt((total * total - truth) * (total * total - answers)))
+
+
+def _sums(table):
+    """n, right answers, and of the margins t and a: t.a, t.t and a.a; all float."""
+    counts = answered(table).astype(float)
+    truth, answers = counts.sum(axis=1), counts.sum(axis=0)
+    return (float(counts.sum()), float(np.trace(counts)), float(truth @ answers),
+            float(truth @ truth), float(answers @ answers))
+
+
+def _mean(values):
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def _ratio(part, whole):
+    return part / whole if whole > 0 else math.nan
+
+
+def class_errors(y: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """|answer - truth| (n,) in positions, of true and answered columns (n,)."""
+    return np.abs(np.asarray(answers) - np.asarray(y)).astype(float)
+
+
+def ranked_probability_scores(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """sum over j < k - 1 of (p_0 + ... + p_j - [y <= j])^2 (n,); p (n, k), true columns y (n,).
+
+    For two classes half the Brier score (E. S. Epstein, "A scoring system for probability
+    forecasts of ranked categories", 1969, as A. H. Murphy put it in 1971).
+    """
+    below, scores = np.zeros(len(p)), np.zeros(len(p))
+    for j in range(p.shape[1] - 1):
+        below += p[:, j]
+        scores += (below - (y <= j))**2
+    return scores

@@ -1,0 +1,450 @@
+"""Scores of the results of a classification, as one dictionary of plain values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.costs import CostMatrix
+from ..core.errors import AgfmcWarning, DataError
+from ..core.points import as_numbers
+from ..core.probabilities import log_losses, mean
+from ..core.weights import check_range, class_factors, of_points, total_weights
+from .classes import by_class, class_errors, ranked_probability_scores
+from .contingency import (adjusted_share, contingency, coverage, random_share,
+                          uncertainty_coefficient)
+from .costs import cost_by_class, mean_cost, single_answer
+from .intervals import effective_number, resampled, resampled_summary, standard_error, wilson
+from .probabilities import (calibration, calibration_by_class, class_weights,
+                            expected_calibration_error, squared_errors)
+from .ranking import area_by_class, places, separation, top_shares
+from .risk_coverage import risk_coverage
+from .rows import ALL_SCORES, COST, FURTHER
+from .sets import hierarchical_scores, Paths, set_scores
+
+__all__ = ["Asked", "classwise_calibration", "compared_scores", "evaluate", "Results", "Sets",
+           "warn_of_no_probabilities", "warn_of_other_numbers", "weighted", "with_weights"]
+
+MOST_PLACES = 2 * 10**9  # resamples by points by classes of which areas are computed
+_SHARES = ("accuracy", "within_one_class", "top_accuracy")  # whose intervals are Wilson's
+_ROUNDING = 1e-5  # of probabilities in text
+# Resamples for the interval of the mean cost, unless all scores have theirs, and points that are
+# drawn for it in all.
+
+_RESAMPLES, _LEAST_RESAMPLES, _MOST_DRAWN = 1000, 100, 2 * 10**8
+
+
+class Sets(NamedTuple):
+    """Sets of classes: size (n,) of the set of each point;  holds (n,): it has the true class;
+    paths: `Paths` where the sets are nodes of a tree that is given, or None."""
+
+    size: np.ndarray
+    holds: np.ndarray
+    paths: Paths | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Scores that `evaluate` computes on request.
+
+    top: K of the top-K accuracy;  ordered: scores of classes that have an order, that of their
+    labels;  by_class: calibration of each class;  resamples: of the bootstrap intervals, 0 for
+    none;  seed: of the resamples.
+    """
+
+    top: int | None = None
+    ordered: bool = False
+    by_class: bool = False
+    resamples: int = 0
+    seed: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The results of a classification, with the true classes.
+
+    truth, result (n,) labels, -1 in result where rejected;  labels: all classes
+    in ascending order;  k: their number, or None where nothing tells it;
+    winner (n,): probability of the answer, or None;  p (n, k): all
+    probabilities, columns in the order of `labels`, or None;  weights (n,): how
+    much each point counts, or None where all count alike;  before (n, k): the
+    probabilities before they were calibrated, or None;  sets: `Sets` for the points, or None;
+    costs: of the answers, in the order of the labels, or None;  rows (n,): numbers of the points,
+    from 0, or None where they are in order.
+    """
+
+    truth: np.ndarray
+    result: np.ndarray
+    labels: np.ndarray
+    k: int | None = None
+    winner: np.ndarray | None = None
+    p: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    before: np.ndarray | None = None
+    sets: Sets | None = None
+    costs: CostMatrix | None = None
+    rows: np.ndarray | None = None
+
+    @property
+    def paid(self) -> np.ndarray | None:
+        """The costs (n,) of the answers, or None; `UsageError` where points were rejected, and
+        that has no cost."""
+        if self.costs is None:
+            return None
+        truth, answers = (np.searchsorted(self.labels, one) for one in (self.truth, self.result))
+        return self.costs.paid(truth, np.where(self.result < 0, -1, answers))
+
+
+def with_weights(results: Results, weights: np.ndarray | None,
+                 classes: Mapping[int | str, float] | str | None = None,
+                 names: Mapping[int, str] | None = None) -> Results:
+    """`results` whose points count with these weights (n,), 0 or more, or 1 for None.
+
+    classes: factors of the weights of the true classes, as for `class_factors`;  names: {label:
+    name}.  Points of weight 0 are left out, and a warning counts them; weights that are all 1 are
+    none.  Raises `DataError` for other weights, and for classes that are not there.
+    """
+    n = len(results.truth)
+    w = np.ones(n) if weights is None else as_numbers(weights, "weights").astype(np.float64)
+    if w.shape != (n,) or not ((w >= 0) & (w < np.inf)).all():
+        raise DataError(f"weights: expected {n} numbers of 0 or more, one for each point")
+    some = w > 0
+    if not some.any():
+        raise DataError(f"all {n} points have weight 0")
+    if not some.all():
+        warnings.warn(f"{n - int(some.sum())} of {n} points have weight 0 and are left out",
+                      AgfmcWarning, stacklevel=3)
+        results, w = _chosen(results, some), w[some]
+    if classes is not None:
+        totals = total_weights(results.truth, w)
+        if not isinstance(classes, str):  # a class may be there without points
+            totals = dict.fromkeys(np.asarray(results.labels).tolist(), 0.0) | totals
+        factors = class_factors(classes, totals, names)
+        with np.errstate(over="ignore", under="ignore"):
+            w = w * of_points(factors, results.truth)
+    check_range(w)
+    return replace(results, weights=None if (w == 1).all() else w)
+
+
+def _chosen(results, rows):
+    """The results of some points, a mask (n,)."""
+    found = {name: None if getattr(results, name) is None else getattr(results, name)[rows]
+             for name in ("truth", "result", "winner", "p", "weights", "before")}
+    sets = results.sets
+    if sets is not None:
+        paths = None if sets.paths is None else Paths(*(one[rows] for one in sets.paths))
+        sets = Sets(sets.size[rows], sets.holds[rows], paths)
+    numbers = np.arange(len(rows)) if results.rows is None else results.rows
+    return replace(results, **found, sets=sets, rows=numbers[rows])
+
+
+def weighted(results, shares):
+    """`results` whose points count as much as if the true classes had these shares (k,).
+
+    A point of class j weighs shares[j]/(n_j/n), and all of them n; weights that the points have
+    stay, within each class.  Raises `DataError` as `class_weights` does.
+    """
+    labels = np.asarray(results.labels)
+    truth = np.searchsorted(labels, results.truth)
+    return replace(results, weights=class_weights(truth, shares, labels, results.weights))
+
+
+def warn_of_other_numbers(scores):
+    """Warn where classes are separated well but hardly any is right; scores: of `evaluate`.
+
+    With few points for each class any answers seem to tell them apart.
+    """
+    accuracy, told_apart = scores["accuracy"], scores["uncertainty_coefficient"]
+    if scores["points"] >= 10 * len(scores["labels"]) and told_apart > 0.5 and accuracy < 0.2:
+        warnings.warn(f"the results separate the classes (uncertainty coefficient "
+                      f"{told_apart:.2f}), but hardly any is right (accuracy {accuracy:.2f}): "
+                      "their classes seem to be numbered differently from the truth", AgfmcWarning,
+                      stacklevel=2)
+
+
+def warn_of_no_probabilities(p, what):
+    """Warn where values p (n, k) are below 0 or above 1; what: the word for them.
+
+    Refuses NaN and infinity: `DataError`.
+    """
+    if not np.isfinite(p).all():
+        row = int(np.argmin(np.isfinite(p).all(axis=1)))
+        raise DataError(f"{what} of point {row} (from 0) are not finite numbers")
+    low, high = float(p.min(initial=0.0)), float(p.max(initial=1.0))
+    if low < -_ROUNDING or high > 1 + _ROUNDING:
+        warnings.warn(f"{what} go from {low:.6g} to {high:.6g}: scores take them as they are, but "
+                      "probabilities are between 0 and 1", AgfmcWarning, stacklevel=3)
+
+
+def compared_scores(results: Results) -> dict[str, float | None]:
+    """{name: value} of `SCORES`, None where results do not allow them: what trials need; and of
+    `COST` where there are costs."""
+    return _compared(results, contingency(results.truth, results.result, results.labels,
+                                          results.weights))
+
+
+def _compared(results, table):
+    weights = results.weights
+    takes = {"table": (table,)}
+    if results.p is not None:
+        takes["probabilities"] = results.p, _columns(results, results.truth), weights
+    if results.winner is not None:
+        takes["winner"] = _answered(results)
+    if results.costs is not None:
+        takes["costs"] = results.paid, weights
+    return {name: score.value(*takes[score.takes]) if score.takes in takes else None
+            for name, score in ALL_SCORES.items() if score.takes != "costs" or "costs" in takes}
+
+
+def _columns(results, labels):
+    """Positions (n,) of labels (n,) among those of the results."""
+    return np.searchsorted(results.labels, labels)
+
+
+def _answered(results):
+    """The answered points: the winner's probability, whether it is right, the weights.
+
+    A rejected point still has a most probable class, but it is not the answer.
+    """
+    told = results.result >= 0
+    return (results.winner[told], results.result[told] == results.truth[told],
+            None if results.weights is None else results.weights[told])
+
+
+def evaluate(results, bins=10, asked=Asked()):
+    """All scores that `Results` allow, as a dictionary of plain values; None where not.
+
+    bins: of calibration tables;  asked: `Asked`.  Keys: points, classes, labels, rejected,
+    coverage (share of the points that are answered), those of `SCORES` and `FURTHER`,
+    uncertainty_coefficient_reverse, _symmetric, _random and _adjusted, contingency (rows
+    truth, columns result), zero_probability (points whose true class has p = 0), calibration,
+    expected_calibration_error, by_class, aurc, e_aurc, risk_coverage, intervals (of 95 %);
+    where there are costs, cost, single_class and single_class_cost, those of the class that is
+    the cheapest answer to all points, no_answer_cost, that of no answer to any of them where it
+    is told, and cost in by_class;
+    where points have weights, also priors, the shares of the true classes with them; where
+    there are sets, sets; where there are probabilities before calibration, before; where it is
+    asked for, top and top_accuracy; mean_class_error, within_one_class and
+    ranked_probability_score; calibration_by_class and classwise_calibration_error.
+    """
+    results = replace(results, labels=np.asarray(results.labels))
+    table = contingency(results.truth, results.result, results.labels, results.weights)
+    y, k = _columns(results, results.truth), len(results.labels)
+    points = dict(_scores_of_points(results, y, asked))
+    found = area = None
+    if results.p is not None:
+        found = places(results.p, y)
+        if asked.resamples and asked.resamples * results.p.size <= MOST_PLACES:
+            found = list(found)
+        area = separation(found, y, k, results.weights)
+    values = _overall(results, bins, points, area)
+    uncertainty, random = uncertainty_coefficient(table), random_share(table)
+    scores = {
+        "points": len(results.truth),
+        "classes": results.k,
+        "labels": [int(label) for label in results.labels],
+        "rejected": int(table.rejected),
+        "coverage": coverage(table),
+        **values,
+        "uncertainty_coefficient_reverse": uncertainty.reverse,
+        "uncertainty_coefficient_symmetric": uncertainty.symmetric,
+        "uncertainty_coefficient_random": random,
+        "uncertainty_coefficient_adjusted": adjusted_share(table, random),
+        "zero_probability": None if results.p is None else _zeros(results.p, y),
+        "contingency": table.table.tolist(),
+        "calibration": None if results.winner is None else _rows(_calibration(results, bins)),
+        **_abstaining(results),
+        "by_class": _by_class(table, area, results.costs),
+        **_asked_for(results, table, bins, asked),
+    }
+    if results.weights is not None:
+        rows = table.table.sum(axis=1)
+        scores["priors"] = (rows / rows.sum()).tolist()
+
+    def overall(again):
+        return _overall(again, bins, points, separation(found, y, k, again.weights)
+                        if isinstance(found, list) else None)
+
+    scores["intervals"] = _of_shares(results, values) | _resampled(results, values, asked, overall)
+    return scores
+
+
+def _asked_for(results, table, bins, asked):
+    """Scores that `evaluate` adds for costs, sets and other probabilities, or on request."""
+    found, y = {}, _columns(results, results.truth)
+    if results.costs is not None:
+        single = single_answer(table, results.costs)
+        found["single_class"], found["single_class_cost"] = single.label, single.cost
+        if single.refusal is not None:
+            found["no_answer_cost"] = single.refusal
+    if results.sets is not None:
+        size, holds, paths = results.sets
+        found["sets"] = set_scores(size, holds, y, results.labels, results.weights)
+        if paths is not None:
+            found["sets"] |= hierarchical_scores(paths, results.weights)
+    if asked.top is not None:
+        found["top"] = asked.top
+    if results.p is not None and results.before is not None:
+        found["before"] = _before(results, y, bins)
+    if results.p is not None and asked.by_class:
+        found |= _classwise(results, y, bins)
+    return found
+
+
+def _calibration(results, bins):
+    winner, right, weights = _answered(results)
+    return calibration(winner, right, bins, weights=weights)
+
+
+def _scores_of_points(results, y, asked):
+    """Yield (name, (score of each point (n,), True where a point has one (n,) or None))."""
+    p = results.p
+    if asked.top is not None and p is not None:
+        yield "top_accuracy", (top_shares(p, y, asked.top), None)
+    if asked.ordered:
+        told = results.result >= 0
+        errors = class_errors(y, _columns(results, results.result))
+        yield "mean_class_error", (errors, told)
+        yield "within_one_class", (errors <= 1, told)
+        if p is not None:
+            yield "ranked_probability_score", (ranked_probability_scores(p, y), None)
+
+
+def _overall(results, bins, points, area):
+    """{name: value} of all scores that are one number, but for what `evaluate` adds itself."""
+    weights = results.weights
+    table = contingency(results.truth, results.result, results.labels, weights)
+    values = _compared(results, table)
+    takes = {"table": (table,)}
+    if area is not None:
+        takes["area"] = area, table.table.sum(axis=1)
+    for name, score in FURTHER.items():
+        values[name] = score.value(*takes[score.takes]) if score.takes in takes else None
+    values["expected_calibration_error"] = None
+    if results.winner is not None:
+        values["expected_calibration_error"] = expected_calibration_error(
+            _calibration(results, bins))
+    for name, (scores, told) in points.items():
+        if told is None:
+            values[name] = mean(scores, weights)
+        else:
+            values[name] = mean(scores[told], None if weights is None else weights[told])
+    return values
+
+
+def _of_shares(results, values):
+    """Wilson's intervals of the scores that are shares of points."""
+    told = results.result >= 0
+    found = {}
+    for name in _SHARES:
+        if values.get(name) is not None:
+            counted = np.full(len(told), True) if name == "top_accuracy" else told
+            weights = None if results.weights is None else results.weights[counted]
+            interval = wilson(values[name], effective_number(weights, int(counted.sum())))
+            found[name] = list(interval)
+    return {name: interval for name, interval in found.items() if interval[0] == interval[0]}
+
+
+def _resampled(results, values, asked, overall):
+    """Bootstrap intervals of the other scores, or of the mean cost alone; overall(results) gives
+    {name: value}."""
+    if not asked.resamples and results.costs is None:
+        return {}
+    paid = results.paid
+
+    def scores(counts):
+        weights = counts if results.weights is None else counts * results.weights
+        return overall(replace(results, weights=weights)) if asked.resamples else \
+            {COST.name: mean_cost(paid, weights)}
+
+    y = _columns(results, results.truth)
+    wanted = {name: value for name, value in values.items()
+              if value is not None and name not in _SHARES
+              and (asked.resamples or name == COST.name)}
+    number = asked.resamples or min(max(_MOST_DRAWN // max(len(y), 1), _LEAST_RESAMPLES),
+                                    _RESAMPLES)
+    intervals = resampled_summary(wanted, scores, resampled(y, asked.seed), number)
+    # resamples of the same value, as without any error, cannot tell how far off it may be, and an
+    # interval of no width would look like certainty
+    return {name: list(interval) for name, interval in intervals.items()
+            if interval.low < interval.high}
+
+
+def _zeros(p, y):
+    return int(np.count_nonzero(p[np.arange(len(p)), y] <= 0))
+
+
+def _rows(bins):
+    return [row._asdict() for row in bins]
+
+
+def _abstaining(results):
+    """Errors where only the surest points are answered: of the answered points."""
+    if results.winner is None:
+        return dict.fromkeys(("aurc", "e_aurc", "risk_coverage"))
+    curve = risk_coverage(*_answered(results))
+    rows = [(step / 100, *curve.at(step / 100)) for step in range(1, 101)]
+    return {"aurc": curve.area(), "e_aurc": curve.excess(), "risk_coverage": [
+        {"coverage": share, "error": _known(error), "threshold": _known(threshold)}
+        for share, error, threshold in rows]}
+
+
+def _by_class(table, area, costs):
+    """A dictionary for each class: its scores, what its points cost where there are costs, and,
+    where any are, how many were rejected."""
+    scores = by_class(table)
+    areas = [None] * len(table.labels) if area is None else \
+        area_by_class(area, table.table.sum(axis=1))
+    rejected = table.table[:, -1] if table.rejected else None
+    paid = None if costs is None else cost_by_class(table, costs)
+    rows = []
+    for j, label in enumerate(table.labels):
+        row = {"label": int(label), "support": scores.support[j].item(),
+               **{name: _known(getattr(scores, name)[j]) for name in ("precision", "recall", "f1")},
+               "auc": _known(areas[j])}
+        if paid is not None:
+            row["cost"] = _known(paid[j])
+        if rejected is not None:
+            row["rejected"] = rejected[j].item()
+        rows.append(row)
+    return rows
+
+
+def _known(value):
+    """A number, or None for NaN and None."""
+    return None if value is None or value != value else float(value)
+
+
+def _before(results, y, bins):
+    """Scores of the probabilities before calibration, and what calibration changed: after less
+    before, mean and standard error over the points."""
+    before, weights = results.before, results.weights
+    rows = calibration(before.max(axis=1), before.argmax(axis=1) == y, bins, weights=weights)
+    scores, change = {}, {}
+    for name, function in (("log_loss", log_losses), ("brier", squared_errors)):
+        one, other = function(before, y), function(results.p, y)
+        scores[name] = mean(one, weights)
+        change[name] = {"mean": mean(other - one, weights),
+                        "error": _known(standard_error(other - one, weights))}
+    return {**scores, "expected_calibration_error": expected_calibration_error(rows),
+            "zero_probability": _zeros(before, y), "calibration": _rows(rows),
+            "difference": change}
+
+
+def classwise_calibration(results: Results, bins: int = 10) -> dict:
+    """The calibration of each class: what `evaluate` adds where by_class is asked for; {} without
+    probabilities of all classes."""
+    return {} if results.p is None else _classwise(results, _columns(results, results.truth), bins)
+
+
+def _classwise(results, y, bins):
+    tables = calibration_by_class(results.p, y, bins, results.weights)
+    errors = [expected_calibration_error(rows) for rows in tables]
+    return {"classwise_calibration_error": float(np.mean(errors)),
+            "calibration_by_class": [
+                {"label": int(label), "expected_calibration_error": error, "bins": _rows(rows)}
+                for label, error, rows in zip(results.labels, errors, tables)]}

@@ -1,0 +1,115 @@
+"""Confidence intervals: of shares by formula, of other scores by resampling."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["clopper_pearson", "effective_number", "Interval", "NOTHING", "resampled",
+           "resampled_summary", "standard_error", "wilson"]
+
+
+class Interval(NamedTuple):
+    """Bounds of a value; NaN where there is nothing to tell them from."""
+
+    low: float
+    high: float
+
+
+NOTHING = Interval(float("nan"), float("nan"))
+
+
+def wilson(share: float, n: float, confidence: float = 0.95) -> Interval:
+    """Wilson's `Interval` of a share of n points.
+
+    E. B. Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
+    """
+    from scipy.special import ndtri
+
+    if not n > 0:
+        return NOTHING
+    z = float(ndtri((1 + confidence) / 2))
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    # where all are right or wrong one end is 1 or 0, which rounding may miss
+    return Interval(0.0 if share == 0 else max(float(middle - half), 0.0),
+                    1.0 if share == 1 else min(float(middle + half), 1.0))
+
+
+def clopper_pearson(hits: float, n: float, confidence: float = 0.95) -> Interval:
+    """Clopper and Pearson's `Interval` of a share, hits of n points: it covers at least so often.
+
+    C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits", 1934.
+    """
+    from scipy.special import betaincinv
+
+    if not n > 0:
+        return NOTHING
+    tail = (1 - confidence) / 2
+    return Interval(float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0,
+                    float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0)
+
+
+def effective_number(weights: np.ndarray | None, n: int) -> float:
+    """(sum w)^2 / sum w^2: the points that count as much as n with weights (n,) (Kish, 1965)."""
+    if weights is None:
+        return float(n)
+    squares = float(np.sum(weights**2))
+    return float(np.sum(weights))**2 / squares if squares else 0.0
+
+
+def resampled(y: np.ndarray, seed: int) -> Iterator[np.ndarray]:
+    """Endless resamples with replacement: how often each point is drawn (n,), float.
+
+    y (n,): true columns; each class keeps its number of points.
+    """
+    generator = np.random.default_rng(seed)
+    order = np.argsort(y, kind="stable")
+    sizes = np.bincount(y)
+    first, size = (np.repeat(values, sizes) for values in (np.cumsum(sizes) - sizes, sizes))
+    counts = np.empty(len(y))
+    while True:
+        drawn = first + (generator.random(len(y)) * size).astype(np.int64)
+        counts[order] = np.bincount(drawn, minlength=len(y))
+        yield counts
+
+
+def resampled_summary(values: Mapping[str, float],
+                      scores: Callable[[np.ndarray], Mapping[str, float | None]],
+                      resamples: Iterator[np.ndarray], number: int,
+                      confidence: float = 0.95) -> dict[str, Interval]:
+    """{name: `Interval`} of scores by the bootstrap.
+
+    values: the scores of the points themselves;  scores(counts): those of a resample.
+    The quantiles of the resamples, moved by their mean distance from the value: what repeats
+    points, as resampling does, raises calibration errors and uncertainty coefficients.
+    """
+    found: dict[str, list[float | None]] = {name: [] for name in values}
+    for _, counts in zip(range(number), resamples):
+        again = scores(counts)
+        for name, numbers in found.items():
+            numbers.append(again[name])
+    tail = (1 - confidence) / 2
+    intervals = {}
+    for name, value in values.items():
+        numbers = np.array(found[name], dtype=float)
+        numbers = numbers[~np.isnan(numbers)]
+        if len(numbers) < 2 or np.isnan(value):
+            intervals[name] = NOTHING
+            continue
+        low, high = np.quantile(numbers, (tail, 1 - tail)) + (value - numbers.mean())
+        intervals[name] = Interval(float(low), float(high))
+    return intervals
+
+
+def standard_error(values: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Standard error of the mean of values (n,), sqrt(sum w^2 (v - mean)^2 n/(n - 1)) / sum w.
+
+    weights (n,): of the points, 1 if there are none.  NaN for fewer than two points.
+    """
+    n = len(values)
+    if n < 2:
+        return float("nan")
+    w = np.ones(n) if weights is None else weights
+    apart = values - np.sum(w * values) / np.sum(w)
+    return float(np.sqrt(np.sum((w * apart)**2) * n / (n - 1)) / np.sum(w))

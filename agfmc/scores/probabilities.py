@@ -1,0 +1,242 @@
+"""Scores of probabilities: Brier, log loss, confidence, calibration; weights of samples.
+
+Of samples (p, t), p is a forecast and t = 1 where it came true, else 0.  In ascending order of
+p the sums of both, taken from the forecast that says no more than chance, rise together where
+the forecasts are right: `curves` and `validate`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import DataError, UsageError
+from ..core.probabilities import mean
+
+__all__ = ["all_samples", "Bin", "brier", "brier_all", "brier_winning", "calibration",
+           "calibration_by_class", "class_weights", "Curves", "curves",
+           "expected_calibration_error", "inverse_sum", "mean", "probability_of_answers",
+           "squared_errors", "validate", "Validation"]
+
+
+def probability_of_answers(p: np.ndarray, result: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Probabilities (n,) of the answers (n,), of p (n, k) with columns in the order of labels.
+
+    The largest of all for rejected points, and for an answer that is none of the labels.
+    """
+    largest, known = np.max(p, axis=1), np.isin(result, labels)
+    columns = np.searchsorted(labels, np.where(known, result, labels[0]))
+    return np.where(known, p[np.arange(len(p)), columns], largest)
+
+_CELLS = 1 << 20  # probabilities that are copied at once
+
+
+# Weights
+
+
+def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int],
+                  weights: np.ndarray | None = None) -> np.ndarray:
+    """Weights of samples for other shares of the classes, which sum to n.
+
+    w_i = priors[y_i] / (n_y(i) / n); y (n,) true columns, 0 to k - 1.  Samples that have weights
+    (n,) already count with them: n and n_j are their sums, and w_i is multiplied by that of i.
+
+    priors (k,): shares of the classes that sum to 1; n_j: samples of class j;
+    labels (k,): for messages.  Raises `DataError` for a class with a positive share
+    that has no sample to stand for it.
+    """
+    counts = np.bincount(y, weights=weights, minlength=len(priors))
+    absent = (counts == 0) & (priors > 0)
+    if absent.any():
+        j = int(np.argmax(absent))
+        raise DataError(f"no sample is of class {labels[j]}, whose prior is {priors[j]:g}")
+    if weights is None:
+        return (priors * (len(y) / np.maximum(counts, 1)))[y]
+    factors = np.divide(priors * counts.sum(), counts, out=np.zeros(len(priors)), where=counts > 0)
+    return weights * factors[y]
+
+
+# Brier scores, log loss, confidence
+
+
+def squared_errors(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """sum_j (p_ij - [j = y_i])^2 (n,) for p (n, k) and true columns y (n,)."""
+    p = np.asarray(p)
+    errors = np.empty(len(p))
+    rows = max(1, _CELLS // max(p.shape[1], 1))
+    for at in range(0, len(p), rows):
+        part = np.array(p[at:at + rows], dtype=float)
+        part[np.arange(len(part)), y[at:at + rows]] -= 1.0
+        np.einsum("ij,ij->i", part, part, out=errors[at:at + rows])
+    return errors
+
+
+def brier(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """mean_i sum_j (p_ij - [j = y_i])^2 for p (n, k) and true columns y (n,): from 0 to 2.
+
+    weights (n,): of the points, in this score and the others; n is then their sum.
+    NaN without points (Brier, "Verification of forecasts expressed in terms of
+    probability", 1950).
+    """
+    return mean(squared_errors(p, y), weights)
+
+
+def brier_all(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """sqrt(sum_ij (p_ij - [j = y_i])^2 / (n k)), libAGF's: the root of `brier` by k."""
+    return math.sqrt(brier(p, y, weights) / p.shape[1])
+
+
+def brier_winning(p_win: np.ndarray, correct: np.ndarray,
+                  weights: np.ndarray | None = None) -> float:
+    """sqrt(mean (p_win - correct)^2), p_win (n,) of the predicted class, correct (n,) bool."""
+    return math.sqrt(mean((np.asarray(p_win, dtype=float) - correct)**2, weights))
+
+
+# Calibration
+
+
+class Bin(NamedTuple):
+    """Forecasts p with lower <= p < upper (the last bin: <= upper).
+
+    error: standard error that `observed` has if the forecasts are right,
+    sqrt(sum w^2 p (1 - p))/sum w, where all weights w are 1 if there are none.
+    count: sum w.  forecast, observed and error are None in an empty bin.
+    """
+
+    lower: float
+    upper: float
+    count: int | float
+    forecast: float | None
+    observed: float | None
+    error: float | None
+
+
+def calibration(p: np.ndarray, happened: np.ndarray, q: int = 10, lower: float = 0.0,
+                weights: np.ndarray | None = None) -> list[Bin]:
+    """Table of q `Bin`s of equal width from lower to 1.
+
+    p (n,): forecast probabilities, e.g. of the winning class; happened (n,)
+    bool; weights (n,) of the forecasts.  Forecasts outside the range go to the
+    nearest bin.
+    """
+    if q < 1:
+        raise UsageError(f"calibration needs at least one bin, not {q}")
+    p = np.asarray(p, dtype=float)
+    steps = np.arange(q + 1)
+    edges = (lower * (q - steps) + steps) / q  # 3/10 and not 3 times 1/10, which is above 0.3
+    at = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, q - 1)
+    happened = np.asarray(happened, dtype=float)
+    w = 1.0 if weights is None else np.asarray(weights, dtype=float)
+    count = np.bincount(at, weights=weights, minlength=q)
+    forecast = np.bincount(at, weights=w * p, minlength=q)
+    observed = np.bincount(at, weights=w * happened, minlength=q)
+    spread = np.sqrt(np.bincount(at, weights=w**2 * np.clip(p * (1 - p), 0, None),
+                                 minlength=q))
+    table = []
+    for i in range(q):
+        n = count[i].item()
+        means = (None,) * 3 if n == 0 else tuple(
+            float(total[i] / n) for total in (forecast, observed, spread))
+        table.append(Bin(float(edges[i]), float(edges[i + 1]), n, *means))
+    return table
+
+
+def expected_calibration_error(table: Sequence[Bin]) -> float:
+    """sum over bins of count/n |observed - forecast|; NaN without points."""
+    n = sum(row.count for row in table)
+    if n == 0:
+        return float("nan")
+    return sum(row.count * abs(row.observed - row.forecast) for row in table if row.count) / n
+
+
+def calibration_by_class(p: np.ndarray, y: np.ndarray, q: int = 10,
+                         weights: np.ndarray | None = None) -> list[list[Bin]]:
+    """For each class j the `calibration` of p_j against [y = j]; p (n, k), true columns y (n,).
+
+    The mean of their k calibration errors is the classwise one (Kull et al., "Beyond
+    temperature scaling", 2019).
+    """
+    return [calibration(p[:, j], y == j, q, weights=weights) for j in range(p.shape[1])]
+
+
+# Validation: running sums of forecasts and of events
+
+
+class Curves(NamedTuple):
+    """p, t (N,): samples in ascending order;  mid: where the sums start;  c, s (N + 1,).
+
+    s[mid] = c[mid] = 0;  s[i+1] = s[i] + p_i and c[i+1] = c[i] + t_i for i >= mid;
+    s[i] = s[i+1] + p_i - 1 and c[i] = c[i+1] + t_i - 1 for i < mid.
+    """
+
+    p: np.ndarray
+    t: np.ndarray
+    mid: int
+    c: np.ndarray
+    s: np.ndarray
+
+
+class Validation(NamedTuple):
+    """Correlation and slope of two sums, and their distance; NaN where it is 0/0."""
+
+    correlation: float
+    slope: float
+    error: float
+
+
+def all_samples(p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The n k samples (p_ij, [j = y_i]) of p (n, k) and true columns y (n,): two (n k,)."""
+    happened = np.zeros(p.shape)
+    happened[np.arange(len(p)), y] = 1.0
+    return np.ravel(p), happened.ravel()
+
+
+def curves(p: np.ndarray, t: np.ndarray, k: int) -> Curves:
+    """`Curves` of samples p, t (N,), N > 0, of forecasts between k possibilities.
+
+    Ascending by (p, t); mid is the last place with p <= 1/k, or 0 where there is none.
+    """
+    order = np.lexsort((t, p))
+    p, t = np.asarray(p, dtype=float)[order], np.asarray(t, dtype=float)[order]
+    mid = max(int(np.searchsorted(p, 1.0 / k, side="right")) - 1, 0)
+    return Curves(p, t, mid, _sums(t[mid:], t[:mid] - 1.0), _sums(p[mid:], p[:mid] - 1.0))
+
+
+def _sums(up, down):
+    """Sums (N + 1,) from a zero between the parts: of `up` forwards, of `down` backwards."""
+    return np.concatenate([np.cumsum(down[::-1])[::-1], [0.0], np.cumsum(up)])
+
+
+def inverse_sum(samples: Curves) -> np.ndarray:
+    """w (N + 1,) of `Curves`: sums as c, with 1/p for each 1, and -1/(1 - p) for each 0 below mid.
+
+    Infinite from a forecast of 0 on that came true.
+    """
+    p, t, mid = samples.p, samples.t, samples.mid
+    with np.errstate(divide="ignore"):
+        up = np.where(t[mid:] > 0, 1.0 / (p[mid:] + 0.0), 0.0)  # no -0.0
+        down = np.where(t[:mid] > 0, 0.0, -1.0 / (1.0 - p[:mid]))
+    return _sums(up, down)
+
+
+def validate(samples: Curves, n: int) -> Validation:
+    """`Validation` of `Curves` made from n points.
+
+    correlation: Pearson's, of c and s, over N + 1 places;  slope: m =
+    sum(c s)/sum(c^2);  error: sqrt(sum (s - m c)^2 / n) over
+    sqrt(sum_{i < N} (i - mid)^2 / n).
+    """
+    c, s = samples.c, samples.s
+    u, v = c - c.mean(), s - s.mean()
+    slope = _ratio(c @ s, c @ c)
+    rest = s - slope * c
+    places = np.arange(len(samples.p), dtype=float) - samples.mid
+    return Validation(_ratio(u @ v, np.sqrt((u @ u) * (v @ v))), slope,
+                      _ratio(np.sqrt(rest @ rest / n), np.sqrt(places @ places / n)))
+
+
+def _ratio(part, whole):
+    return float(part / whole) if whole > 0 else float("nan")

@@ -1,0 +1,94 @@
+"""Scores of the order that probabilities give: areas under curves, and the first K answers."""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["area_by_class", "hand_till", "macro_area", "Places", "places", "separation",
+           "top_shares"]
+
+
+class Places(NamedTuple):
+    """The ranks of all points among those of one class, by its probability.
+
+    own (c,): the points of the class, ascending;  left, right (n,): how many of them have a
+    smaller probability of the class than each point, and how many not a larger one.
+    """
+
+    own: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+
+def places(p: np.ndarray, y: np.ndarray) -> Iterator[Places]:
+    """The `Places` for each class; p (n, k), true columns y (n,)."""
+    for j in range(p.shape[1]):
+        column = np.ascontiguousarray(p[:, j])
+        own = np.flatnonzero(y == j)
+        own = own[np.argsort(column[own])]
+        order = np.argsort(column)  # sorted needles are found much faster
+        needles, hay = column[order], column[own]
+        left, right = np.empty((2, len(y)), dtype=np.int32)
+        left[order] = np.searchsorted(hay, needles, side="left")
+        right[order] = np.searchsorted(hay, needles, side="right")
+        yield Places(own, left, right)
+
+
+def separation(found: Iterable[Places], y: np.ndarray, k: int,
+               weights: np.ndarray | None = None) -> np.ndarray:
+    """A (k, k): A[i, j] the share of pairs of a point of class i and one of class j in which the
+    first has the larger p_i, where ties count half; NaN without points.
+
+    found: of `places`;  y (n,): true columns;  weights (n,): of the points, a pair weighs
+    their product.
+    """
+    w = np.ones(len(y)) if weights is None else weights
+    of_class = np.bincount(y, weights=w, minlength=k)
+    area = np.full((k, k), np.nan)
+    for i, (own, left, right) in enumerate(found):
+        below = np.concatenate([[0.0], np.cumsum(w[own])])
+        above = below[-1] - 0.5 * (below[left] + below[right])
+        whole = below[-1] * of_class
+        np.divide(np.bincount(y, weights=w * above, minlength=k), whole, out=area[i],
+                  where=whole > 0)
+    return area
+
+
+def area_by_class(area: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """(k,) areas under the curves of each class against the rest; shares (k,) of the classes."""
+    others = np.where(np.isnan(area) | np.eye(len(area), dtype=bool), 0.0, shares)
+    total = others.sum(axis=1)
+    sums = np.sum(np.where(others > 0, area, 0.0) * others, axis=1)
+    return np.divide(sums, total, out=np.full(len(area), np.nan), where=total > 0)
+
+
+def macro_area(area: np.ndarray, shares: np.ndarray) -> float:
+    """Mean of `area_by_class` over the classes that have points."""
+    return _mean(area_by_class(area, shares))
+
+
+def hand_till(area: np.ndarray, shares: np.ndarray) -> float:
+    """Mean of A over all pairs of different classes that have points, whatever their shares.
+
+    D. J. Hand and R. J. Till, "A simple generalisation of the area under the ROC curve for
+    multiple class classification problems", 2001.
+    """
+    return _mean(area[~np.eye(len(area), dtype=bool)])
+
+
+def top_shares(p: np.ndarray, y: np.ndarray, number: int) -> np.ndarray:
+    """(n,): 1 where fewer than `number` classes have a larger p than the true one, else 0.
+
+    Where equal ones stand on both sides of that number, its share of them.
+    """
+    chosen = p[np.arange(len(p)), y][:, None]
+    greater = np.count_nonzero(p > chosen, axis=1)
+    equal = np.count_nonzero(p == chosen, axis=1)
+    return np.clip((number - greater) / equal, 0.0, 1.0)
+
+
+def _mean(values):
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan

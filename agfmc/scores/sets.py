@@ -1,0 +1,123 @@
+"""Scores of sets of classes: how often they hold the true one, how large they are, and, for sets
+that are nodes of a tree, how much of the way to the true class they tell.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..control.tree import Leaf, Tree
+from ..core.probabilities import mean
+from .intervals import clopper_pearson, effective_number
+
+__all__ = ["hierarchical_scores", "Hierarchy", "Paths", "set_scores"]
+
+
+def set_scores(size: np.ndarray, holds: np.ndarray, y: np.ndarray, labels: np.ndarray,
+               weights: np.ndarray | None = None) -> dict:
+    """Scores of the sets of points: of size (n,), with the true class or not, holds (n,) bool.
+
+    y (n,): true columns, of the labels (k,).  Keys: points, coverage with its Clopper-Pearson
+    interval (low, high), mean_size, exact, the share of points whose set is the true class alone,
+    empty, sizes ([size, points], ...), by_class (label,
+    points, coverage, low, high, mean_size of the points of each class).
+    """
+    sizes, points = np.unique(size, return_counts=True)
+    k = len(labels)
+    of_class = np.bincount(y, minlength=k)
+    if weights is None:
+        hits = np.bincount(y, weights=holds, minlength=k)
+        members = np.bincount(y, weights=size, minlength=k)
+        whole, of_classes = (hits.sum(), len(size), members.sum()), zip(hits, of_class, members)
+    else:
+        whole = _effective(size, holds, weights)
+        of_classes = (_effective(*(one[y == j] for one in (size, holds, weights)))
+                      for j in range(k))
+    rows = [{"label": int(labels[j]), "points": int(of_class[j]), **_coverage(*counts)}
+            for j, counts in enumerate(of_classes)]
+    return {"points": len(size), **_coverage(*whole),
+            "exact": mean(holds & (size == 1), weights),
+            "empty": int(np.count_nonzero(size == 0)),
+            "sizes": [[int(value), int(count)] for value, count in zip(sizes, points)],
+            "by_class": rows}
+
+
+def _effective(size, holds, weights):
+    """Hits, points and members of all sets, for as many points as tell as much as weighted ones."""
+    n = effective_number(weights, len(size))
+    return (n * mean(holds, weights), n, n * mean(size, weights)) if n else (0, 0, 0)
+
+
+def _coverage(hits, n, members):
+    if not n:
+        return dict.fromkeys(("coverage", "low", "high", "mean_size"))
+    interval = clopper_pearson(min(float(hits), float(n)), float(n))
+    return {"coverage": float(hits / n), "low": interval.low, "high": interval.high,
+            "mean_size": float(members / n)}
+
+
+class Paths(NamedTuple):
+    """Numbers of nodes, without the root, on the paths from it to answers and true classes.
+
+    answer, true, common (n,): of either path, each with its end, and of both.
+    """
+
+    answer: np.ndarray
+    true: np.ndarray
+    common: np.ndarray
+
+
+class Hierarchy:
+    """The nodes of a control tree, its classes among them, as sets of classes.
+
+    Nodes are numbered: first those of the tree, then its classes in the order of the text.
+    """
+
+    def __init__(self, tree: Tree):
+        spans = tree.spans()
+        k, inner = spans[0][-1][1], len(spans)
+        self._parent, self._depth = np.zeros((2, inner + k), dtype=np.intp)
+        for number, (node, branches) in enumerate(zip(tree.nodes, spans)):
+            for child, (start, _) in zip(node.children, branches):
+                at = inner + start if isinstance(child, Leaf) else child
+                self._parent[at], self._depth[at] = number, self._depth[number] + 1
+        self._classes = inner
+        ends = [(branches[0][0], branches[-1][1]) for branches in spans]
+        self._first, self._end = np.array([*ends, *((i, i + 1) for i in range(k))]).T
+        self._order = np.argsort(self._key(self._first, self._end))
+
+    def _key(self, first, end):
+        return first * (len(self._parent) + 1) + end
+
+    def nodes_of(self, first: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """The node (n,) whose classes are those from first (n,) to before end (n,) in the order of
+        the text; -1 where there is none."""
+        key, own = self._key(first, end), self._key(self._first, self._end)[self._order]
+        at = self._order[np.minimum(np.searchsorted(own, key), len(own) - 1)]
+        return np.where((self._first[at] == first) & (self._end[at] == end), at, -1)
+
+    def paths(self, node: np.ndarray, true: np.ndarray) -> Paths:
+        """The `Paths` of answers, nodes (n,), and true classes (n,), in the order of the text."""
+        at = node
+        while True:
+            outside = (true < self._first[at]) | (true >= self._end[at])
+            if not outside.any():
+                return Paths(self._depth[node], self._depth[self._classes + true], self._depth[at])
+            at = np.where(outside, self._parent[at], at)
+
+
+def hierarchical_scores(paths: Paths, weights: np.ndarray | None = None) -> dict:
+    """hierarchical_precision, hierarchical_recall and hierarchical_f of answers in a tree.
+
+    The sums over all points of the nodes common to both `Paths`, by those of the answers, and by
+    those of the true classes, and the harmonic mean of both ("micro-averages": S. Kiritchenko, S.
+    Matwin and F. Famili, "Functional annotation of genes using hierarchical text categorization",
+    2005; C. Silla and A. Freitas, "A survey of hierarchical classification across different
+    application domains", 2011).  The root counts for nothing, so that an answer of all classes
+    costs recall and no precision; None where all are such answers.
+    """
+    answer, true, common = (float(np.sum(one if weights is None else one * weights))
+                            for one in paths)
+    return {"hierarchical_precision": common / answer if answer else None,
+            "hierarchical_recall": common / true if true else None,
+            "hierarchical_f": 2 * common / (answer + true) if answer + true else None}

@@ -1,0 +1,1 @@
+"""Tables: reading in blocks, roles and survey of columns, recipe, points, ids."""

@@ -1,0 +1,218 @@
+"""Tables read by PyArrow: long text, Parquet, Feather, Arrow files and streams."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+
+from ..core.errors import DataError, UsageError
+from ..core.memory import refuse_beyond
+from .text import Layout, LONGEST_CELL, no_number, number_of, OUTER, Records, Words
+
+__all__ = ["ArrowFile", "holds_arrow", "text_columns"]
+
+_ROWS = 1 << 15  # of a batch
+_BUFFER = 1 << 20  # bytes of a column that are read at a time
+_SHOWN = 200  # characters of a message of PyArrow
+_NO_FRACTION = re.compile(r"\.0+(?=Z?$)")  # of seconds
+_MARK = b"\xef\xbb\xbf"
+_PARQUET = b"PAR1"
+_FILE = b"ARROW1"
+_STREAM = b"\xff\xff\xff\xff"
+_FIRST_FEATHER = b"FEA1"
+
+
+def text_columns(records: Records, layout: Layout, wanted: Mapping[int, str], worded: set[int]
+                 ) -> tuple[int, dict] | None:
+    """As `table_text.converted`; None where a cell is neither a plain number nor a word.
+
+    worded: columns of the kind "either" that had words before, and are read as words at once.
+    """
+    if records.longest > LONGEST_CELL or records.data.startswith(_MARK):  # which would be skipped
+        return None
+    try:
+        import pyarrow as pa
+        import pyarrow.csv
+    except ImportError:
+        return None
+    types = {"number": pa.float64(), "either": pa.float64(), "text": pa.string(),
+             "words": pa.dictionary(pa.int32(), pa.string())}
+    kinds = {str(at): types["words" if at in worded and kind == "either" else kind]
+             for at, kind in wanted.items()} or {"0": pa.string()}
+    quoted = layout.quotes and b'"' in records.data
+    try:
+        table = pa.csv.read_csv(
+            pa.BufferReader(records.data),
+            read_options=pa.csv.ReadOptions(
+                use_threads=False, block_size=len(records.data) + 1,
+                column_names=[str(i) for i in range(len(layout.names))]),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=layout.delimiter, quote_char='"' if quoted else False,
+                newlines_in_values=quoted),
+            convert_options=pa.csv.ConvertOptions(
+                include_columns=[*kinds], column_types=kinds, null_values=sorted(layout.blanks),
+                strings_can_be_null=False))
+    except (pa.ArrowException, OSError):
+        return None
+    columns = {}
+    for at, kind in wanted.items():
+        array = table.column(str(at)).combine_chunks()
+        columns[at], wrong = _column(array, kind, layout.blanks, pa)
+        if wrong is not None or pa.types.is_floating(array.type) and array.is_nan().sum().as_py():
+            return None
+    return table.num_rows, columns
+
+
+def holds_arrow(head: bytes) -> bool:
+    """True for the first bytes of a table in Parquet, or in one of Arrow's own formats."""
+    return head.startswith((_PARQUET, _FILE, _STREAM, _FIRST_FEATHER))
+
+
+class ArrowFile:
+    """A table in Parquet or Feather, or an Arrow file or stream, in the open file `file`.
+
+    names: of the columns as they stand there.  Raises DataError for what is damaged.
+    """
+
+    def __init__(self, file, name: str):
+        try:
+            import pyarrow
+            import pyarrow.ipc
+            import pyarrow.parquet
+        except ImportError as error:
+            raise UsageError("needs PyArrow: pip install 'agfmc[table]'",
+                             file=name) from error
+        self._pa, self._file, self._name = pyarrow, file, name
+        head = os.pread(file.fileno(), len(_FILE), 0)
+        if head.startswith(_FIRST_FEATHER):
+            raise DataError("is in version 1 of Feather: write version 2, the default of "
+                            "pyarrow.feather.write_feather", file=name)
+        self._is_parquet = head.startswith(_PARQUET)
+        self._first = 8 if head.startswith(_FILE) else 0  # a file holds a stream
+        with self._reading():
+            reader = self._open(())
+            schema = reader.schema_arrow if self._is_parquet else reader.schema
+            self.names = tuple(schema.names)
+            self._types = schema.types
+
+    @contextmanager
+    def _reading(self):
+        """Makes errors of PyArrow errors of this file."""
+        try:
+            yield
+        except self._pa.ArrowMemoryError as error:
+            raise DataError("cannot read: there is not enough memory", file=self._name) from error
+        except (self._pa.ArrowException, OSError, ValueError, KeyError) as error:
+            message = " ".join(str(error).split())
+            raise DataError(f"is damaged, or cannot be read by PyArrow: {message[:_SHOWN]}",
+                            file=self._name) from error
+
+    def _open(self, wanted):
+        """A reader from the start of the file, of these columns of Arrow, () for all."""
+        self._file.seek(self._first)
+        file = self._pa.PythonFile(self._file, mode="r")
+        if self._is_parquet:
+            return self._pa.parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
+        options = self._pa.ipc.IpcReadOptions(included_fields=sorted(wanted) or None)
+        return self._pa.ipc.open_stream(file, options=options)
+
+    def blocks(self, wanted: Mapping[int, str], blanks: frozenset[str]
+               ) -> Iterator[tuple[int, dict, tuple[int, str] | None]]:
+        """Yield (rows, columns as of `Table.blocks`, the first row that is wrong with a message).
+
+        Of rows with a wrong one there are no columns.
+        """
+        for position in wanted:
+            if self._pa.types.is_nested(self._types[position]) or \
+                    isinstance(self._types[position], self._pa.BaseExtensionType):
+                raise DataError(f"expected numbers or words in column '{self.names[position]}', "
+                                f"found {self._types[position]}", file=self._name)
+        for batch in self._batches(wanted):
+            columns, faults = {}, []
+            for position, kind in wanted.items():
+                with self._reading():
+                    array = batch.column(batch.schema.get_field_index(self.names[position]))
+                    if self._pa.types.is_dictionary(array.type):  # of all rows of the file
+                        array = array.dictionary_decode()
+                    columns[position], wrong = _column(array, kind, blanks, self._pa)
+                if wrong is not None:
+                    row, cell = wrong
+                    faults.append((row, position, no_number(self.names[position], cell)))
+            fault = min(faults, default=None)
+            yield batch.num_rows, columns, fault and fault[::2]
+
+    def _batches(self, wanted):
+        """Yield record batches with these columns, of a bounded number of rows."""
+        what = "the values of a group of rows"
+        with self._reading():
+            reader = self._open(wanted)
+            if self._is_parquet:
+                for i in range(reader.metadata.num_row_groups):  # pages of one are held
+                    refuse_beyond(reader.metadata.row_group(i).total_byte_size, what, self._name)
+                batches = reader.iter_batches(_ROWS, use_threads=False,
+                                              columns=[self.names[i] for i in wanted])
+            else:
+                batches = iter(reader)
+        while True:
+            with self._reading():
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                batch.validate(full=True)  # places and codes may point anywhere else
+            refuse_beyond(batch.nbytes, what, self._name)
+            for first in range(0, batch.num_rows, _ROWS):
+                yield batch.slice(first, _ROWS)
+
+
+def _column(array, kind, blanks, pa):
+    """-> (a column of that kind, or None and the first wrong row with its cell)."""
+    types = pa.types
+    if types.is_floating(array.type) or types.is_integer(array.type) or \
+            types.is_decimal(array.type):
+        values = _numbers(array if types.is_float64(array.type) else
+                          array.cast(pa.float64(), safe=False))
+        if kind in ("number", "either"):
+            for row in np.flatnonzero(np.isinf(values))[:1]:
+                return None, (int(row), str(values[row]))
+            missing = [number for number in map(number_of, blanks) if number is not None]
+            return np.where(np.isin(values, missing), np.nan, values) if missing else values, None
+        if types.is_floating(array.type):  # PyArrow would write 1 for 1.0
+            stored = values.astype(f"f{array.type.bit_width // 8}")
+            array = pa.array(stored.astype(str).astype(object), pa.string(), np.isnan(values))
+    if not types.is_dictionary(array.type):
+        is_time, array = types.is_timestamp(array.type), array.cast(pa.string())
+        if is_time:
+            array = pa.array([cell and _NO_FRACTION.sub("", cell) for cell in array.to_pylist()],
+                             pa.string())
+        if kind == "text":
+            return (array.fill_null("") if array.null_count else array).to_pylist(), None
+        array = array.dictionary_encode()
+    codes = _numbers(array.indices, np.int32, -1)
+    cells = [cell.strip(OUTER) for cell in array.dictionary.to_pylist()]
+    missing = [cell in blanks for cell in cells]
+    if kind != "words":
+        numbers = [np.nan if absent else number_of(cell) for cell, absent in zip(cells, missing)]
+        if None not in numbers:
+            return np.array([*numbers, np.nan])[codes], None
+        if kind == "number":
+            wrong = np.array([number is None for number in numbers] + [False])
+            row = int(np.argmax(wrong[codes]))
+            return None, (row, cells[codes[row]])
+    words = tuple(sorted({cell for cell, absent in zip(cells, missing) if not absent}))
+    code = {word: i for i, word in enumerate(words)}
+    return Words(words, np.array([*(code.get(cell, -1) for cell in cells), -1], np.int32)[codes]
+                 ), None
+
+
+def _numbers(array, kind=np.float64, missing=np.nan):
+    """The numbers of an array of that type; its own method `to_numpy` would load pandas."""
+    if array.null_count == len(array):
+        return np.full(len(array), missing, kind)
+    if array.null_count:
+        array = array.fill_null(missing)
+    return np.frombuffer(array.buffers()[1], kind, len(array),
+                         array.offset * np.dtype(kind).itemsize)

@@ -1,0 +1,122 @@
+"""Ids of the rows of a table, which must all differ."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from ..core.errors import one_line
+from ..core.memory import refuse_beyond
+from .reading import Block, open_table, Table
+from .survey import column_positions
+from .text import Words
+from .types import TableFormat, TableRecipe
+
+if TYPE_CHECKING:
+    from ..data.types import InputFormat
+
+__all__ = ["ids_beside", "RowIds", "table_facts", "TableFacts"]
+
+_BYTES = 85  # of memory for each row
+_SHOWN = 60  # characters of a cell in a message
+
+
+class RowIds:
+    """The ids of rows seen so far, each the text of the cells in some columns together.
+
+    positions: of these columns, whose cells blocks give as text.  A set holds 128 bits of each row
+    (BLAKE2b), which nobody has seen agree for two texts.
+    """
+
+    def __init__(self, table: Table, positions: tuple[int, ...]):
+        self._table, self._positions = table, positions
+        self._seen: set[bytes] = set()
+
+    def add(self, block: Block) -> None:
+        """Take the ids of a block; `DataError` for the first row whose id an earlier one has."""
+        refuse_beyond(_BYTES * (len(self._seen) + block.rows), "the ids of the rows",
+                      self._table.file)
+        cells = [block[at] for at in self._positions]
+        keys = cells[0] if len(cells) == 1 else [
+            "".join([f"{len(cell)}:{cell}" for cell in row]) for row in zip(*cells)]
+        digests = [blake2b(key.encode(), digest_size=16).digest() for key in keys]
+        if len(set(digests)) < len(digests) or not self._seen.isdisjoint(digests):
+            for row, digest in enumerate(digests):
+                if digest in self._seen:
+                    raise self._error(block, row)
+                self._seen.add(digest)
+        self._seen.update(digests)
+
+    def _error(self, block, row):
+        columns = []
+        for at in self._positions:
+            cell = one_line(block[at][row])
+            cell = cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}..."
+            columns.append(f"'{one_line(self._table.names[at])}' has '{cell}'")
+        return block.error(row, f"column{'s' * (len(columns) > 1)} {', '.join(columns)}: the id is "
+                                f"that of an earlier {block.counted} already (further columns of "
+                                "--id may tell them apart; classify_m --all-columns takes them as "
+                                "they are)")
+
+BETWEEN = " / "  # the cells of several columns of ids
+_MOST_HEADS = 4  # columns before an answer that are taken for ids; more are a whole table
+
+
+class TableFacts(NamedTuple):
+    """missing: {column: missing cells} of the columns of features that have some;  ids: {row: its
+    id} of the rows that were asked for, the first is 0; {} where the table has no ids."""
+
+    missing: dict[str, int]
+    ids: dict[int, str]
+
+
+def table_facts(path: str, form: InputFormat, recipe: TableRecipe,
+                rows: Iterable[int] = ()) -> TableFacts:
+    """The `TableFacts` of the table that a recipe was made of; memory holds one block of rows.
+
+    rows: whose ids are wanted, the first is 0.  Raises `DataError` where the table is not what it
+    was.
+    """
+    with open_table(path, form.layout) as table:
+        features = column_positions(table, [one.name for one in recipe.columns], "features")
+        ids = column_positions(table, recipe.ids, "--id")
+        wanted = dict.fromkeys(features, "either") | dict.fromkeys(ids, "text")
+        missing = dict.fromkeys(features, 0)
+
+        def counted():
+            for block in table.blocks(wanted):
+                for at in missing:
+                    missing[at] += _missing(block[at])
+                yield block.rows, [block[at] for at in ids]
+
+        names = _ids(counted(), rows if ids else ())
+    return TableFacts({table.names[at]: count for at, count in missing.items() if count}, names)
+
+
+def _missing(cells):
+    return int(np.count_nonzero(cells.codes < 0 if isinstance(cells, Words) else np.isnan(cells)))
+
+
+def ids_beside(base: str, rows: Iterable[int]) -> dict[int, str]:
+    """{row: id} of binary data, from base.ids, which `table2agf` writes; {} without that file."""
+    path = f"{base}.ids"
+    if not os.path.isfile(path):
+        return {}
+    with open_table(path, TableFormat(delimiter=",")) as table:
+        positions = range(len(table.names))
+        return _ids(((block.rows, [block[at] for at in positions])
+                     for block in table.blocks(dict.fromkeys(positions, "text"))), rows)
+
+
+def _ids(blocks, rows):
+    """{row: id} of some rows, of (number of rows, columns of ids) that come in their order."""
+    ids, first, requested = {}, 0, np.array(sorted(set(map(int, rows))), np.int64)
+    for count, columns in blocks:
+        for row in requested[slice(*np.searchsorted(requested, [first, first + count]))].tolist():
+            ids[row] = BETWEEN.join(column[row - first].strip() for column in columns)
+        first += count
+    return ids

@@ -1,0 +1,236 @@
+"""Points made of the cells of tables, as a recipe says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..core.errors import and_more, DataError, one_line
+from ..core.memory import refuse_beyond
+from .reading import Block, columns_called, Table
+from .survey import listed_names
+from .text import Words
+from .types import LARGEST, plain_word, TableRecipe
+
+__all__ = ["class_numbers", "columns_that_tell", "fill_missing", "filled_recipe", "TableEncoder"]
+
+_SHOWN = 8  # columns in a line
+_VALUES = 1 << 20  # at a time
+_MOST_WORDS = 1000  # of a column that may tell the class
+_BY_CHANCE = 20  # rows that repeat a word together with its class
+_REPEATED = 0.9  # of the rows have words that others have too
+_GATHERED = 1 << 23  # values of columns that are held at once for their medians
+
+
+class TableEncoder:
+    """The features of a recipe, made of the blocks of one table.
+
+    positions: of the recipe's columns in the table, which are found by their names;  unknown:
+    {column: [cells, the first word, its line or row]} of words that training did not know, which
+    become zeros;  filled: {column: cells} of missing values that were filled in.  A fill that
+    is NaN, as it is not known yet, stays NaN.  Raises `DataError` where the table lacks columns.
+    """
+
+    def __init__(self, table: Table, recipe: TableRecipe):
+        self.recipe, self._table = recipe, table
+        places = columns_called(table, [one.name for one in recipe.columns])
+        lacking = [one.name for one in recipe.columns if one.name not in places]
+        if lacking:
+            raise DataError(f"lacks the column{'s' * (len(lacking) > 1)} {listed_names(lacking)}, "
+                            "which the model needs", file=table.file)
+        self.positions = tuple(places.values())
+        self.unknown: dict[str, list] = {}
+        self.filled: dict[str, int] = {}
+        self._rows = 0
+        self._places = [None if one.categories is None else
+                        {word: at for at, word in enumerate(one.categories)}
+                        for one in recipe.columns]
+
+    @property
+    def wanted(self) -> dict[int, str]:
+        """The cells that it needs, as `Table.blocks` takes them."""
+        return {at: "number" if one.categories is None else "words"
+                for at, one in zip(self.positions, self.recipe.columns)}
+
+    def points(self, block: Block) -> np.ndarray:
+        """Points (n, d) float32 of a block."""
+        x = np.zeros((block.rows, len(self.recipe.features)), dtype=np.float32)
+        self._rows += block.rows
+        for at, one, places, first in zip(self.positions, self.recipe.columns, self._places,
+                                          self.recipe.starts):
+            cells = block[at]
+            out = x[:, first:first + len(one.features)]
+            missing = self._numbers(block, cells, one, out) if places is None else \
+                self._categories(block, cells, one, places, out)
+            if missing.any():
+                self._fill(block, missing, one, places, out)
+        return x
+
+    def _numbers(self, block, cells, column, out):
+        missing = np.isnan(cells)
+        large = np.abs(cells) > LARGEST
+        if large.any():
+            row = int(np.argmax(large))
+            raise block.error(row, f"column '{one_line(column.name)}': {cells[row]:g} is more than "
+                                   "single precision holds: use a larger unit")
+        out[:, 0] = cells
+        return missing
+
+    def _categories(self, block, cells: Words, column, places, out):
+        where = np.array([places.get(plain_word(word), -1) for word in cells.words] + [-1],
+                         dtype=np.int64)
+        feature = where[cells.codes]  # -1, the last, for missing values
+        rows = np.flatnonzero(feature >= 0)
+        out[rows, feature[rows]] = 1
+        missing = cells.codes < 0
+        strange = np.flatnonzero((feature < 0) & ~missing)
+        if len(strange):
+            word = cells.words[cells.codes[strange[0]]]
+            tally = self.unknown.setdefault(column.name,
+                                            [0, word, block.number(int(strange[0]))])
+            tally[0] += len(strange)
+        return missing
+
+    def _fill(self, block, missing, column, places, out):
+        if column.indicator:
+            out[missing, -1] = 1
+        if column.fill is None and not (column.indicator and places is not None):
+            raise block.error(
+                int(np.argmax(missing)),
+                f"column '{one_line(column.name)}' has a missing value, and training, with "
+                f"--missing {self.recipe.missing}, had none there: expected a "
+                + ("number" if places is None else "word"))
+        if column.fill is not None:
+            out[missing, 0 if places is None else places[column.fill]] = \
+                column.fill if places is None else 1
+        if not column.indicator:
+            count = int(np.count_nonzero(missing))
+            self.filled[column.name] = self.filled.get(column.name, 0) + count
+
+    def warn_of_cells(self) -> None:
+        """Warnings of words that training did not know, by column, and one of what was filled."""
+        for name, (count, word, number) in self.unknown.items():
+            every = ", all of them," if count == self._rows > 1 else ""
+            self._table.warn(
+                f"column '{one_line(name)}' has {count} cell{'s' * (count > 1)}{every} with words "
+                f"that training did not know, first '{one_line(word)}' in {self._table.counted} "
+                f"{number}: they are none of its categories")
+        if self.filled:
+            shown = [f"'{one_line(name)}' ({count})" for name, count in self.filled.items()]
+            total = sum(self.filled.values())
+            self._table.warn(f"{total} missing value{'s are' if total > 1 else ' is'} filled, by "
+                       f"--missing {self.recipe.missing} of training: {', '.join(shown[:_SHOWN])}"
+                       + f" and {len(shown) - _SHOWN} more" * (len(shown) > _SHOWN))
+
+    def warn_of_others(self, known) -> None:
+        """One warning of the columns that the model does not need; known: names of others."""
+        needed = {self._table.names[at] for at in self.positions} | set(known)
+        extra = [name for name in self._table.names if name not in needed]
+        if extra:
+            self._table.warn(f"column '{one_line(extra[0])}'{and_more(extra)} is not needed, and "
+                             "not used")
+
+
+def class_numbers(table: Table, block: Block, position: int, classes: dict) -> np.ndarray:
+    """Numbers (n,) int32 of the classes {name: number} in the column at that position."""
+    cells = block[position]
+    where = np.array([classes.get(plain_word(word), -1) for word in cells.words] + [-1],
+                     dtype=np.int32)
+    y = where[cells.codes]
+    if len(y) and y.min() < 0:
+        row = int(np.argmin(y))
+        code = cells.codes[row]
+        found = "no class" if code < 0 else f"the class '{one_line(cells.words[code])}'"
+        raise block.error(
+            row, f"column '{one_line(table.names[position])}' has {found}, expected "
+            + listed_names([*classes]))
+    return y
+
+
+def filled_recipe(recipe: TableRecipe, x) -> TableRecipe:
+    """A recipe whose fills that are NaN have become the means or medians of points x (n, d).
+
+    x: an array, or a file of them, in which missing values are NaN; it is read by blocks of rows
+    of a fixed size, so that its numbers do not depend on how the table was read.
+    """
+    columns = list(recipe.columns)
+    numbers = [number for number, one in enumerate(columns) if one.fill != one.fill]
+    if not numbers:
+        return recipe
+    features = np.array(recipe.starts)[numbers]
+    values = _means(x, features) if recipe.missing == "mean" else _medians(x, features)
+    for number, value in zip(numbers, values.tolist()):
+        columns[number] = replace(columns[number], fill=value)
+    return replace(recipe, columns=tuple(columns))
+
+
+def fill_missing(x, recipe: TableRecipe) -> None:
+    """Put the fills of a recipe in place of the NaN in points x (n, d), block by block."""
+    fills = {first: one.fill for one, first in zip(recipe.columns, recipe.starts)
+             if one.categories is None and one.fill is not None}
+    if not fills:
+        return
+    row = np.zeros(x.shape[1], dtype=np.float32)
+    row[list(fills)] = list(fills.values())
+    for part in _blocks(x):
+        missing = np.isnan(part)
+        if missing.any():
+            part[missing] = np.broadcast_to(row, part.shape)[missing]
+
+
+def columns_that_tell(recipe: TableRecipe, x, y) -> list[str]:
+    """Names of the columns of words of which each tells the class of points x (n, d), y (n,).
+
+    Each word that is in several rows is in one class alone, and nearly all rows have such words,
+    in so many rows that it is not by chance.
+    """
+    names = []
+    for one, first in zip(recipe.columns, recipe.starts):
+        words = len(one.categories or ())
+        if 1 < words <= _MOST_WORDS:
+            row, word = np.nonzero(x[:, first:first + words])
+            low, high = np.full(words, len(recipe.classes)), np.full(words, -1)
+            np.minimum.at(low, word, y[row])
+            np.maximum.at(high, word, y[row])
+            rows = np.bincount(word, minlength=words)
+            several = rows > 1
+            if (low == high)[several].all() and rows[several].sum() >= _REPEATED * len(y) \
+                    and (rows - 1)[several].sum() >= _BY_CHANCE:
+                names.append(one.name)
+    return names
+
+
+def _blocks(x) -> Iterator[np.ndarray]:
+    step = max(1, _VALUES // x.shape[1])
+    for start in range(0, len(x), step):
+        yield x[start:start + step]
+
+
+def _means(x, features):
+    """Means of what is not missing in these columns, rounded to single precision."""
+    total, count = np.zeros(len(features)), np.zeros(len(features))
+    for part in _blocks(x):
+        part = part[:, features].astype(np.float64)
+        present = ~np.isnan(part)
+        total += np.where(present, part, 0).sum(axis=0)
+        count += present.sum(axis=0)
+    return (total / count).astype(np.float32).astype(np.float64)
+
+
+def _medians(x, features):
+    """Medians of what is not missing in these columns, rounded to single precision."""
+    out = np.empty(len(features))
+    step = max(1, _GATHERED // len(x))
+    refuse_beyond(16 * step * len(x), "the values of a column, for their median,", None)
+    for start in range(0, len(features), step):
+        group = features[start:start + step]
+        columns = np.concatenate([part[:, group] for part in _blocks(x)])
+        out[start:start + step] = [_middle(column[~np.isnan(column)]) for column in columns.T]
+    return out
+
+
+def _middle(values):
+    ranks = [(len(values) - 1) // 2, len(values) // 2]
+    return np.float32(np.partition(values, ranks)[ranks].astype(np.float64).sum() / 2)

@@ -1,0 +1,69 @@
+"""Recipes of tables: sidecars of data (`base.recipe`) or control files, and parts of models."""
+
+import os
+
+
+from ..core.errors import DataError
+from ..files.codec import decode, format_sidecar, read_sidecar
+from ..files.opening import read_bytes, SMALL_TEXT
+from .types import MISSING_POLICIES, MOST_LETTERS, size_of_names, TableRecipe
+
+__all__ = ["check_table_recipe", "format_recipe", "read_recipe", "recipe_beside", "recipe_if_there"]
+
+_MOST_FEATURES = 2**24
+
+
+def check_table_recipe(recipe, fail):
+    """Check that the columns of a `TableRecipe` have one part and one name each."""
+    if not recipe.columns:
+        raise fail("the recipe has no columns")
+    for one in recipe.columns:
+        words = one.categories
+        if isinstance(one.fill, str) if words is None else (
+                not words or len(set(words)) < len(words) or one.fill not in (None, *words)):
+            raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
+    if recipe.missing not in MISSING_POLICIES and not recipe.missing.startswith("value:"):
+        raise fail("the recipe has an unknown way to treat missing values")
+    if sum(len(one.categories or ()) + 2 for one in recipe.columns) > _MOST_FEATURES:
+        raise fail("the recipe has too many features")
+    if size_of_names(recipe.columns) > MOST_LETTERS:  # a long name, which each of many words has
+        raise fail("the names of the features of the recipe are too long")
+    names = [one.name for one in recipe.columns]
+    if any(len(set(some)) < len(some) for some in (names, recipe.features, recipe.classes)):
+        raise fail("a name stands twice in the recipe")
+    names += [recipe.label, *recipe.ids, *([] if recipe.weight is None else [recipe.weight])]
+    if len(set(names)) < len(names):
+        raise fail("a column of the recipe has two parts")
+
+_TITLE = "agfmc table recipe"
+
+
+def recipe_beside(path: str) -> str:
+    """The file of the recipe beside a control file, or of data with that base name."""
+    return f"{path}.recipe"
+
+
+def format_recipe(recipe: TableRecipe, path=None) -> str:
+    """The text of a recipe, which is `checked`."""
+    return format_sidecar(_TITLE, recipe, lambda plain: _recipe(plain, path), path, sealed=False,
+                          most=SMALL_TEXT)
+
+
+def read_recipe(path) -> TableRecipe:
+    """The recipe in a file; `DataError` for what is none."""
+    raw = read_bytes(path, most=SMALL_TEXT, expected="a recipe")
+    return _recipe(read_sidecar(_TITLE, raw, path, DataError), path)
+
+
+def _recipe(plain, path):
+    def fail(message):
+        return DataError(f"expected a recipe, as table2agf writes it: {message}", file=path)
+
+    recipe = decode(TableRecipe, plain, fail)
+    check_table_recipe(recipe, fail)
+    return recipe
+
+
+def recipe_if_there(path) -> TableRecipe | None:
+    """The recipe in a file, or None where there is no such file."""
+    return read_recipe(path) if os.path.lexists(path) else None

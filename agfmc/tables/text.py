@@ -1,0 +1,340 @@
+"""Text tables: blocks of whole records, converted by Python's module csv; quotes as in RFC 4180.
+
+What is wrong with the bytes or quotes of a text is found before any engine converts it; errors
+come in the order of the lines, whatever the size of the blocks.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import functools
+import io
+import itertools
+import math
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import DataError
+from ..files.number_text import NUMBER
+
+__all__ = ["behind_first", "BLOCK", "column_of", "converted", "guess_delimiter", "Layout",
+           "no_number", "number_of", "OUTER", "read_records", "Records", "stripped", "Words"]
+
+BLOCK = 1 << 22  # bytes; the cells of a block take some ten times its size as Python's text
+LONGEST_RECORD = 1 << 24  # bytes
+LONGEST_CELL = 1 << 17  # characters; the limit of the module csv
+OUTER = " \t"  # the blanks that are no part of a number or word
+DELIMITERS = ",;\t|"
+_GUESSED = 20  # records
+_SHOWN = 60  # characters of a cell in a message
+_NUMBER = re.compile(NUMBER.pattern.decode(), re.ASCII)
+_OF_NUMBERS = b"0123456789eE+-. \t"
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
+_QUOTED = re.compile('"[^"]*"')
+_NO_QUOTES = "--no-quotes where quotes are a part of the cells"
+
+
+class Words(NamedTuple):
+    """A column of words: cell i is words[codes[i]], or missing where codes[i] is -1.
+
+    words: without outer blanks, sorted;  codes (n,): int32.
+    """
+
+    words: tuple[str, ...]
+    codes: np.ndarray
+
+
+def stripped(blanks: Collection[str]) -> frozenset[str]:
+    """The cells that are missing, without outer blanks; a number stands for all its spellings."""
+    words = frozenset(blank.strip(OUTER) for blank in blanks)
+    return _NumericBlanks(words) if any(number_of(word) is not None for word in words) else words
+
+
+class _NumericBlanks(frozenset):
+    """Cells that are missing, some of them numbers: -999 is -999.0 too."""
+
+    @functools.cached_property
+    def _numbers(self):
+        return {number_of(word) for word in self} - {None}
+
+    def __contains__(self, cell):
+        return super().__contains__(cell) or number_of(cell) in self._numbers
+
+
+def number_of(cell: str) -> float | None:
+    """The finite number that a cell is, between outer blanks; None if it is none.
+
+    None too for inf, nan, 1_000 and 0x1, which float or other programs would take.
+    """
+    cell = cell.strip(OUTER)
+    if not _NUMBER.fullmatch(cell):
+        return None
+    value = float(cell)
+    return value if math.isfinite(value) else None
+
+
+class Layout(NamedTuple):
+    """The layout of a text table, known before its rows are read.
+
+    names: of the columns;  blanks: the cells, without outer blanks, that are missing; the rest as
+    in `TableFormat`.
+    """
+
+    delimiter: str
+    quotes: bool
+    header: bool
+    blanks: frozenset[str]
+    names: tuple[str, ...] = ()
+
+
+class Records(NamedTuple):
+    """Whole records of a text table.
+
+    data: bytes in UTF-8;  line: number of the first line;  longest: bytes of a record at most.
+    """
+
+    data: bytes
+    file: str
+    line: int
+    longest: int
+
+    def reader(self, layout: Layout) -> tuple:
+        """(a reader of the module csv, the stream of text that it reads)."""
+        text = io.StringIO(self.data.decode("utf-8"), newline="")
+        return csv.reader(text, strict=True, delimiter=layout.delimiter, quoting=(
+            csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE)), text
+
+    def lines(self, layout: Layout, rows: int) -> np.ndarray:
+        """The line of each of so many records that are not empty."""
+        if rows == _count_lines(self.data):
+            return np.arange(self.line, self.line + rows)
+        reader, _ = self.reader(layout)
+        lines, line = [], self.line
+        with suppress(csv.Error):  # in a row behind these
+            for row in reader:
+                if row:
+                    lines.append(line)
+                line = self.line + reader.line_num
+        return np.array(lines)
+
+
+def read_records(read: Callable[[int], bytes], file: str, layout: Layout,
+                 size: int = BLOCK) -> Iterator[Records]:
+    """Yield the `Records` of a text, about `size` bytes at a time.
+
+    Raises DataError for what is not text in UTF-8, for quotes that are not as in RFC 4180 and
+    for endless records, when the records before them have been yielded.
+    """
+    line, data, ended = 1, b"", False
+    while not ended:
+        piece = read(size)
+        ended = not piece
+        data += piece
+        if ended and data and data[-1] not in b"\r\n":
+            data += b"\n"
+        cut, longest, fault = _scan(data, layout, ended)
+        whole = data[:cut]
+        if cut:
+            yield Records(whole, file, line, longest)
+        if fault is not None:
+            _, begins, message = fault
+            raise DataError(message, file=file, line=line + _count_lines(data[:begins]))
+        line, data = line + _count_lines(whole), data[cut:]
+        if len(data) > LONGEST_RECORD:
+            raise DataError(f"a record is longer than {LONGEST_RECORD >> 20} MiB"
+                            + ", or its quote is not closed" * (b'"' in data), file=file, line=line)
+
+
+def _count_lines(data):
+    """The line breaks: newlines, and carriage returns without one behind them."""
+    count = data.count(b"\n")
+    return count + data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else count
+
+
+def _scan(data, layout, ended):
+    """-> (where whole records end, bytes of the longest, the first fault or None).
+
+    A fault is its place, that of its line, and the message.
+    """
+    text, faults = np.frombuffer(data, np.uint8), []
+    ends = text == 10
+    if b"\r" in data:  # which ends a line unless a newline is behind it, or may come
+        ends |= (text == 13) & (np.append(text[1:], 0 if ended else 10) != 10)
+    ends = np.flatnonzero(ends)
+    if layout.quotes and b'"' in data:
+        marks = np.flatnonzero(text == 34)
+        ends = ends[np.searchsorted(marks, ends) % 2 == 0]
+        faults += _quote_faults(text, marks, layout.delimiter, ended)
+    nul = data.find(b"\0")
+    if nul >= 0:
+        faults.append((nul, nul, "is not text: there is a NUL in the line"))
+    if not data.isascii():
+        try:
+            codecs.utf_8_decode(data, "strict", ended)
+        except UnicodeDecodeError as error:
+            faults.append((error.start, error.start, "is not text in UTF-8: `iconv -f "
+                           "ISO-8859-1 -t UTF-8` makes it so of text in Latin-1"))
+    fault = min(faults, default=None)
+    if fault is not None:
+        ends = ends[:np.searchsorted(ends, fault[0])]
+    longest = int(np.diff(ends, prepend=-1).max(initial=0))
+    return int(ends[-1]) + 1 if len(ends) else 0, longest, fault
+
+
+def _quote_faults(text, marks, delimiter, ended):
+    """Faults at the first quote that stands where RFC 4180 has none, and at one never closed."""
+    beside = np.zeros(256, bool)
+    beside[[ord(delimiter), 10, 13, 34]] = True
+    opening, closing = marks[0::2], marks[1::2]
+    opening, closing = opening[opening > 0], closing[closing < len(text) - 1]
+    for at in sorted([*opening[~beside[text[opening - 1]]][:1],
+                      *closing[~beside[text[closing + 1]]][:1]])[:1]:
+        yield int(at), int(at), ("a quote inside a cell: in RFC 4180 quotes are around a whole "
+                                 f"cell, and doubled within it; {_NO_QUOTES}")
+    if ended and len(marks) % 2:
+        yield len(text), int(marks[-1]), f"the quote that opens here is not closed; {_NO_QUOTES}"
+
+
+def guess_delimiter(head: str, quotes: bool, whole: bool) -> str:
+    """The delimiter of a table that begins with `head`, guessed from the first records.
+
+    It is the one that gives the same number of cells, above one, in the header and in most
+    records, and of these the one of most cells; else what stands most often in a table whose
+    first record has it, else the comma.  whole: `head` is all of the table.
+    """
+    lines = re.split("\r\n|\n|\r", _QUOTED.sub("", head) if quotes else head)
+    if not whole and len(lines) > 1:
+        lines.pop()
+    lines = [line for line in lines if line][:_GUESSED] or [""]
+    counts = {mark: [line.count(mark) for line in lines] for mark in DELIMITERS}
+    agreeing = {mark: count[0] for mark, count in counts.items()
+                if count[0] and 2 * count.count(count[0]) > len(lines)}
+    candidates = agreeing or {mark: sum(count) for mark, count in counts.items() if count[0]}
+    return max(candidates, key=candidates.get, default=",")
+
+
+def behind_first(records: Records, layout: Layout) -> tuple[list[str] | None, Records]:
+    """(the cells of the first record, None where all are empty; the records behind it)."""
+    reader, text = records.reader(layout)
+    try:
+        cells = next(filter(None, reader), None)
+    except csv.Error as error:
+        raise _too_long(records, reader, error) from None
+    return cells, records._replace(data=text.read().encode(),
+                                   line=records.line + reader.line_num)
+
+
+def _too_long(records, reader, error):
+    message = f"a cell has more than {LONGEST_CELL} characters" if "field limit" in str(error) \
+        else f"cannot split the line into cells: {error}"
+    return DataError(message, file=records.file, line=records.line + reader.line_num - 1)
+
+
+def converted(records: Records, layout: Layout, wanted: Mapping[int, str],
+              first: bool = False) -> tuple[int, dict]:
+    """(the number of rows, the `wanted` columns by position, as of `Table.blocks`).
+
+    first: the records are the first of the table.  Raises DataError for the first row that is
+    not as it should be.
+    """
+    reader, _ = records.reader(layout)
+    rows, faults, wrong = [], [], None
+    try:
+        rows.extend(filter(None, reader))
+    except csv.Error as error:
+        wrong = _too_long(records, reader, error)
+    width = len(layout.names)
+    ragged = next((row for row, cells in enumerate(rows) if len(cells) != width), None)
+    if ragged is not None:
+        faults.append((ragged, 0, _ragged(len(rows[ragged]), layout, first and ragged == 0)))
+        rows = rows[:ragged]
+    columns = {}
+    by_column = list(zip(*rows)) or [()] * width
+    for position, kind in wanted.items():
+        cells = list(by_column[position])
+        columns[position], row = column_of(cells, kind, layout.blanks)
+        if row is not None:
+            faults.append((row, position, no_number(layout.names[position], cells[row])))
+    if faults:
+        row, _, message = min(faults)
+        raise DataError(message, file=records.file,
+                        line=int(records.lines(layout, row + 1)[row]))
+    if wrong is not None:
+        raise wrong
+    return len(rows), columns
+
+
+def _ragged(found, layout, first):
+    text = f"{found} cell{'s' * (found != 1)}, expected {len(layout.names)} as in the " + (
+        "header" if layout.header else "first line")
+    if layout.header and first and found == len(layout.names) + 1:
+        text += "; write.table of R leaves out the name of the column of row names: with " \
+                "col.names = NA it does not"
+    return text
+
+
+def no_number(name: str, cell: str) -> str:
+    """The message for a cell in the column of that name that should be a number."""
+    cell = cell.strip(OUTER)
+    shown = cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}..."
+    text = f"expected a number in column '{name}', found '{shown}'"
+    if _DECIMAL_COMMA.fullmatch(cell):
+        text += f": a decimal has a point, {cell.replace(',', '.')}"
+    return text
+
+
+def column_of(cells: list[str], kind: str, blanks: frozenset[str]) -> tuple:
+    """(the column of that kind, the row of the first word where numbers were expected or None)."""
+    if kind == "text":
+        return cells, None
+    if kind == "words":
+        return _words_of(cells, blanks), None
+    values, row = _numbers(cells, blanks)
+    if row is not None and kind == "either":
+        return _words_of(cells, blanks), None
+    return values, row
+
+
+def _numbers(cells, blanks):
+    """-> (float64 (n,), NaN where a cell is missing; the row of the first word or None)."""
+    numeric = isinstance(blanks, _NumericBlanks)
+    values = None if numeric else _plain(cells)
+    if values is not None:
+        return values, None
+    for bare in (cells, [cell.strip(OUTER) for cell in cells]):
+        given = [cell not in blanks for cell in bare]
+        left = list(itertools.compress(bare, given))
+        values = None if numeric and bare is cells else _plain(left)
+        if values is not None:
+            break
+    else:
+        values = [number_of(cell) for cell in left]
+        if None in values:
+            return None, int(np.flatnonzero(given)[values.index(None)])
+    filled = np.full(len(cells), np.nan)
+    filled[given] = values
+    return filled, None
+
+
+def _plain(cells):
+    """The numbers that all cells are, float64 (n,); None where they may be something else."""
+    if "".join(cells).encode().translate(None, _OF_NUMBERS):
+        return None  # float takes more, and all of that has other characters
+    try:
+        values = np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() else None
+
+
+def _words_of(cells, blanks):
+    bare = {cell: cell.strip(OUTER) for cell in set(cells)}
+    words = tuple(sorted(word for word in set(bare.values()) if word not in blanks))
+    code = {word: i for i, word in enumerate(words)}
+    coded = {cell: code.get(word, -1) for cell, word in bare.items()}
+    return Words(words, np.fromiter(map(coded.__getitem__, cells), np.int32, len(cells)))

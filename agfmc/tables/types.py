@@ -1,0 +1,151 @@
+"""Frozen types of tables: how they are read, what their columns are, how they become points."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from ..core.errors import UsageError
+
+__all__ = ["BLANKS", "ColumnRecipe", "ColumnRoles", "LABEL_NAMES", "LARGEST", "MISSING_POLICIES",
+           "MOST_LETTERS", "plain_word", "ROW", "size_of_names", "TableFormat", "TableRecipe"]
+
+BLANKS = ("", "NA", "NaN", "nan", "null", "NULL", "?")  # the cells that are missing values
+LABEL_NAMES = ("class", "label", "target")  # the columns taken for the label, in any case
+MISSING_POLICIES = ("error", "mean", "median", "indicator")  # beside value:X
+ROW = "row"  # the column of the rows' numbers, and a first column without a name
+LARGEST = 2.0**128 - 2.0**104  # that single precision holds
+Word = Annotated[str, "[^\0\ud800-\udfff]*"]  # that a table can hold
+MOST_LETTERS = 2**28  # of the names of all features
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """The layout of a text table.
+
+    delimiter: one character between cells, None where it is guessed from the first lines;
+    header: the first line holds the names of the columns, which else are numbers from 1;
+    quotes: cells may stand in double quotes, as in RFC 4180;  blanks: the cells that are
+    missing values.
+    """
+
+    delimiter: str | None = None
+    header: bool = True
+    quotes: bool = True
+    blanks: tuple[str, ...] = BLANKS
+
+    def __post_init__(self):
+        bad = self.delimiter is not None and (
+            len(self.delimiter) != 1 or self.delimiter in '"\r\n\0' or ord(self.delimiter) > 127)
+        if bad:
+            raise UsageError("expected one character that is neither a quote nor a line break as "
+                             f"the delimiter, found {self.delimiter!r}")
+
+    def for_model(self, recipe: TableRecipe) -> TableFormat:
+        """The layout of a table for a model: what was missing in training is missing there too."""
+        more = () if self.blanks == BLANKS else self.blanks
+        return replace(self, blanks=tuple(sorted({*recipe.blanks, *more})))
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """The columns of a table by what they are for, as names or numbers from 1.
+
+    label: of the classes, None for a column named class, label or target;  ids: of the rows;
+    weight: of the rows' weights, or None;  ignored;  categorical: numbers that are words;
+    classes: the names of the classes in their order, None for sorted ones;  missing: one of
+    `MISSING_POLICIES`, or `value:X`.
+    """
+
+    label: str | None = None
+    ids: tuple[str, ...] = ()
+    weight: str | None = None
+    ignored: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    classes: tuple[str, ...] | None = None
+    missing: str = "error"
+
+    def __post_init__(self):
+        if self.missing not in MISSING_POLICIES and not (
+                self.missing.startswith("value:") and self.missing.removeprefix("value:").strip()):
+            raise UsageError(f"there is no way '{self.missing}' to treat missing values: expected "
+                             f"{', '.join(MISSING_POLICIES)} or value:X")
+        if self.classes is not None and len(set(self.classes)) < len(self.classes):
+            raise UsageError("a class is named twice")
+
+
+@dataclass(frozen=True)
+class ColumnRecipe:
+    """One column of a table, and the features that are made of it.
+
+    categories: None for numbers, else its words in the order of their features, of which each
+    is 1 where the cell is that word, else 0;  fill: what stands in place of a missing value, a
+    number, or one of the categories, or None: that is an error, or all zeros with an indicator;
+    indicator: a last feature is 1 where the value is missing, else 0.
+    """
+
+    name: Word
+    categories: tuple[Word, ...] | None = None
+    fill: Annotated[float, (-LARGEST, LARGEST)] | Word | None = None
+    indicator: bool = False
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of its features."""
+        own = (self.name,) if self.categories is None else tuple(
+            f"{self.name}={word}" for word in self.categories)
+        return (*own, f"{self.name} is missing") if self.indicator else own
+
+
+@dataclass(frozen=True)
+class TableRecipe:
+    """The way from the cells of a table to points: columns, categories and fills of training.
+
+    columns: the `ColumnRecipe`s in the order of the features;  label: name of the column of the
+    classes;  classes: their names, entry i of class i;  ids, weight: names of those columns, () and
+    None without;  missing: the policy, as of `ColumnRoles`;  source: the training table's name;
+    blanks: the cells that were missing values there.
+
+    The normalisation, which comes after it, is a part of the model beside it.
+    """
+
+    columns: tuple[ColumnRecipe, ...]
+    label: Word
+    classes: tuple[Word, ...]
+    ids: tuple[Word, ...] = ()
+    weight: Word | None = None
+    missing: Word = "error"
+    source: Word = ""
+    blanks: tuple[Word, ...] = BLANKS
+
+    @functools.cached_property
+    def features(self) -> tuple[str, ...]:
+        """The names of all features, in their order."""
+        return tuple(name for column in self.columns for name in column.features)
+
+    @functools.cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The position of the first feature of each column."""
+        return (0, *itertools.accumulate(len(one.features) for one in self.columns))[:-1]
+
+
+def size_of_names(columns: tuple[ColumnRecipe, ...]) -> int:
+    """The letters of the names of all features: each has that of its column."""
+    return sum((len(one.name) + 11) * (2 + len(one.categories or ()))
+               + sum(map(len, one.categories or ())) for one in columns)
+
+
+def plain_word(cell: str) -> str:
+    """A cell as the name of a class or category: without outer blanks; 1.0 is 1, True is true.
+
+    Programs write the same whole numbers and truth values in these ways.
+    """
+    cell = cell.strip(" \t")
+    if cell in ("True", "TRUE", "False", "FALSE"):
+        return cell.lower()
+    whole, point, rest = cell.partition(".")
+    if point and not rest.strip("0") and whole.lstrip("+-").isdecimal() and whole.isascii():
+        return whole
+    return cell

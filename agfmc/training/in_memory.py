@@ -1,0 +1,99 @@
+"""Training in memory: a control tree and arrays in, a configuration out, and no files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..control.build import check_classes
+from ..control.tree import MAX_LABEL
+from ..core.errors import AgfmcError, DataError
+from ..core.points import as_numbers
+from ..core.splits import calibration_rows, rows_by_class
+from ..data.types import Dataset
+from ..learners.protocol import distinct, for_weights, NodeProblem, plan_jobs, samples
+from ..models.merge import assemble
+from .fit import fit, TrainingSettings, Wanted
+from .held_out import gather_held_out
+
+__all__ = ["checked_points", "fit_nodes", "train_configuration"]
+
+
+def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", progress=None,
+                        weights=None):
+    """Train a control tree on points x (n, d) with labels y (n,); -> (`Configuration`, `HeldOut`).
+
+    The second is None where the settings want no calibration, or a learner has no decision values
+    of points that were held out; `prediction.calibration.calibrated` makes one of both. The
+    configuration is the one that multi_borders and mbh2mbm make of the same points: `save` writes
+    the same file.  tree: a training control tree over the labels in y, whole numbers from 0;  x:
+    float32 or float64, and not changed;  name: the binary models have names that begin with it;
+    progress, weights: as for `fit`.
+
+    Raises `DataError` for points and labels that cannot be trained on, `ControlError`
+    where the tree does not fit the labels, `UsageError` for options, and the error of the
+    first binary classifier that cannot be trained.
+    """
+    x, y = checked_points(x, y)
+    jobs = plan_jobs(tree, name, settings.options, settings.seed)
+    labels, counts = np.unique(y, return_counts=True)
+    check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
+    if settings.fits_normalisation:
+        settings = replace(settings, normalisation=settings.fit_normalisation(x, y, weights))
+    if settings.normalisation is not None:
+        x = settings.normalisation.apply(x)
+    data = Dataset(x, y, weights=weights)
+    binary = [job for job in jobs if job.is_binary]
+    rows = calibration_rows(y, tree.labels, settings.calibration, settings.seed) \
+        if settings.calibration else None
+    results = {}
+    for fitted in fit(distinct(binary), x, y, settings, progress, Wanted.of(len(y), rows), weights):
+        if isinstance(fitted.model, AgfmcError):
+            raise fitted.model
+        results[fitted.job.name] = fitted
+    results = [results[job.name] for job in binary]
+    nodes = fit_nodes(tree, jobs, data, settings.normalisation)
+    configuration = assemble(tree, [fitted.model for fitted in results], nodes,
+                             settings.normalisation)
+    held_out = None if rows is None else gather_held_out(
+        tree, jobs, [fitted.values for fitted in results], (data, nodes), rows, settings)
+    return configuration, held_out
+
+
+def fit_nodes(tree, jobs, data, normalisation=None):
+    """{node number: `DirectModel`} of those of the `jobs` of a tree that are for nodes.
+
+    data: the `Dataset`;  normalisation: the one that its points went through, or None.  Raises
+    `ModelError` where a program stands for a node.
+    """
+    if not tree.directs:
+        return {}
+    rows_of = rows_by_class(data.y)
+    parts = () if normalisation is None else normalisation.provenance
+    nodes = [job for job in jobs if not job.is_binary]
+    w = seen = None
+    if data.weights is not None:
+        nodes, (w, seen) = for_weights(nodes), data.weights.both(data.y)
+    return {number: job.options.fit(job, NodeProblem(data.x, samples(job, rows_of), parts, w=w,
+                                                     seen=seen))
+            for number, job in zip(tree.directs, nodes)}
+
+
+def checked_points(x, y):
+    """x (n, d) float32 or float64, y (n,) int32: what `fit` may rely on; else `DataError`."""
+    x, y = as_numbers(x, "x", 2), as_numbers(y, "y", 1)
+    if x.dtype not in (np.float32, np.float64):
+        x = x.astype(np.float64)
+    if not x.size:
+        raise DataError(f"expected points of one feature or more in a table with a row for each, "
+                        f"found an array of shape {x.shape}")
+    if len(y) != len(x):
+        raise DataError(f"{len(x)} points need as many labels, found {len(y)}")
+    if y.dtype.kind not in "iu" or y.min() < 0 or y.max() > MAX_LABEL:
+        raise DataError(f"y: expected words, or whole numbers from 0 to {MAX_LABEL}, found "
+                        f"{y.dtype} from {y.min()} to {y.max()}")
+    finite = np.isfinite(x).all(axis=1)
+    if not finite.all():
+        raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity")
+    return x, y.astype(np.int32)

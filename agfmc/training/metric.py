@@ -1,0 +1,694 @@
+"""Learning of a metric: a linear map of the features after which a kernel fits the classes.
+
+A machine with a row for each class (one-vs-rest), least squares on landmarks as of
+`learners.nystrom`, is trained on the points; `kernel.gradients` makes the metric M of its
+gradients; the points become x M^(1/2), and the machine is trained again, for some rounds.  The map
+is a normalisation, and any learner can follow.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import AgfmcError, AgfmcWarning, DataError, UsageError
+from ..core.memory import memory_limit
+from ..core.models import Kernel, kernel_word, KERNELS
+from ..core.probabilities import mean, standard_error
+from ..core.splits import stratified_parts, stratified_sample
+from ..core.weights import Weights
+from ..data.libagf import read_std
+from ..data.metric_file import metric_path
+from ..data.normalisation import (blocks, feature_names, fit_normalisation, LearnedMetric, moments,
+                                  Normalisation)
+from ..data.types import Dataset
+from ..executors.remote import threads_here
+from ..executors.threads import run_tasks
+from ..landmarks.features import Landmarks
+from ..landmarks.gradients import gradient_products, metric_of
+from ..landmarks.learner import leave_one_out, NystromOptions, Ridge, RidgeSearch
+from ..learners.platt import fit_sigmoid
+
+__all__ = ["apart_from", "data_digest", "FEWEST", "fitted_normalisation", "learn_metric",
+           "learned_rows", "machine_options", "metric_options", "MetricOptions", "MOST_ROUNDS",
+           "warn_of_mapped", "warn_of_metric", "with_rows"]
+
+MOST_ROUNDS = 3  # that are tried where the number is not given
+LANDMARKS = 1000  # by default; more change little
+_POINTS = 10_000  # of a machine, of which more make hardly another metric
+_VALUES = 1 << 25  # in their table, at most
+_JUDGED = 1000  # points that lambda is judged by
+_TRIED, _TRIED_LANDMARKS = 2500, 500  # points and landmarks where gamma, or rounds, are tried
+_VARIANCES = 0.5, 1.0, 2.0, 4.0  # gamma, times the total variance of the points
+_PARTS = 3  # in which numbers of rounds are tried
+FEWEST = 30  # points; of fewer a metric is hardly more than chance, and they are not tried
+_PAIRS, _PAIR_LANDMARKS = 60, 300  # pairs of classes that judge, and landmarks
+_RIDGES = 0.1, 0.01, 1.0  # lambda of the pairs
+_BLOCK = 1024  # points for one product
+_GRADIENTS = 2000  # points whose gradients are taken,
+_WORK = 2e10  # or as many as take so many multiplications,
+_FEW_GRADIENTS = 200  # but so many
+_TABLES = 6  # of d x d numbers that are in memory together, and
+_LANDMARK_TABLES = 5  # of p x p
+_FLOOR = 0.02  # share of the unit matrix in a metric
+_GAMMAS = 1e-9, 1e9  # beyond, all kernel values are 0 or all are 1
+_MANY = 2000  # features
+_FAINT = 1e-20  # part of the squares of values, a variance below which is rounding
+_EACH_CLASS = 5  # landmarks of it, and points of samples
+_SHARE = 3  # fourths of the points, which have a part in the learning at most
+
+
+@dataclass(frozen=True)
+class MetricOptions:
+    """Options of the learning of a metric.
+
+    rounds: None or "auto" for the number up to `MOST_ROUNDS` that parts of the data speak for;
+    diagonal: features are weighted, and not turned, which suits thousands of them;
+    components: so many directions are kept, or, below 1, as many as have this share of the trace;
+    None: all.  It takes a round at least, without which none matters more than another;
+    machine: landmarks, gamma and lambda of the machine, or a text such as "-m 500 -g auto -l 0.1";
+    those that are None, or not in the text, are its own choice, gamma for points whose total
+    variance is their number of features.
+
+    Raises `UsageError` for values that cannot be.
+    """
+
+    rounds: int | str | None = None
+    diagonal: bool = False
+    components: float | None = None
+    machine: NystromOptions | str = NystromOptions()
+
+    def __post_init__(self):
+        if isinstance(self.machine, str):
+            object.__setattr__(self, "machine", machine_options(self.machine))
+        if self.rounds == "auto":
+            object.__setattr__(self, "rounds", None)
+        for name, kind, wanted in (
+                ("rounds", Integral, "a whole number, or None or 'auto' for as many as help"),
+                ("diagonal", (bool, np.bool_), "True or False"),
+                ("components", Real, "a number or None"),
+                ("machine", NystromOptions, 'a text such as "-m 500 -g auto"')):
+            value = getattr(self, name)
+            if not isinstance(value, kind) and (value is not None or "None" not in wanted):
+                raise UsageError(f"{name} of a metric: expected {wanted}, found {value!r}")
+        if self.rounds is not None and not 0 <= self.rounds <= 20:
+            raise UsageError(f"expected 0 to 20 rounds of a metric, found {self.rounds}")
+        count = self.components
+        if count is not None and not (0 < count < 1 or count >= 1 and count % 1 == 0):
+            raise UsageError("expected a whole number of components, or a share below 1, found "
+                             f"{count:g}")
+        if count is not None and self.rounds == 0:
+            raise UsageError("components of a metric need 1 round or more: without a round no "
+                             "direction matters more than another")
+        machine, gamma = self.machine, self.machine.gamma
+        if machine != NystromOptions(landmarks=machine.landmarks, gamma=gamma,
+                                     ridge=machine.ridge, kernel=machine.kernel) or \
+                KERNELS[machine.kernel].distance is None:
+            raise UsageError("the machine of a metric (--metric-options) has -m LANDMARKS, "
+                             "-g GAMMA, -l LAMBDA and -t KERNEL alone, one of "
+                             + ", ".join(_kernels()))
+        if machine.kernel == "laplacian" and not self.diagonal:
+            raise UsageError("the laplacian kernel learns weights of features alone: --diagonal")
+        if gamma is not None and not _GAMMAS[0] <= gamma <= _GAMMAS[1]:
+            raise UsageError(f"the machine of a metric (--metric-options) takes -g from "
+                             f"{_GAMMAS[0]:g} to {_GAMMAS[1]:g}, found {gamma:g}: 1 / features, "
+                             "or -g auto, suits normalised points")
+
+    def canonical(self) -> str:
+        """The settings that decide the result, in one fixed spelling."""
+        words = [f"-m {self.machine.landmarks or LANDMARKS}",
+                 f"-g {'auto' if self.machine.gamma is None else repr(self.machine.gamma)}",
+                 f"-l {'auto' if self.machine.ridge is None else repr(self.machine.ridge)}"]
+        if self.machine.kernel != "rbf":
+            words.append(f"-t {kernel_word(self.machine.kernel)}")
+        if self.diagonal:
+            words.append("diagonal")
+        if self.components is not None:
+            words.append(f"components {self.components:g}")
+        return " ".join(words)
+
+
+def machine_options(text: str) -> NystromOptions:
+    """The options of the machine in a text such as "-m 500 -g auto -l 0.1"; else `UsageError`."""
+    words = text.split()
+    expected = "expected -m LANDMARKS, 2 or more, -g GAMMA, from 1e-9 to 1e9 or auto, " \
+               f"-l LAMBDA, above 0 or auto, and -t KERNEL, one of {', '.join(_kernels())}"
+    letters, values = words[::2], words[1::2]
+    if len(letters) != len(values) or not set(letters) <= {"-m", "-g", "-l", "-t"}:
+        raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(words)}': "
+                         f"{expected}")
+    given = dict(zip(letters, values))  # the last one counts
+    if given.get("-g") == "auto":
+        del given["-g"]
+    try:
+        made = NystromOptions.parse(" ".join(f"{letter} {value}"
+                                             for letter, value in given.items()))
+    except AgfmcError:
+        made = None
+    if made is None or "-g" in given and made.gamma is None:
+        raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(words)}': "
+                         f"{expected}")
+    return made
+
+
+def _kernels():
+    """The kernels whose gradients make a metric."""
+    return [name for name, kind in KERNELS.items() if kind.distance]
+
+
+def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:
+    """The `MetricOptions` of the words "learned" and "diagonal", or those that are given."""
+    if metric is None or isinstance(metric, MetricOptions):
+        return metric
+    if not isinstance(metric, str) or metric not in ("learned", "diagonal"):
+        raise UsageError("expected the metric 'learned', 'diagonal', None or an "
+                         f"agfmc.MetricOptions, found {metric!r}")
+    return MetricOptions(diagonal=metric == "diagonal")
+
+
+def fitted_normalisation(x: np.ndarray, y: np.ndarray | None, weights: Weights | None = None, *,
+                         scale: bool = True, nsv: int | None = None,
+                         metric: MetricOptions | None = None, weighted: bool = False,
+                         **learning) -> Normalisation:
+    """The Normalisation fitted to points x (n, d), and to their labels y (n,) for a `metric`.
+
+    weights: of the points, for the metric, and where `weighted` for mean and standard deviation
+    too;  scale, nsv: as for `fit_normalisation`, whose errors it raises, and those of
+    `learn_metric`; a metric is learned from features divided by their standard deviations unless
+    nsv says else;  learning: `seed` and `workers`, as of `learn_metric`.
+    """
+    made = fit_normalisation(x, scale=scale or nsv is None, nsv=nsv,
+                             w=weights.w if weighted and weights is not None else None)
+    return made if metric is None else learn_metric(x, y, made, metric, weights=weights,
+                                                    **learning)
+
+
+def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
+                 options: MetricOptions = MetricOptions(), *, seed: int = 1,
+                 workers: int | Executor = 1, weights: Weights | None = None) -> Normalisation:
+    """The Normalisation that is `base` followed by the map that is learned from x (n, d), y (n,).
+
+    The total variance of what it gives is the number of its features, as it is after a division
+    by standard deviations: the same values of gamma suit.  Results do not depend on the workers.
+    weights: of the points, in the machine, its gradients and the losses that tell the rounds, or
+    None; the variance of points is that without weights.
+
+    Raises `DataError` for points of one class, more features or landmarks than the memory allows,
+    and a lambda that is too small for rounding.
+    """
+    labels = np.unique(y)
+    if len(labels) < 2:
+        raise DataError("a metric is learned from two classes or more, found one")
+    d = base.matrix.shape[1]
+    if options.components is not None and options.components > d:
+        raise DataError(f"{options.components:g} components are too many: there are {d} features")
+    rows = learned_rows(y, x.shape[1], seed)
+    _check_memory(options, len(rows), d, len(labels))
+    raw = np.asarray(x[rows])
+    learner = _Learner(options, seed, threads_here(workers))
+    points = _Points(base.apply(raw), np.searchsorted(labels, y[rows]), len(labels),
+                     None if weights is None else weights.w[rows])
+    rounds, losses, linear = options.rounds, (), _unit(d, options.diagonal)
+    if rounds != 0:
+        learner = learner.settled(points)
+    if rounds is None:
+        rounds, losses = learner.choose_rounds(points)
+    for _ in range(rounds):
+        linear = learner.next_map(points, linear, learner.machine(points, linear))
+    of_features = _feature_weights(base, np.sqrt(linear) if options.machine.kernel == "laplacian"
+                                   else linear, raw)
+    matrix = base.matrix
+    if rounds or options.components is not None:
+        linear = _scaled(_kept_directions(linear, options.components), points.x)
+        with np.errstate(over="ignore"):
+            matrix = _mapped(base.matrix.astype(np.float64), linear).astype(np.float32)
+        if not np.isfinite(matrix).all():
+            raise DataError("the features vary too little for a learned metric in single "
+                            "precision: multiply the data by a power of ten")
+    return replace(base, matrix=matrix, metric=LearnedMetric(
+        rounds, len(y), len(labels), data_digest(x, y),
+        f"{options.canonical()} seed {seed}", of_features, losses, rows,
+        feature_names(len(base.mean))))
+
+
+def learned_rows(y: np.ndarray, features: int, seed: int) -> np.ndarray:
+    """The rows, ascending, that have a part in the learning from points with labels y (n,).
+
+    Of each class the rest, a quarter at least where it has more than a few points, stays apart: by
+    these it can be told how far probabilities and sets of a model after the map are right.
+    """
+    most = min(_POINTS, max(_TRIED, _VALUES // features), -(-len(y) * _SHARE // 4))
+    return stratified_sample(y, most, seed, _EACH_CLASS)
+
+
+def apart_from(normalisation: Normalisation | None, y: np.ndarray) -> np.ndarray | None:
+    """A mask (n,) of the training points that had no part in learning a metric, or None.
+
+    y (n,): the labels of the points that it was learned from.
+    """
+    metric = None if normalisation is None else normalisation.metric
+    if metric is None or not metric.rounds or metric.rows is None:
+        return None
+    apart = np.ones(len(y), dtype=bool)
+    apart[metric.rows] = False
+    return apart
+
+
+def with_rows(normalisation: Normalisation, x: np.ndarray, y: np.ndarray) -> Normalisation:
+    """A Normalisation from a file, with the rows that its metric was learned from.
+
+    x (n, d), y (n,): points and labels, which are those that it was learned from, or others: then
+    it stays as it is.
+    """
+    metric = normalisation.metric
+    found = re.search(r" seed ([0-9]{1,19})\Z", "" if metric is None else metric.settings)
+    if not found or metric.data != data_digest(x, y):
+        return normalisation
+    return replace(normalisation, metric=replace(
+        metric, rows=learned_rows(y, x.shape[1], int(found[1]))))
+
+
+def _check_memory(options, n, d, k):
+    """Raise `DataError` where n points with d features of k classes need more than there is."""
+    needed = 8 * _TABLES * d**2
+    if not options.diagonal and needed > memory_limit():
+        raise DataError(f"a metric of {d} features needs {needed / 2**30:.1f} GiB: choose weights "
+                        "of features (--diagonal), or fewer features by singular vectors (-S)")
+    if not options.diagonal and d > _MANY:
+        warnings.warn(f"a metric of {d} features takes its time: weights of features (--diagonal), "
+                      "or fewer features by singular vectors (-S), are quicker", AgfmcWarning,
+                      stacklevel=4)
+    p = min(n, max(options.machine.landmarks or LANDMARKS, k))
+    needed = 8 * (_LANDMARK_TABLES * p**2 + n * (p + 3 * k + 4 * d))
+    if needed > memory_limit():
+        raise DataError(f"a metric from {p} landmarks and {n} points of {k} classes needs "
+                        f"{needed / 2**30:.1f} GiB: choose fewer landmarks (--metric-options "
+                        '"-m LANDMARKS"), or data with fewer features or classes')
+
+
+class _Points(NamedTuple):
+    """Points x (n, d), their classes y (n,) from 0, the number of classes k, and their weights."""
+
+    x: np.ndarray
+    y: np.ndarray
+    k: int
+    w: np.ndarray | None = None
+
+    def rows(self, rows):
+        """Some of them."""
+        return self._replace(x=self.x[rows], y=self.y[rows],
+                             w=None if self.w is None else self.w[rows])
+
+    def sample(self, count, seed):
+        """About so many of them, of each class its share, and one at least."""
+        rows = stratified_sample(self.y, count, seed,
+                                 max(1, min(_EACH_CLASS, count // self.k)))
+        return self if len(rows) == len(self.y) else self.rows(rows)
+
+    def mapped(self, linear):
+        """The same points after a map."""
+        return self._replace(x=_mapped(self.x, linear))
+
+    @property
+    def targets(self):
+        """The targets (k, n) of the rows of the machine: 1 for its class, else -1."""
+        return np.where(self.y == np.arange(self.k)[:, None], 1.0, -1.0)
+
+    @property
+    def total(self):
+        """The sum of the weights."""
+        return float(len(self.y)) if self.w is None else float(self.w.sum())
+
+    @property
+    def unit(self):
+        """The power of ten next to the mean weight, which lambda is measured in."""
+        return 1.0 if self.w is None else 10.0 ** round(np.log10(self.w.mean()).item())
+
+    def weights(self, part):
+        """The weights of some of them, or None."""
+        return None if self.w is None else self.w[part]
+
+    def of_class(self, label):
+        """The weights (n_c,) of the points of a class."""
+        own = self.y == label
+        return np.ones(np.count_nonzero(own)) if self.w is None else self.w[own]
+
+
+class _Machine(NamedTuple):
+    """The machine with a row for each class, f(x) = v^T phi(x) + b.
+
+    gamma, ridge: as of its options;  error: of points that are left out.
+    """
+
+    landmarks: Landmarks
+    gamma: float
+    ridge: float
+    v: np.ndarray
+    b: np.ndarray
+    error: float
+
+
+@dataclass(frozen=True)
+class _Learner:
+    """The learning with some options, a seed and a number of threads."""
+
+    options: MetricOptions
+    seed: int
+    threads: int
+
+    def each(self, function: Callable, items) -> Iterator:
+        """Results of function(item), in the order of the items, by the threads."""
+        return (result for _, result in run_tasks(function, items, self.threads))
+
+    def next_map(self, points: _Points, linear: np.ndarray, machine: _Machine) -> np.ndarray:
+        """The map M^(1/2), (d, d) or (d,), by the gradients of the machine for the one before."""
+        scaled = _scaled(linear, points.x)
+        beta = machine.landmarks.coefficients(machine.v)
+        count = _WORK / (beta.size * points.x.shape[1])
+        # with another seed: at a landmark itself its own part of the gradient is 0
+        some = points.sample(int(min(_GRADIENTS, max(_FEW_GRADIENTS, count))),
+                             self.seed + 1).mapped(scaled)
+        products = sum(self.each(
+            lambda part: gradient_products(machine.landmarks, beta, some.x[part],
+                                           self.options.diagonal, some.weights(part)),
+            _parts(len(some.x))))
+        # gradients by x, where the machine has x times the map
+        products = products * scaled**2 if scaled.ndim == 1 else scaled @ products @ scaled.T
+        metric, root = metric_of(products / some.total, _FLOOR)
+        # the distance of a laplacian kernel is a sum of differences, not of their squares
+        return metric if self.options.machine.kernel == "laplacian" else root
+
+    def settled(self, points: _Points) -> _Learner:
+        """The same with gamma and lambda, those of the options or the best of some for the points.
+
+        They serve all rounds: others for each make hardly another metric.
+        """
+        options, d = self.options.machine, points.x.shape[1]
+        if options.gamma is not None and options.ridge is not None:
+            return self
+        some = points.sample(_TRIED, self.seed)
+        some = some.mapped(_scaled(_unit(d, True), some.x))
+        gammas = _gammas(options.kernel, d) if options.gamma is None else [options.gamma]
+        best = min((self._for_trials()._trained(some, gamma) for gamma in gammas),
+                   key=lambda machine: machine.error)
+        return self._with(gamma=best.gamma, ridge=best.ridge)
+
+    def _for_trials(self):
+        wanted = self.options.machine.landmarks or LANDMARKS
+        return self._with(landmarks=min(wanted, _TRIED_LANDMARKS))
+
+    def _with(self, **machine):
+        return replace(self, options=replace(self.options, machine=replace(
+            self.options.machine, **machine)))
+
+    def machine(self, points: _Points, linear: np.ndarray) -> _Machine:
+        """The `_Machine` of the points after a map."""
+        return self._trained(points.mapped(_scaled(linear, points.x)), self.options.machine.gamma)
+
+    def _trained(self, points, gamma):
+        landmarks = Landmarks(Kernel(self.options.machine.kernel, gamma), points.sample(
+            self.options.machine.landmarks or LANDMARKS, self.seed).x)
+        p, n = len(landmarks), len(points.x)
+        gram, phi = np.zeros((p, p)), np.empty((p, n))
+
+        def products(part):
+            phi[:, part] = landmarks.features(landmarks.kernel_values(points.x[part]))
+            if points.w is None:
+                return phi[:, part] @ phi[:, part].T
+            scaled = phi[:, part] * np.sqrt(points.w[part])
+            return scaled @ scaled.T
+
+        for product in self.each(products, _parts(n)):
+            gram += product
+        solve = functools.partial(self._solved, points, gram, phi)
+        ridge = self.options.machine.ridge
+        if ridge is None:
+            search = RidgeSearch(landmarks.scale * points.unit)
+            while search.trial is not None:
+                search.tell(solve(search.trial)[-1])
+            ridge = search.best
+        return _Machine(landmarks, gamma, ridge, *solve(ridge))
+
+    def _solved(self, points, gram, phi, ridge):
+        """(v (p, k), b (k,), mean squared error of points that are left out)."""
+        n, targets, w = phi.shape[1], points.targets, points.w
+        try:
+            made = Ridge([(gram, 1.0)], phi.sum(axis=1) if w is None else phi @ w, points.total,
+                         ridge)
+        except DataError as error:
+            if self.options.machine.ridge is not None:
+                raise DataError(f"--metric-options: {error.message}") from None
+            return None, None, float("inf")
+        if w is None:
+            v, b = made.solve(phi @ targets.T, targets.mean(axis=1))
+        else:
+            v, b = made.solve(phi @ (targets * w).T, targets @ w / points.total)
+        step = -(-n // _JUDGED)
+
+        def error(part):
+            some, t = phi[:, part][:, ::step], targets[:, part][:, ::step]
+            own = None if w is None else w[part][::step]
+            left = leave_one_out(t, v.T @ some + b[:, None], made.leverages(some, own))
+            if own is None:
+                return np.sum((left - t)**2), t.size
+            return np.sum((left - t)**2 @ own), len(t) * own.sum()
+
+        errors = list(self.each(error, _parts(n)))
+        return v, b, float(sum(one for one, _ in errors) / sum(size for _, size in errors))
+
+    def choose_rounds(self, points: _Points) -> tuple:
+        """(rounds, `LearnedMetric.losses`): the fewest within a standard error of the best.
+
+        Loss: the log loss of pairs of classes, for points of parts that no map and no machine was
+        made from: what the machine of one-vs-rest rows gains is not always a gain of others.  Of
+        few points there are no parts, and no rounds, or one where components are wanted.
+        """
+        fewest = 0 if self.options.components is None else 1
+        some = points.sample(_TRIED, self.seed)
+        if len(some.x) < FEWEST:
+            return fewest, ()
+        part = stratified_parts(some.y, _PARTS, self.seed)
+        alone = replace(self._for_trials(), threads=1)
+        judge = _PairJudge.of(some, part == 0, self.seed, self.options.machine.kernel)
+        losses = np.empty((MOST_ROUNDS + 1, len(part)))
+        for number, of_part in enumerate(self.each(
+                lambda number: alone.losses_of_part(some, part == number, judge), range(_PARTS))):
+            losses[:, part == number] = of_part
+        judged = np.isfinite(losses).all(axis=0)  # of points that a pair has
+        losses = losses[:, judged]
+        if losses.shape[1] < FEWEST:
+            return fewest, ()
+        w = some.weights(judged)
+        means = np.array([mean(one, w) for one in losses])
+        best = fewest + np.argmin(means[fewest:])
+        told = tuple((float(loss), standard_error(one - losses[best], w))
+                     for loss, one in zip(means, losses))
+        return next(number for number, (loss, error) in enumerate(told)
+                    if number >= fewest and loss <= means[best] + error), told
+
+    def losses_of_part(self, points: _Points, held_out: np.ndarray, judge: _PairJudge) \
+            -> np.ndarray:
+        """The losses (rounds + 1, n) of points held out, by a judge."""
+        train, test = points.rows(~held_out), points.rows(held_out)
+        linear, losses = _unit(points.x.shape[1], self.options.diagonal), []
+        for number in range(MOST_ROUNDS + 1):
+            scaled = _scaled(linear, train.x)
+            losses.append(judge(train.mapped(scaled), test.mapped(scaled)))
+            if number < MOST_ROUNDS:
+                linear = self.next_map(train, linear, self.machine(train, linear))
+        return np.array(losses)
+
+
+def _gammas(kind, d):
+    """The values of gamma to try for d features of unit variance."""
+    return [share / (d ** 0.5 if kind == "exponential" else d) for share in _VARIANCES]
+
+
+class _PairJudge(NamedTuple):
+    """Log losses of points by classifiers of pairs of classes, least squares on landmarks.
+
+    pairs: [(class, class), ...];  kernel, ridge: of all of them.
+    """
+
+    pairs: list
+    seed: int
+    kernel: Kernel
+    ridge: float
+
+    @classmethod
+    def of(cls, points: _Points, held_out: np.ndarray, seed: int, kind: str) -> _PairJudge:
+        """The one whose losses of a part of the points, before any map, are the least."""
+        pairs = list(itertools.combinations(range(points.k), 2))
+        if len(pairs) > _PAIRS:
+            chosen = np.random.default_rng(seed).choice(len(pairs), _PAIRS, replace=False)
+            pairs = [pairs[number] for number in np.sort(chosen)]
+        d = points.x.shape[1]
+        points = points.mapped(_scaled(_unit(d, True), points.x))
+        train, test = points.rows(~held_out), points.rows(held_out)
+
+        def loss(judge):
+            found = judge(train, test)
+            there = np.isfinite(found)
+            return mean(found[there], test.weights(there)) if there.any() else float("inf")
+
+        judge = min((cls(pairs, seed, Kernel(kind, gamma), _RIDGES[0])
+                     for gamma in _gammas(kind, d)), key=loss)
+        return min((judge._replace(ridge=ridge) for ridge in _RIDGES), key=loss)
+
+    def __call__(self, train: _Points, test: _Points) -> np.ndarray:
+        """The mean loss (n,) of each test point, of the pairs that have its class; NaN for none."""
+        landmarks = Landmarks(self.kernel, train.sample(_PAIR_LANDMARKS, self.seed).x)
+        phi, asked = (landmarks.features(landmarks.kernel_values(part.x)) for part in (train, test))
+        own = [phi[:, train.y == label] for label in range(train.k)]
+        weights = [train.of_class(label) for label in range(train.k)]
+        grams = [part @ part.T if train.w is None else (part * w) @ part.T
+                 for part, w in zip(own, weights)]
+        total, count = np.zeros(len(test.y)), np.zeros(len(test.y))
+        for pair in self.pairs:
+            sizes = [own[label].shape[1] for label in pair]
+            if 0 in sizes:
+                continue
+            both = np.concatenate([own[label] for label in pair], axis=1)
+            t = np.repeat([-1.0, 1.0], sizes)
+            w = None if train.w is None else np.concatenate([weights[label] for label in pair])
+            ridge, v, b = self._solved([grams[label] for label in pair], both, (t, w), train.unit)
+            left = leave_one_out(t, v[:, 0] @ both + b, ridge.leverages(both, w))
+            slope, offset, _ = fit_sigmoid(left, t > 0, w=w)
+            for label, sign in zip(pair, (-1.0, 1.0)):
+                rows = test.y == label
+                f = v[:, 0] @ asked[:, rows] + b
+                total[rows] += np.logaddexp(0.0, sign * (slope * f + offset))
+                count[rows] += 1
+        with np.errstate(invalid="ignore"):
+            return total / count
+
+    def _solved(self, grams, phi, targets, unit):
+        """(`Ridge`, v (p, 1), b (1,)) of a pair with features phi (p, n).
+
+        targets: these (n,) and the weights of the points, or None;  unit: of lambda.
+        """
+        t, w = targets
+        sums = [(gram, 1.0) for gram in grams]
+        if w is None:
+            ridge = Ridge(sums, phi.sum(axis=1), float(len(t)), self.ridge)
+            return ridge, *ridge.solve((phi @ t)[:, None], t.mean(keepdims=True))
+        whole = float(w.sum())
+        ridge = Ridge(sums, phi @ w, whole, self.ridge * unit)
+        return ridge, *ridge.solve((phi @ (w * t))[:, None], np.array([w @ t / whole]))
+
+
+def _parts(n):
+    return [slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK)]
+
+
+def _unit(d, diagonal):
+    """The map that changes nothing, (d,) for a diagonal one, else (d, d)."""
+    return np.ones(d) if diagonal else np.eye(d)
+
+
+def _mapped(x, linear):
+    return x * linear if linear.ndim == 1 else x @ linear
+
+
+def _scaled(linear, x):
+    """A multiple of a map after which the total variance of x (n, d) is the number of columns.
+
+    Points of a sample may all be alike: then it is the map itself.
+    """
+    x = _mapped(x, linear)
+    variance = x.var(axis=0).sum()
+    return linear * np.sqrt(linear.shape[-1] / variance) if variance > _FAINT * np.mean(x**2) \
+        else linear
+
+
+def _kept_directions(linear, components):
+    """The map (d, D) to the first directions of a metric, of M^(1/2) (d, d) or (d,).
+
+    components: their number, or their share of the trace; None for the map as it is.
+    """
+    if components is None:
+        return linear
+    if linear.ndim == 1:
+        order = np.argsort(-linear, kind="stable")
+        root, axes = linear[order], None
+    else:
+        root, axes = np.linalg.eigh(linear)
+        root, axes = np.maximum(root[::-1], 0.0), axes[:, ::-1]
+    share = np.cumsum(root**2 - _FLOOR)
+    count = int(components) if components >= 1 else \
+        1 + int(np.sum(share[:-1] < components * share[-1]))
+    if axes is None:
+        axes = np.zeros((len(linear), count))
+        axes[order[:count], np.arange(count)] = 1.0
+    axes = axes[:, :count]
+    largest = axes[np.argmax(np.abs(axes), axis=0), np.arange(count)]
+    return axes * np.where(largest < 0, -1.0, 1.0) * root[:count]
+
+
+def _feature_weights(base, linear, raw):
+    """The diagonal (D1,) of the metric for standardised features, 1 on average of those kept.
+
+    raw (n, D1): points as they were, whose variances serve where `base` mixes features.
+    """
+    whole = _mapped(base.matrix.astype(np.float64), linear)
+    raw = raw.astype(np.float64)
+    variance = raw.var(axis=0)
+    variance[variance <= _FAINT * np.mean(raw**2, axis=0)] = 0.0
+    weights = (whole**2).sum(axis=1) * variance
+    kept = weights > 0
+    return weights / weights[kept].mean() if kept.any() else whole.any(axis=1).astype(np.float64)
+
+
+def data_digest(x: np.ndarray, y: np.ndarray) -> str:
+    """Sixteen hexadecimal digits of points x (n, d) and labels y (n,): `LearnedMetric.data`.
+
+    Weights have no part in it: points that a metric was learned from are these whatever they weigh.
+    """
+    digest = sha256(np.ascontiguousarray(y, "<i4").data)
+    for block in blocks(x):
+        digest.update(np.ascontiguousarray(block, "<f4").data)
+    return digest.hexdigest()[:16]
+
+
+def warn_of_metric(file: str, learned: LearnedMetric | None, data: Dataset) -> None:
+    """A warning where held-out points had a say in the normalisation that was read."""
+    if learned is None or not learned.rounds:
+        return
+    these = learned.data == data_digest(data.x, data.y)
+    which = "these points, held-out ones among them: the scores are" if these else \
+        f"{learned.points} points: where held-out ones are among them, the scores are"
+    warnings.warn(f"{file}: its metric was learned from {which} too good; -n --learn-metric in "
+                  "its place learns one from each training part", AgfmcWarning, stacklevel=2)
+
+
+def warn_of_mapped(source: str, data: Dataset) -> None:
+    """A warning where data lie beside the record of a metric that they went through."""
+    path = f"{source}.std"
+    if source == "-" or not os.path.isfile(path) or not os.path.isfile(metric_path(path)):
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AgfmcWarning)  # a damaged record says nothing
+            normalisation = read_std(path)
+    except DataError:
+        return
+    learned = normalisation.metric
+    if learned is None or not learned.rounds or data.x.shape[1] != normalisation.matrix.shape[1]:
+        return
+    mean, std = moments(data.x)  # of points that the map has not centred, or those it is made from
+    if mean @ mean > 1e-4 * (std @ std) or learned.data == data_digest(data.x, data.y):
+        return
+    warnings.warn(f"{source}: these points went through a metric that was learned from their "
+                  f"classes ({metric_path(path)}): the scores are too good; give the data as they "
+                  "were, with -n --learn-metric", AgfmcWarning, stacklevel=2)

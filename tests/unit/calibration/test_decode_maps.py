@@ -1,0 +1,269 @@
+"""Calibration maps: application, fits against known optima, the choice of a kind."""
+
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agfmc.calibration.maps import (apply_map, choose_map, compare_maps, fit_in_training,
+                                    fit_temperature, held_out_map, MapTrial, refit)
+from agfmc.core.probabilities import losses
+from agfmc.core.splits import stratified_folds
+from agfmc.core.errors import DataError
+from agfmc.calibration.types import ProbabilityMap
+
+P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.6, .3, .1], [.2, .5, .3],
+              [.05, .05, .9], [.4, .35, .25], [.9, .05, .05], [.15, .7, .15], [.33, .33, .34]])
+Y = np.array([0, 1, 2, 1, 1, 2, 0, 0, 2, 0])
+
+
+def drawn(n, c, seed, temperature=1.0):
+    """p (n, c), which are too sure by `temperature`, and classes y (n,)."""
+    generator = np.random.default_rng(seed)
+    q = generator.dirichlet(np.full(c, .4), n) + 1e-12
+    q /= q.sum(axis=1)[:, None]
+    y = (q.cumsum(axis=1) < generator.random(n)[:, None]).sum(axis=1).clip(0, c - 1)
+    p = q**temperature
+    return p / p.sum(axis=1)[:, None], y
+
+
+def test_a_temperature_alone():
+    fitted = fit_temperature(P, Y, floor=False)
+    # the root of the slope by bisection with 40 digits
+    assert 1 / fitted.weights == pytest.approx(.8136342571546937, rel=1e-11)
+    assert fitted.floor == 0
+    assert losses(P, Y).mean() == pytest.approx(.7526023585, abs=1e-10)
+    assert losses(apply_map(fitted, P), Y).mean() == pytest.approx(.7448437913, abs=1e-10)
+
+
+def test_a_map_by_hand():
+    p = np.array([[.5, .25, .25], [1, 0, 0]])
+    half = ProbabilityMap("temperature", np.array(2.0), np.zeros(3), .3)
+    np.testing.assert_allclose(apply_map(half, p)[0], .7 * np.array([4, 1, 1]) / 6 + .1, rtol=1e-14)
+    vector = ProbabilityMap("vector", np.array([1, 2, 0]), np.log([1, 4, .5]), 0)
+    np.testing.assert_allclose(apply_map(vector, p)[0], [.4, .2, .4], rtol=1e-14)
+    matrix = ProbabilityMap("matrix", np.array([[1, 0, 0], [1, 0, 0], [0, 1, 1.]]), np.zeros(3), 0)
+    np.testing.assert_allclose(apply_map(matrix, p)[0], np.array([.5, .5, .0625]) / 1.0625,
+                               rtol=1e-14)
+    assert apply_map(ProbabilityMap("none"), p) is p
+
+
+@given(st.integers(2, 30), st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 2]))
+def test_rows_alone_and_sums_of_one(c, seed, form):
+    generator = np.random.default_rng(seed)
+    p = generator.dirichlet(np.full(c, .05), 9)
+    p[0], p[1], p[0, 0], p[2, 0] = 0, -1e-3, 1, -.2
+    shape = [(), (c,), (c, c)][form]
+    fitted = ProbabilityMap(("temperature", "vector", "matrix")[form],
+                            generator.normal(size=shape) * 10**generator.uniform(-2, 2),
+                            generator.normal(size=c), generator.random())
+    for layout in (p, np.asfortranarray(p), np.tile(p, (600, 1))[:-3]):
+        found = apply_map(fitted, layout)
+        np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+        assert found.min() >= 0
+        for row, one in zip(found[:9], p):
+            assert apply_map(fitted, one[None]).tobytes() == row.tobytes()
+    assert found[-6].tobytes() == found[0].tobytes()  # 5394 points: several blocks
+
+
+@pytest.mark.parametrize("temperature", [.5, 1, 2])
+def test_a_known_temperature_is_found(temperature):
+    p, y = drawn(20000, 5, 1, temperature)
+    fitted = fit_temperature(p, y)
+    assert 1 / fitted.weights == pytest.approx(temperature, rel=.03)
+    assert fitted.floor < .005
+
+
+def test_a_known_floor_is_found():
+    p, y = drawn(20000, 5, 2)
+    anything = np.random.default_rng(3).random(len(y)) < .1
+    y[anything] = np.random.default_rng(4).integers(0, 5, anything.sum())
+    assert fit_temperature(p, y).floor == pytest.approx(.1, abs=.02)
+
+
+def test_zeros_of_true_classes_are_mended():
+    p, y = drawn(2000, 4, 5)
+    p[p < .05] = 0
+    p /= p.sum(axis=1)[:, None]
+    zeros = np.mean(p[np.arange(2000), y] == 0)
+    assert zeros > .01
+    assert losses(apply_map(fit_temperature(p, y), p), y).mean() < losses(p, y).mean() - 20 * zeros
+
+
+def test_weights_are_copies():
+    w = np.array([2, 1, 3, 1, 1, 2, 1, 1, 4, 1])
+    for floor in (True, False):
+        one, other = fit_temperature(P, Y, w, floor), fit_temperature(P.repeat(w, 0), Y.repeat(w),
+                                                                     floor=floor)
+        assert one.weights == pytest.approx(other.weights, rel=1e-9)
+        assert one.floor == pytest.approx(other.floor, rel=1e-9)
+
+
+def fit_many(kind, ridge=.02):
+    """The fit of a vector or matrix map to points, true columns and weights."""
+    return functools.partial(refit, MapTrial(kind, ridge, np.zeros(0)))
+
+
+def fit_best(p, y, kind="auto"):
+    return refit(choose_map(compare_maps(p, y, kind)), p, y)
+
+
+@pytest.mark.parametrize("fit", [fit_many("vector"), fit_many("matrix")])
+def test_weights_are_copies_for_many_numbers(fit):
+    p, y = drawn(300, 3, 6, 1.5)
+    w = np.random.default_rng(1).integers(1, 6, 300)
+    one, other, alike = fit(p, y, w), fit(p.repeat(w, 0), y.repeat(w)), fit(p, y)
+    for name in ("weights", "intercept", "floor"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=0, atol=1e-9)
+        assert np.abs(getattr(one, name) - getattr(alike, name)).max() > 1e-4
+    ones = fit(p, y, np.ones(300))
+    np.testing.assert_allclose(ones.weights, alike.weights, rtol=0, atol=1e-9)
+
+
+def test_weights_choose_the_map():
+    """Two kinds of points: those that need a vector decide where they weigh more."""
+    right, y = drawn(300, 3, 7)
+    bent = right**np.array([1, 3, .5])
+    bent /= bent.sum(axis=1)[:, None]
+    p, true = np.concatenate([right, bent]), np.concatenate([y, y])
+    for heavy, kind in ((0, "none"), (1, "vector")):
+        w = np.where(np.arange(600) // 300 == heavy, 1.0, 1e-4)
+        trials = [*compare_maps(p, true, "none", folds=3, weights=w),
+                  *compare_maps(p, true, "vector", folds=3, weights=w)]
+        assert choose_map(trials, w).kind == kind
+    few = np.where(np.arange(600) < 40, 1.0, 1e-6)  # as 40 points alike, and 48 are needed
+    assert [one.kind for one in compare_maps(p, true, folds=2, weights=few)][-1] == "vector"
+
+
+def test_training_fits_its_map_by_weights():
+    q, y = drawn(600, 4, 3)
+    turned = q[:, [0, 2, 1, 3]] * .9 + .1 * q  # two classes are taken for each other
+    turned /= turned.sum(axis=1)[:, None]
+    p, true = np.concatenate([q, turned]), np.concatenate([y, y])
+    for part, kind in ((slice(600), "temperature"), (slice(600, 1200), "matrix")):
+        w = np.full(1200, 1e-4)
+        w[part] = 1.0
+        fitted, mapped = fit_in_training(p, true, weights=w)
+        assert fitted.kind == kind
+        assert losses(mapped[part], y).mean() < losses(p[part], y).mean() + .01
+
+
+def test_the_weighted_standard_error():
+    best, other = np.zeros(4), np.array([.3, .1, -.2, 0])
+    trials = [MapTrial("none", 0, other), MapTrial("vector", .1, best)]
+    w = np.array([1.0, 2, 1, 4])
+    mean = .3 / 8
+    error = np.sqrt(np.sum((w * (other - mean))**2) * 4 / 3) / 8
+    assert mean < error and choose_map(trials, w).kind == "none"
+    heavy = np.array([1.0, 2, 0.01, 0.01])  # mean .1649, error .1071
+    assert choose_map(trials, heavy).kind == "vector"
+    assert choose_map(trials).kind == "none"
+
+
+@pytest.mark.parametrize("n", [10, 100, 10000])
+def test_no_error_seen_is_not_certainty(n):
+    y = np.arange(n) % 2
+    found = apply_map(fit_temperature(np.eye(2)[y], y), np.eye(2))
+    # an error in half: e/2 with (1 - e/2)^n e^(1/2) largest: e/2 = 1 / (2 n + 1)
+    np.testing.assert_allclose(found[0, 1], 1 / (2 * n + 1), rtol=1e-6)
+    sure = fit_temperature(np.eye(2)[y] * .9 + .05, y)
+    assert apply_map(sure, np.eye(2))[0, 1] > .4 / (2 * n + 1)
+
+
+def test_points_are_needed():
+    with pytest.raises(DataError, match="needs points"):
+        fit_temperature(P[:0], Y[:0])
+
+
+@pytest.mark.parametrize("kind", ["vector", "matrix"])
+def test_the_penalised_loss_is_least(kind):
+    p, y = drawn(300, 3, 6, 1.5)
+
+    def objective(fitted):
+        w = fitted.weights
+        w = np.diag(w) if w.ndim == 1 else w
+        u = np.trace(w) / 3  # the best u of these
+        return losses(apply_map(fitted, p), y).mean() - .5 * np.log(fitted.floor) / 300 \
+            + .5 * np.log(u)**2 / 300 + .02 * (np.sum((w - u * np.eye(3))**2)
+                                               + np.sum(fitted.intercept**2))
+
+    fitted = fit_many(kind)(p, y)
+    best = objective(fitted)
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        near = ProbabilityMap(fitted.kind,
+                              fitted.weights + .02 * generator.normal(size=fitted.weights.shape),
+                              fitted.intercept + .02 * generator.normal(size=3),
+                              fitted.floor * np.exp(.1 * generator.normal()))
+        assert objective(near) > best - 2e-5  # of u the mean is not quite the best
+    limited = np.maximum(p, 1e-4)
+    temperature = fit_temperature(limited, y)
+    stiff = fit_many(kind, 1e6)(p, y)
+    np.testing.assert_allclose(apply_map(stiff, p), apply_map(temperature, limited), atol=1e-4)
+
+
+@pytest.mark.long
+def test_training_takes_a_matrix_where_it_is_worth_it():
+    q, y = drawn(2000, 4, 3)
+    fitted, mapped = fit_in_training(q, y)
+    assert fitted.kind == "temperature"
+    np.testing.assert_array_equal(mapped, apply_map(fitted, q))
+    turned = q[:, [0, 2, 1, 3]] * .9 + .1 * q  # two classes are taken for each other
+    turned /= turned.sum(axis=1)[:, None]
+    fitted, mapped = fit_in_training(turned, y)
+    assert fitted.kind == "matrix"
+    own = apply_map(fitted, turned)
+    assert losses(own, y).mean() < losses(mapped, y).mean() < losses(turned, y).mean()
+    assert fit_in_training(turned[:79], y[:79])[0].kind == "temperature"  # 20 numbers
+    zeros = np.where(q < .05, 0, q)
+    zeros[:, 0] += 1 - zeros.sum(axis=1)
+    for kind in ("vector", "matrix"):  # zeros have no more weight than 1e-4
+        one, other = fit_best(zeros, y, kind), fit_best(np.maximum(zeros, 1e-4), y, kind)
+        np.testing.assert_array_equal(one.weights, other.weights)
+
+
+@pytest.mark.long
+def test_auto_takes_what_is_needed():
+    q, y = drawn(2000, 3, 7)
+    assert fit_best(q, y).kind == "none"
+    assert fit_best(q**2 / (q**2).sum(axis=1)[:, None], y).kind == "temperature"
+    bent = q**np.array([1, 3, .5])
+    assert fit_best(bent / bent.sum(axis=1)[:, None], y).kind == "vector"
+    mixed = np.exp(np.log(q) @ np.array([[1, 1, 0], [0, 1, 1], [1, 0, -1]]))
+    mixed /= mixed.sum(axis=1)[:, None]
+    assert fit_best(mixed, y).kind == "matrix"
+    for points, matrix in ((10, []), (47, []), (48, ["matrix"])):  # 4 for each of 12 numbers
+        assert [trial.kind for trial in compare_maps(q[:points], y[:points])] \
+            == ["none", "temperature", "vector", *matrix]
+    assert [trial.kind for trial in compare_maps(q[:10], y[:10], "matrix")] == ["matrix"]
+
+
+def test_the_simplest_within_a_standard_error():
+    generator = np.random.default_rng(0)
+    best = generator.random(100)
+    near = best + .01 + generator.normal(size=100)  # .01 is within .1
+    far = best + .1
+    trials = [MapTrial("none", 0, far), MapTrial("temperature", 0, near - near.mean() + best.mean()
+                                                 + .01), MapTrial("vector", .1, best)]
+    assert choose_map(trials).kind == "temperature"
+    assert choose_map([trials[0], trials[2]]).kind == "vector"
+
+
+def test_folds_have_their_share_of_each_class():
+    y = np.repeat([0, 1, 2], [50, 13, 2])
+    fold = stratified_folds(y, 3)
+    for label in range(3):
+        counts = np.bincount(fold[y == label], minlength=5)
+        assert counts.max() - counts.min() <= 1
+    assert (fold == stratified_folds(y, 3)).all() and (fold != stratified_folds(y, 4)).any()
+    assert stratified_folds(y[:3], 1).max() == 2
+
+
+def test_held_out_points_are_mapped_by_the_others():
+    p, y = drawn(60, 3, 9, 2)
+    fold = stratified_folds(y, 1)
+    found = held_out_map(MapTrial("temperature", 0, p[:0]), p, y, 1)
+    expected = apply_map(fit_temperature(p[fold != 2], y[fold != 2]), p[fold == 2])
+    np.testing.assert_array_equal(found[fold == 2], expected)

@@ -1,0 +1,237 @@
+"""Normalisation: by hand, against numpy's own decomposition, and the same bits from a file."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agfmc.core.errors import AgfmcWarning, DataError, UsageError
+from agfmc.data.libagf import read_std, write_std
+from agfmc.data import normalisation
+from agfmc.data.normalisation import covariance, fit_normalisation, named_features, uneven_features
+
+
+def points(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) * rng.uniform(0.01, 100, d) + 3
+
+
+def test_by_hand():
+    std = fit_normalisation(np.array([[1.0, 10], [2, 10], [3, 40]]))
+    assert np.array_equal(std.mean, np.float32([2, 20]))
+    assert np.array_equal(std.matrix, np.diag(np.float32([1, 1 / np.sqrt(300)])))
+    assert std.matrix.dtype == std.mean.dtype == np.float32
+    assert std.dropped == ()
+
+
+@given(st.integers(2, 40), st.integers(1, 6), st.integers(0, 99))
+def test_the_points_end_with_mean_0_and_deviation_1(n, d, seed):
+    x = points(n, d, seed)
+    out = fit_normalisation(x).apply(x)
+    assert out.dtype == np.float64 and np.allclose(out.mean(axis=0), 0, atol=1e-3)
+    assert np.allclose(out.std(axis=0, ddof=1), 1, atol=1e-5)
+
+
+def test_constant_features_are_dropped_and_named():
+    x = points(20, 4)
+    x[:, 1] = 0.1
+    x[:, 3] = 1e9
+    with pytest.warns(AgfmcWarning, match=r"^features 1, 3 \(from 0\) are constant"):
+        std = fit_normalisation(x)
+    assert std.dropped == (1, 3)
+    assert std.matrix.shape == (4, 2) and not std.matrix[[1, 3]].any()
+    with pytest.warns(AgfmcWarning, match=r"^feature 1 \(from 0\) is constant and was"):
+        alone = fit_normalisation(x[:, :3])
+    assert np.array_equal(alone.apply(x[:, :3]), std.apply(x))
+
+
+def test_messages_name_features():
+    x = points(20, 25)
+    x[:, :23], names = 0.5, [f"f{number}\n" for number in range(25)]
+    with named_features(names):
+        listed = ", ".join(f"'f{number}\\\\n'" for number in range(20))
+        with pytest.warns(AgfmcWarning, match=f"^features {listed} and 3 more are constant and"):
+            assert fit_normalisation(x).dropped == tuple(range(23))
+        with pytest.warns(AgfmcWarning, match=r"^feature 0 \(from 0\) is constant"):  # other ones
+            fit_normalisation(x[:, 22:])
+        with named_features("abc"), pytest.warns(AgfmcWarning, match="^feature 'a' is constant"):
+            fit_normalisation(x[:, 22:])
+        with named_features("ab"), pytest.raises(DataError, match="of feature 'b' are too large"):
+            fit_normalisation(np.array([[1.0, 1e39], [2, 2e39]]))
+    with pytest.warns(AgfmcWarning, match=r"^features 0, 1, .* 22 \(from 0\) are constant"):
+        fit_normalisation(x)
+
+
+def test_a_feature_that_varies_too_little_to_be_stored_is_dropped():
+    x = points(5, 2)
+    x[:, 0] = [0, 0, 0, 0, 1e-42]
+    with pytest.warns(AgfmcWarning, match=r"^feature 0 \(from 0\) varies and was left out: by "
+                                          r"1e-42 at most, .*: multiply the data"):
+        assert fit_normalisation(x).dropped == (0,)
+    with pytest.warns(AgfmcWarning) as told:
+        assert fit_normalisation(np.c_[np.ones(5), 1e-200 * x[:, 1], x]).dropped == (0, 1, 2)
+    assert [str(one.message).partition(" and ")[0] for one in told] == [
+        "feature 0 (from 0) is constant", "features 1, 2 (from 0) vary"]
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("nsv", [1, 3, 5])
+def test_singular_vectors_against_the_decomposition_of_the_whole(scale, nsv):
+    x = points(60, 5)
+    before = x.copy()
+    z = x - x.mean(axis=0)
+    factor = 1 / x.std(axis=0, ddof=1) if scale else np.ones(5)
+    _, _, right = np.linalg.svd(z * factor, full_matrices=False)
+    matrix = fit_normalisation(x, scale=scale, nsv=nsv).matrix / factor[:, None]
+    assert np.array_equal(x, before) and matrix.shape == (5, nsv)
+    for got, expected in zip(matrix.T, right):
+        assert got[np.argmax(np.abs(got))] > 0
+        expected = expected * np.sign(expected[np.argmax(np.abs(expected))])
+        assert np.allclose(got, expected, atol=1e-5)
+
+
+def test_a_constant_feature_has_no_part_in_singular_vectors():
+    x = points(30, 4)
+    wide = np.insert(x, 2, 7.0, axis=1)
+    with pytest.warns(AgfmcWarning):
+        std = fit_normalisation(wide, nsv=2)
+    assert np.array_equal(np.delete(std.matrix, 2, axis=0), fit_normalisation(x, nsv=2).matrix)
+    assert std.dropped == (2,) and not std.matrix[2].any()
+
+
+@pytest.mark.parametrize("nsv", [None, 3])
+def test_a_file_gives_the_same_bits(tmp_path, nsv):
+    x = np.insert(points(50, 5), 2, 1.0, axis=1)
+    with pytest.warns(AgfmcWarning):
+        std = fit_normalisation(x, nsv=nsv)
+    write_std(tmp_path / "a.std", std)
+    again = read_std(tmp_path / "a.std")
+    assert again.dropped == std.dropped == (2,)
+    assert again.apply(x).tobytes() == std.apply(x).tobytes()
+
+
+@pytest.mark.parametrize("nsv, features", [(None, 13), (7, 13), (50, 60)])
+@pytest.mark.parametrize("products", [False, True])
+def test_a_point_has_the_same_bits_in_any_block(nsv, features, products):
+    x = points(3000, features)
+    std = fit_normalisation(x, nsv=nsv)
+    whole = std.apply(x, products)
+    assert np.allclose(whole, (x - std.mean) @ std.matrix.astype(float), rtol=1e-12, atol=1e-12)
+    for rows in (1, 7, 1500):
+        parts = [std.apply(x[i:i + rows], products) for i in range(0, 3000, rows)]
+        assert np.concatenate(parts).tobytes() == whole.tobytes()
+
+
+def test_single_precision_points_are_summed_in_double():
+    x = np.float32(1e6) + np.arange(2000, dtype=np.float32)[:, None] % 3
+    std = fit_normalisation(x)
+    assert std.matrix[0, 0] == np.float32(1 / x.astype(float).std(ddof=1))
+
+
+@pytest.mark.parametrize("block", [1, 10, 1000])
+def test_blocks_do_not_matter_beyond_rounding(monkeypatch, block):
+    x = points(100, 4)
+    whole = fit_normalisation(x, nsv=2)
+    monkeypatch.setattr(normalisation, "_BLOCK", block)
+    assert np.allclose(fit_normalisation(x, nsv=2).matrix, whole.matrix, rtol=1e-6)
+
+
+@pytest.mark.parametrize("x, options, error, message", [
+    (points(1, 3), {}, DataError, "two points"), (np.empty((0, 3)), {}, DataError, "two points"),
+    (np.ones((4, 3)), {}, DataError, "every feature is constant"),
+    (np.array([[1.0, 0], [1.0, 3e-42]]), {}, DataError, "no feature varies by more than 3e-42, .*: "
+     "multiply the data by a power of ten"),
+    (points(9, 3), {"scale": False}, UsageError, "standard deviations or singular values"),
+    (points(9, 3), {"nsv": 0}, UsageError, "1 or more, not 0"),
+    (points(9, 3), {"nsv": 4}, DataError, "4 singular values are too many: 3 features vary"),
+    (points(3, 5), {"nsv": 3}, DataError, "the points span 2 dimensions"),
+    (np.array([[1.0, 1e39], [2, 2e39]]), {}, DataError, r"feature 1 \(from 0\) are too large"),
+    (np.array([[1.0, 1e200], [2, -1e200]]), {}, DataError, r"feature 1 \(from 0\)")])
+def test_points_that_cannot_be_normalised(x, options, error, message):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(error, match=message):
+            fit_normalisation(x, **options)
+
+
+@pytest.mark.parametrize("nsv", [None, 1])
+def test_a_feature_that_the_stored_factor_would_wipe_out_is_refused(nsv):
+    x = np.array([[1.0, -1e46], [2, 1e46], [4, 1e46], [5, -1e46]])  # its mean is 0
+    with pytest.raises(DataError, match="the values of feature 1 .* are too large"):
+        fit_normalisation(x, nsv=nsv)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = fit_normalisation(x * [1, 1e-8], nsv=nsv)  # float32 holds its factor
+    scaled = fitted.apply(x * [1, 1e-8])
+    np.testing.assert_allclose(scaled.std(axis=0, ddof=1)[-1], 1, atol=.5 if nsv else 1e-6)
+
+
+# The covariance matrix
+
+@pytest.mark.parametrize("scale, found", [
+    ((1, 1, 1), None), ((1, 9, 1), None), ((1, 0.01, 30), (2, 1)), ((0, 1, 2), None),
+    ((1e100, 1, 1), (0, 1)), ((1e-100, 1, 1), (1, 0))])
+def test_features_of_unequal_scales(scale, found):
+    x = np.random.default_rng(0).normal(size=(20000, 3)) * scale
+    uneven = uneven_features(x)
+    assert (uneven is None) == (found is None)
+    if found:
+        large, small, ratio = uneven
+        assert large == found[0] and scale[small] == scale[found[1]]
+        assert ratio == pytest.approx(x[:, large].std() / x[:, small].std(), rel=0.1)
+
+
+def test_rare_values_say_nothing_of_scales():
+    x = np.random.default_rng(0).normal(size=(3000, 6))
+    x[:, 1] = np.arange(3000) % 500 == 0  # rare words
+    x[:, 2] = np.arange(3000) % 500 != 0
+    x[:, 3] = np.where(np.arange(3000) % 300, 0, x[:, 3] * 0.1)  # mostly 0
+    x[:, 4] = 7
+    x[:, 5] = np.where(np.arange(3000) % 3, 0, x[:, 5] * 5)  # mostly 0, and as large as others
+    assert uneven_features(x) is None
+    x[:, 5] *= 10
+    assert uneven_features(x)[0] == 5
+    assert uneven_features(x[:5]) is None and uneven_features(x[:, 4:5]) is None
+
+
+def test_covariance_by_hand():
+    got = covariance(np.float32([[1, 10], [2, 10], [3, 40]]))
+    assert got.tolist() == [[1, 15], [15, 300]] and got.dtype == np.float64
+
+
+@pytest.mark.parametrize("block", [1, 10, 1 << 20])
+def test_covariance_against_numpy(monkeypatch, block):
+    monkeypatch.setattr(normalisation, "_BLOCK", block)
+    x = np.random.default_rng(1).normal(size=(70, 4)) @ np.diag([1, 1e3, 1e-3, 1]) + 1e3
+    before = x.copy()
+    assert np.allclose(covariance(x), np.cov(x, rowvar=False), rtol=1e-9)
+    assert np.array_equal(x, before)
+
+
+@pytest.mark.parametrize("x, message", [
+    (np.ones((1, 2)), "two points"), (np.array([[1e200], [-1e200]]), "too large")])
+def test_points_without_a_covariance(x, message):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(DataError, match=message):
+            covariance(x)
+
+
+@pytest.mark.parametrize("how", [{}, {"nsv": 2}, {"scale": False, "nsv": 3}])
+def test_whole_weights_are_copies(how, monkeypatch):
+    monkeypatch.setattr("agfmc.data.normalisation._BLOCK", 40)
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(50, 4)) * [1, 2, 3, 4] + 5
+    w = rng.integers(1, 5, 50)
+    made = fit_normalisation(x, **how, w=w.astype(float))
+    copies = fit_normalisation(np.repeat(x, w, axis=0), **how)
+    assert np.allclose(made.matrix, copies.matrix, rtol=1e-6, atol=1e-7)
+    assert np.allclose(made.mean, copies.mean, rtol=1e-6)
+    assert not np.allclose(made.mean, fit_normalisation(x, **how).mean, rtol=1e-4)
+
+
+def test_weights_that_are_less_than_a_point_are_refused():
+    with pytest.raises(DataError, match="the weights of these points sum to 0.5"):
+        fit_normalisation(np.eye(5), w=np.full(5, 0.1))

@@ -1,0 +1,104 @@
+"""The kernels laplacian and exponential, which LIBSVM does not have."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+import agfmc
+from agfmc.core.errors import ModelError, UsageError
+from agfmc.kernels.values import PreparedKernel
+from agfmc.core.models import Kernel, KERNELS
+from agfmc.models.files import export
+
+DISTANCES = {"laplacian": "cityblock", "exponential": "euclidean"}
+
+
+@pytest.fixture(scope="module")
+def data():
+    x = np.random.default_rng(3).normal(size=(150, 4))
+    return x, (np.abs(x[:, 0]) > 0.6) + 1 * (x[:, 1] > 0.3)
+
+
+@pytest.mark.parametrize("kind, expected", [
+    ("laplacian", 0.11943296826671962), ("exponential", 0.20472816738018995)])
+def test_checked_values(kind, expected):
+    x, y = np.array([[1, -2, 0.5]]), np.array([[0, 1, 0.25]])
+    kernel = PreparedKernel(Kernel(kind, 0.5), y)
+    assert kernel.values(x)[0, 0] == pytest.approx(expected, rel=1e-15)
+    far = 1e8 + np.concatenate([x, y])  # differences of features lose nothing far from the origin
+    assert PreparedKernel(Kernel(kind, 0.5), far[1:]).values(far[:1])[0, 0] == pytest.approx(
+        expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("kind", DISTANCES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_machines_are_those_of_precomputed_kernel_values(kind, weighted, data):
+    svc = pytest.importorskip("sklearn.svm").SVC
+    x, y = data[0], (data[1] > 0).astype(int)
+    w = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0) if weighted else None
+    model = agfmc.train("one-vs-one", x, y, options=f"-t {kind} -g 0.4 -c 3 -e 1e-6",
+                        sample_weight=w, calibration=0)
+    gram = np.exp(-0.4 * cdist(x, x, DISTANCES[kind]))
+    peer = svc(kernel="precomputed", C=3, tol=1e-6).fit(gram, y, sample_weight=w)
+    machines = model.machines
+    f = np.exp(-0.4 * cdist(x, machines.sv, DISTANCES[kind])) @ machines.coef[
+        np.argsort(machines.index)] - machines.rho
+    sign = np.sign(f @ peer.decision_function(gram))
+    np.testing.assert_allclose(sign * f, peer.decision_function(gram), atol=1e-4)
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("options", [
+    "-t laplacian -g 0.3", "-t 6 -g 0.3", "learner=nystrom -t laplacian -g 0.3 -m 40"])
+def test_files_and_workers(options, data, tmp_path):
+    x, y = data
+    models = [agfmc.train("one-vs-rest", x, y, options=options, workers=workers)
+              for workers in (1, 2)]
+    for number, model in enumerate(models):
+        agfmc.save(str(tmp_path / f"{number}.mbm"), model)
+    first, second = ((tmp_path / f"{number}.mbm").read_bytes() for number in (0, 1))
+    assert first == second
+    again = agfmc.load(str(tmp_path / "0.mbm"))
+    np.testing.assert_array_equal(again.classifier().probabilities(x),
+                                  models[0].classifier().probabilities(x))
+    for form in ("svm", "ascii"):
+        with pytest.raises(ModelError, match="do not have the (laplacian|exponential) kernel"):
+            export(str(tmp_path / "other"), models[0], form)
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.long
+def test_memory_that_does_not_hold_the_kernel_values(data):
+    x, y = np.tile(data[0], (4, 1)), np.tile(data[1], 4)
+    with pytest.raises(UsageError, match="600 samples of 'm-00', 3 MB .* learner=nystrom"):
+        agfmc.train("one-vs-rest", x, y, options="-t laplacian", kernel_memory=2)
+    agfmc.train("one-vs-rest", x, y, options="learner=nystrom -t laplacian -m 20", kernel_memory=2)
+
+
+@pytest.mark.long
+def test_search_takes_the_kernel_that_fits():
+    """Classes that are unions of cells: no direction of the distance counts twice."""
+    x = np.random.default_rng(0).uniform(-1, 1, size=(400, 6))
+    y = (x[:, 0] > 0.2) + 2 * (x[:, 1] > -0.3)
+    model, result = agfmc.tune("one-vs-one", x, y, workers=2)
+    assert result["points"][result["best"]]["kernel"] == "laplacian"
+    assert {point["kernel"] for point in result["points"]} == {"rbf", "laplacian"}
+    assert model.machines.kernels[0].kind == "laplacian"
+    with pytest.warns(agfmc.AgfmcWarning, match="left out of the search.* --kernel-memory"):
+        agfmc.tune("one-vs-one", x, y, kernel_memory=0,
+                   space=agfmc.SearchSpace(log2c=agfmc.Axis(0, 0, 1), log2g=agfmc.Axis(-2, -2, 1)))
+
+
+@pytest.mark.long
+def test_a_metric_of_a_laplacian_kernel_weighs_features():
+    x = np.random.default_rng(1).normal(size=(400, 6))
+    y = (x[:, 0] > 0) + 2 * (x[:, 1] > 0)
+    metric = agfmc.MetricOptions(1, diagonal=True, machine="-m 60 -t laplacian")
+    weights = agfmc.train("one-vs-one", x, y, metric=metric).normalisation.metric.weights
+    assert weights[:2].min() > 2 * weights[2:].max()
+    with pytest.raises(UsageError, match="--diagonal"):
+        agfmc.MetricOptions(1, machine="-t laplacian")
+
+
+def test_every_kernel_of_a_distance_is_searched_and_tested():
+    assert {name for name, kind in KERNELS.items() if kind.distance} == {"rbf", *DISTANCES}

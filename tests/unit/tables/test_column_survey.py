@@ -1,0 +1,361 @@
+"""Columns of training tables: their roles, what each is taken for, and what is said of them."""
+
+import io
+import warnings
+
+import pytest
+
+from agfmc.core.errors import AgfmcWarning, DataError, UsageError
+from agfmc.tables.reading import Block, open_table, Table
+from agfmc.tables import survey as column_survey
+from agfmc.tables.survey import column_positions, resolve_roles, survey_classes, survey_table
+from agfmc.tables.types import ColumnRecipe, ColumnRoles
+
+MANY = 24  # rows, of which all may not be different by chance
+
+
+def survey(text, block=1 << 20, **roles):
+    """(Survey, [warnings without the name of the file])."""
+    with warnings.catch_warnings(record=True) as told, \
+            open_table("-", stdin=io.BytesIO(text.encode()), again=True, block=block) as table:
+        warnings.simplefilter("always")
+        found = survey_table(table, ColumnRoles(**roles))
+    assert all(one.category is AgfmcWarning for one in told)
+    return found, [str(one.message).removeprefix("standard input: ") for one in told]
+
+
+def column(cells, name="x", block=1 << 20, **roles):
+    """(ColumnRecipe or None, [warnings]) of one column beside another feature and two classes."""
+    text = "".join(f"{cell},{row * row % 7},{'ab'[row % 2]}\n" for row, cell in enumerate(cells))
+    found, told = survey(f"{name},other,class\n{text}", block, **roles)
+    assert found.rows == len(cells)
+    return next((one for one in found.recipe.columns if one.name == name), None), told
+
+
+def refused(error, call, *arguments, **options):
+    with pytest.raises(error) as caught, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        call(*arguments, **options)
+    return str(caught.value).removeprefix("standard input:").strip()
+
+
+def roles_of(names, labelled=True, **roles):
+    return resolve_roles(Table("t.csv", tuple(names), frozenset()), ColumnRoles(**roles), labelled)
+
+
+# Roles
+
+def test_roles_by_names_and_numbers():
+    assert roles_of("abcdef", label="c", ids=("1", "b"), weight="6", categorical=("4",)) == (
+        2, (0, 1), 5, (3, 4), {3})
+    assert roles_of(("id", "Class", "x")) == (1, (), None, (0, 2), set())
+    assert roles_of(("id", "x"), labelled=False) == (None, (), None, (0, 1), set())
+    # a name comes before a number
+    assert roles_of(("2", "1", "target"), ignored=("1",)).features == (0,)
+    assert column_positions(Table("t", ("a", "b"), frozenset()), ("b", "1"), "--id") == (1, 0)
+
+
+@pytest.mark.parametrize("names, roles, words", [
+    ("abc", {}, "no column is named class, label or target: --label names the one that does; the "
+                "columns are 'a', 'b', 'c'"),
+    (("class", "LABEL"), {}, "columns 'class', 'LABEL' could hold the classes"),
+    ("abc", {"label": "d"}, "--label: there is no column 'd'; the columns are 'a', 'b', 'c'"),
+    ("abc", {"label": "4"}, "--label: there is no column '4'"),
+    ("abc", {"label": "0"}, "--label: there is no column '0'"),
+    ("abc", {"label": "\u0661"}, "--label: there is no column"),
+    ("abc", {"label": "a", "ids": ("1",)}, "column 'a' cannot be for the label and for --id"),
+    ("abc", {"label": "a", "ignored": ("b",), "weight": "2"},
+     "column 'b' cannot be for --weight and for --ignore"),
+    ("abc", {"label": "a", "ids": ("c",), "categorical": ("c",)},
+     "column 'c' cannot be for --id and for --categorical"),
+    (("a\n", *map(str, range(100, 130))), {}, r"'a\n', '100'.*'118' and 11 more")])
+def test_roles_that_cannot_be(names, roles, words):
+    with pytest.raises(DataError) as caught:
+        roles_of(names, **roles)
+    message = str(caught.value)
+    assert message.startswith("t.csv: ")
+    assert all(part in message for part in words.split(".*"))
+
+
+# What a column is
+
+NUMBERS = [0.5 * (row % 5) for row in range(MANY)]
+COLOURS = [("red", "blue", " red ")[row % 3] for row in range(MANY)]
+
+
+@pytest.mark.parametrize("block", [1, 40, 1 << 20])
+def test_numbers_and_words(block):
+    assert column(NUMBERS, block=block) == (ColumnRecipe("x"), [])
+    assert column(COLOURS, block=block) == (ColumnRecipe("x", ("blue", "red")), [])
+    assert column([row % 3 for row in range(MANY)], block=block, categorical=("x",)) == (
+        ColumnRecipe("x", ("0", "1", "2")), [])
+    values = [("10", "9.0", "-1", "9")[row % 4] for row in range(MANY)]
+    assert column(values, block=block, categorical=("1",))[0].categories == ("-1", "9", "10")
+    assert column(["True", "true"] * 9 + ["FALSE"], block=block)[0].categories == ("false", "true")
+
+
+@pytest.mark.parametrize("block", [1, 60, 1 << 20])
+def test_words_beside_numbers(block):
+    cells = [row % 3 for row in range(MANY)]
+    cells[9] = "much"
+    told = ["column 'x' has words beside numbers, first 'much' in line 11, and all are taken as "
+            "words (--blanks names words that mean a missing value)"]
+    assert column(cells, block=block) == (ColumnRecipe("x", ("0", "1", "2", "much")), told)
+    assert column(cells, block=block, categorical=("x",))[1] == []
+    # identifiers are left out however the table was read
+    cells = [row * 7 % 97 for row in range(MANY)]
+    cells[9:14] = [f"much{row}" for row in range(5)]
+    assert column(cells, block=block) == (None, [
+        "column 'x' has another word in (nearly) every row (--categorical would keep it), and is "
+        "left out"])
+    # a few words among many different numbers are a mistake
+    cells[10:14] = range(100, 104)
+    text = "x,class\n" + "".join(f"{cell},{row % 2}\n" for row, cell in enumerate(cells))
+    assert refused(DataError, survey, text, block).startswith(
+        "11: expected a number in column 'x', found 'much0', as in most rows (--blanks names")
+    assert column(cells, block=block, categorical=("x",))[0] is not None
+
+
+@pytest.mark.parametrize("cells, words", [
+    (["3"] * MANY, "is constant, 3"), (["3.0", "NA"] * 12, "is constant, 3"),
+    (["red"] * MANY, "is constant, 'red'"), (["NA", "?", ""] * 8, "is empty"),
+    (range(7, 7 + MANY), "numbers the rows"),
+    ([f"s{row}" for row in range(MANY)],
+     "has another word in (nearly) every row (--categorical would keep it)"),
+    ([f"s{min(row, 22)}" for row in range(MANY)],
+     "has another word in (nearly) every row (--categorical would keep it)")])
+def test_columns_that_are_left_out(cells, words):
+    for block in (1, 1 << 20):
+        assert column(cells, block=block, missing="median") == (
+            None, [f"column 'x' {words}, and is left out"])
+
+
+def test_identifiers_that_are_kept():
+    cells = [row * 7 % 97 for row in range(MANY)]
+    assert column(cells) == (ColumnRecipe("x"), [
+        "column 'x' has another whole number in every row: if it is an identifier, and not a "
+        "measurement, --ignore or --id leaves it out"])
+    assert column([cells[0], *cells[:-1]])[1] == []
+    assert column([cell + 0.5 for cell in cells])[1] == []
+    few = [f"s{row}" for row in range(20)]
+    assert len(column(few)[0].categories) == 20
+    assert len(column([f"s{row}" for row in range(MANY)], categorical=("x",))[0].categories) == MANY
+    # not one more than the one before in each row
+    for block in (1, 1 << 20):
+        assert column([*range(12), *range(13, 25)], block=block)[0] is not None
+
+
+def test_many_words(monkeypatch):
+    monkeypatch.setattr(column_survey, "_MANY_WORDS", 5)
+    monkeypatch.setattr(column_survey, "_MOST_WORDS", 8)
+    cells = [f"w{row % 6}" for row in range(MANY)]
+    assert column(cells)[1] == ["column 'x' has 6 different words, of which each is a feature "
+                                "(--ignore leaves the column out)"]
+    assert column(cells, categorical=("x",))[1] == []
+    cells = [f"w{row % 9}" for row in range(MANY)]
+    assert refused(DataError, column, cells) == (
+        "column 'x' has 9 different words, of which each would be a feature: --ignore leaves the "
+        "column out, --categorical makes the features")
+    assert len(column(cells, categorical=("x",))[0].categories) == 9
+    monkeypatch.setattr(column_survey, "_TRACKED", 7)
+    assert refused(DataError, column, cells, categorical=("x",)).startswith(
+        "column 'x' has more than 9 different words, of which each would be a feature: --ignore "
+        "leaves the column out")
+    cells = [f"s{row}" for row in range(MANY)]
+    assert column(cells, categorical=("x",)) == (
+        None, ["column 'x' has another word in (nearly) every row, and is left out"])
+
+
+def test_nothing_is_left():
+    assert refused(DataError, survey, "x,class\n1,a\n1,b\n") == (
+        "no column is left to be a feature: column 'x' is constant, 1, and is left out")
+    assert refused(DataError, survey, "x,class\n") == "the table has no rows behind its header"
+
+
+def test_names_that_meet():
+    text = "c,c=a,class\na,1,u\nb,2,v\n"
+    assert refused(DataError, survey, text) == (
+        "two features would be named 'c=a': expected columns and words that differ")
+
+
+def test_names_that_are_too_long(monkeypatch):
+    monkeypatch.setattr(column_survey, "MOST_LETTERS", 400)
+    assert len(column(COLOURS)[0].categories) == 2
+    assert refused(DataError, column, COLOURS, name="x" * 100).startswith(
+        "the names of the features, of column and word, are too long")
+
+
+# Missing values
+
+HOLES = ["1", "", "3", "NA"] * 6
+
+
+@pytest.mark.parametrize("missing, numbers, colours", [
+    ("mean", ColumnRecipe("x", fill=float("nan")), ColumnRecipe("x", ("blue", "red"), "red")),
+    ("median", ColumnRecipe("x", fill=float("nan")), ColumnRecipe("x", ("blue", "red"), "red")),
+    ("indicator", ColumnRecipe("x", None, float("nan"), True),
+     ColumnRecipe("x", ("blue", "red"), None, True)),
+    ("value:7", ColumnRecipe("x", fill=7.0), ColumnRecipe("x", ("7", "blue", "red"), "7")),
+    ("value: blue", None, ColumnRecipe("x", ("blue", "red"), "blue"))])
+def test_fills_with_missing_values(missing, numbers, colours):
+    cells = ["red", "", "blue", "red"] * 6
+    found = column(cells, missing=missing)[0]
+    assert found == colours
+    if numbers is None:
+        assert refused(DataError, column, HOLES, missing=missing) == (
+            "column 'x' holds numbers, and --missing value: blue would fill it with a word: "
+            "expected a number, mean, median or indicator")
+    else:
+        assert repr(column(HOLES, missing=missing)[0]) == repr(numbers)
+
+
+@pytest.mark.parametrize("missing, number, word", [
+    ("error", None, None), ("mean", float("nan"), "red"), ("median", float("nan"), "red"),
+    ("indicator", float("nan"), "red"), ("value:7", 7.0, None), ("value:blue", None, "blue")])
+def test_fills_for_later_tables(missing, number, word):
+    assert repr(column(NUMBERS, missing=missing)[0]) == repr(ColumnRecipe("x", fill=number))
+    assert column(COLOURS, missing=missing)[0] == ColumnRecipe("x", ("blue", "red"), word)
+
+
+def test_constants_that_say_what_is_missing():
+    cells = ["3", ""] * 12
+    assert repr(column(cells, missing="indicator")[0]) == repr(
+        ColumnRecipe("x", fill=float("nan"), indicator=True))
+    assert column(cells, missing="value:0")[0] == ColumnRecipe("x", fill=0.0)
+    assert column(["red", ""] * 12, missing="value:none")[0].categories == ("none", "red")
+
+
+def test_missing_values_that_nobody_expects():
+    text = "x,y,z,class\n1,u,5,a\n2,,6,b\n,,7,a\n5,v,8,b\n"
+    for block in (1, 1000):
+        assert refused(DataError, survey, text, block) == (
+            "3: 3 missing values in columns 'x' (1), 'y' (2), the first here: --missing median, "
+            "mean, indicator or value:X fills them, --ignore leaves columns out")
+    assert refused(DataError, survey, text, ignored=("y",)).startswith(
+        "4: 1 missing value in column 'x' (1), the first here")
+    assert survey(text, ignored=("x", "y"))[0].recipe.features == ("z",)
+    assert refused(UsageError, column, HOLES, missing="value:1e39") == (
+        "--missing value:1e39 is more than single precision holds")
+
+
+class Rows(Table):
+    """A table whose places are rows, as in Parquet: that of some text."""
+
+    counted = "row"
+
+    def __init__(self, table):
+        self._table = table
+        super().__init__(table.file, table.names, table.blanks)
+
+    def blocks(self, wanted):
+        for one in self._table.blocks(wanted):
+            yield Block(one.rows, one.file, "row", one.columns, lambda one=one: one.numbers() - 1)
+
+
+def test_places_in_tables_without_lines():
+    def of_rows(text, **roles):
+        with open_table("-", stdin=io.BytesIO(text.encode()), again=True) as table:
+            return survey_table(Rows(table), ColumnRoles(**roles))
+
+    text = "x,y,class\n1,u,a\n,,b\n3,v,a\n"
+    assert "row 2: 2 missing values in columns 'x' (1), 'y' (1), the first here: --missing" in \
+        refused(DataError, of_rows, text)
+    assert "row 2: column 'x' has no class:" in refused(
+        DataError, of_rows, text, label="x", ignored=("y",))
+    with pytest.warns(AgfmcWarning, match="first 'u' in row 3, and all are taken as words"):
+        of_rows("x,class\n1,a\n2,b\nu,a\n")
+
+
+# Classes
+
+@pytest.mark.parametrize("cells, given, names, counts", [
+    ("b a b", None, ("a", "b"), {0: 1, 1: 2}),
+    ("10 9 -1 9.0", None, ("-1", "9", "10"), {0: 1, 1: 2, 2: 1}),
+    ("10 9 x", None, ("10", "9", "x"), {0: 1, 1: 1, 2: 1}),
+    ("True false true", None, ("false", "true"), {0: 1, 1: 2}),
+    ("low high low", ("low", "high"), ("low", "high"), {0: 2, 1: 1}),
+    ("1 2.0 2", ("2.0", "1"), ("2", "1"), {0: 2, 1: 1})])
+def test_classes(cells, given, names, counts):
+    text = "class,x\n" + "".join(f"{cell},{row}\n" for row, cell in enumerate(cells.split()))
+    for block in (1, 1000):
+        found, _ = survey(text, block, classes=given)
+        assert (found.recipe.classes, found.counts) == (names, counts)
+        with open_table("-", stdin=io.BytesIO(text.encode()), block=block) as table:
+            assert survey_classes(table, ColumnRoles(classes=given)) == (names, counts)
+
+
+def test_classes_that_are_known():
+    with open_table("-", stdin=io.BytesIO(b"class,x\nb,1\nb,2\n"), again=True) as table:
+        found = survey_table(table, ColumnRoles(), ("c", "b"))
+        assert (found.recipe.classes, found.counts) == (("c", "b"), {1: 2})
+        with pytest.raises(DataError, match="has the class 'b', which training did not know: its "
+                                            "classes are 'a', 'c'"):
+            survey_table(table, ColumnRoles(), ("a", "c"))
+
+
+@pytest.mark.parametrize("cells, given, words", [
+    ("a", ("a", "b"), "no row is of class 'b', which --classes names: column 'class' has 'a'"),
+    ("a b c", ("a", "b"), "column 'class' has the class 'c', which --classes does not name: 'a', "
+                          "'b'"),
+    ("a ? NA b", None, "3: column 'class' has no class in 2 rows, the first here: expected a "
+                       "class in every row of training data"),
+    (" ".join(map(str, range(21))), None, "21 different values in column 'class' look like a "
+     "continuous quantity or an identifier, not like classes: --label names another column, and "
+     "of a quantity (.dat) float_to_class makes classes")])
+def test_classes_that_cannot_be(cells, given, words):
+    text = "class,x\n" + "".join(f"{cell},{row % 3}\n" for row, cell in enumerate(cells.split()))
+    assert refused(DataError, survey, text, classes=given) == words
+
+
+@pytest.mark.parametrize("cells, classes", [
+    ([f"{i % 21}.5" for i in range(209)], None), ([f"{i % 21}.5" for i in range(210)], 21),
+    ([2 * (i % 101) for i in range(500)], None), ([i % 101 for i in range(500)], 101),
+    ([2 * (i % 100) for i in range(500)], 100), ([f"c{i % 150}" for i in range(500)], 150)])
+def test_quantities_are_no_classes(cells, classes):
+    text = "class,x\n" + "".join(f"{cell},{row % 3}\n" for row, cell in enumerate(cells))
+    if classes is None:
+        assert "different values in column 'class' look like a continuous quantity" in refused(
+            DataError, survey, text)
+    else:
+        assert len(survey(text)[0].recipe.classes) == classes
+
+
+def test_classes_named_twice():
+    assert refused(UsageError, survey, "class,x\n1,1\n2,2\n", classes=("1", "1.0", "2")) == (
+        "--classes names a class twice")
+
+
+def test_the_whole_recipe():
+    text = "id,w,size,colour,kind,note\n" + "".join(
+        f"a{row},1,{row % 5},{'rgb'[row % 3]},{'xy'[row % 2]},n\n" for row in range(9))
+    found, told = survey(text, label="kind", ids=("id",), weight="w", missing="value:0")
+    assert told == ["column 'note' is constant, 'n', and is left out"]
+    recipe = found.recipe
+    assert (recipe.label, recipe.ids, recipe.weight, recipe.missing, recipe.source) == (
+        "kind", ("id",), "w", "value:0", "-")
+    assert recipe.features == ("size", "colour=b", "colour=g", "colour=r")
+    assert (found.positions, found.roles.label, found.counts) == ((2, 3), 4, {0: 5, 1: 4})
+
+
+def test_decimal_commas_are_no_words():
+    text = "x;y;class\n" + "".join(f"{n % 5},5;{n % 7};{'ab'[n % 2]}\n" for n in range(MANY))
+    assert refused(DataError, survey, text).startswith(
+        "2: expected a number in column 'x', found '0,5': a decimal has a point, 0.5")
+    found, _ = survey(text, categorical=("x",))
+    assert found.recipe.columns[0].categories[:2] == ("0,5", "1,5")
+    for some in (text.replace("2,5;", "2.5;"), text.replace("0,5;", "none;")):
+        assert "as in most rows" in refused(DataError, survey, some)
+
+
+def test_a_first_column_without_a_name_is_no_feature():
+    cells = [7 * row % 50 for row in range(MANY)]  # all different, in no order
+    assert column(cells, "")[0] is None and column(cells, "size")[0] is not None
+    made, told = column(cells, "row")
+    assert made is None and told == ["column 'row' numbers the rows, and is left out"]
+
+
+@pytest.mark.parametrize("name, says", [("ID", True), ("patient_id", True), ("userId", True),
+                                        ("acid", False), ("idle", False)])
+def test_columns_named_as_identifiers_are(name, says):
+    made, told = column([row % 20 for row in range(MANY)], name)
+    assert made is not None and any("is named as identifiers are" in one for one in told) == says

@@ -1,0 +1,87 @@
+"""Files of recipes of tables: text for people, without loss, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from agfmc.core.errors import DataError
+from agfmc.models import checks
+from agfmc.tables import recipe_file
+from agfmc.tables.recipe_file import format_recipe, read_recipe, recipe_beside, recipe_if_there
+from agfmc.tables.types import ColumnRecipe, TableRecipe
+
+RECIPE = TableRecipe(
+    (ColumnRecipe("größe", fill=0.1), ColumnRecipe("colour", ("red", 'a "b"\n'), None, True)),
+    "kind", ("a", "b"), ("id",), "w", "indicator", "t.csv", ("", "-9"))
+TEXT = r"""{
+ "format": "agfmc table recipe",
+ "version": 1,
+ "columns": [
+  {
+   "name": "größe",
+   "categories": null,
+   "fill": 0.1,
+   "indicator": false
+  },
+  {
+   "name": "colour",
+   "categories": ["red", "a \"b\"\n"],
+   "fill": null,
+   "indicator": true
+  }
+ ],
+ "label": "kind",
+ "classes": ["a", "b"],
+ "ids": ["id"],
+ "weight": "w",
+ "missing": "indicator",
+ "source": "t.csv",
+ "blanks": ["", "-9"]
+}
+"""
+
+
+def test_text_is_for_people_and_without_loss(folder):
+    assert format_recipe(RECIPE) == TEXT
+    path = recipe_beside("base")
+    assert path == "base.recipe" and recipe_if_there(path) is None
+    Path(path).write_text(TEXT, encoding="utf-8")
+    assert read_recipe(path) == recipe_if_there(path) == RECIPE
+    assert type(read_recipe(path).columns[0].fill) is float
+
+
+@pytest.mark.parametrize("old, new, words", [
+    ('"version": 1', '"version": 2', "has version 2 of this format, this program reads 1: use a "
+                                     "newer version of the suite"),
+    ('"version": 1', '"version": "\x1b"', "no JSON"), ('"version": 1,', "", "has version null"),
+    ("table recipe", "x", "expected 'agfmc table recipe', found another format"),
+    ('"label": "kind"', '"label": "kind", "label": "kind"', "a key stands twice"),
+    ("0.1", "1e39", "columns[0].fill: expected a number from -3.4"),
+    ("0.1", "1e999", "columns[0].fill: expected a number"),
+    ("0.1", '"x"', "the column 'größe' of the recipe is invalid"),
+    ('"fill": null', '"fill": "x"', "the column 'colour' of the recipe is invalid"),
+    ("0.1", "NaN", "no JSON"), ("größe", "id", "has two parts"),
+    ("größe", "colour", "stands twice"), ("größe", "colour=red", "stands twice"),
+    ("größe", "\\ud800", "columns[0].name: expected text of another kind"),
+    (TEXT, "[" * 10**5, "no JSON"), (TEXT, "[]", "another format"), (TEXT, "", "an empty file")])
+def test_what_is_refused(folder, old, new, words):
+    assert old in TEXT
+    Path("t.recipe").write_text(TEXT.replace(old, new), "utf-8")
+    with pytest.raises(DataError) as caught:
+        read_recipe("t.recipe")
+    assert str(caught.value).startswith("t.recipe:") and words in str(caught.value)
+
+
+def test_sizes_are_bounded(folder, monkeypatch):
+    Path("t.recipe").write_text(TEXT, "utf-8")
+    for name, least, words in (("_MOST_FEATURES", 6, "too many features"),
+                               ("MOST_LETTERS", 109, "too long")):
+        with monkeypatch.context() as patch:
+            patch.setattr(checks, name, least)
+            read_recipe("t.recipe")
+            patch.setattr(checks, name, least - 1)
+            with pytest.raises(DataError, match=words):
+                read_recipe("t.recipe")
+    monkeypatch.setattr(recipe_file, "SMALL_TEXT", 64)
+    with pytest.raises(DataError, match="larger than 0 KiB: expected a recipe"):
+        read_recipe("t.recipe")
