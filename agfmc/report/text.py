@@ -409,7 +409,7 @@ def _page(report):
             f"{kind} {value:.4f}" for kind, value in report["compared"].items()))
     lines += ["", f"{'':19s}{'before':26s}{'after':26s}difference"]
     for name, title in COMPARED_SCORES.items():
-        cells = [_interval(report["scores"][name][when], sign)
+        cells = [_signed_interval(report["scores"][name][when], sign)
                  for when, sign in (("before", ""), ("after", ""), ("difference", "+"))]
         lines.append(f"{title:19s}{cells[0]:26s}{cells[1]:26s}{cells[2]}")
     lines += ["", f"{'error at most':19s}{'probability from':26s}points answered"]
@@ -425,7 +425,7 @@ def _page(report):
     return "\n".join(lines) + "\n"
 
 
-def _interval(score, sign):
+def _signed_interval(score, sign):
     return f"{score['value']:{sign}.4f} ({score['low']:{sign}.4f} {score['high']:{sign}.4f})"
 
 

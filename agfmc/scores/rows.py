@@ -29,7 +29,7 @@ class Score(namedtuple("Score", "name option head short title larger_is_better t
     (n,), weights (n,) or None);  pools: how its values
     on several splits become that of all held-out points, "table" (computed from the classes of
     all points), "mean" (weighted by the points) or "square" (root of the mean of squares,
-    weighted so);  function: "module:function" of the room `score`.
+    weighted so);  function: "room.module:function" of this package.
     """
 
     __slots__ = ()
@@ -51,22 +51,25 @@ class Score(namedtuple("Score", "name option head short title larger_is_better t
 
 SCORES = {score.name: score for score in (
     Score("accuracy", "accuracy", "accuracy", "accuracy", "accuracy", True, "table", "table",
-          "contingency:accuracy"),
+          "scores.contingency:accuracy"),
     Score("log_loss", "log-loss", "log loss", "log loss", "log loss", False, "probabilities",
           "mean", "core.probabilities:log_loss"),
     Score("brier", "brier", "Brier", "Brier score", "Brier score", False, "probabilities", "mean",
-          "probabilities:brier"),
+          "scores.probabilities:brier"),
     Score("uncertainty_coefficient", "uncertainty", "unc.coef", "uncertainty coefficient",
-          "uncertainty coefficient", True, "table", "table", "contingency:explained_share"),
+          "uncertainty coefficient", True, "table", "table",
+          "scores.contingency:explained_share"),
     Score("brier_all", "brier-rms", "RMS all", "RMS error, all classes",
-          "RMS error, all classes", False, "probabilities", "square", "probabilities:brier_all"),
+          "RMS error, all classes", False, "probabilities", "square",
+          "scores.probabilities:brier_all"),
     Score("brier_winning", "brier-winning", "RMS win", "RMS error, winning",
-          "RMS error, winning class", False, "winner", "square", "probabilities:brier_winning"),
+          "RMS error, winning class", False, "winner", "square",
+          "scores.probabilities:brier_winning"),
 )}
 # Where there are costs of the answers there is one more.
 
 COST = Score("cost", "cost", "cost", "mean cost", "mean cost", False, "costs", "mean",
-             "costs:mean_cost")
+             "scores.costs:mean_cost")
 ALL_SCORES = {**SCORES, COST.name: COST}
 
 # What is measured of each configuration: {name: (head of its column, title in a list)}.
@@ -83,9 +86,9 @@ def columns_of(scores) -> list[str]:
 
 
 def _function(place):
-    """The function "module:function" of this room."""
+    """The function "room.module:function" of this package."""
     module, function = place.split(":")
-    return getattr(import_module(f".{module}", __package__), function)
+    return getattr(import_module(f"..{module}", __package__), function)
 BY_OPTION = {score.option: score.name for score in SCORES.values()}
 BY_COST = {**BY_OPTION, COST.option: COST.name}
 
@@ -118,13 +121,13 @@ class Further(namedtuple("Further", "name title takes function")):
 
 
 FURTHER = {score.name: score for score in (
-    Further("balanced_accuracy", "balanced accuracy", "table", "classes:balanced_accuracy"),
-    Further("macro_f1", "F1, mean of classes", "table", "classes:macro_f1"),
-    Further("weighted_f1", "F1, weighted by points", "table", "classes:weighted_f1"),
-    Further("cohen_kappa", "Cohen's kappa", "table", "classes:cohen_kappa"),
-    Further("matthews", "Matthews' correlation", "table", "classes:matthews"),
-    Further("macro_auc", "AUC, class against rest", "area", "ranking:macro_area"),
-    Further("hand_till_auc", "AUC, Hand and Till", "area", "ranking:hand_till"),
+    Further("balanced_accuracy", "balanced accuracy", "table", "scores.classes:balanced_accuracy"),
+    Further("macro_f1", "F1, mean of classes", "table", "scores.classes:macro_f1"),
+    Further("weighted_f1", "F1, weighted by points", "table", "scores.classes:weighted_f1"),
+    Further("cohen_kappa", "Cohen's kappa", "table", "scores.classes:cohen_kappa"),
+    Further("matthews", "Matthews' correlation", "table", "scores.classes:matthews"),
+    Further("macro_auc", "AUC, class against rest", "area", "scores.ranking:macro_area"),
+    Further("hand_till_auc", "AUC, Hand and Till", "area", "scores.ranking:hand_till"),
 )}
 HIERARCHICAL = {"hierarchical_precision": "hierarchical precision",
                 "hierarchical_recall": "hierarchical recall", "hierarchical_f": "hierarchical F1"}

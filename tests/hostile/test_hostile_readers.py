@@ -32,6 +32,9 @@ ELSEWHERE = {
     "models.mbm.read_store": "has a fuzzer of its own, and a checksum"}
 ROOMS = ("control", "files", "tables", "data", "calibration", "answers", "models")
 MODULES = ("landmarks.sums_file", "learners.logistic", "report.result_json")
+CALLERS = {  # of readers of other modules
+    "answers.libagf_reports", "answers.results", "answers.tables", "data.as_text", "data.convert",
+    "data.from_table", "data.training", "files.result_store", "models.files", "tables.ids"}
 WRITES = ("write_", "format_", "check_", "refuse_", "show", "names_bytes", "cls_bytes", "con_bytes",
           "replacing", "remove", "quote_", "sealed", "std_files", "writing")
 TAKES = {"path", "raw", "text", "base", "data", "lines", "settings", "file", "word"}
@@ -40,7 +43,8 @@ TAKES = {"path", "raw", "text", "base", "data", "lines", "settings", "file", "wo
 def public_readers():
     """Names, as data.libagf.read_vec, of what may read a file in the rooms that have formats."""
     names = [f"agfmc.{room}.{module.name}" for room in ROOMS
-             for module in pkgutil.iter_modules([f"{agfmc.__path__[0]}/{room}"])]
+             for module in pkgutil.iter_modules([f"{agfmc.__path__[0]}/{room}"])
+             if f"{room}.{module.name}" not in CALLERS]
     for module in [*names, *(f"agfmc.{name}" for name in MODULES)]:
         loaded = importlib.import_module(module)
         for name in getattr(loaded, "__all__", ()):
@@ -54,6 +58,10 @@ def public_readers():
 
 
 NO_FILE = {  # they take text that a reader has taken apart already
+    "answers.columns.answer_ids", "data.weights.chosen_rows", "data.weights.given_weights",
+    "data.weights.settled", "data.weights.with_class_weights", "data.weights.without_zeros",
+    "files.kinds.answer_format", "files.kinds.is_answer_table", "files.kinds.is_table",
+    "landmarks.sums_file.names_sums",
     "control.build.from_pairs", "control.build.from_rows", "control.build.with_heading",
     "control.build.with_options", "control.parse.heading_fault",
     "core.text.visible",

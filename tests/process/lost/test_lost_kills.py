@@ -7,13 +7,11 @@ import random
 import shutil
 import signal
 import subprocess
-import threading
 import time
 
 import numpy as np
 import pytest
 
-from agfmc.files.atomic import replacing_all
 
 CHAIN = (
     "agf_preprocess -n -z -f 0.3 trn pa pb", "svm2agf trn-words.svm words",
@@ -140,33 +138,6 @@ def files_of(place, *commands, names):
         place.ok(*words)
         found.append({name: (place / name).read_bytes() for name in names})
     return found
-
-
-def test_sets_of_files_are_never_mixed(tmp_path):
-    """Threads that write the same four files again and again, and look at them."""
-    paths = [tmp_path / str(i) for i in range(4)]
-    stop = threading.Event()
-    failed = []
-
-    def write(word):
-        try:
-            while not stop.is_set():
-                with replacing_all(paths) as files:
-                    for file in files:
-                        file.write(word)
-        except Exception as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=write, args=(word,)) for word in "abcd"]
-    for thread in threads:
-        thread.start()
-    threading.Event().wait(1.5)
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    assert len({path.read_text() for path in paths}) == 1
-    assert len(os.listdir(tmp_path)) == 4
 
 
 @pytest.mark.few(1)

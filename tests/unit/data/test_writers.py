@@ -148,10 +148,11 @@ WRITERS = {
     "con_bytes": (as_bytes(con_bytes), read_con, [np.array([3.5])], [np.array([NAN])]),
 }
 # What is no model and nothing that goes with one: points, answers, and text without a reader.
-OTHERS = {"format_kernel", "format_points", "format_ranked", "format_sets", "format_sidecar",
-          "format_weights",
-          "read_bytes", "write_cls", "write_lvq",
-          "write_npz", "write_sums", "write_svm", "write_table",
+OTHERS = {"format_description", "format_kernel", "format_normalisation", "format_points",
+          "format_ranked", "format_recipe_lines", "format_sets", "format_sidecar",
+          "format_validation", "format_weights", "read_bytes", "write_answer_table",
+          "write_answers", "write_cls", "write_curves", "write_lvq", "write_npz",
+          "write_predictions", "write_sums", "write_svm", "write_table", "write_together",
           "write_vec"}
 
 
