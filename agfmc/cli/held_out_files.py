@@ -1,4 +1,4 @@
-"""cli.held_out_files."""
+"""Held-out answers of a cross-validation, written as files beside the truth."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_a_name_that_changes_hands_is_looked_at_when_it_is_open(
     write_models([2])
     write_direct()
     Path("a").write_text("agfmc")
-    Path("c").write_text(number_text)
+    Path("c").write_text(text)
     real = os.stat
 
     def stat(path, *more, **options):
@@ -263,8 +263,8 @@ def test_the_deepest_file_there_may_be(make, depth):
     tree = parse(make(depth))
     assert 1 + max(node.depth for node in tree.nodes) == depth
     text = format_tree(tree)
-    assert len(number_text) < 3_000_000
-    assert format_tree(parse(number_text)) == text
+    assert len(text) < 3_000_000
+    assert format_tree(parse(text)) == text
     assert format_dot(tree).count("->") >= depth - 1
     assert len(resolve_options(tree)) == len(tree.rows)
     names = model_names(tree, "m")
@@ -485,8 +485,8 @@ def test_blanks_quotes_and_comments_of_any_number():
         assert parse('"' + '\\"' * count + 'a" {0 1}').rows[0].text == '"' * count + "a"
         assert parse('"' + "\\a" * count + 'a" {0 1}').rows[0].text == "\\a" * count + "a"
         text = '"' + 'a\\"' * count
-        assert closing_quote(text + '"', 0) == len(number_text)
-        assert closing_quote(number_text, 0) == closing_quote(text + "\\", 0) == -1
+        assert closing_quote(text + '"', 0) == len(text)
+        assert closing_quote(text, 0) == closing_quote(text + "\\", 0) == -1
         assert closing_quote(text + "\n\"", 0) == closing_quote(text + "\\\n\"", 0) == -1
     with pytest.raises(ControlError, match="no closing quote"):
         parse('"a\\" {0 1}')
@@ -513,7 +513,7 @@ def test_the_braces_of_an_ascii_model(save):
 def test_probabilities_with_what_python_takes_for_a_number(save, text, line):
     if line is None:  # a lone CR is white space
         text, line = text + b"1 1 1\n", 2
-    assert refused(read_probabilities, save(number_text)).line == line
+    assert refused(read_probabilities, save(text)).line == line
 
 
 def test_probabilities_in_pieces(save):

@@ -9,7 +9,7 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.answers.columns import answer_ids
-from agfmc.tables.types.ids import ids_beside, table_facts
+from agfmc.tables.ids import ids_beside, table_facts
 from agfmc.data.from_table import read_table
 from agfmc.data.training import load_training
 from agfmc.core.errors import DataError

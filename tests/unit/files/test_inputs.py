@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from agfmc.core import memory
 from agfmc.control.parse import MAX_TEXT
 from agfmc.core.errors import AgfmcError, DataError
 from agfmc.experiments.simulation import read_similarity
@@ -91,7 +90,7 @@ def test_what_grows_too_much_is_no_data(bomb, monkeypatch):
 
 def test_the_limit_of_memory_is_that_of_the_text(bomb, monkeypatch):
     """16 KiB of gzip would be 16 MiB."""
-    monkeypatch.setattr(memory, "memory_limit", lambda: 1 << 20)
+    monkeypatch.setattr(opening, "memory_limit", lambda: 1 << 20)
     with pytest.raises(DataError, match="larger than 256 KiB"):
         read_bytes(bomb)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from agfmc.core.errors import DataError
-from agfmc.models import checks
 from agfmc.tables import recipe_file
 from agfmc.tables.recipe_file import format_recipe, read_recipe, recipe_beside, recipe_if_there
 from agfmc.tables.types import ColumnRecipe, TableRecipe
@@ -77,9 +76,9 @@ def test_sizes_are_bounded(folder, monkeypatch):
     for name, least, words in (("_MOST_FEATURES", 6, "too many features"),
                                ("MOST_LETTERS", 109, "too long")):
         with monkeypatch.context() as patch:
-            patch.setattr(checks, name, least)
+            patch.setattr(recipe_file, name, least)
             read_recipe("t.recipe")
-            patch.setattr(checks, name, least - 1)
+            patch.setattr(recipe_file, name, least - 1)
             with pytest.raises(DataError, match=words):
                 read_recipe("t.recipe")
     monkeypatch.setattr(recipe_file, "SMALL_TEXT", 64)

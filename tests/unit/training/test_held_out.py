@@ -10,7 +10,7 @@ from agfmc.core.splits import job_seed
 from agfmc.learners.protocol import plan_jobs
 from agfmc.data.types import Dataset
 from agfmc.prediction.decision_values import MachineValues
-from agfmc.training import held_out as module
+from agfmc.core import splits as module
 from agfmc.design.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.core.splits import calibration_rows

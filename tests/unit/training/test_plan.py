@@ -16,7 +16,8 @@ from agfmc.data.libagf import write_cls, write_std, write_vec
 from agfmc.data.types import InputFormat
 from agfmc.data.normalisation import Normalisation
 from agfmc.data import normalisation
-from agfmc.training import held_out, plan as module
+from agfmc.core import splits
+from agfmc.training import plan as module
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
 from agfmc.training.run import finished, train
@@ -148,7 +149,7 @@ def test_memory_holds_the_labels_and_a_block(lazily, monkeypatch):
     x, y = points(n)
     write_vec("trn.vec", np.repeat(x, 8, axis=1))  # 9.6 megabytes, as float64 twice as many
     write_cls("trn.cls", y)
-    for room in (module, normalisation, libagf, held_out):
+    for room in (module, normalisation, libagf, splits):
         monkeypatch.setattr(room, "_PIECE" if room is libagf else "_BLOCK", 1 << 14)
     tracemalloc.start()
     try:
