@@ -1,4 +1,4 @@
-"""Answers of a classifier: classes, confidence, probabilities, sets."""
+"""Answers of a classifier, and their summary, as frozen types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibration, ProbabilityMap, CalibrationPoints."""
+"""A calibration, its maps and its points, as frozen types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""core.memory."""
+"""How much memory may be taken, and the refusal of what would take more."""
 
 import functools
 import os

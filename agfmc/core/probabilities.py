@@ -1,4 +1,4 @@
-"""core.probabilities."""
+"""Softmax, means with weights, losses and confidence of probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""data.proportions."""
+"""Proportions of the classes that a user gives."""
 
 from __future__ import annotations
 

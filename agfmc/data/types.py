@@ -1,4 +1,4 @@
-"""data.types."""
+"""A data set, and the format of a file of data, as frozen types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""design.named."""
+"""Designs and searches by the name of a scheme."""
 
 from __future__ import annotations
 

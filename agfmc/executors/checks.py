@@ -1,4 +1,4 @@
-"""executors.checks."""
+"""The versions that workers must have, and warnings of tasks."""
 
 from __future__ import annotations
 

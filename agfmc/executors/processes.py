@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 
 from ..core.errors import CommandFailed
 
-__all__ = ["ProcessPool"]
+__all__ = ["ProcessPool", "refuse_modules"]
 
 _shared: object = None  # of a worker process
 _lock = threading.Lock()  # of what is changed for a moment while processes start
@@ -97,10 +97,24 @@ class ProcessPool(Executor):
                                 "workers, or see ulimit -u") from error
 
 
+def refuse_modules(folder: str = ".") -> None:
+    """`CommandFailed` where a folder has a module that has the name of one of Python's own."""
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        module = name.removesuffix(".py") if name.endswith(".py") else \
+            name if os.path.exists(os.path.join(path, "__init__.py")) else ""
+        if module in sys.stdlib_module_names:
+            raise CommandFailed(f"'{name}' in the current folder would be run in the place of "
+                                "Python's own module of that name: run the command in another "
+                                "folder, or with Python 3.11 or newer")
+
+
 @contextmanager
 def _starting() -> Iterator[None]:
-    """Processes that start get neither this one's script, nor modules of the current folder (in
-    Python 3.10 they do), nor Ctrl-C, which is for this one."""
+    """Processes that start get neither this one's script, nor modules of the current folder, nor
+    Ctrl-C, which is for this one."""
+    if sys.version_info < (3, 11):  # which knows no PYTHONSAFEPATH
+        refuse_modules()
     with _lock:
         main, safe = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGQUIT})

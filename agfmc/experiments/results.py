@@ -1,4 +1,4 @@
-"""experiments.results."""
+"""Results of searches and comparisons, and of what they were made, as plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""models.configuration."""
+"""A trained configuration, and the models of it that are files."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from agfmc.learners.program_classifiers import Execution
 from agfmc.prediction.decoding import Decoding
 from agfmc.executors import checks, remote
 from agfmc.executors.dask_cluster import address_of
-from agfmc.executors.processes import ProcessPool
+from agfmc.executors.processes import ProcessPool, refuse_modules
 from agfmc.executors.remote import executor_kind, open_executor, run_remote
 from agfmc.data.normalisation import Normalisation
 from agfmc.learners.protocol import plan_jobs
@@ -434,7 +434,7 @@ def test_a_worker_loads_nothing_from_the_current_folder(tmp_path):
         (tmp_path / f"{name}.py").write_text("open('pwned', 'w')\nraise SystemExit('pwned')\n")
     root = os.path.dirname(os.path.dirname(sys.modules["agfmc"].__file__))
     code = f"import sys; sys.path[0] = {root!r}\n" \
-        "from agfmc.executors.processes import ProcessPool\n" \
+        "from agfmc.executors.processes import ProcessPool, refuse_modules\n" \
         "with ProcessPool(1) as pool: print(list(pool.map(max, [1, 5], [3, 3])))\n"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True,
                           text=True)
@@ -501,3 +501,15 @@ def test_commands_stay_here(configuration):
     classifier.values = object()
     with pytest.raises(UsageError, match="external programs run on this machine"):
         list(classify(classifier, [], Here()))
+
+
+def test_modules_in_the_place_of_those_of_python(tmp_path):
+    """Python 3.10 would run them in worker processes."""
+    (tmp_path / "json").mkdir()
+    (tmp_path / "mine.py").write_text("")
+    refuse_modules(str(tmp_path))
+    for name in ("pickle.py", "json/__init__.py"):
+        (tmp_path / name).write_text("")
+        with pytest.raises(CommandFailed, match=f"'{name.split('/')[0]}' in the current folder"):
+            refuse_modules(str(tmp_path))
+        (tmp_path / name).unlink()
