@@ -27,7 +27,7 @@ _HOMES = {
     "control.build": ("joined",),
     "data.normalisation": ("Normalisation",),
     "data.types": ("Dataset",),
-    "design.design": ("design",),
+    "designs.design": ("design",),
     "experiments.search": ("Axis", "SearchSpace"),
     "models.configuration": ("Configuration",),
     "models.files": ("export", "load", "save"),

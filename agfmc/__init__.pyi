@@ -9,7 +9,7 @@ from .core.errors import (AgfmcError as AgfmcError, AgfmcWarning as AgfmcWarning
 from .core.version import __version__ as __version__
 from .data.normalisation import Normalisation as Normalisation
 from .data.types import Dataset as Dataset
-from .design.design import design as design
+from .designs.design import design as design
 from .experiments.search import Axis as Axis, SearchSpace as SearchSpace
 from .models.configuration import Configuration as Configuration
 from .models.files import export as export, load as load, save as save

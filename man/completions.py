@@ -16,7 +16,7 @@ from string import Template
 
 from agfmc.cli.options import FILES, Parser
 from agfmc.cli.run import run_command
-from agfmc.design.schemes import SCHEMES
+from agfmc.designs.schemes import SCHEMES
 from agfmc.control.learners import LEARNERS
 from agfmc.control.tree import TREE_DECODERS
 from agfmc.decode.methods import METHODS

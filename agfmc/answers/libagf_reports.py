@@ -25,8 +25,8 @@ from ..data.lvq import read_lvq
 from ..data.svm_predict import read_svm_output
 from ..data.types import InputFormat
 from ..files.atomic import remove, replacing, replacing_all
-from ..scores.evaluation import evaluate
-from ..scores.probabilities import all_samples, brier_winning, calibration, inverse_sum, validate
+from ..score.evaluation import evaluate
+from ..score.probabilities import all_samples, brier_winning, calibration, inverse_sum, validate
 from .results import load_results, names_beside, with_weights_of
 
 __all__ = ["brief_comparison", "comparison", "convert_svm_output", "format_validation",

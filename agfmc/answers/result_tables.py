@@ -11,8 +11,8 @@ import numpy as np
 from ..control.tree import Tree
 from ..core.errors import AgfmcWarning, and_more, DataError, one_line, UsageError
 from ..files.opening import is_stream
-from ..scores.evaluation import Results, warn_of_no_probabilities
-from ..scores.probabilities import probability_of_answers
+from ..score.evaluation import Results, warn_of_no_probabilities
+from ..score.probabilities import probability_of_answers
 from ..tables.survey import column_positions, listed_names, ordered_words
 from ..tables.text import Words
 from ..tables.types import LABEL_NAMES, plain_word, ROW, TableFormat

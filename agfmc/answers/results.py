@@ -18,9 +18,9 @@ from ..data.libagf import read_cls, read_con
 from ..data.libsvm import read_svm_labels
 from ..data.weights import read_weights, weights_beside
 from ..files.number_text import is_svm
-from ..scores.evaluation import Results, Sets, warn_of_no_probabilities, with_weights
-from ..scores.probabilities import probability_of_answers
-from ..scores.sets import Hierarchy, Paths
+from ..score.evaluation import Results, Sets, warn_of_no_probabilities, with_weights
+from ..score.probabilities import probability_of_answers
+from ..score.sets import Hierarchy, Paths
 from .libagf_text import ClassSets, read_probabilities, read_sets
 
 __all__ = ["load_results", "names_beside", "paths_of_sets", "sets_beside_truth",

@@ -29,8 +29,8 @@ from ..data.normalisation import named_features
 from ..data.types import Dataset
 from ..data.weights import settled
 from ..decode.costs import expected_costs
-from ..design import design
-from ..design.named import designed
+from ..designs import design
+from ..designs.named import designed
 from ..executors.threads import available_cores
 from ..experiments.candidates import Candidate
 from ..experiments.experiment import Experiment, SplitPlan, with_learned

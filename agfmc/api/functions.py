@@ -16,15 +16,15 @@ from ..data.from_table import read_table as read_training_table, table_points
 from ..data.normalisation import named_features
 from ..data.types import Dataset, InputFormat
 from ..data.weights import given_weights
-from ..design.named import designed
+from ..designs.named import designed
 from ..experiments.candidates import Candidate
 from ..experiments.experiment import Experiment, SplitPlan, with_learned
 from ..experiments.search import SearchSpace
 from ..experiments.tuning import find_options
 from ..models.configuration import Configuration
 from ..prediction.calibrate import calibrated, check_weights
-from ..scores.evaluation import Asked, evaluate, Results, warn_of_no_probabilities, with_weights
-from ..scores.probabilities import probability_of_answers
+from ..score.evaluation import Asked, evaluate, Results, warn_of_no_probabilities, with_weights
+from ..score.probabilities import probability_of_answers
 from ..tables.reading import open_table
 from ..tables.types import ColumnRoles, TableFormat, TableRecipe
 from ..training.fit import TrainingSettings

@@ -19,8 +19,8 @@ from ..core.models import LearnedDecoder
 from ..core.probabilities import losses, mean
 from ..core.splits import FOLDS
 from ..core.text import listed
-from ..scores.intervals import effective_number, resampled, resampled_summary
-from ..scores.probabilities import calibration, expected_calibration_error
+from ..score.intervals import effective_number, resampled, resampled_summary
+from ..score.probabilities import calibration, expected_calibration_error
 from .maps import apply_map, choose_map, compare_maps, held_out_map, MapTrial, refit
 from .sets import answer_points, calibration_points, prediction_sets, quantiles
 from .thresholds import error_threshold

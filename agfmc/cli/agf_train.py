@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 from ..core.errors import AgfmcError, one_line, UsageError
-from ..scores.rows import BY_OPTION, SCORES
+from ..score.rows import BY_OPTION, SCORES
 from . import mbh2mbm, multi_borders, nfold, print_control, tune_m
 from .data_options import table_words, weight_files, weight_words
 from .hints import classify_command, operand

@@ -5,8 +5,8 @@ import sys
 
 from ..core.errors import JobsFailed
 from ..core.version import RESULTS
-from ..design.schemes import COMPARED
-from ..scores.rows import BY_COST
+from ..designs.schemes import COMPARED
+from ..score.rows import BY_COST
 from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
                           nested_tuning, plan_of, read_experiment, report_reused, result_cache)
 from .messages import json_text, Progress, say

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from itertools import combinations
 
 from ..core.errors import UsageError
-from ..design.schemes import COMPARED_SPLITS, find_scheme
+from ..designs.schemes import COMPARED_SPLITS, find_scheme
 from .experiments import report_reused, state
 from .messages import Progress, report
 from .option_types import finite_number, whole_number
@@ -52,7 +52,7 @@ def with_average(args, tree):
 
 def drawn_design(args, scheme, labels):
     """The design of a scheme for labels, without data, as `found_design` returns it."""
-    from ..design.design import make_design
+    from ..designs.design import make_design
 
     _refuse_idle(args, scheme)
     for given, option in normalisation_options(args):
@@ -200,11 +200,11 @@ def searching_options(args):
 
 def found_design(args, prog, scheme, data):
     """The result of a search of a scheme in a `Dataset`: its `tree`, and `notes`."""
-    from ..design.best_tree import count_splits
+    from ..designs.best_tree import count_splits
     from ..data.training import about
     from ..executors.threads import available_cores
     from ..experiments.caches import KeptCosts
-    from ..design.design import LabelledPoints, search
+    from ..designs.design import LabelledPoints, search
 
     _refuse_idle(args, scheme)
     labels, names = sorted(data.counts), data.name_of
@@ -244,7 +244,7 @@ def _told_of_the_end(args, prog, keeps):
 
 def _code_search(args):
     from ..models.control_files import read_control
-    from ..design.code_search import CodeSearch, POINTS, POOL
+    from ..designs.code_search import CodeSearch, POINTS, POOL
 
     if args.rows is not None and args.nrow is not None:
         raise UsageError("nrow and --rows are the same: expected one of them")
@@ -263,7 +263,7 @@ def draw_design(args, tree, found):
     from dataclasses import replace
 
     from ..report.chart_control import draw_losses
-    from ..design.design import loss_name
+    from ..designs.design import loss_name
     shares = dict(zip(found.costs.labels, found.costs.splits.shares.tolist()))
     draw_losses(args.plot, replace(found.best, tree=tree), shares,
                 loss_name(found.costs.search.loss))
@@ -281,8 +281,8 @@ def with_losses(tree, found):
 
 
 def _tree_search(args, labels, names):
-    from ..design.split_costs import LEFT_OUT
-    from ..design.tree_search import SPLITS, TreeSearch
+    from ..designs.split_costs import LEFT_OUT
+    from ..designs.tree_search import SPLITS, TreeSearch
 
     together = [(f"--together '{text}'", _classes(text.split(","), labels, names, "--together"))
                 for text in args.together or ()]
@@ -310,7 +310,7 @@ def _refuse_overlap(together):
 
 def _machine(args, left_out):
     """The options of --search-options, or None; left_out: the default of --loo."""
-    from ..design.tree_search import machine_options
+    from ..designs.tree_search import machine_options
 
     if args.search_options is None:
         return None
@@ -324,7 +324,7 @@ def _machine(args, left_out):
 
 def _loss(text, labels, names):
     """The `Loss` of --by."""
-    from ..design.split_costs import Loss
+    from ..designs.split_costs import Loss
 
     word, _, file = (text or LOSSES[0]).partition(":")
     if word == "cost" and file:

@@ -72,7 +72,7 @@ def get_parser():
 
 def execute(args):
     """Read, score, print."""
-    from ..scores.evaluation import (Asked, classwise_calibration, compared_scores, evaluate,
+    from ..score.evaluation import (Asked, classwise_calibration, compared_scores, evaluate,
                                      warn_of_other_numbers)
 
     _check_operands(args)

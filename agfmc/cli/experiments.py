@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ..core.errors import ControlError, DataError, UsageError
-from ..scores.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
+from ..score.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
 from .messages import library_words, report
 from .option_types import finite_number, output_file, time_span, whole_number
 from .options import (add_executor, add_normalisation, add_seed, add_training_kind, add_workers,

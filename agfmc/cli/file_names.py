@@ -46,7 +46,7 @@ def file_named(name, what):
 
 def names_scheme(name):
     """True where the name is that of a scheme, and of no file."""
-    from ..design.schemes import find_scheme
+    from ..designs.schemes import find_scheme
 
     try:
         return name is not None and not os.path.exists(name) and bool(find_scheme(name))

@@ -18,8 +18,8 @@ from ..data.types import Dataset, InputFormat
 from ..files.opening import is_stream, open_input, read_bytes
 from ..models.description import describe_recipe
 from ..report.content import AnswersPart, DataPart, HardPoint
-from ..scores.evaluation import Asked, evaluate, Results
-from ..scores.nodes import costs_of_nodes
+from ..score.evaluation import Asked, evaluate, Results
+from ..score.nodes import costs_of_nodes
 from ..tables.ids import ids_beside, table_facts
 
 __all__ = ["answers_part", "asked_of", "data_of_model", "data_part", "file_digests", "HARDEST",

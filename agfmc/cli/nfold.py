@@ -154,7 +154,7 @@ def _write_page(args, page, experiment, candidate, results):
 def _print(args, experiment, candidate, results, tuned):
     from ..experiments.results import data_words
     from ..report.text import data_lines, nested_table, score_lines, zero_line
-    from ..scores.evaluation import classwise_calibration, evaluate
+    from ..score.evaluation import classwise_calibration, evaluate
     from ..report.text import format_scores
 
     plan, names = experiment.plan, experiment.data.name_of

@@ -73,7 +73,7 @@ def execute(args):
 def _by_accuracy(args, form):
     from ..control.build import check_classes
     from ..control.build import named_as
-    from ..design import class_order
+    from ..designs import class_order
     from ..data.training import class_totals, for_classes
     from ..models.control_files import read_control
     from ..data.confusions import read_pair_errors
@@ -97,7 +97,7 @@ def _by_accuracy(args, form):
 def _by_path(args, form):
     from ..control.build import check_classes
     from ..control.build import named_as
-    from ..design.class_order import order_for_path, require_untrained_matrix
+    from ..designs.class_order import order_for_path, require_untrained_matrix
     from ..data.training import about, for_classes
     from ..models.control_files import read_control
 

@@ -6,10 +6,10 @@ import time
 from contextlib import contextmanager
 
 from ..core.errors import DataError, JobsFailed, UsageError
-from ..design import schemes
-from ..design.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
+from ..designs import schemes
+from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..files.kinds import is_table
-from ..scores.rows import BY_OPTION
+from ..score.rows import BY_OPTION
 from .data_options import weight_options
 from .designs import (add_drawing, add_searching, draw_design, drawn_design, found_design,
                       joined_controls, Operands, searches_with, searching_options, wanted_by,
@@ -193,7 +193,7 @@ def _print_matrix(tree):
     """The coding matrix, and how far its rows and columns are from each other."""
     from ..control.matrix import format_matrix, smallest_distances
     from ..control.build import to_code
-    from ..design.design import matrix_of
+    from ..designs.design import matrix_of
 
     rows, labels = matrix_of(to_code(tree) if tree.directs else tree)
     tell("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
@@ -269,7 +269,7 @@ def _is_file(args):
 
 def designed(args, scheme, form):
     """The `Design` of a scheme without a search; None stands for a control file as it is."""
-    from ..design.design import Design, make_design
+    from ..designs.design import Design, make_design
 
     if scheme is None or "control" in scheme.made_of:
         from ..models.control_files import read_control
@@ -321,7 +321,7 @@ def _labels(args, form):
 
 def _from_operand(args, scheme, form, options):
     """A design from training data or from a contingency table."""
-    from ..design.design import LabelledPoints, make_design
+    from ..designs.design import LabelledPoints, make_design
 
     if is_number(args.source):
         wanted = " or ".join({"data": "training data", "confusions": "a contingency table"}[word]

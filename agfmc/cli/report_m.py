@@ -181,7 +181,7 @@ def _data(model):
 
 def _json_results(args):
     from ..report.result_json import read_comparison, read_search
-    from ..scores.rows import COST, SCORES
+    from ..score.rows import COST, SCORES
 
     return (None if args.comparison is None else
             read_comparison(args.comparison, SCORES, [COST.name]),
@@ -190,7 +190,7 @@ def _json_results(args):
 
 def _answers(args, found, table, model):
     """(`AnswersPart`, {label: name})."""
-    from ..scores.evaluation import Asked, warn_of_other_numbers
+    from ..score.evaluation import Asked, warn_of_other_numbers
     from .gather import answers_part, asked_of, relabelled
 
     tree = None if model is None else model.tree

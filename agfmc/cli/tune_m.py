@@ -11,7 +11,7 @@ from ..control.learners import LEARNERS, PARAMETERS
 from ..core.errors import DataError, JobsFailed, one_line, UsageError
 from ..core.models import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
-from ..scores.rows import ALL_SCORES, BY_COST, COST
+from ..score.rows import ALL_SCORES, BY_COST, COST
 from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, cost_words, for_data,
                           plan_of, read_experiment, read_one_candidate, report_reused, result_cache,
                           SEARCHES)

@@ -38,7 +38,7 @@ def get_parser():
 def execute(args):
     """Read, score, write and print."""
     from ..answers import libagf_reports
-    from ..scores.probabilities import brier_winning, curves
+    from ..score.probabilities import brier_winning, curves
 
     if args.output == "-":
         raise UsageError("output must be a file: the scores go to standard output")

@@ -16,8 +16,8 @@ from ..core.errors import AgfmcError
 from ..core.version import __version__
 from ..core.weights import LARGEST, Weights
 from ..data.normalisation import LearnedMetric, Normalisation
-from ..design.best_tree import Nodes
-from ..design.split_costs import GROUPS
+from ..designs.best_tree import Nodes
+from ..designs.split_costs import GROUPS
 from ..files.result_store import are_numbers, key_of, Record
 from ..training.fit import TrainingSettings
 from ..training.metric import with_rows

@@ -13,10 +13,10 @@ from ..core.errors import ControlError, in_control_file, UsageError
 from ..core.weights import Weights
 from ..data.training import for_classes
 from ..decode.methods import find_method
-from ..design.best_tree import fewest_splits
-from ..design.design import design
-from ..design.named import searching
-from ..design.schemes import COMPARED_SPLITS, find_scheme
+from ..designs.best_tree import fewest_splits
+from ..designs.design import design
+from ..designs.named import searching
+from ..designs.schemes import COMPARED_SPLITS, find_scheme
 from ..learners.protocol import parse_options
 from ..models.control_files import read_control
 from ..prediction.decoding import decoders_of, Decoding, named_decoding

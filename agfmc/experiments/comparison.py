@@ -13,10 +13,10 @@ from ..control.build import to_code
 from ..core.errors import JobsFailed, UsageError
 from ..core.text import spread
 from ..learners.protocol import has_left_out, plan_jobs
-from ..scores.evaluation import Results
-from ..scores.intervals import NOTHING
-from ..scores.rows import ALL_SCORES, columns_of, PER_POINT, UNCALIBRATED
-from ..scores.significance import mcnemar, paired_mean, paired_shares, resampled_t
+from ..score.evaluation import Results
+from ..score.intervals import NOTHING
+from ..score.rows import ALL_SCORES, columns_of, PER_POINT, UNCALIBRATED
+from ..score.significance import mcnemar, paired_mean, paired_shares, resampled_t
 from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for
 from .experiment import Experiment, part_of

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..scores.intervals import effective_number
-from ..scores.rows import ALL_SCORES
+from ..score.intervals import effective_number
+from ..score.rows import ALL_SCORES
 from .pooling import joined, Resampled, weights_of
 
 __all__ = ["corrected", "Estimate"]

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.probabilities import REJECTED
-from ..scores.contingency import contingency
-from ..scores.evaluation import Results
-from ..scores.intervals import resampled
-from ..scores.rows import ALL_SCORES, COST
-from ..scores.significance import resampled_t
+from ..score.contingency import contingency
+from ..score.evaluation import Results
+from ..score.intervals import resampled
+from ..score.rows import ALL_SCORES, COST
+from ..score.significance import resampled_t
 
 __all__ = ["added", "Difference", "difference_of", "forecasts", "joined", "losses", "pooled",
            "Resampled", "summary", "weights_of", "zero_probability"]

@@ -24,8 +24,8 @@ import numpy as np
 
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from ..core.models import kernel_word, KERNELS
-from ..scores.intervals import standard_error
-from ..scores.rows import ALL_SCORES
+from ..score.intervals import standard_error
+from ..score.rows import ALL_SCORES
 from ..training.run import TimeUp
 from .experiment import Experiment, Part, PreparedSplit
 from .pooling import losses, pooled, summary, weights_of, zero_probability

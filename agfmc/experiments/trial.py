@@ -25,9 +25,9 @@ from ..learners.protocol import distinct, plan_jobs
 from ..models.merge import assemble
 from ..prediction.calibrate import fit_calibration, HeldOutValues
 from ..prediction.classifier import Classifier
-from ..scores.evaluation import compared_scores, Results
-from ..scores.probabilities import probability_of_answers
-from ..scores.rows import ALL_SCORES, SCORES, UNCALIBRATED
+from ..score.evaluation import compared_scores, Results
+from ..score.probabilities import probability_of_answers
+from ..score.rows import ALL_SCORES, SCORES, UNCALIBRATED
 from ..training.held_out import gather_held_out
 from ..training.in_memory import fit_nodes
 from .binary_problems import binary_model, problem_key, smaller_costs, train_missing

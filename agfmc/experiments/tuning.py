@@ -26,8 +26,8 @@ from ..executors.threads import available_cores, run_tasks
 from ..files.result_store import key_of, ResultCache
 from ..kernels.machine import decision_values
 from ..learners.protocol import check_loo, has_left_out, Job, parse_options, plan_jobs, Together
-from ..scores.evaluation import Results
-from ..scores.rows import BY_OPTION, SCORES
+from ..score.evaluation import Results
+from ..score.rows import BY_OPTION, SCORES
 from ..training.run import TimeUp
 from .binary_problems import binary_model, problem_key, smaller_costs, train_missing
 from .candidates import Candidate, decoders_for

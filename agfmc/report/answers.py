@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..scores.rows import BEFORE, COST, HIERARCHICAL, PAGE, page_title
+from ..score.rows import BEFORE, COST, HIERARCHICAL, PAGE, page_title
 from . import charts
 from .blocks import (beside, Block, Cell, facts, heading, Matrix, matrix, MatrixRow, note, pictures,
                      Section, table, text, Tile, without_empty)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..core.errors import UsageError
-from ..scores.rows import ALL_SCORES
+from ..score.rows import ALL_SCORES
 from .chart_canvas import picture_names, save
 from .charts import confusion_map, reliability, risk_coverage
 from .content import Picture

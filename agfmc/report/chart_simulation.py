@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..scores.intervals import wilson
+from ..score.intervals import wilson
 from .chart_canvas import save
 from .content import Picture
 from .svg import Box, Drawing, Linear, Logarithmic, Panel, pixels, text_width

@@ -189,7 +189,7 @@ def _floor(bins):
 def _wilson(row):
     """An interval of 95 % of the share of right answers in a bin; weighted points count as many
     as tell as much."""
-    from ..scores.intervals import wilson
+    from ..score.intervals import wilson
 
     count, error, forecast = row["count"], row["error"], row["forecast"]
     if isinstance(count, float) and error:
@@ -310,7 +310,7 @@ def _beginning(low):
 def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     """The share of the points of each class that is right (recall), with Wilson's intervals, and
     the share of right ones among the answers of that class (precision)."""
-    from ..scores.intervals import wilson
+    from ..score.intervals import wilson
 
     rows = [(at, row) for at, row in enumerate(scores.get("by_class") or ())
             if row["recall"] is not None and row["support"]]

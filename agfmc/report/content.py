@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..control.tree import Tree
-from ..scores.nodes import NodeCost
+from ..score.nodes import NodeCost
 from .svg import Drawing, WIDTH
 
 __all__ = ["AnswersPart", "Column", "DataPart", "DataTable", "HardPoint", "ModelPart", "Picture",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..control.learners import PARAMETERS
-from ..scores.rows import ALL_SCORES, PER_POINT
+from ..score.rows import ALL_SCORES, PER_POINT
 from .content import Column, DataTable, Picture, TableRow
 from .svg import (Box, cut_to_width, Drawing, level_bar, LINE, Linear, Logarithmic, Panel, pixels,
                   short, text_width, WIDTH)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ..core.errors import UsageError
-from ..scores.rows import PAGE
+from ..score.rows import PAGE
 from .content import ReportContent
 
 __all__ = ["check_multiqc", "comparison_section", "ENDING", "name_of_file", "scores_section",

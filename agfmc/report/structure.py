@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ..control.tree import Leaf, Tree
-from ..scores.nodes import NodeCost
+from ..score.nodes import NodeCost
 from .blocks import without_empty
 from .content import Column, DataTable, Picture, TableRow
 from .svg import cut_to_width, Drawing, pixels, text_width, WIDTH

@@ -14,8 +14,8 @@ from ..control.learners import PARAMETERS
 from ..core.errors import one_line
 from ..core.text import _short_number, partition_text, runs_text, spread
 from ..files.csv import csv_of_numbers
-from ..scores.intervals import clopper_pearson
-from ..scores.rows import (ALL_SCORES, BEFORE, COLUMNS, columns_of, COST, HIERARCHICAL, PAGE,
+from ..score.intervals import clopper_pearson
+from ..score.rows import (ALL_SCORES, BEFORE, COLUMNS, columns_of, COST, HIERARCHICAL, PAGE,
                            page_title, PER_POINT, SCORES, UNCALIBRATED)
 
 __all__ = ["comparison_csv", "data_lines", "estimate_line", "format_reports", "format_scores",

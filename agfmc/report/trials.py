@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..core.provenance import Provenance
 from ..core.text import runs_text
-from ..scores.rows import ALL_SCORES, PER_POINT
+from ..score.rows import ALL_SCORES, PER_POINT
 from . import charts
 from .answers import shares_alone
 from .blocks import heading, note, pictures, Section, table, text, Tile, without_empty

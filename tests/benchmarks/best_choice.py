@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 SAMPLES = ROOT / "sample_data"
 
-from agfmc.design.schemes import COMPARED  # noqa: E402
+from agfmc.designs.schemes import COMPARED  # noqa: E402
 from agfmc.data.training import load_training  # noqa: E402
 from agfmc.experiments.candidates import read_candidates  # noqa: E402
 from agfmc.experiments.comparison import find_best  # noqa: E402
@@ -37,7 +37,7 @@ from agfmc.files.result_store import ResultCache  # noqa: E402
 from agfmc.experiments.trial import run_trial  # noqa: E402
 from agfmc.data.types import Dataset, InputFormat  # noqa: E402
 from agfmc.core.splits import split_stratified  # noqa: E402
-from agfmc.scores.rows import BY_OPTION, SCORES  # noqa: E402
+from agfmc.score.rows import BY_OPTION, SCORES  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 
 OPTIONS = {"ordered": "-c 10 -g 0.005"}  # of data sets that the others do not suit

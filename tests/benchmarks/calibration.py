@@ -82,7 +82,7 @@ def split(x, y, protocol, seed):
 
 def scored(p, y, classes=None):
     """The scores of p (n, k), as a dictionary; classes (n,): answers, else the largest p."""
-    from agfmc.scores.probabilities import calibration, expected_calibration_error
+    from agfmc.score.probabilities import calibration, expected_calibration_error
     from agfmc.core.probabilities import log_loss
     answer = p.argmax(axis=1) if classes is None else classes
     right = answer == y

@@ -35,8 +35,8 @@ import numpy as np  # noqa: E402
 from metric import head, ROOT, row, search, splits, spread, State, timed  # noqa: E402
 
 from agfmc.api.functions import train as fit  # noqa: E402
-from agfmc.design.best_tree import nodes_of, oriented  # noqa: E402
-from agfmc.design.random_trees import different_trees, drawn_tree, KINDS  # noqa: E402
+from agfmc.designs.best_tree import nodes_of, oriented  # noqa: E402
+from agfmc.designs.random_trees import different_trees, drawn_tree, KINDS  # noqa: E402
 from agfmc.control.build import from_pairs, from_rows, joined  # noqa: E402
 from agfmc.training.metric import fitted_normalisation  # noqa: E402
 from agfmc.calibration.maps import apply_map, fit_temperature  # noqa: E402
@@ -46,12 +46,12 @@ from agfmc.prediction.classifier import Classifier  # noqa: E402
 from agfmc.prediction.decision_values import MachineValues  # noqa: E402
 from agfmc.prediction.decoding import Decoding  # noqa: E402
 from agfmc.core.splits import stratified_sample  # noqa: E402
-from agfmc.scores.significance import resampled_t  # noqa: E402
-from agfmc.design.design import design as make, LabelledPoints, matrix_of  # noqa: E402
+from agfmc.score.significance import resampled_t  # noqa: E402
+from agfmc.designs.design import design as make, LabelledPoints, matrix_of  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 from agfmc.training.in_memory import train_configuration  # noqa: E402
-from agfmc.design.split_costs import GROUPS  # noqa: E402
-from agfmc.design.tree_search import machine_options, TreeCosts, TreeSearch  # noqa: E402
+from agfmc.designs.split_costs import GROUPS  # noqa: E402
+from agfmc.designs.tree_search import machine_options, TreeCosts, TreeSearch  # noqa: E402
 
 MEMBERS, DRAWS, LEAST = 10, 100, 1e-15
 SCORES = "accuracy", "log_loss", "brier"

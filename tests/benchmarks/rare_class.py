@@ -27,7 +27,7 @@ from agfmc.data.libsvm import read_svm  # noqa: E402
 from agfmc.data.types import Dataset, InputFormat  # noqa: E402
 from agfmc.core.splits import split_stratified, stratified_sample  # noqa: E402
 from agfmc.prediction.calibrate import calibrated  # noqa: E402
-from agfmc.design.design import design  # noqa: E402
+from agfmc.designs.design import design  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 from agfmc.training.in_memory import train_configuration  # noqa: E402
 

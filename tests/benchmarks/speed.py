@@ -234,7 +234,7 @@ import numpy as np
 from scipy.optimize import nnls
 from agfmc.control.matrix import rows_to_matrix
 from agfmc.decode.front import CodeDecoder
-from agfmc.design.design import design
+from agfmc.designs.design import design
 tree = design({scheme!r}, range(26), strict={strict!r})
 a = rows_to_matrix([(row.left, row.right) for row in tree.rows], 26)
 rng = np.random.default_rng(1)

@@ -8,7 +8,7 @@ import pytest
 from agfmc.cli import main_of, run as wrapper
 from agfmc.control.parse import parse
 from agfmc.data.libsvm import write_svm
-from agfmc.design import code_search
+from agfmc.designs import code_search
 
 FAST = ("--search-options", "-m 12 -g 0.3 -l 0.05")
 

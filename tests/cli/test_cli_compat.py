@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from agfmc.scores.evaluation import evaluate
+from agfmc.score.evaluation import evaluate
 from agfmc.answers.results import load_results
 from agfmc.answers.libagf_reports import convert_svm_output
 

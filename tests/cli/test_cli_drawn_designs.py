@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from agfmc.cli.designs import _KINDS
-from agfmc.design.random_trees import KINDS
+from agfmc.designs.random_trees import KINDS
 from agfmc.control.parse import parse
-from agfmc.design.design import design
+from agfmc.designs.design import design
 
 NAMES = ("ant", "bee", "cat", "dog")
 QUICK = ("--search-options", "-m 25 -g 0.3 -l 0.05")

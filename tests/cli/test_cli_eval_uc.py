@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.scores.rows import SCORES
+from agfmc.score.rows import SCORES
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.design.class_order import best_order, expected_accuracy
+from agfmc.designs.class_order import best_order, expected_accuracy
 from agfmc.control.parse import parse
 from agfmc.decode.pair_strategies import opponents_of
 from agfmc.experiments.simulation import read_similarity, similarity_family

@@ -13,12 +13,12 @@ import pytest
 
 from agfmc.cli import main_of
 from agfmc.control.matrix import rows_to_matrix, smallest_distances
-from agfmc.design.schemes import SCHEMES
+from agfmc.designs.schemes import SCHEMES
 from agfmc.control.build import code_rows
 from agfmc.control.graphviz import format_dot
 from agfmc.control.parse import parse
 from agfmc.data.libagf import read_cls, read_vec, write_cls, write_vec
-from agfmc.design.design import design, matrix_of
+from agfmc.designs.design import design, matrix_of
 
 FROM_NUMBERS = [scheme for scheme in SCHEMES if "classes" in scheme.made_of]
 ROWS = {"one-vs-rest": 5, "one-vs-one": 10, "tree": 4, "orthogonal": 8, "adjacent": 4,

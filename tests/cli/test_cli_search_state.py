@@ -20,7 +20,7 @@ WORDS = ("-Q", "best-tree", "--search-options", "-m 10 -g 0.3 -l 0.1", "-j", "1"
 SLOW = """
 import sys, time
 from agfmc.cli import main_of
-from agfmc.design.split_costs import SplitCosts
+from agfmc.designs.split_costs import SplitCosts
 quick = SplitCosts._costs
 SplitCosts._costs = lambda self, request: time.sleep(0.1) or quick(self, request)
 sys.exit(main_of('print_control')())

@@ -15,13 +15,13 @@ from typing import Annotated, get_args, get_origin
 import pytest
 
 from agfmc.control.matrix import format_matrix
-from agfmc.design.schemes import SCHEMES
+from agfmc.designs.schemes import SCHEMES
 from agfmc.control.build import to_code
 from agfmc.control.parse import MAX_DEPTH, MAX_MEMBERS, parse
 from agfmc.control.write import format_tree
 from agfmc.decode.methods import METHODS
 from agfmc.core.errors import AgfmcError, EXIT_STATUSES
-from agfmc.design.design import design, matrix_of
+from agfmc.designs.design import design, matrix_of
 from agfmc.models import mbm
 from agfmc.files.codec import _fields
 from agfmc.learners.protocol import named, parse_options, plan_jobs

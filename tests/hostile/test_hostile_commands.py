@@ -108,7 +108,7 @@ def files(tmp_path_factory):
         "trn.names": "ant\nb\u00e4r\ncat\n".encode(), "pairs": right.PAIRS, "table": right.JSON,
         "predicted": READERS["svm-predict"].seeds[0],
         "ascii": right.ASCII.replace(b"3 2\n-1 0\n0 1\n2 2.5", b"3 3\n-1 0 0\n0 1 0\n2 2.5 0"),
-        "printed": b"labels 0 1 2\n" + right.probability_text.format_points(rows, DATA),
+        "printed": b"labels 0 1 2\n" + right.libagf_text.format_points(rows, DATA),
         "points.csv": b"x,y,class\n" + b"".join(
             b"%d.5,%d,%d\n" % (i, label, label) for i, label in enumerate(DATA)),
         "answers.jsonl": b"".join(b'{"class": "%d", "p": 0.5}\n' % label for label in DATA),

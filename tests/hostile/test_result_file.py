@@ -20,7 +20,7 @@ from agfmc.experiments.binary_problems import Trained
 from agfmc.files.result_store import are_numbers, Record, ResultCache
 from agfmc.experiments.trial import Outcome
 from agfmc.files.npz import NpzReader, write_npz
-from agfmc.scores.rows import SCORES
+from agfmc.score.rows import SCORES
 
 VALUES = {f"key {i}": Record(i, {"x": np.arange(40.0 * i), "y": np.ones((2, i), "<f4")})
           for i in range(10, 13)}

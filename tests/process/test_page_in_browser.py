@@ -11,9 +11,9 @@ import shutil
 import numpy as np
 import pytest
 
-from agfmc.design.standard import one_vs_one
+from agfmc.designs.standard import one_vs_one
 from agfmc.control.parse import parse
-from agfmc.scores.evaluation import Asked, evaluate, Results
+from agfmc.score.evaluation import Asked, evaluate, Results
 from agfmc.report.content import AnswersPart, DataPart, HardPoint, ModelPart, ReportContent, Step
 from agfmc.report.page import render
 

@@ -23,10 +23,10 @@ MODULES = {
                    "agfmc/training/metric.py"),
     "subprocess": ("agfmc/learners/programs.py",),
     # by names from tables of their own, of this package, or of a function that is at hand
-    "importlib": ("agfmc/__init__.py", "agfmc/cli/__init__.py", "agfmc/design/schemes.py",
+    "importlib": ("agfmc/__init__.py", "agfmc/cli/__init__.py", "agfmc/designs/schemes.py",
                   "agfmc/decode/front.py", "agfmc/report/chart_canvas.py",
                   "agfmc/learners/points.py", "agfmc/learners/protocol.py",
-                  "agfmc/core/provenance.py", "agfmc/scores/rows.py"),
+                  "agfmc/core/provenance.py", "agfmc/score/rows.py"),
     "ctypes": ("agfmc/learners/points.py", "agfmc/learners/linear.py",
                "agfmc/learners/svm.py"),
     "socket": (),

@@ -8,7 +8,7 @@ from agfmc.calibration.priors import class_counts
 from agfmc.core.errors import DataError, ModelError, UsageError
 from agfmc.models.description import class_samples, class_sums
 from agfmc.core.provenance import Provenance, shared
-from agfmc.design.design import design
+from agfmc.designs.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.in_memory import train_configuration
 from agfmc.core.weights import class_factors, total_weights, Weights

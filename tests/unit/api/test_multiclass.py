@@ -24,7 +24,7 @@ from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
 from agfmc.core.errors import AgfmcWarning
 from agfmc.api.estimator import MultiClassFromBinary
-from agfmc.design.design import design
+from agfmc.designs.design import design
 from agfmc.answers.types import Answers
 from agfmc.data.reading import read_training
 from agfmc.data.types import InputFormat

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agfmc.calibration.priors import Adjustment, class_counts
 from agfmc.core.errors import ModelError
-from agfmc.design.design import design
+from agfmc.designs.design import design
 
 
 def exactly(p, new, trained):

@@ -17,9 +17,9 @@ from agfmc.prediction.calibrate import (answers_of_data, answers_of_files, kept_
 from agfmc.report.text import format_reports
 from agfmc.data.libagf import cls_bytes, con_bytes
 from agfmc.data.weights import weights_bytes
-from agfmc.scores.probabilities import brier
+from agfmc.score.probabilities import brier
 from agfmc.core.probabilities import log_loss
-from agfmc.design.design import design
+from agfmc.designs.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.in_memory import train_configuration
 from agfmc.core.weights import Weights

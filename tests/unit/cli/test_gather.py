@@ -14,7 +14,7 @@ from agfmc.data.from_table import read_table
 from agfmc.data.training import load_training
 from agfmc.core.errors import DataError
 from agfmc.data.types import InputFormat
-from agfmc.scores.evaluation import Results, with_weights
+from agfmc.score.evaluation import Results, with_weights
 from agfmc.cli.gather import (answers_part, asked_of, data_part, file_digests, hardest_points,
                               read_card, relabelled, TrainingRows)
 from agfmc.report.multiqc import comparison_section, name_of_file, scores_section

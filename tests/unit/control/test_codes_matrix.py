@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agfmc.control import matrix
-from agfmc.design import standard
+from agfmc.designs import standard
 from agfmc.control.build import code_rows, from_pairs
 from agfmc.core.errors import UsageError
 
@@ -137,7 +137,7 @@ def test_generators_work_without_numpy(root):
     code = (
         "import sys\n"
         "from agfmc.control import matrix\n"
-        "from agfmc.design import orthogonal, random_codes, standard, weighing\n"
+        "from agfmc.designs import orthogonal, random_codes, standard, weighing\n"
         "standard.one_vs_one(26), standard.one_vs_rest(26), standard.exhaustive(6)\n"
         "standard.tree_code(26)\n"
         "orthogonal.orthogonal(26), weighing.special(26), random_codes.random_code(26)\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agfmc.design import standard
+from agfmc.designs import standard
 from agfmc.control.build import (check_classes, code_rows, from_pairs, from_rows, rename,
                                  rename_directs, resolve_options, restricted, to_code)
 from agfmc.control.parse import parse

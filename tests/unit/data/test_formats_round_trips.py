@@ -32,7 +32,7 @@ from agfmc.models.configuration import Configuration
 from agfmc.data.types import InputFormat
 from agfmc.data.normalisation import Normalisation
 from agfmc.models.files import load, save
-from agfmc.scores.evaluation import evaluate, Results
+from agfmc.score.evaluation import evaluate, Results
 from agfmc.core.provenance import Provenance
 
 TINY = 5e-324

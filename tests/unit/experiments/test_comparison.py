@@ -25,8 +25,8 @@ from agfmc.data.types import Dataset
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import decoders_of
 from agfmc.core.splits import split_stratified, stratified_parts
-from agfmc.scores.rows import SCORES
-from agfmc.design.design import design
+from agfmc.score.rows import SCORES
+from agfmc.designs.design import design
 from agfmc.training.in_memory import train_configuration
 from agfmc.training.run import TimeUp
 

@@ -8,9 +8,9 @@ import pytest
 from agfmc.experiments.estimate import corrected
 from agfmc.experiments.pooling import added, pooled
 from agfmc.experiments.trial import Outcome
-from agfmc.scores.evaluation import Results
+from agfmc.score.evaluation import Results
 from agfmc.core.probabilities import REJECTED
-from agfmc.scores.rows import SCORES
+from agfmc.score.rows import SCORES
 
 LABELS = np.array([2, 5, 9])
 

@@ -15,13 +15,13 @@ from agfmc.experiments.comparison import compare, cross_validate
 from agfmc.experiments.experiment import Experiment, Part, prepare_split, SplitPlan, splits
 from agfmc.experiments.caches import design_of
 from agfmc.files.result_store import Record, ResultCache
-from agfmc.design.schemes import COMPARED
+from agfmc.designs.schemes import COMPARED
 from agfmc.training.metric import MetricOptions
 from agfmc.data.types import Dataset
-from agfmc.design import design
+from agfmc.designs import design
 from agfmc.training.fit import TrainingSettings
-from agfmc.design.split_costs import SplitCosts
-from agfmc.design.tree_search import TreeSearch
+from agfmc.designs.split_costs import SplitCosts
+from agfmc.designs.tree_search import TreeSearch
 from agfmc.core.weights import Weights
 
 MADE_OF_DATA = [name for name in COMPARED if read_candidate(name).made_of_data]
@@ -46,7 +46,7 @@ def searches(monkeypatch):
             made.append(len(x))
             super().__init__(x, y, *more)
 
-    monkeypatch.setattr("agfmc.design.tree_search.SplitCosts", Counted)
+    monkeypatch.setattr("agfmc.designs.tree_search.SplitCosts", Counted)
     return made
 
 

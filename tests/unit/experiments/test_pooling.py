@@ -10,8 +10,8 @@ from agfmc.experiments.experiment import SplitPlan
 from agfmc.experiments.pooling import (difference_of, forecasts, pooled, Resampled, summary,
                                        zero_probability)
 from agfmc.experiments.trial import Outcome
-from agfmc.scores.evaluation import evaluate, Results
-from agfmc.scores.rows import SCORES
+from agfmc.score.evaluation import evaluate, Results
+from agfmc.score.rows import SCORES
 
 LABELS = np.array([2, 5, 9, 11])
 

@@ -24,8 +24,8 @@ from agfmc.experiments.trial import run_trial
 from agfmc.experiments.tuning import prepare_tuning, tune
 from agfmc.data.types import Dataset, InputFormat
 from agfmc.core.splits import stratified_sample
-from agfmc.scores import rows as scores
-from agfmc.scores.rows import Score
+from agfmc.score import rows as scores
+from agfmc.score.rows import Score
 from agfmc.training.fit import TrainingSettings
 
 ORDERED = Path(__file__).resolve().parents[3] / "sample_data" / "ordered"
@@ -120,7 +120,7 @@ def mean_p(monkeypatch):
     score = Score("mean_p", "mean-p", "mean p", "mean p", "mean p", True, "probabilities", "mean",
                   "toy:mean_p")
     toy = SimpleNamespace(mean_p=lambda p, y, w=None: p[np.arange(len(p)), y].mean())
-    monkeypatch.setitem(sys.modules, "agfmc.scores.toy", toy)
+    monkeypatch.setitem(sys.modules, "agfmc.score.toy", toy)
     for table in (scores.SCORES, scores.ALL_SCORES):
         monkeypatch.setitem(table, "mean_p", score)
     monkeypatch.setitem(pooling._ADDED, "mean_p", lambda p, right, k: p[0])

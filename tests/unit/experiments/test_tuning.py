@@ -27,7 +27,7 @@ from agfmc.data.types import Dataset
 from agfmc.calibration.maps import apply_map
 from agfmc.prediction.calibrate import fit_calibration, held_out_answers
 from agfmc.core.probabilities import log_loss
-from agfmc.scores.rows import SCORES
+from agfmc.score.rows import SCORES
 from agfmc.training.in_memory import train_configuration
 
 PLAN = SplitPlan(None, 3, 1, 1)

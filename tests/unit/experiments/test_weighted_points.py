@@ -19,10 +19,10 @@ from agfmc.experiments.results import weight_words
 from agfmc.experiments.trial import Outcome
 from agfmc.experiments.tuning import BinaryProblems, prepare_tuning, tune
 from agfmc.data.types import Dataset
-from agfmc.scores.evaluation import evaluate, Results
-from agfmc.scores.intervals import standard_error
-from agfmc.scores.rows import SCORES
-from agfmc.scores.significance import mcnemar
+from agfmc.score.evaluation import evaluate, Results
+from agfmc.score.intervals import standard_error
+from agfmc.score.rows import SCORES
+from agfmc.score.significance import mcnemar
 from agfmc.training.fit import TrainingSettings
 from agfmc.core.weights import Weights
 

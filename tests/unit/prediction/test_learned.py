@@ -17,7 +17,7 @@ from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import decoders_of, Decoding, learning_pays
 from agfmc.learners.program_classifiers import Execution
 from agfmc.core.probabilities import log_loss
-from agfmc.design.design import design
+from agfmc.designs.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.in_memory import train_configuration
 

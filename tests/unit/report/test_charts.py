@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from agfmc.scores.evaluation import Asked, evaluate, Results, Sets
+from agfmc.score.evaluation import Asked, evaluate, Results, Sets
 from agfmc.report import charts
 from agfmc.report.content import DataPart
 from agfmc.report.raster import png

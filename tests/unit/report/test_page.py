@@ -12,10 +12,10 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.core.errors import UsageError
-from agfmc.scores.evaluation import Asked, evaluate, Results
+from agfmc.score.evaluation import Asked, evaluate, Results
 from agfmc.report.content import AnswersPart, DataPart, HardPoint, ModelPart, ReportContent, Step
 from agfmc.report.page import check_page, render
-from agfmc.scores.nodes import NodeCost
+from agfmc.score.nodes import NodeCost
 
 pytest.importorskip("jinja2")
 pytest.importorskip("markdown_it")

@@ -9,7 +9,7 @@ from agfmc.control.build import from_pairs
 from agfmc.core.errors import UsageError
 from agfmc.experiments.simulation import SimulationPlan, simulations
 from agfmc.report import chart_control, chart_scores, chart_simulation
-from agfmc.scores.evaluation import Asked, evaluate, Results
+from agfmc.score.evaluation import Asked, evaluate, Results
 
 pytest.importorskip("matplotlib")
 

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from agfmc.design.standard import one_vs_one, one_vs_rest
-from agfmc.design.standard import tree as balanced_tree
+from agfmc.designs.standard import one_vs_one, one_vs_rest
+from agfmc.designs.standard import tree as balanced_tree
 from agfmc.control.build import from_rows
 from agfmc.control.parse import parse
 from agfmc.report import structure
-from agfmc.scores.nodes import NodeCost
+from agfmc.score.nodes import NodeCost
 
 ROWS = [((0, 2), (1,)), ((1,), (0,)), ((0, 1, 3), (2,))]
 NESTED = '"" 0 / 1 2; "" 0 1 / 2; { "" { 7 5 } "-k 5" K { 0 1 2 } 9 }'

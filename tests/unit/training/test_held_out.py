@@ -11,7 +11,7 @@ from agfmc.learners.protocol import plan_jobs
 from agfmc.data.types import Dataset
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.core import splits as module
-from agfmc.design.design import design
+from agfmc.designs.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.core.splits import calibration_rows
 from agfmc.training.held_out import gather_held_out

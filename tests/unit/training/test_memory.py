@@ -9,7 +9,7 @@ import pytest
 from agfmc.core.errors import AgfmcError, AgfmcWarning, ControlError, DataError, UsageError
 from agfmc.training import in_memory
 from agfmc.models.files import load, save
-from agfmc.design.design import design
+from agfmc.designs.design import design
 from agfmc.training.fit import fit, TrainingSettings
 from agfmc.training.in_memory import train_configuration
 from agfmc.data.normalisation import fit_normalisation

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from agfmc.design.best_tree import (count_splits, count_trees, fewest_splits, leaves_of, level_tree,
-                                    nodes_of, oriented, TreeSpace)
+from agfmc.designs.best_tree import (count_splits, count_trees, fewest_splits, leaves_of,
+                                     level_tree, nodes_of, oriented, TreeSpace)
 from agfmc.core.errors import UsageError
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from agfmc.design.best_tree import Nodes
+from agfmc.designs.best_tree import Nodes
 from agfmc.learners.platt import fit_sigmoid
 from agfmc.landmarks.learner import NystromOptions
-from agfmc.design.split_costs import GROUPS, log_losses, Loss, SplitCosts
+from agfmc.designs.split_costs import GROUPS, log_losses, Loss, SplitCosts
 
 
 def points(n=60, k=4, seed=3):

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from agfmc.control.matrix import rows_to_matrix
-from agfmc.design.random_codes import candidate_rows
+from agfmc.designs.random_codes import candidate_rows
 from agfmc.control.build import from_rows
 from agfmc.decode.constrained import prepare
 from agfmc.calibration.maps import apply_map, fit_temperature
 from agfmc.core.probabilities import losses
 from agfmc.core.errors import ControlError, DataError, UsageError
 from agfmc.landmarks.learner import NystromOptions
-from agfmc.design import code_search as module
-from agfmc.design.code_search import best_code, CodeSearch, RowPool, search_code
-from agfmc.design.design import design, LabelledPoints, matrix_of
-from agfmc.design.split_costs import SplitCosts
+from agfmc.designs import code_search as module
+from agfmc.designs.code_search import best_code, CodeSearch, RowPool, search_code
+from agfmc.designs.design import design, LabelledPoints, matrix_of
+from agfmc.designs.split_costs import SplitCosts
 
 LABELS = [2, 3, 5, 9]
 MACHINE = NystromOptions.parse("-m 12 -g 0.3 -l 0.05")

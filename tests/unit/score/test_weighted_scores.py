@@ -6,8 +6,8 @@ import pytest
 from agfmc.api.functions import scores
 from agfmc.core.costs import CostMatrix
 from agfmc.core.errors import DataError
-from agfmc.scores.evaluation import Asked, evaluate, Results, Sets, weighted, with_weights
-from agfmc.scores.sets import Paths
+from agfmc.score.evaluation import Asked, evaluate, Results, Sets, weighted, with_weights
+from agfmc.score.sets import Paths
 
 K, N = 4, 160
 COSTS = np.array([[0, 1, 2, 4, .5], [1, 0, 1, 2, .5], [3, 1, 0, 1, .5], [8, 4, 1, 0, .5]])

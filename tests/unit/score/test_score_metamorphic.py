@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agfmc.scores.contingency import accuracy, contingency, uncertainty_coefficient
-from agfmc.scores.probabilities import all_samples, brier_all, brier_winning, calibration
+from agfmc.score.contingency import accuracy, contingency, uncertainty_coefficient
+from agfmc.score.probabilities import all_samples, brier_all, brier_winning, calibration
 from agfmc.core.probabilities import log_loss
 
 EPSILON = float(np.finfo(float).eps)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agfmc.control import matrix, matrix as bits
-from agfmc.design import orthogonal, random_codes, standard, weighing
+from agfmc.designs import orthogonal, random_codes, standard, weighing
 from agfmc.core.errors import AgfmcWarning, UsageError
 
 ORDERS = [m for m in range(1, 261) if orthogonal.is_constructible(m)]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from agfmc.scores.evaluation import Asked, evaluate, Results
-from agfmc.scores.contingency import expected_information
-from agfmc.scores.contingency import contingency
+from agfmc.score.evaluation import Asked, evaluate, Results
+from agfmc.score.contingency import expected_information
+from agfmc.score.contingency import contingency
 
 metrics = pytest.importorskip("sklearn.metrics")
 

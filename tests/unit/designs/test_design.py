@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from agfmc.cli import main_of
-from agfmc.design import random_codes, schemes
-from agfmc.design.distances import class_distances
-from agfmc.design.distances import join, LINKAGES
-from agfmc.design.schemes import find_scheme, SCHEMES
+from agfmc.designs import random_codes, schemes
+from agfmc.designs.distances import class_distances
+from agfmc.designs.distances import join, LINKAGES
+from agfmc.designs.schemes import find_scheme, SCHEMES
 from agfmc.control.build import from_rows
 from agfmc.control.write import format_tree
 from agfmc.core.errors import DataError, UsageError
-from agfmc.design.design import design, LabelledPoints, make_design, matrix_of, sketch
+from agfmc.designs.design import design, LabelledPoints, make_design, matrix_of, sketch
 from agfmc.data.confusions import Confusions
 from agfmc.core.weights import Weights
 
@@ -171,12 +171,12 @@ def far_apart(distances):
 def new_schemes(monkeypatch):
     """Rows in the table for the two functions above."""
     main_of("print_control")  # loaded with the table as it is
-    monkeypatch.setitem(sys.modules, "agfmc.design.new", SimpleNamespace(
+    monkeypatch.setitem(sys.modules, "agfmc.designs.new", SimpleNamespace(
         around=around, far_apart=far_apart))
     monkeypatch.setattr(schemes, "SCHEMES", (
         *SCHEMES, schemes.Scheme(
-            None, "invented-circle", ("invented-alias",), "in a circle", "design.new:around"),
-        schemes.Scheme(None, "apart", (), "far", "design.new:far_apart", ("data", "confusions"),
+            None, "invented-circle", ("invented-alias",), "in a circle", "designs.new:around"),
+        schemes.Scheme(None, "apart", (), "far", "designs.new:far_apart", ("data", "confusions"),
                        {"metric": "hausdorff"}, lambda k, **_: (1, 1, ""))))
 
 

@@ -8,10 +8,10 @@ import pytest
 from agfmc.control.build import from_pairs
 from agfmc.control.parse import parse
 from agfmc.landmarks.learner import NystromOptions
-from agfmc.design.design import LabelledPoints
-from agfmc.design.design import in_brackets, loss_name, tree_notes
-from agfmc.design.split_costs import Loss
-from agfmc.design.tree_search import search_tree, TreeCosts, TreeSearch
+from agfmc.designs.design import LabelledPoints
+from agfmc.designs.design import in_brackets, loss_name, tree_notes
+from agfmc.designs.split_costs import Loss
+from agfmc.designs.tree_search import search_tree, TreeCosts, TreeSearch
 
 MACHINE = NystromOptions(gamma=0.3, ridge=0.1, landmarks=20)
 

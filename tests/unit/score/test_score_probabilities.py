@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.core.errors import DataError, UsageError
-from agfmc.scores.evaluation import Asked, evaluate, Results
-from agfmc.scores.probabilities import (all_samples, brier, brier_all, brier_winning, calibration,
+from agfmc.score.evaluation import Asked, evaluate, Results
+from agfmc.score.probabilities import (all_samples, brier, brier_all, brier_winning, calibration,
                                         class_weights, curves, expected_calibration_error,
                                         inverse_sum, validate)
 from agfmc.core.probabilities import confidence, log_loss, probability
-from agfmc.scores.rows import FURTHER
+from agfmc.score.rows import FURTHER
 
 P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.2, .5, .3], [.05, .15, .8]])
 Y = np.array([0, 1, 2, 0, 2])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from agfmc.scores.intervals import (clopper_pearson, effective_number, resampled, resampled_summary,
+from agfmc.score.intervals import (clopper_pearson, effective_number, resampled, resampled_summary,
                                     standard_error, wilson)
 
 

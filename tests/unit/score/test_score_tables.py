@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from agfmc.core.errors import DataError
-from agfmc.scores.contingency import accuracy, contingency, coverage, uncertainty_coefficient
-from agfmc.scores.significance import mcnemar, paired_mean, paired_shares, resampled_t
+from agfmc.score.contingency import accuracy, contingency, coverage, uncertainty_coefficient
+from agfmc.score.significance import mcnemar, paired_mean, paired_shares, resampled_t
 
 TABLE = np.array([[50, 3, 2], [4, 30, 6], [1, 5, 49]])
 
@@ -154,7 +154,7 @@ def test_intervals_of_paired_shares_cover_as_often_as_they_say():
 
 
 def test_every_score_of_a_page_says_what_it_is():
-    from agfmc.scores.rows import ALL_SCORES, FURTHER, PAGE
+    from agfmc.score.rows import ALL_SCORES, FURTHER, PAGE
 
     assert {*ALL_SCORES, *FURTHER} <= set(PAGE)
     for name, row in PAGE.items():

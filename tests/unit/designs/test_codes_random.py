@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.control import matrix, matrix as bits
-from agfmc.design import random_codes
-from agfmc.design.random_codes import available_rows, candidate_rows, random_code
+from agfmc.designs import random_codes
+from agfmc.designs.random_codes import available_rows, candidate_rows, random_code
 from agfmc.core.errors import AgfmcWarning, UsageError
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from agfmc.scores.risk_coverage import risk_coverage
+from agfmc.score.risk_coverage import risk_coverage
 
 P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.6, .3, .1], [.2, .5, .3],
               [.05, .05, .9], [.4, .35, .25], [.9, .05, .05], [.15, .7, .15], [.33, .33, .34]])

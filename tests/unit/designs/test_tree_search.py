@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from agfmc.design.best_tree import nodes_of, oriented
+from agfmc.designs.best_tree import nodes_of, oriented
 from agfmc.control.build import from_pairs
 from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
 from agfmc.core.errors import DataError, UsageError
 from agfmc.landmarks.learner import NystromOptions
-from agfmc.design.design import design, LabelledPoints, search
-from agfmc.design.design import in_brackets
-from agfmc.design.split_costs import LEFT_OUT, Loss, mean_and_error
-from agfmc.design.tree_search import best_tree, machine_options, search_tree, TreeCosts, TreeSearch
+from agfmc.designs.design import design, LabelledPoints, search
+from agfmc.designs.design import in_brackets
+from agfmc.designs.split_costs import LEFT_OUT, Loss, mean_and_error
+from agfmc.designs.tree_search import best_tree, machine_options, search_tree, TreeCosts, TreeSearch
 from agfmc.core.weights import Weights
 
 LABELS = [2, 3, 5, 7, 8]

@@ -6,16 +6,16 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from agfmc.design import class_order, class_order as dag_order
-from agfmc.design.class_order import path_length, shortest_path
-from agfmc.design.class_order import (_moves, _sources, best_order, branch_and_bound,
+from agfmc.designs import class_order, class_order as dag_order
+from agfmc.designs.class_order import path_length, shortest_path
+from agfmc.designs.class_order import (_moves, _sources, best_order, branch_and_bound,
                                       expected_accuracy, greedy_order, local_search, Problem,
                                       success, upper_bounds)
-from agfmc.design.distances import class_distances
+from agfmc.designs.distances import class_distances
 from agfmc.control.build import from_rows
 from agfmc.core.errors import DataError, UsageError
-from agfmc.design.design import design
-from agfmc.design.class_order import order_for_pairs, order_for_path
+from agfmc.designs.design import design
+from agfmc.designs.class_order import order_for_pairs, order_for_path
 from agfmc.data.confusions import PairErrors
 
 PRIORS = [.3, .1, .2, .4]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from agfmc.scores.evaluation import Asked, evaluate, Results
-from agfmc.scores.classes import class_errors, ranked_probability_scores
-from agfmc.scores.probabilities import brier
-from agfmc.scores.sets import set_scores
+from agfmc.score.evaluation import Asked, evaluate, Results
+from agfmc.score.classes import class_errors, ranked_probability_scores
+from agfmc.score.probabilities import brier
+from agfmc.score.sets import set_scores
 
 P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.2, .5, .3], [.05, .15, .8]])
 Y = np.array([0, 1, 2, 0, 2])

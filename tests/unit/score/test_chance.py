@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from agfmc.scores.contingency import expected_information
-from agfmc.scores.contingency import (adjusted_share, contingency, explained_share, MOST_CELLS,
+from agfmc.score.contingency import expected_information
+from agfmc.score.contingency import (adjusted_share, contingency, explained_share, MOST_CELLS,
                                       random_share)
 
 

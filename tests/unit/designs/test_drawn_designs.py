@@ -5,15 +5,15 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from agfmc.design.random_trees import different_trees, KINDS
+from agfmc.designs.random_trees import different_trees, KINDS
 from agfmc.control.build import from_pairs
 from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
 from agfmc.core.errors import DataError, UsageError
 from agfmc.landmarks.learner import NystromOptions
-from agfmc.design.design import design, LabelledPoints, make_design, search
-from agfmc.design.split_costs import Loss
-from agfmc.design.tree_search import TreeCosts, TreeSearch
+from agfmc.designs.design import design, LabelledPoints, make_design, search
+from agfmc.designs.split_costs import Loss
+from agfmc.designs.tree_search import TreeCosts, TreeSearch
 
 LABELS = [2, 3, 5, 7, 8]
 NAMES = {2: "a", 8: "b"}

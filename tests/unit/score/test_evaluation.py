@@ -12,7 +12,7 @@ from agfmc.answers.libagf_text import format_points
 from agfmc.core.models import DirectModel
 from agfmc.models.description import class_samples
 from agfmc.data.proportions import proportions
-from agfmc.scores.evaluation import evaluate, Results, weighted
+from agfmc.score.evaluation import evaluate, Results, weighted
 from agfmc.learners.program_classifiers import ExternalClassifier
 from agfmc.answers.results import load_results
 from agfmc.report.text import format_scores

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.scores.nodes import costs_of_nodes
+from agfmc.score.nodes import costs_of_nodes
 from agfmc.core.probabilities import log_loss
 
 # labels in an order of their own, a node of three branches, one of them a node

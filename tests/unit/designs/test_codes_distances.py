@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agfmc.design import distances
-from agfmc.design.distances import class_distances, confusion_distances, METRICS
-from agfmc.design.distances import join, LINKAGES
+from agfmc.designs import distances
+from agfmc.designs.distances import class_distances, confusion_distances, METRICS
+from agfmc.designs.distances import join, LINKAGES
 from agfmc.cli import print_control
 from agfmc.control.build import from_pairs
 from agfmc.core.errors import DataError, UsageError

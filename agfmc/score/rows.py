@@ -51,25 +51,25 @@ class Score(namedtuple("Score", "name option head short title larger_is_better t
 
 SCORES = {score.name: score for score in (
     Score("accuracy", "accuracy", "accuracy", "accuracy", "accuracy", True, "table", "table",
-          "scores.contingency:accuracy"),
+          "score.contingency:accuracy"),
     Score("log_loss", "log-loss", "log loss", "log loss", "log loss", False, "probabilities",
           "mean", "core.probabilities:log_loss"),
     Score("brier", "brier", "Brier", "Brier score", "Brier score", False, "probabilities", "mean",
-          "scores.probabilities:brier"),
+          "score.probabilities:brier"),
     Score("uncertainty_coefficient", "uncertainty", "unc.coef", "uncertainty coefficient",
           "uncertainty coefficient", True, "table", "table",
-          "scores.contingency:explained_share"),
+          "score.contingency:explained_share"),
     Score("brier_all", "brier-rms", "RMS all", "RMS error, all classes",
           "RMS error, all classes", False, "probabilities", "square",
-          "scores.probabilities:brier_all"),
+          "score.probabilities:brier_all"),
     Score("brier_winning", "brier-winning", "RMS win", "RMS error, winning",
           "RMS error, winning class", False, "winner", "square",
-          "scores.probabilities:brier_winning"),
+          "score.probabilities:brier_winning"),
 )}
 # Where there are costs of the answers there is one more.
 
 COST = Score("cost", "cost", "cost", "mean cost", "mean cost", False, "costs", "mean",
-             "scores.costs:mean_cost")
+             "score.costs:mean_cost")
 ALL_SCORES = {**SCORES, COST.name: COST}
 
 # What is measured of each configuration: {name: (head of its column, title in a list)}.
@@ -121,13 +121,13 @@ class Further(namedtuple("Further", "name title takes function")):
 
 
 FURTHER = {score.name: score for score in (
-    Further("balanced_accuracy", "balanced accuracy", "table", "scores.classes:balanced_accuracy"),
-    Further("macro_f1", "F1, mean of classes", "table", "scores.classes:macro_f1"),
-    Further("weighted_f1", "F1, weighted by points", "table", "scores.classes:weighted_f1"),
-    Further("cohen_kappa", "Cohen's kappa", "table", "scores.classes:cohen_kappa"),
-    Further("matthews", "Matthews' correlation", "table", "scores.classes:matthews"),
-    Further("macro_auc", "AUC, class against rest", "area", "scores.ranking:macro_area"),
-    Further("hand_till_auc", "AUC, Hand and Till", "area", "scores.ranking:hand_till"),
+    Further("balanced_accuracy", "balanced accuracy", "table", "score.classes:balanced_accuracy"),
+    Further("macro_f1", "F1, mean of classes", "table", "score.classes:macro_f1"),
+    Further("weighted_f1", "F1, weighted by points", "table", "score.classes:weighted_f1"),
+    Further("cohen_kappa", "Cohen's kappa", "table", "score.classes:cohen_kappa"),
+    Further("matthews", "Matthews' correlation", "table", "score.classes:matthews"),
+    Further("macro_auc", "AUC, class against rest", "area", "score.ranking:macro_area"),
+    Further("hand_till_auc", "AUC, Hand and Till", "area", "score.ranking:hand_till"),
 )}
 HIERARCHICAL = {"hierarchical_precision": "hierarchical precision",
                 "hierarchical_recall": "hierarchical recall", "hierarchical_f": "hierarchical F1"}

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import chisquare
 
-from agfmc.design.best_tree import count_trees, leaves_of, nodes_of, oriented
-from agfmc.design.random_trees import different_trees, drawn_tree, KINDS
+from agfmc.designs.best_tree import count_trees, leaves_of, nodes_of, oriented
+from agfmc.designs.random_trees import different_trees, drawn_tree, KINDS
 from agfmc.core.errors import UsageError
 
 COUNTS = st.lists(st.integers(1, 50), min_size=2, max_size=17)

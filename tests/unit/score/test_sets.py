@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.control.parse import parse
-from agfmc.scores.sets import hierarchical_scores, Hierarchy, Paths, set_scores
+from agfmc.score.sets import hierarchical_scores, Hierarchy, Paths, set_scores
 
 # In the order of the text 3 1 | 0 | 4 2; nodes: 0 the root, 1 {3 1}, 2 {0 {4 2}}, 3 {4 2}, and the
 # classes from 4 on.
