@@ -18,7 +18,7 @@ from agfmc.score.evaluation import Results, with_weights
 from agfmc.cli.gather import (answers_part, asked_of, data_part, file_digests, hardest_points,
                               read_card, relabelled, TrainingRows)
 from agfmc.report.multiqc import comparison_section, name_of_file, scores_section
-from agfmc.tables.types.types import ColumnRoles, TableFormat
+from agfmc.tables.types import ColumnRoles, TableFormat
 
 LABELS = np.array([2, 5, 9])
 
