@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.solver_status import Stops
+from ..core.solver_status import SolverStatus
 
 __all__ = ["Answers", "Summary"]
 
@@ -23,7 +23,7 @@ class Summary:
 
     points: int = 0
     rejected: int = 0
-    stops: Stops = Stops()
+    stops: SolverStatus = SolverStatus()
     queried: int = 0
     kernels: int = 0
     members: int = 0

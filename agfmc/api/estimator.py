@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..calibration.maps import apply_map
-from ..calibration.separate_points import Answered, recalibrate, Recalibrated
+from ..calibration.separate_points import DecodedData, recalibrate, CalibrationResult
 from ..calibration.sets import answer_points, calibration_points, prediction_sets, quantiles, SCORES
 from ..calibration.types import DecoderCalibration, MAP_KINDS, ProbabilityMap
 from ..control.parse import parse
@@ -516,8 +516,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             return self._keep(with_decoders(self.configuration_, {key: found}, answered.y),
                               self._labelled)
 
-    def _with_the_same_map(self, answered: Answered, key):
-        """The `Recalibrated` decoder `key`: its map as it is, and these points."""
+    def _with_the_same_map(self, answered: DecodedData, key):
+        """The `CalibrationResult` decoder `key`: its map as it is, and these points."""
         old, tree = self._calibration(), self.configuration_.tree
         kept = ProbabilityMap("none") if old is None else old.map
         p, answer = apply_map(kept, answered.p), answered.answer
@@ -528,7 +528,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             if kept.kind in ("vector", "matrix"):
                 answer = p.argmax(axis=1)
             points = calibration_points(p, answered.y, answer, tree.classes)
-        return Recalibrated(DecoderCalibration(kept, points), {
+        return CalibrationResult(DecoderCalibration(kept, points), {
             "points": len(answered.y), "source": answered.source})
 
     @available_if(_has(lambda decoder, tree: decoder.gives_scores))

@@ -23,7 +23,8 @@ from ..experiments.search import SearchSpace
 from ..experiments.tuning import find_options
 from ..models.configuration import Configuration
 from ..prediction.calibrate import calibrated, check_weights
-from ..score.evaluation import Asked, evaluate, Results, warn_of_no_probabilities, with_weights
+from ..score.evaluation import (evaluate, Results, ScoreRequest, warn_of_no_probabilities,
+                                with_weights)
 from ..score.probabilities import probability_of_answers
 from ..tables.reading import open_table
 from ..tables.types import ColumnRoles, TableFormat, TableRecipe
@@ -243,10 +244,10 @@ def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | N
     occur.  -1 in `classes` is a rejected point.  sample_weight (n,): how much each point counts, 0
     or more;  costs: (k, k) of answering class j (column) where class i (row) is true, or (k, k + 1)
     with that of no answer: then there is the mean cost.  asked: fields of
-    `prediction.evaluation.Asked`, as top, ordered, by_class, resamples.  Scores without their
+    `ScoreRequest`, as top, ordered, by_class, resamples.  Scores without their
     numbers are None.
     """
-    wanted = Asked(**asked)
+    wanted = ScoreRequest(**asked)
     truth, classes = as_numbers(truth, "truth", 1), as_numbers(classes, "classes", 1)
     if len(truth) != len(classes):
         raise UsageError(f"classes: expected {len(truth)}, as many as in truth, found "

@@ -26,7 +26,7 @@ from .sets import answer_points, calibration_points, prediction_sets, quantiles
 from .thresholds import error_threshold
 from .types import DecoderCalibration, ProbabilityMap
 
-__all__ = ["Answered", "COVERAGES", "ERRORS", "recalibrate", "Recalibrated"]
+__all__ = ["DecodedData", "COVERAGES", "ERRORS", "recalibrate", "CalibrationResult"]
 
 ERRORS = (0.01, 0.02, 0.05, 0.1)  # for which thresholds are shown
 COVERAGES = (0.9, 0.95, 0.99)  # for which sizes of sets are shown
@@ -36,7 +36,7 @@ _BINS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class DecodedData:
     """Points of known classes as a decoder answered them, before any calibration map.
 
     p (n, k): probabilities, columns with ascending labels, or (p, 1 - p) (n, 2) of the answer
@@ -53,29 +53,29 @@ class Answered:
     learned: LearnedDecoder | None = None
     weights: np.ndarray | None = None
 
-    def same(self, other: Answered) -> bool:
+    def same(self, other: DecodedData) -> bool:
         """True where another decoder answers the same but for rounding."""
         return self.p.shape == other.p.shape and np.array_equal(self.answer, other.answer) \
             and np.allclose(self.p, other.p, 0, 1e-9)
 
 
-class Recalibrated(NamedTuple):
+class CalibrationResult(NamedTuple):
     """The calibration of a decoder, with what is told of it: plain values."""
 
     calibration: DecoderCalibration
     report: dict
 
-    def of(self, key: str) -> Recalibrated:
+    def of(self, key: str) -> CalibrationResult:
         """The same for another decoder, which answers the same."""
-        return Recalibrated(self.calibration, {**self.report, "decoder": key})
+        return CalibrationResult(self.calibration, {**self.report, "decoder": key})
 
 
 # Fitting and measuring
 
 
-def recalibrate(answered: Answered, key: str, classes: Sequence[int], kind: str = "auto",
+def recalibrate(answered: DecodedData, key: str, classes: Sequence[int], kind: str = "auto",
                 seed: int = 1, folds: int = FOLDS,
-                stored: ProbabilityMap | None = None) -> Recalibrated:
+                stored: ProbabilityMap | None = None) -> CalibrationResult:
     """Fit a map of `kind` ("auto" or of `MAP_KINDS`) for the decoder `key` of labels `classes`.
 
     stored: a map fitted to other points, whose log loss is reported too.  Warns where there are
@@ -120,7 +120,7 @@ def recalibrate(answered: Answered, key: str, classes: Sequence[int], kind: str 
         **({} if weights is None else {"sum_of_weights": float(weights.sum()),
                                        "effective_points": effective_number(weights, len(y))}),
     }
-    return Recalibrated(DecoderCalibration(fitted, points), report)
+    return CalibrationResult(DecoderCalibration(fitted, points), report)
 
 
 def _warn_of_few(y, classes, source):

@@ -10,7 +10,7 @@ from ..score.rows import BY_OPTION, SCORES
 from . import mbh2mbm, multi_borders, nfold, print_control, tune_m
 from .data_options import table_words, weight_files, weight_words
 from .hints import classify_command, operand
-from .messages import report, show, time_words
+from .messages import report, write_stdout, time_words
 from .option_types import output_file, time_span, whole_number
 from .options import add_seed, add_train, add_training_kind, input_format, Parser
 from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
@@ -92,13 +92,14 @@ def execute(args):
 
 def _show(run):
     """Print what was done, and the script."""
-    show([*run.said, f"mkdir -p {shlex.quote(run.steps)}\n", *run.script])
+    write_stdout([*run.said, f"mkdir -p {shlex.quote(run.steps)}\n", *run.script])
 
 
 class _Run:
     """A run, and the lines for standard output, a shell script that repeats it.
 
-    beginning: a `Beginning`;  folder: of the files between the steps, and steps: the one in the
+    beginning: a `TrainingBudget`;  folder: of the files between the steps,
+    and steps: the one in the
     script;  said: comments, script: the commands of the steps that are behind;  comparison, search:
     what they found, as JSON has it, or None.
     """

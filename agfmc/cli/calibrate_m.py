@@ -136,7 +136,7 @@ def execute(args):
 
 
 def _answers(args, configuration, form, workers):
-    """Yield (key of a decoder, its `Answered`)."""
+    """Yield (key of a decoder, its `DecodedData`)."""
     from ..decode.methods import DEFAULT
     from ..core.errors import UsageError
     from ..data.training import read_points

@@ -9,7 +9,7 @@ from ..designs.schemes import COMPARED
 from ..score.rows import BY_COST
 from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
                           nested_tuning, plan_of, read_experiment, report_reused, result_cache)
-from .messages import json_text, Progress, say
+from .messages import json_text, Progress, write_message
 from .option_types import output_file, whole_number
 from .options import add_train, check_plot, Parser
 from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
@@ -103,7 +103,7 @@ def execute(args):
             draw_comparison(args.plot, result, by)
     failed = [row for row in result["rows"] if "error" in row]
     for row in failed:
-        say(PROG, f"{row['configuration']}:{row['decoder']}: {row['error']}", "error")
+        write_message(PROG, f"{row['configuration']}:{row['decoder']}: {row['error']}", "error")
     if failed:
         raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be computed")
 

@@ -201,9 +201,9 @@ def searching_options(args):
 def found_design(args, prog, scheme, data):
     """The result of a search of a scheme in a `Dataset`: its `tree`, and `notes`."""
     from ..designs.best_tree import count_splits
-    from ..data.training import about
+    from ..data.training import with_source_in_errors
     from ..executors.threads import available_cores
-    from ..experiments.caches import KeptCosts
+    from ..experiments.caches import CostStore
     from ..designs.design import LabelledPoints, search
 
     _refuse_idle(args, scheme)
@@ -219,10 +219,10 @@ def found_design(args, prog, scheme, data):
         options["search"] = _tree_search(args, labels, names)
     keeps = "kept" in scheme.options
     long = keeps and count_splits(len(labels)) > COMPARED_SPLITS
-    with state(args, prog, data, wanted=long) as cache, about(args.source), \
+    with state(args, prog, data, wanted=long) as cache, with_source_in_errors(args.source), \
             _told_of_the_end(args, prog, keeps):
         if keeps:
-            options["kept"] = kept = KeptCosts(cache, data.x, data.y, data.weights)
+            options["kept"] = kept = CostStore(cache, data.x, data.y, data.weights)
         with Progress(args, "searching", prog) as progress:
             found = search(scheme.name, LabelledPoints(
                 data.x, data.y, labels, names, data.weights), progress=progress, **options)

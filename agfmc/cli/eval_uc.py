@@ -72,7 +72,7 @@ def get_parser():
 
 def execute(args):
     """Read, score, print."""
-    from ..score.evaluation import (Asked, classwise_calibration, compared_scores, evaluate,
+    from ..score.evaluation import (ScoreRequest, classwise_calibration, compared_scores, evaluate,
                                      warn_of_other_numbers)
 
     _check_operands(args)
@@ -83,7 +83,7 @@ def execute(args):
         scores, names = compared_scores(results), {}
         scores |= {"points": len(results.truth), "labels": results.labels}
     else:
-        scores = evaluate(results, args.bins, Asked(args.top, args.ordered, args.by_class,
+        scores = evaluate(results, args.bins, ScoreRequest(args.top, args.ordered, args.by_class,
                                                     args.intervals, args.seed))
         names = names_of()
     warn_of_other_numbers(scores)

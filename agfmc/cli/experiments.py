@@ -161,7 +161,7 @@ def plan_of(args, trials, parts=None, repeats=1):
 def read_experiment(args, source, plan, loo):
     """The `Experiment` of the options, its data read from `source`."""
     from ..training.metric import warn_of_mapped, warn_of_metric
-    from ..data.training import about, load_training
+    from ..data.training import with_source_in_errors, load_training
     from ..data.weights import chosen_rows
     from ..experiments.experiment import Experiment
     from ..data.cost_file import read_costs
@@ -190,7 +190,7 @@ def read_experiment(args, source, plan, loo):
     warn_of_mapped(source, data)
     normalisation = None if args.norm_file is None else read_std(args.norm_file)
     if normalisation is not None:
-        with about(source):
+        with with_source_in_errors(source):
             normalisation.apply(data.x[:1])  # or it does not fit the data
         warn_of_metric(args.norm_file, normalisation.metric, data)
     calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
@@ -239,9 +239,9 @@ def _check_named(tree, by):
 @contextmanager
 def result_cache(args, prog, experiment):
     """The `Experiment` with its workers and a cache of results, for `with`."""
-    from ..experiments.experiment import forgetting
+    from ..experiments.experiment import clear_worker_caches
 
-    with library_words(), forgetting(), workers(args) as pool, \
+    with library_words(), clear_worker_caches(), workers(args) as pool, \
             state(args, prog, experiment.data) as cache:
         yield replace(experiment, cache=cache, settings=replace(experiment.settings, workers=pool))
 

@@ -18,11 +18,12 @@ from ..data.types import Dataset, InputFormat
 from ..files.opening import is_stream, open_input, read_bytes
 from ..models.description import describe_recipe
 from ..report.content import AnswersPart, DataPart, HardPoint
-from ..score.evaluation import Asked, evaluate, Results
+from ..score.evaluation import ScoreRequest, evaluate, Results
 from ..score.nodes import costs_of_nodes
 from ..tables.ids import ids_beside, table_facts
 
-__all__ = ["answers_part", "asked_of", "data_of_model", "data_part", "file_digests", "HARDEST",
+__all__ = ["answers_part", "report_score_request", "data_of_model", "data_part", "file_digests",
+           "HARDEST",
            "hardest_points", "read_card", "relabelled", "settings_of", "TrainingRows", "versions"]
 
 HARDEST = 20  # points that are shown
@@ -90,7 +91,8 @@ def data_of_model(info: Mapping) -> DataPart:
                     None if samples is None else tuple(map(float, samples)), recipe, tuple(facts))
 
 
-def asked_of(results: Results, asked: Asked = Asked(), resamples: int | None = None) -> Asked:
+def report_score_request(results: Results, asked: ScoreRequest = ScoreRequest(),
+                         resamples: int | None = None) -> ScoreRequest:
     """The scores for a page: those asked for, calibration of each class, and intervals.
 
     resamples: of these, None for as many as take seconds, 100 to 400.
@@ -103,12 +105,14 @@ def asked_of(results: Results, asked: Asked = Asked(), resamples: int | None = N
     return replace(asked, top=top, by_class=results.p is not None, resamples=resamples)
 
 
-def answers_part(results: Results, origin: str, *, asked: Asked = Asked(), bins: int = 10,
+def answers_part(results: Results, origin: str, *, asked: ScoreRequest = ScoreRequest(),
+                 bins: int = 10,
                  tree: Tree | None = None, splits: Mapping | None = None,
                  ids: Callable[[Sequence[int]], Mapping[int, str]] | None = None) -> AnswersPart:
     """The `AnswersPart` of results with their scores.
 
-    asked: of `asked_of`;  tree: the control tree of the answers, or None where there is none for
+    asked: of `report_score_request`;  tree: the control tree of the answers,
+    or None where there is none for
     all of them;  ids(rows): {row: id} of some points, by their number from 0.
     """
     hardest = hardest_points(results, ids)

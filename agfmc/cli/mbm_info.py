@@ -4,7 +4,7 @@ import os
 import sys
 
 from ..core.errors import DataError, UsageError
-from .messages import show
+from .messages import write_stdout
 from .option_types import output_file
 from .options import add_calibration, check_plot, Parser
 
@@ -67,7 +67,7 @@ def execute(args):
 
         draw_control(args.plot, configuration.tree, shares=node_shares(configuration))
     if args.control:
-        show([format_tree(configuration.tree)])
+        write_stdout([format_tree(configuration.tree)])
     elif args.json:
         _print_json(describe(configuration))
     else:

@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from ..core.errors import AgfmcWarning, DataError, one_line, shortened
 from ..core.version import __version__
 from ..files.atomic import temporary_file
-from . import messages
 
-__all__ = ["discard", "EventLog", "json_text", "library_words", "logged", "Progress", "report",
-           "say", "send_to", "show", "signed", "tell", "tell_landmarks", "tell_metric",
+__all__ = ["drop_stream", "EventLog", "json_text", "library_words", "logged", "Progress", "report",
+           "send_to", "signed", "tell_landmarks", "tell_metric", "write_message", "write_stderr",
+           "write_stdout",
            "tell_settled", "time_words", "wants_events"]
 
 
@@ -47,10 +47,10 @@ def signed(prog):
 def report(args, prog, message):
     """One line about what was done, unless `--quiet`."""
     if not args.quiet:
-        say(prog, message)
+        write_message(prog, message)
 
 
-def say(prog, message, kind="message", **fields):
+def write_message(prog, message, kind="message", **fields):
     """One line on standard error, whatever it holds; lost where nobody can read it.
 
     kind: of the event, or "warning" or "error";  fields: of the event, and of the line the
@@ -61,10 +61,10 @@ def say(prog, message, kind="message", **fields):
         _events.emit(kind, text=message, **fields)
         return
     before = "warning: " * (kind == "warning")
-    tell(f"{fields.get('usage', '')}{_signature or prog}: {before}{message}\n")
+    write_stderr(f"{fields.get('usage', '')}{_signature or prog}: {before}{message}\n")
 
 
-def tell(text):
+def write_stderr(text):
     """Write text to standard error; -> False if nobody can read it any more."""
     if _events is not None:
         _events.emit("message", text=text.removesuffix("\n"))
@@ -73,7 +73,7 @@ def tell(text):
         sys.stderr.write(text)
         sys.stderr.flush()
     except (OSError, ValueError):  # no reason to stop the work
-        discard(sys.stderr)
+        drop_stream(sys.stderr)
         return False
     return True
 
@@ -146,7 +146,7 @@ def _count(number, what):
     return f"{number} {what}{'s' if number != 1 else ''}"
 
 
-def show(lines):
+def write_stdout(lines):
     """Control text, in pieces, to standard output; escaped on a terminal, which would obey it."""
     escaped, lines = sys.stdout.isatty(), iter(lines)
     while text := "".join(itertools.islice(lines, 100)):  # each piece is a write to the system
@@ -155,7 +155,7 @@ def show(lines):
         sys.stdout.write(text)
 
 
-def discard(stream):
+def drop_stream(stream):
     """Point a broken stream at nothing, so that closing it says nothing."""
     try:
         null = os.open(os.devnull, os.O_WRONLY)
@@ -215,7 +215,7 @@ class Progress:
                 + "\033[K")
         else:
             words = f" ({words})" if words else ""
-            say(self._prog, f"{self._what} {share} %{words}{left and f', {left} left'}")
+            write_message(self._prog, f"{self._what} {share} %{words}{left and f', {left} left'}")
 
     def _left(self, now, done, missing):
         """The remaining seconds, None where nothing tells them; done: by this run.
@@ -233,7 +233,7 @@ class Progress:
         return min(times, default=None)
 
     def _draw(self, text):
-        if not tell(text):  # the terminal has gone away
+        if not write_stderr(text):  # the terminal has gone away
             self._active = self._drawn = False
 
     def __enter__(self):
@@ -386,7 +386,7 @@ class EventLog:
             sys.stderr.write(line)
             sys.stderr.flush()
         except (OSError, ValueError):  # no reason to stop the work
-            messages.discard(sys.stderr)
+            drop_stream(sys.stderr)
 
     def done(self, status, **fields):
         """Write the last event, with the times and the memory of this process and its children."""
@@ -449,7 +449,7 @@ def logged(log):
 
     What libraries and other programs write to standard error on their own is no event.
     """
-    messages.send_to(log)
+    send_to(log)
     try:
         yield
     except KeyboardInterrupt:  # a log that nobody reads would hold the process
@@ -457,4 +457,4 @@ def logged(log):
             log.end()
         raise
     finally:
-        messages.send_to(None)
+        send_to(None)

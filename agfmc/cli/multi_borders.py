@@ -13,7 +13,8 @@ from ..core.errors import AgfmcError, JobsFailed, UsageError
 from ..files.opening import is_stream
 from .data_options import table_words, weight_files, weight_words
 from .file_names import names_scheme
-from .messages import (library_words, Progress, report, say, show, tell_landmarks, tell_metric,
+from .messages import (library_words, Progress, report, write_message, write_stdout,
+                       tell_landmarks, tell_metric,
                        tell_settled)
 from .option_types import output_base, output_file, time_span, whole_number
 from .options import (add_executor, add_normalisation, add_seed, add_train, add_training_kind,
@@ -334,7 +335,7 @@ def _save(args, work, tree, calibration=None, finish=lambda: None):
             file.write(content)
         finish()
         if args.control_out == "-":
-            show(tree_lines(tree))
+            write_stdout(tree_lines(tree))
             sys.stdout.flush()
 
 
@@ -443,16 +444,17 @@ def _train(args, work, pool, deadline, tally):
     Raises `JobsFailed` where something is missing.
     pool: of `workers`;  deadline: on `time.monotonic`, or None;  tally: `PairTally`, or None.
     """
-    from ..training.run import Earlier, train
+    from ..training.run import PreviousRun, train
 
-    earlier = Earlier(_kept(args, work, tally), _replaceable(work.control_out), not args.retrain)
+    earlier = PreviousRun(_kept(args, work, tally), _replaceable(work.control_out),
+                          not args.retrain)
     tell_landmarks(args, PROG, work, earlier.kept)
     with library_words(), pool as executor, Progress(args, "training", PROG) as progress:
         made = train(work, progress, earlier, deadline=deadline, held_out=tally and tally.add,
                      workers=executor)
     tell_settled(args, PROG, work, made.settled)
     for failure in made.errors:
-        say(PROG, str(failure), "error")
+        write_message(PROG, str(failure), "error")
     if made.stopped:
         raise JobsFailed(f"time limit reached: {made.done} of {len(work.jobs)} classifiers are "
                          f"trained; the same command {'without --retrain ' * args.retrain}"

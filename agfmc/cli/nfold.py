@@ -121,7 +121,7 @@ def answers_of(experiment, candidate, results, rows, bins=10):
     results: of `cross_validated`;  rows: `TrainingRows` of its data;  bins: of the
     calibration.
     """
-    from .gather import answers_part, asked_of
+    from .gather import answers_part, report_score_request
 
     first, plan = results[0], experiment.plan
     whole = first.results
@@ -132,7 +132,7 @@ def answers_of(experiment, candidate, results, rows, bins=10):
     # a tree that is made from data differs from split to split
     tree = None if candidate.made_of_data else candidate.tree_for(
         experiment.data.x, experiment.data.y, experiment.data.name_of)
-    return answers_part(whole, words, asked=asked_of(whole), bins=bins, tree=tree,
+    return answers_part(whole, words, asked=report_score_request(whole), bins=bins, tree=tree,
                         splits=first.columns, ids=rows.ids)
 
 

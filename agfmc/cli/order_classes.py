@@ -1,7 +1,7 @@
 """order_classes: write a control file with its classes in another order."""
 
 from .hints import refuse_scheme
-from .messages import report, show
+from .messages import report, write_stdout
 from .option_types import finite_number, list_of, probability, whole_number
 from .options import (add_normalisation, add_seed, add_training_kind, input_format, load_normalised,
                       Parser)
@@ -64,7 +64,7 @@ def execute(args):
     from ..control.write import tree_lines
 
     ordered = _by_path(args, form) if args.path else _by_accuracy(args, form)
-    show(tree_lines(for_output(ordered.tree)))
+    write_stdout(tree_lines(for_output(ordered.tree)))
     what = "length of the path" if args.path else "expected accuracy"
     report(args, PROG, f"{ordered.method}: {what} {ordered.before:.6g} before, "
                        f"{ordered.after:.6g} now")
@@ -98,7 +98,7 @@ def _by_path(args, form):
     from ..control.build import check_classes
     from ..control.build import named_as
     from ..designs.class_order import order_for_path, require_untrained_matrix
-    from ..data.training import about, for_classes
+    from ..data.training import with_source_in_errors, for_classes
     from ..models.control_files import read_control
 
     tree = read_control(args.control)
@@ -108,7 +108,7 @@ def _by_path(args, form):
         tree = for_classes(tree, data.counts)
     check_classes(tree, data.counts, args.train)
     named_as(tree, data.name_of)  # refused where they disagree
-    with about(args.train):
+    with with_source_in_errors(args.train):
         ordered = order_for_path(tree, data.x, data.y, args.metric or "mean-deviation",
                                  data.weights)
     return ordered

@@ -17,7 +17,7 @@ from .designs import (add_drawing, add_searching, draw_design, drawn_design, fou
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
                           for_data, plan_of, read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
-from .messages import Progress, report, say, show, tell
+from .messages import Progress, report, write_message, write_stdout, write_stderr
 from .option_types import output_file, time_span, whole_number
 from .options import (add_normalisation, add_seed, add_training_kind, check_plot, input_format,
                       load_normalised, normalisation_options, Parser)
@@ -184,8 +184,9 @@ def _output(args, tree, found=None):
         sys.stdout.write(format_dot(with_losses(tree, found)))
     else:
         # comments of any kind would be in libAGF's way
-        show(f"# {line}\n" for line in (() if found is None or args.no_names else found.notes))
-        show(tree_lines(for_output(tree)))
+        notes = () if found is None or args.no_names else found.notes
+        write_stdout(f"# {line}\n" for line in notes)
+        write_stdout(tree_lines(for_output(tree)))
     sys.stdout.flush()
 
 
@@ -196,9 +197,9 @@ def _print_matrix(tree):
     from ..designs.design import matrix_of
 
     rows, labels = matrix_of(to_code(tree) if tree.directs else tree)
-    tell("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
+    write_stderr("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
     if len(rows) > 1:
-        say(PROG, "smallest distance between rows {}, between columns {}".format(
+        write_message(PROG, "smallest distance between rows {}, between columns {}".format(
             *smallest_distances(rows, len(labels))))
 
 
@@ -416,12 +417,13 @@ def best(args):
         report_reused(args, PROG, experiment)
         for failed in choice.result["rows"]:
             if "error" in failed:
-                say(PROG, f"{failed['configuration']}: {failed['error']}", "warning")
+                write_message(PROG, f"{failed['configuration']}: {failed['error']}", "warning")
         if not args.quiet:
             result = choice.result
-            tell(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
-                 f"{data_lines(data_words(experiment))}"
-                 f"{plain_table(result, brief=True)}{row_notes(result)}")
+            write_stderr(f"{result['points']} points, {result['classes']} classes; "
+                         f"{result['plan']}\n"
+                         f"{data_lines(data_words(experiment))}"
+                         f"{plain_table(result, brief=True)}{row_notes(result)}")
         _report_choice(args, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])
         yield with_heading(tree, "options", args.options or tree.options or None), choice

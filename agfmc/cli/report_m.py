@@ -190,8 +190,8 @@ def _json_results(args):
 
 def _answers(args, found, table, model):
     """(`AnswersPart`, {label: name})."""
-    from ..score.evaluation import Asked, warn_of_other_numbers
-    from .gather import answers_part, asked_of, relabelled
+    from ..score.evaluation import ScoreRequest, warn_of_other_numbers
+    from .gather import answers_part, report_score_request, relabelled
 
     tree = None if model is None else model.tree
     arrange = None if tree is None or not table else \
@@ -211,7 +211,7 @@ def _answers(args, found, table, model):
             raise DataError(f"does not have the class {names_of().get(given[0], given[0])}, which "
                             "is among the answers: it is another model than theirs",
                             file=args.model)
-    asked = asked_of(results, Asked(args.top, args.ordered, True, 0, args.seed),
+    asked = report_score_request(results, ScoreRequest(args.top, args.ordered, True, 0, args.seed),
                      args.intervals or None)
     part = answers_part(results, _origin(args), asked=asked, bins=args.bins, tree=tree,
                         ids=_ids(args) if table else None)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from ..core.errors import AgfmcError, AgfmcWarning, system_reason
 from ..files.atomic import remove_temporaries
 from .hints import with_scheme
-from .messages import discard, EventLog, logged, say, signed, wants_events
+from .messages import drop_stream, EventLog, logged, write_message, signed, wants_events
 from .signals import raised_signals, Terminated
 
 __all__ = ["run_command"]
@@ -57,7 +57,7 @@ def _run(parser, execute, argv, came, log):
     except SystemExit as stop:
         return _flushed(parser.prog, stop.code if isinstance(stop.code, int) else 2)
     except BrokenPipeError:
-        discard(sys.stdout)
+        drop_stream(sys.stdout)
         return 141
     except Exception as error:
         if came:  # a library made another error of the signal
@@ -140,7 +140,7 @@ def _prepare(prog, args):
         text = str(message)
         if not quiet and text not in said:  # a second time tells nothing new
             said.add(text)
-            say(prog, text, "warning")
+            write_message(prog, text, "warning")
 
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):
@@ -164,10 +164,10 @@ def _flushed(prog, status, message=None, cause=None, debug=False):
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        discard(sys.stdout)
+        drop_stream(sys.stdout)
         status = status or 141
     except OSError as error:
-        discard(sys.stdout)
+        drop_stream(sys.stdout)
         if message is None:
             status, message = 1, f"standard output: {system_reason(error)}"
     if message is not None:
@@ -176,13 +176,13 @@ def _flushed(prog, status, message=None, cause=None, debug=False):
         if debug:
             import traceback
             fields["traceback"] = "".join(traceback.format_exception(cause))
-        say(prog, message, "error", status=status,
+        write_message(prog, message, "error", status=status,
             **{name: value for name, value in fields.items() if value is not None})
     return status
 
 
 def _leave(status):
     """End at once after a signal: a thread may be busy in LIBSVM for a long time yet."""
-    discard(sys.stdout)
+    drop_stream(sys.stdout)
     remove_temporaries()
     os._exit(status)

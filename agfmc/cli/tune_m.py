@@ -15,7 +15,7 @@ from ..score.rows import ALL_SCORES, BY_COST, COST
 from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, cost_words, for_data,
                           plan_of, read_experiment, read_one_candidate, report_reused, result_cache,
                           SEARCHES)
-from .messages import json_text, Progress, report, show, tell
+from .messages import json_text, Progress, report, write_stdout, write_stderr
 from .option_types import finite_number, list_of, output_file, time_span, whole_number
 from .options import add_train, check_plot, Parser
 from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
@@ -210,8 +210,8 @@ def _write(args, result, tree, words):
             file.write(text)
     if tree is not None:
         if "features" in result:
-            show([f"# {data_lines(result)}"])
-        show(tree_lines(tree))
+            write_stdout([f"# {data_lines(result)}"])
+        write_stdout(tree_lines(tree))
         sys.stdout.flush()
 
 
@@ -244,7 +244,7 @@ def _table(result, words):
         searched = best["score"]
         text += searched_line(best, shown["tried"], by, words)
     text += estimate_line(result["estimate"], by, searched)
-    tell(text)
+    write_stderr(text)
 
 
 def _partitions(result, words):

@@ -9,7 +9,7 @@ from itertools import chain
 from ..core.errors import ControlError, UsageError
 from .intervals import differing
 from .parse import heading_fault
-from .tree import changed, clash, Heading, Leaf, Made, Node, Row, Tree, TREE_DECODERS
+from .tree import changed, clash, Heading, Leaf, LazySequence, Node, Row, Tree, TREE_DECODERS
 
 __all__ = ["check_classes", "code_rows", "for_output", "from_pairs", "from_rows", "joined",
            "named_as", "relabelled", "rename", "rename_directs", "reopened", "resolve_options",
@@ -19,7 +19,7 @@ __all__ = ["check_classes", "code_rows", "for_output", "from_pairs", "from_rows"
 def from_rows(rows: Sequence, labels: Sequence[int], names: dict | None = None,
               text: str = "") -> Tree:
     """A tree of one coding matrix; `rows` are (left, right) positions in `labels`."""
-    node = Node(Made(partial(_row, text), rows),
+    node = Node(LazySequence(partial(_row, text), rows),
                 tuple(Leaf(label) for label in labels), False, 0)
     return Tree((node,), _named(names, labels))
 
@@ -173,7 +173,7 @@ def to_code(tree: Tree) -> Tree:
         raise tree.place(direct).error(
             ControlError, f"a classifier of code {direct.code} is not binary, and cannot be a row "
             "of a coding matrix")
-    rows = Made(_leaf_row, [(row, text, branches)
+    rows = LazySequence(_leaf_row, [(row, text, branches)
                             for text, (row, branches) in zip(written_out(tree), _branches(tree))])
     leaves = tuple(Leaf(label) for label in tree.labels)
     return _without_tree(tree, changed(tree, nodes=(Node(rows, leaves, False, 0),), roots=(0,)))
@@ -253,7 +253,8 @@ def rename(tree: Tree, texts: Iterable[str], quoted: bool = False) -> Tree:
 def with_options(tree: Tree, text: str) -> Tree:
     """`tree` with the same training options for all binary classifiers."""
     return _without_idle_options(changed(tree, nodes=tuple(
-        changed(node, rows=Made(partial(_with_options, text), node.rows)) for node in tree.nodes)))
+        changed(node, rows=LazySequence(partial(_with_options, text),
+                                        node.rows)) for node in tree.nodes)))
 
 
 def _with_options(text, row):

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ..core.errors import ModelError
-from .tree import Made, MAX_CELLS
+from .tree import LazySequence, MAX_CELLS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,9 +140,9 @@ def row(support: int, negative: int) -> tuple:
     return positions(negative), positions(support ^ negative)
 
 
-def rows(signed_rows: Sequence) -> Made:
+def rows(signed_rows: Sequence) -> LazySequence:
     """The pairs of many signed rows, each made when it is needed."""
-    return Made(_row, signed_rows)
+    return LazySequence(_row, signed_rows)
 
 
 def _row(signed_row):

@@ -17,7 +17,8 @@ from bisect import bisect_right
 
 from ..core.errors import AgfmcWarning, ControlError
 from .learners import NODE_LEARNERS
-from .tree import (clash, Direct, Heading, HEADINGS, Leaf, looks_like_options, MAX_CELLS, MAX_LABEL,
+from .tree import (clash, NodeClassifier, Heading, HEADINGS, Leaf, looks_like_options, MAX_CELLS,
+                   MAX_LABEL,
                    Node, Row, shares, Tree)
 
 __all__ = ["closing_quote", "heading_fault", "MAX_DEPTH", "MAX_MEMBERS", "MAX_SIDES", "MAX_TEXT",
@@ -349,7 +350,8 @@ def _open(src, at, number, depth):
 
 
 def _direct(src, start, at, name, quoted):
-    """A multi-class node, its code at `at`; -> position of the opening brace, `Direct` or None."""
+    """A multi-class node, its code at `at`; -> position of the opening brace,
+    `NodeClassifier` or None."""
     match = _WORD.match(src.text, at)
     code = match.group() if match else ""
     if len(code) != 1 or not code.isalpha() or not code.isupper():
@@ -368,8 +370,8 @@ def _direct(src, start, at, name, quoted):
         raise src.error(brace, f"expected {wanted} after the code {code}, found {src.found(brace)}")
     place = src.place(start)
     if options is None and quoted:
-        return brace, Direct(code, name, None, *place)
-    return brace, Direct(code, options or "", name, *place)
+        return brace, NodeClassifier(code, name, None, *place)
+    return brace, NodeClassifier(code, options or "", name, *place)
 
 
 def _name(src, at, wanted):

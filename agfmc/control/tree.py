@@ -19,12 +19,13 @@ from ..core.errors import ControlError, Place
 from ..core.text import numeral
 from .learners import NODE_LEARNERS
 
-__all__ = ["changed", "clash", "Direct", "Heading", "HEADINGS", "Leaf", "LONGEST_NAME",
-           "looks_like_options", "Made", "MAX_CELLS", "MAX_LABEL", "model_names",
+__all__ = ["changed", "clash", "Heading", "HEADINGS", "Leaf", "LONGEST_NAME",
+           "LazySequence", "looks_like_options", "MAX_CELLS", "MAX_LABEL", "model_names",
+           "NodeClassifier",
            "NO_NORMALISATION", "Node", "node_names", "Row", "shares", "Tree", "TREE_DECODERS"]
 
 
-class Made(Sequence):
+class LazySequence(Sequence):
     """A sequence of make(item) for each of `items`, made when it is needed and not kept.
 
     The rows of a code may be half a million.
@@ -41,7 +42,7 @@ class Made(Sequence):
 
     def __getitem__(self, at):
         if isinstance(at, slice):
-            return Made(self._make, self._items[at])
+            return LazySequence(self._make, self._items[at])
         return self._make(self._items[at])
 
     def __iter__(self):
@@ -104,7 +105,8 @@ class Row(namedtuple("Row", "text quoted left right line column", defaults=(1, 1
         return not (self.quoted and looks_like_options(self.text))
 
 
-class Direct(namedtuple("Direct", "code options name line column", defaults=(None, 1, 1))):
+class NodeClassifier(namedtuple("NodeClassifier", "code options name line column",
+                                defaults=(None, 1, 1))):
     """A multi-class classifier for all branches of its node.
 
     `code` is one of `NODE_LEARNERS`; `options` stand in its quotes; `name` is that of
@@ -124,7 +126,7 @@ class Node(namedtuple("Node", "rows children bare depth direct", defaults=(None,
 
     `children` holds a `Leaf` or the number of another node for each branch;
     `bare` marks a single classifier written without a partition, whose two
-    children are its two sides; `direct` is a `Direct` in place of any rows.
+    children are its two sides; `direct` is a `NodeClassifier` in place of any rows.
     `depth` is 0 at the root.
     """
 
@@ -217,7 +219,7 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
 
     @property
     def directs(self):
-        """{node number: `Direct`} of the nodes that have one, in the order of the text."""
+        """{node number: `NodeClassifier`} of the nodes that have one, in the order of the text."""
         return {number: node.direct for number, node in enumerate(self.nodes)
                 if node.direct is not None}
 
@@ -283,7 +285,7 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
         return found
 
     def place(self, record):
-        """The `Place` of a `Row`, `Leaf`, `Direct` or `Heading` in the control file."""
+        """The `Place` of a `Row`, `Leaf`, `NodeClassifier` or `Heading` in the control file."""
         return Place(self.source, record.line, record.column)
 
     def require_names(self):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-__all__ = ["BinaryModel", "CollatedModel", "DirectModel", "HeldOut", "Kernel", "KERNEL_NAMES",
+__all__ = ["BinaryModel", "MergedModel", "NodeModel", "HeldOut", "Kernel", "KERNEL_NAMES",
            "kernel_word", "KernelKind", "KERNELS", "LearnedDecoder", "SEARCHED_KERNELS",
            "TUNED_KERNELS"]
 
@@ -122,7 +122,7 @@ class BinaryModel:
 
 
 @dataclass(frozen=True, eq=False)
-class DirectModel:
+class NodeModel:
     """A trained classifier that tells c branches apart at once.
 
     code K: the k nearest of points (l, d) float32 with branches y (l,) int32, and weights w (l,)
@@ -155,7 +155,7 @@ class DirectModel:
 
 
 @dataclass(frozen=True, eq=False)
-class CollatedModel:
+class MergedModel:
     """The binary support vector machines of a configuration, every support vector once.
 
     kernels: the different kernels, kernel_of (m,) the one of each classifier;

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["in_chunks", "Solver", "Stops"]
+__all__ = ["in_chunks", "Solver", "SolverStatus"]
 
 
 @dataclass(frozen=True)
-class Stops:
+class SolverStatus:
     """Counts of how the solver of a decoder ended; add two of them for two chunks.
 
     points        number of points solved
@@ -26,8 +26,8 @@ class Stops:
     unfinished: int = 0
     undetermined: int = 0
 
-    def __add__(self, other: Stops) -> Stops:
-        return Stops(self.points + other.points, max(self.rounds, other.rounds),
+    def __add__(self, other: SolverStatus) -> SolverStatus:
+        return SolverStatus(self.points + other.points, max(self.rounds, other.rounds),
                      self.unfinished + other.unfinished,
                      self.undetermined + other.undetermined)
 
@@ -46,16 +46,17 @@ class Stops:
 
 # From decision values r (n, m) to p or scores (n, k), and how it went.
 
-Solver = Callable[[np.ndarray], tuple[np.ndarray, Stops]]
+Solver = Callable[[np.ndarray], tuple[np.ndarray, SolverStatus]]
 
 
 def in_chunks(solve: Solver, step: int, k: int) -> Solver:
-    """Solver r (n, m) -> (p (n, k), `Stops`) that hands `solve` at most `step` points at a time."""
+    """Solver r (n, m) -> (p (n, k),
+                           `SolverStatus`) that hands `solve` at most `step` points at a time."""
     step = max(1, step)
 
     def solve_all(r):
         p = np.empty((len(r), k))
-        stops = Stops()
+        stops = SolverStatus()
         for start in range(0, len(r), step):
             part = slice(start, start + step)
             p[part], stopped = solve(r[part])

@@ -28,7 +28,7 @@ from .libsvm import check_words, svm_lines
 from .lvq import lvq_lines
 from .normalisation import fit_normalisation
 from .reading import read_training
-from .training import about
+from .training import with_source_in_errors
 from .types import Dataset, InputFormat
 from .weights import ENDING as WEIGHTS, format_weights, TEXT_ENDING, weights_bytes
 
@@ -109,7 +109,7 @@ def print_data(base: str, out: str, form: InputFormat, stdout, *, words: bool = 
     if words and data.names is None:
         raise UsageError(f"--words needs the class names in {base}.names")
     if scale:
-        with about(base, data.recipe):
+        with with_source_in_errors(base, data.recipe):
             data = replace(data, x=fit_normalisation(data.x).apply(data.x))
     write_together({out: data if words else replace(data, names=None)}, form=form, stdout=stdout)
 
@@ -145,7 +145,7 @@ def range_of(source: str, missing: float | None = None) -> tuple[float, float]:
 
 
 def _present(source, values, missing):
-    with about(source):
+    with with_source_in_errors(source):
         return values if missing is None else relabel.present(values, missing)
 
 
@@ -168,7 +168,7 @@ def classes_from_floats(source: str, bins: int | None = None, geometric: bool = 
     elif numbers and len(numbers) != 2:
         raise UsageError(f"with -q, expected min and max, found {len(numbers)} numbers")
     else:
-        with about(source):
+        with with_source_in_errors(source):
             edges = relabel.bin_edges(seen, bins or 2, *numbers, geometric=geometric, ends=ends)
     classes = relabel.classes_of(values, edges, ends)
     names = None

@@ -18,7 +18,7 @@ from .libagf import read_std, std_files
 from .metric_file import check_metric_output, metric_path
 from .normalisation import covariance, Normalisation
 from .reading import read_training
-from .training import about, tell_weights
+from .training import with_source_in_errors, tell_weights
 from .types import Dataset, InputFormat
 from .weights import chosen_rows, TEXT_ENDING
 
@@ -108,7 +108,7 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
                       "learn from the parts that train, as multi_borders and nfold -d do",
                       AgfmcWarning, stacklevel=2)
     if normalisation is not None:
-        with about(source):
+        with with_source_in_errors(source):
             outputs = {base: replace(part, x=normalisation.apply(part.x), recipe=None)
                        for base, part in outputs.items()}
     if recipe.form.kind == "table" and any(part.recipe is None for part in outputs.values()):
@@ -139,7 +139,7 @@ def covariances(recipe: Recipe, source: str, fit: Callable | None = None) -> np.
     refuse_pipe([source], recipe.form, recipe.form.labels)
     data = _prepared(recipe, source)
     normalisation = _normalisation(recipe, data, source, fit)
-    with about(source):
+    with with_source_in_errors(source):
         return covariance(data.x if normalisation is None else normalisation.apply(data.x))
 
 
@@ -152,7 +152,7 @@ def part_names(output: str, parts: int) -> list[str]:
 def _normalisation(recipe, data, source, fit):
     """The Normalisation fitted to a `Dataset`, or read, or None."""
     if recipe.fits_normalisation:
-        with about(source, data.recipe):
+        with with_source_in_errors(source, data.recipe):
             weights = data.weights
             if weights is not None and not weights.w.all():
                 data = chosen_rows(data, np.flatnonzero(weights.w))
@@ -209,7 +209,7 @@ def drawn_rows(recipe: Recipe, n: int, y: np.ndarray | None, source: str) -> np.
         warnings.warn(f"{source} has {n} rows, fewer than {recipe.rows}: all are kept",
                       AgfmcWarning, stacklevel=4)
     classes = recipe.form.labels and not recipe.form.ordinates
-    with about(source):
+    with with_source_in_errors(source):
         return splits.stratified_rows(y if classes else np.zeros(n, np.int32), recipe.rows,
                                      recipe.least, recipe.seed)
 

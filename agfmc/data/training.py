@@ -22,8 +22,8 @@ from .reading import open_training, read_labels, read_training
 from .types import Dataset, InputFormat
 from .weights import chosen_rows, settled, weights_beside, with_class_weights, without_zeros
 
-__all__ = ["about", "class_totals", "for_classes", "large_classes", "load_training", "read_points",
-           "recipe_for", "tell_weights", "training_labels"]
+__all__ = ["class_totals", "for_classes", "large_classes", "load_training", "read_points",
+           "recipe_for", "tell_weights", "training_labels", "with_source_in_errors"]
 
 
 def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> Dataset:
@@ -109,7 +109,7 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
                                                               _TIMES * 12 * data.x.counts.sum()):
         data = replace(data, x=np.asarray(data.x))
     raw, normalisation = data.x, None
-    with about(base, data.recipe):
+    with with_source_in_errors(base, data.recipe):
         if fit is not None:
             normalisation = fit(data.x, data.y, data.weights)
         elif norm_file is not None:
@@ -202,7 +202,7 @@ def _some(words):
 
 
 @contextmanager
-def about(source, recipe: TableRecipe | None = None):
+def with_source_in_errors(source, recipe: TableRecipe | None = None):
     """Add the file to errors of functions that see arrays alone; recipe: names their features."""
     try:
         with named_features(() if recipe is None else recipe.features):

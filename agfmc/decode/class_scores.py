@@ -1,7 +1,7 @@
 """Scores of the classes: decision values as they are, votes, one-vs-rest and losses.
 
 Each function takes a code and gives a solver, decision values (n, m) -> (scores (n, k),
-`Stops`); the class with the largest score wins.
+`SolverStatus`); the class with the largest score wins.
 """
 
 from functools import partial
@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..core.reproducible import Uniform
-from ..core.solver_status import Solver, Stops
+from ..core.solver_status import Solver, SolverStatus
 from .code_kinds import OneVsRest
 
 __all__ = ["argmax", "argmax_raw", "binary", "exponential", "hamming", "hinge", "linear", "logit",
@@ -32,19 +32,19 @@ LOSSES = {
 
 def binary(a: np.ndarray) -> Solver:
     """Solver that returns r (n, m) itself."""
-    return lambda r: (r, Stops(len(r)))
+    return lambda r: (r, SolverStatus(len(r)))
 
 
 def vote_values(a: np.ndarray) -> Solver:
     """Solver of votes weighted with the decision values: A^T r."""
     votes = Uniform(a)
-    return lambda r: (votes(r), Stops(len(r)))
+    return lambda r: (votes(r), SolverStatus(len(r)))
 
 
 def vote_signs(a: np.ndarray) -> Solver:
     """Solver of votes: A^T sign(r), where sign(0) = 0 is no vote."""
     code = a.astype(float)
-    return lambda r: (np.sign(r) @ code, Stops(len(r)))
+    return lambda r: (np.sign(r) @ code, SolverStatus(len(r)))
 
 
 def argmax(code: OneVsRest) -> Solver:
@@ -53,7 +53,7 @@ def argmax(code: OneVsRest) -> Solver:
     (1 + r)/2 of the class's row, its sign turned so that + is the class; these
     do not sum to 1.
     """
-    return lambda r: ((1.0 + r[:, code.rows] * code.signs) / 2, Stops(len(r)))
+    return lambda r: ((1.0 + r[:, code.rows] * code.signs) / 2, SolverStatus(len(r)))
 
 
 def argmax_raw(code: OneVsRest) -> Solver:
@@ -61,7 +61,7 @@ def argmax_raw(code: OneVsRest) -> Solver:
 
     g > 0 speaks for +1.
     """
-    return lambda g: (g[:, code.rows] * code.signs, Stops(len(g)))
+    return lambda g: (g[:, code.rows] * code.signs, SolverStatus(len(g)))
 
 
 def _prepare_loss(loss, a):
@@ -84,7 +84,7 @@ def _prepare_loss(loss, a):
 
     def solve(g):
         g = np.clip(g, -limit, limit)
-        return -(positive(function(g)) + negative(function(-g)) + neutral), Stops(len(g))
+        return -(positive(function(g)) + negative(function(-g)) + neutral), SolverStatus(len(g))
 
     return solve
 

@@ -17,7 +17,7 @@ and factors every array has the points last.  No point's numbers depend on its n
 import numpy as np
 
 from ..core.reproducible import Exact, ExactBounded
-from ..core.solver_status import in_chunks, Solver, Stops
+from ..core.solver_status import in_chunks, Solver, SolverStatus
 from . import least_norm
 from .closed_forms import closed_form, project
 from .code_kinds import check_dense, determines
@@ -38,7 +38,7 @@ def prepare(a: np.ndarray) -> Solver:
     if found is None:
         return prepare_general(a)
     solve = found[1]
-    return lambda r: (solve(r), Stops(len(r)))
+    return lambda r: (solve(r), SolverStatus(len(r)))
 
 
 def prepare_general(a: np.ndarray) -> Solver:
@@ -73,10 +73,11 @@ def _solve(system, rescue, r):
     u[:, failed] = 1.0
     u = np.ascontiguousarray(u.T)
     u /= u.sum(axis=1, keepdims=True)
-    stops = Stops(n, rounds)
+    stops = SolverStatus(n, rounds)
     if failed.any():
         u[failed], rescued = rescue(r[failed])
-        stops = Stops(n, max(rounds, rescued.rounds), rescued.unfinished, rescued.undetermined)
+        stops = SolverStatus(n, max(rounds, rescued.rounds), rescued.unfinished,
+                             rescued.undetermined)
     return u, stops
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.errors import DataError, ModelError, UsageError
 from ..core.models import LearnedDecoder
-from ..core.solver_status import Stops
+from ..core.solver_status import SolverStatus
 from .code_kinds import KINDS
 from .methods import DEFAULT, find_method, Method
 from .pair_strategies import QueryOptions
@@ -21,7 +21,7 @@ class Solution:
     """p: (n, k) probabilities or votes, (n, m) for the method "binary"; and how it stopped."""
 
     p: np.ndarray
-    stops: Stops
+    stops: SolverStatus
 
 
 class CodeDecoder:

@@ -23,7 +23,7 @@ from ..core.models import LearnedDecoder
 from ..core.points import padded_blocks
 from ..core.probabilities import mean, softmax, total
 from ..core.reproducible import TILE, Uniform
-from ..core.solver_status import Solver, Stops
+from ..core.solver_status import Solver, SolverStatus
 from ..core.splits import stratified_folds
 
 __all__ = ["fit_learned", "LARGEST", "LearnedFit", "log_odds", "minimise_loss", "Points", "prepare"]
@@ -65,7 +65,7 @@ def prepare(a: np.ndarray, learned: LearnedDecoder | None = None) -> Solver:
             z = product(log_odds(np.ascontiguousarray(block)))
             z += learned.intercept
             p[part] = softmax(z)[:part.stop - part.start]
-        return p, Stops(len(r))
+        return p, SolverStatus(len(r))
 
     return solve
 

@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 
-from ..core.solver_status import in_chunks, Solver, Stops
+from ..core.solver_status import in_chunks, Solver, SolverStatus
 from .pivot import pivot
 
 __all__ = ["decimal_least_norm", "equality", "prepare_constrained", "RANK"]
@@ -106,7 +106,7 @@ def _constrained(code, r):
     for point in np.flatnonzero(failed | ((away > 0) & (away < NEARLY)).any(axis=1)):
         p[point] = decimal_least_norm(code, r[point], p[point] > 0)
     p /= p.sum(axis=1, keepdims=True)
-    return p, Stops(n, rounds, 0, int(np.count_nonzero(flat)))
+    return p, SolverStatus(n, rounds, 0, int(np.count_nonzero(flat)))
 
 
 def decimal_least_norm(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ away from the minimum.
 import numpy as np
 
 from ..core.points import padded_blocks
-from ..core.solver_status import in_chunks, Solver, Stops
+from ..core.solver_status import in_chunks, Solver, SolverStatus
 from .code_kinds import PairTable
 
 __all__ = ["PairSystem", "prepare_sweeps"]
@@ -118,7 +118,7 @@ def _sweep(r, pairs):
     if k == 2:  # nothing to couple
         p = np.empty((n, 2))
         p[:, high], p[:, low] = over, 1.0 - over
-        return p, Stops(n)
+        return p, SolverStatus(n)
     wins = np.zeros((n, k, k))  # P(i over j)
     wins[:, high, low] = over
     wins[:, low, high] = 1.0 - over
@@ -136,7 +136,7 @@ def _sweep(r, pairs):
         if len(going) == 0 or rounds == limit:
             break
         p[going] = _one_sweep(part[far], p[going], slope[far], level[far])
-    return p, Stops(n, rounds=rounds, unfinished=len(going))
+    return p, SolverStatus(n, rounds=rounds, unfinished=len(going))
 
 
 def _one_sweep(q, p, slope, level):

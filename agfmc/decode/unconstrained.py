@@ -7,7 +7,7 @@ Q = A + (1 - |A|) r (row i times r_i), so that M p = Q p - r where sum p = 1.
 import numpy as np
 
 from ..core.reproducible import Exact, Uniform
-from ..core.solver_status import in_chunks, Solver, Stops
+from ..core.solver_status import in_chunks, Solver, SolverStatus
 from .closed_forms import project
 from .code_kinds import check_dense, determines, one_vs_one
 from .least_norm import equality, RANK
@@ -22,7 +22,7 @@ SINGULAR = 1e6
 def prepare_orthogonal(a: np.ndarray) -> Solver:
     """Solver of the projection of A^T r / m onto the simplex."""
     votes = Exact(a.T)
-    return lambda r: (project(votes.rows(r) / a.shape[0]), Stops(len(r)))
+    return lambda r: (project(votes.rows(r) / a.shape[0]), SolverStatus(len(r)))
 
 
 def prepare_inverse(a: np.ndarray) -> Solver:
@@ -33,7 +33,7 @@ def prepare_inverse(a: np.ndarray) -> Solver:
     pairs = one_vs_one(a)
     if pairs is not None:
         solve_pairs = PairSystem(pairs)
-        return lambda r: (solve_pairs(r), Stops(len(r)))
+        return lambda r: (solve_pairs(r), SolverStatus(len(r)))
     check_dense(a)
     if a.all():
         offset, slope = _strict_map(a)
@@ -113,7 +113,7 @@ def _linear(offset, slope, flat):
     map_values = Uniform(slope)
 
     def solve(r):
-        return offset + map_values(r), Stops(len(r), undetermined=len(r) if flat else 0)
+        return offset + map_values(r), SolverStatus(len(r), undetermined=len(r) if flat else 0)
     return solve
 
 
@@ -139,7 +139,7 @@ def _stacked(system, careful, shape):
         flat = np.zeros(0, dtype=bool)
         if bad.any():
             p[bad], flat = careful(r[bad])
-        return p, Stops(len(r), undetermined=int(np.count_nonzero(flat)))
+        return p, SolverStatus(len(r), undetermined=int(np.count_nonzero(flat)))
 
     return in_chunks(solve, BUDGET // (8 * k * (m + k)), k)
 

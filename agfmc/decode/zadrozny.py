@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.solver_status import in_chunks, Solver, Stops
+from ..core.solver_status import in_chunks, Solver, SolverStatus
 from .code_kinds import check_dense
 
 __all__ = ["prepare", "prepare_kl"]
@@ -120,7 +120,7 @@ def _solved(flow, sides, right):
         rest = np.delete(np.arange(len(left)), lost)
         p[left[rest]] = end[rest]
         rounds, left = max(rounds, more), left[lost]
-    return p, Stops(n, rounds, len(left))
+    return p, SolverStatus(n, rounds, len(left))
 
 
 def _follow(flow, sides, right, start, length, limit):

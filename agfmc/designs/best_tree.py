@@ -33,7 +33,7 @@ __all__ = ["count_splits", "count_trees", "fewest_splits", "Found", "leaves_of",
 # next number has its turn: on 26 classes 4, 6, 8 came to lower costs in fewer splits than other
 # numbers, one number alone, and orders of the classes whose intervals are cut.
 
-_PARTS, _PATIENCE = (4, 6, 8), 40
+_PARTS, _IDLE_SWAPS = (4, 6, 8), 40
 _GAIN = 1e-9  # of the cost: less is no better tree
 
 
@@ -305,7 +305,7 @@ class TreeSpace:
         found = self._solved(clade, *goal)
         for parts in _PARTS:
             idle = 0
-            while idle < _PATIENCE:
+            while idle < _IDLE_SWAPS:
                 idle += 1
                 wanted = _splits_of_parts(_cut(found.pairs, parts, generator))
                 new = sum(len(clade.table.unknown(*split)) for split in wanted.items())

@@ -149,7 +149,7 @@ class RowPool:
         a = self.a[list(rows)].T
         return a - np.abs(a) * self.r[np.ix_(points, rows)][:, None, :]
 
-    def foresee(self, code: Code, others: Sequence[int], points: np.ndarray,
+    def predict_loss(self, code: Code, others: Sequence[int], points: np.ndarray,
                 less: bool = False) -> np.ndarray:
         """Losses (c,), nearly, of a code with one more, or less, of the rows `others` each; a class
         without probability is taken to stay so."""
@@ -192,7 +192,7 @@ def _updated(inverse, m, sign):
     return p
 
 
-class _Walk:
+class _FloatingSelection:
     """A search by some of the points; best {number of rows: the best `Code` that was met}."""
 
     def __init__(self, pool: RowPool, points: np.ndarray):
@@ -203,7 +203,7 @@ class _Walk:
         self.best: dict[int, Code] = {}
 
     def run(self, start: Sequence[int], wanted: int | None, most: int,
-            tell: Callable = lambda share: None) -> _Walk:
+            tell: Callable = lambda share: None) -> _FloatingSelection:
         """Go from some rows to `wanted` ones; None: until one more does not help."""
         code = self._code(start)
         last = most if wanted is None else wanted
@@ -250,7 +250,7 @@ class _Walk:
         determined = self.pool.determined(code.rows)
         if not determined:
             others = others[self.pool.adding(code.rows, others)]
-        order = np.argsort(self.pool.foresee(code, others, self._some), kind="stable")
+        order = np.argsort(self.pool.predict_loss(code, others, self._some), kind="stable")
         decoded = DECODED if determined else 1
         return min((self._code((*code.rows, int(row))) for row in others[order[:decoded]]),
                    key=lambda larger: larger.loss)
@@ -261,7 +261,8 @@ class _Walk:
             [other for other in code.rows if other != row])], dtype=np.int64)
         if not len(loose):
             return code
-        order = np.argsort(self.pool.foresee(code, loose, self._some, less=True), kind="stable")
+        order = np.argsort(self.pool.predict_loss(code, loose, self._some, less=True),
+                           kind="stable")
         return min((self._code(other for other in code.rows if other != row)
                     for row in loose[order[:DECODED]]), key=lambda smaller: smaller.loss)
 
@@ -368,7 +369,7 @@ def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed:
             shares[number] = max(shares[number], share)
             tell(0.3 + 0.5 * sum(shares) / len(some), "choosing rows")
 
-    for number, walk in run_tasks(lambda number: _Walk(pool, some[number]).run(
+    for number, walk in run_tasks(lambda number: _FloatingSelection(pool, some[number]).run(
             range(len(start)), search.rows, most, partial(walked, number)),
             range(len(some)), workers):
         walks.append(walk)

@@ -15,7 +15,7 @@ from .random_trees import different_trees, drawn_tree
 from .schemes import find_scheme
 
 if TYPE_CHECKING:
-    from .tree_search import Chosen
+    from .tree_search import TreeSearchResult
 
 __all__ = ["ensemble", "MEMBERS", "random_tree"]
 
@@ -26,7 +26,7 @@ _BATCH = 50  # trees whose costs are got at once
 
 
 def random_tree(source: int | LabelledPoints, *, kind: str = "uniform", seed: int = 1,
-                draws: int = 1, **searching) -> Design | Chosen:
+                draws: int = 1, **searching) -> Design | TreeSearchResult:
     """A random decision tree of a kind in `codes.random_trees.KINDS`.
 
     source: a number of classes, for a tree over their positions;  or points, for the tree of so
@@ -54,11 +54,11 @@ def _counts(source, kind):
 
 
 def _best_draws(points, number, settings):
-    """(the `Chosen` of many draws, a number of `ScoredTree`s, the best first)."""
+    """(the `TreeSearchResult` of many draws, a number of `ScoredTree`s, the best first)."""
     import numpy as np
 
     from .split_costs import GROUPS
-    from .tree_search import Chosen, machine_options, TreeCosts, TreeSearch
+    from .tree_search import TreeSearchResult, machine_options, TreeCosts, TreeSearch
 
     kind, seed, draws = (settings[word] for word in ("kind", "seed", "draws"))
     if isinstance(points, int):
@@ -80,7 +80,8 @@ def _best_draws(points, number, settings):
     apart = costs.judged([trees[np.argmin(np.delete(losses, group, axis=1).sum(axis=1))]
                           for group in range(GROUPS)])
     scored = [costs.scored(trees[one]) for one in order]
-    return Chosen(scored[0], *apart, costs, False, 0.0, f"{len(trees)} different random trees, "
+    return TreeSearchResult(scored[0], *apart, costs, False, 0.0,
+                            f"{len(trees)} different random trees, "
                   f"{kind}, of seed {seed}"), scored
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from math import isqrt
 
 from ..control.build import from_pairs, to_code
-from ..control.tree import Made, Tree
+from ..control.tree import LazySequence, Tree
 from ..core.errors import UsageError
 
 __all__ = ["adjacent", "balanced_tree", "exhaustive", "one_vs_one", "one_vs_rest", "tree",
@@ -28,7 +28,7 @@ def one_vs_rest(k: int) -> Sequence:
     _at_least_two(k)
     if k == 2:
         return [((0,), (1,))]
-    return Made(partial(_against_rest, k), range(k))
+    return LazySequence(partial(_against_rest, k), range(k))
 
 
 def _against_rest(k, i):
@@ -41,7 +41,7 @@ def one_vs_one(k: int) -> Sequence:
     Raises UsageError for k < 2.
     """
     _at_least_two(k)
-    return Made(partial(_pair, k), range(k * (k - 1) // 2))
+    return LazySequence(partial(_pair, k), range(k * (k - 1) // 2))
 
 
 def _pair(k, number):
@@ -57,7 +57,7 @@ def adjacent(k: int) -> Sequence:
     Raises UsageError for k < 2.
     """
     _at_least_two(k)
-    return Made(partial(_split, k), range(1, k))
+    return LazySequence(partial(_split, k), range(1, k))
 
 
 def _split(k, i):
@@ -79,7 +79,7 @@ def exhaustive(k: int) -> Sequence:
             f"{f' = {2 ** (k - 1) - 1}' if k <= 64 else ''} rows; "
             f"at most {MOST_EXHAUSTIVE} classes are possible"
         )
-    return Made(partial(_counted, k), range(1, 2 ** (k - 1)))
+    return LazySequence(partial(_counted, k), range(1, 2 ** (k - 1)))
 
 
 def _counted(k, number):

@@ -70,7 +70,7 @@ class ScoredTree:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class TreeSearchResult:
     """The result of `search_tree`.
 
     best: the tree that was chosen;  apart, apart_error: its loss a point, and the standard error
@@ -250,8 +250,9 @@ def _depth(pairs):
     return 1 + max(map(_depth, pairs)) if isinstance(pairs, tuple) else 0
 
 
-def search_tree(costs: TreeCosts, progress: Callable | None = None) -> Chosen:
-    """The best tree of a `TreeCosts` that the limits of its search let it know, as `Chosen`."""
+def search_tree(costs: TreeCosts, progress: Callable | None = None) -> TreeSearchResult:
+    """The best tree of a `TreeCosts` that the limits of its search let it know,
+    as `TreeSearchResult`."""
     space, search = costs.space, costs.search
 
     def tell(share):
@@ -264,7 +265,7 @@ def search_tree(costs: TreeCosts, progress: Callable | None = None) -> Chosen:
     if balance == "auto":
         balance = _balance_within_error(costs)
     best = costs.scored(costs.best(balance=balance)[0].pairs)
-    return Chosen(best, *costs.apart(balance), costs, space.exact, float(balance))
+    return TreeSearchResult(best, *costs.apart(balance), costs, space.exact, float(balance))
 
 
 def _balance_within_error(costs):
@@ -288,7 +289,7 @@ def _balance_within_error(costs):
 
 def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, options: str = "",
               seed: int = 1, workers: int = 1, progress: Callable | None = None,
-              kept=None) -> Chosen:
+              kept=None) -> TreeSearchResult:
     """The best tree for labelled points, by classifiers with the kernel of training options."""
     search = search or TreeSearch()
     if search.machine is None:

@@ -20,7 +20,7 @@ from .checks import check_versions, versions, warn
 
 __all__ = ["address_of", "connected", "DaskPool"]
 
-_PATIENCE = 10  # seconds for a scheduler to answer, and for a first worker to be there
+_SCHEDULER_TIMEOUT_S = 10  # seconds for a scheduler to answer, and for a first worker to be there
 
 
 @contextmanager
@@ -40,14 +40,14 @@ def connected(where):
     address = address_of(where)
     with _quiet():
         try:
-            client = Client(address, timeout=_PATIENCE, set_as_default=False)
+            client = Client(address, timeout=_SCHEDULER_TIMEOUT_S, set_as_default=False)
         except Exception as error:  # of bytes that another server sends, too
             raise CommandFailed(f"there is no scheduler of dask at {where}: "
                                 f"{_first_line(error)}") from error
         try:
             yield DaskPool(client, where)
         finally:
-            client.close(timeout=_PATIENCE)
+            client.close(timeout=_SCHEDULER_TIMEOUT_S)
 
 
 class DaskPool(Executor):
@@ -63,7 +63,7 @@ class DaskPool(Executor):
     def __init__(self, client, where):
         self._client, self._where = client, where
         try:
-            client.wait_for_workers(1, timeout=_PATIENCE)
+            client.wait_for_workers(1, timeout=_SCHEDULER_TIMEOUT_S)
         except TimeoutError as error:
             raise CommandFailed(f"the cluster at {where} has no workers") from error
         for worker, found in client.run(_report, on_error="return").items():

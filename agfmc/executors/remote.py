@@ -28,7 +28,8 @@ from ..core.errors import AgfmcError, AgfmcWarning, CommandFailed, UsageError
 from .checks import check_versions, versions, warn
 from .threads import available_cores, outcomes
 
-__all__ = ["executor_kind", "Lacking", "open_executor", "run_remote", "threads_here", "together_of",
+__all__ = ["executor_kind", "SharedDataUnavailable", "open_executor", "run_remote", "threads_here",
+           "together_of",
            "TRIES", "workers_of"]
 
 TRIES = 2  # so often a task is begun beside others before it is tried alone
@@ -36,7 +37,7 @@ _collecting = threading.local()
 _installing = threading.Lock()
 
 
-class Lacking:
+class SharedDataUnavailable:
     """The result of a task whose worker cannot get at what `shared` only refers to."""
 
 
@@ -110,7 +111,8 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
 
     function: of a module, so that workers can import it;  part(shared, item): what is sent with
     an item in place of `shared`, as less is enough: by an executor without `submit_with`, where
-    `shared` is None, and from the first result on that is `Lacking`;  name(item): what messages
+    `shared` is None,
+    and from the first result on that is `SharedDataUnavailable`;  name(item): what messages
     call it;  ordered: as for `outcomes`, or a number, which is their window: else 4 a worker.
     Tasks that are lost with a worker are done again, and the second time one by one: the task
     that ends its worker has an error for its result.  Warnings of tasks are given here.  Raises
@@ -137,7 +139,7 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
     def retry(entry, future):
         nonlocal by_parts, warned
         if not future.cancelled() and future.exception() is None and \
-                isinstance(future.result()[0], Lacking):
+                isinstance(future.result()[0], SharedDataUnavailable):
             by_parts = True
             return "again"
         reason = lost(future)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..core.errors import DataError, one_line
 
-__all__ = ["begin", "Beginning", "LARGE", "LARGE_SAMPLE", "SAMPLE"]
+__all__ = ["begin", "TrainingBudget", "LARGE", "LARGE_SAMPLE", "SAMPLE"]
 
 SAMPLE = 5000  # rows that choose among configurations, of more
 LARGE = 20_000  # rows; of more, time and memory of support vector machines are too large
@@ -15,7 +15,7 @@ _FEWEST = 3  # rows of a class: one is held out, and two train
 
 
 @dataclass(frozen=True)
-class Beginning:
+class TrainingBudget:
     """The decisions before anything is tried: the rows and classes, how many rows choose and tune,
     None for all, and the options of tuning and training, "" for the default learner, with which
     the choice is made in any case: with landmarks it would take longer."""
@@ -34,8 +34,8 @@ class Beginning:
 
 
 def begin(counts: dict[int, int], names: dict[int, str], source: str,
-          least: int | None = None) -> Beginning:
-    """The `Beginning` for training data {label: rows} of at least two classes.
+          least: int | None = None) -> TrainingBudget:
+    """The `TrainingBudget` for training data {label: rows} of at least two classes.
 
     least: smaller classes are left out.  `DataError` where a class has too few rows to hold out.
     """
@@ -53,5 +53,5 @@ def begin(counts: dict[int, int], names: dict[int, str], source: str,
                         f"{_FEWEST} leaves these classes out", file=source)
     rows = sum(counts.values())
     large = rows > LARGE
-    return Beginning(rows, len(counts), SAMPLE if rows > SAMPLE else None,
+    return TrainingBudget(rows, len(counts), SAMPLE if rows > SAMPLE else None,
                      LARGE_SAMPLE if large else None, "learner=nystrom" if large else "")

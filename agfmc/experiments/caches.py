@@ -23,10 +23,10 @@ from ..training.fit import TrainingSettings
 from ..training.metric import with_rows
 from .candidates import Candidate
 
-__all__ = ["Design", "design_of", "KeptCosts", "metric_from_record", "metric_key", "metric_record"]
+__all__ = ["Design", "design_of", "CostStore", "metric_from_record", "metric_key", "metric_record"]
 
 
-class KeptCosts:
+class CostStore:
     """Costs of splits of the classes of points x (n, d), y (n,), in a result cache.
 
     weights: of the points, or None.

@@ -15,7 +15,7 @@ from ..core.text import spread
 from ..learners.protocol import has_left_out, plan_jobs
 from ..score.evaluation import Results
 from ..score.intervals import NOTHING
-from ..score.rows import ALL_SCORES, columns_of, PER_POINT, UNCALIBRATED
+from ..score.rows import ALL_SCORES, columns_of, COST_PER_POINT, UNCALIBRATED
 from ..score.significance import mcnemar, paired_mean, paired_shares, resampled_t
 from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for
@@ -148,7 +148,7 @@ def _row(name, decoder, outcomes):
     if failed:
         return {**row, "error": str(failed[0])}
     return {**row, "classifiers": max(outcome.classifiers for outcome in outcomes),
-            **_summaries(outcomes), **_summaries(outcomes, PER_POINT),
+            **_summaries(outcomes), **_summaries(outcomes, COST_PER_POINT),
             "calibrated": all(outcome.calibrated for outcome in outcomes),
             "zero_probability": zero_probability(outcomes), "best": []}
 
@@ -159,7 +159,7 @@ def _summaries(outcomes, columns=None):
     for column in columns_of(outcomes[0].scores) if columns is None else columns:
         values = [outcome.value(column) for outcome in outcomes]
         whole = None if None in values else pooled(column, outcomes) if column in ALL_SCORES else \
-            np.average(values, weights=points) if column in PER_POINT else None
+            np.average(values, weights=points) if column in COST_PER_POINT else None
         summaries[column] = None if None in values else summary(values, whole)
     return summaries
 

@@ -21,11 +21,11 @@ from ..data.normalisation import Normalisation
 from ..data.types import Dataset
 from ..executors.remote import run_remote
 from ..files.result_store import key_of, weight_parts
-from ..training.fit import TrainingSettings, Wanted
+from ..training.fit import TrainingSettings, HeldOutRequest
 from ..training.held_out import CALIBRATION_POINTS
 from .caches import Design, design_of, metric_from_record, metric_key, metric_record
 
-__all__ = ["Experiment", "forgetting", "Part", "part_of", "prepare_split", "PreparedSplit",
+__all__ = ["Experiment", "clear_worker_caches", "Part", "part_of", "prepare_split", "PreparedSplit",
            "run_on_workers", "Split", "SplitPlan", "splits", "with_learned"]
 
 
@@ -141,9 +141,9 @@ class PreparedSplit:
         return design_of(candidate, self.x, self.y, self.names, experiment.settings,
                          experiment.cache, self.weights)
 
-    def wanted(self, experiment: Experiment) -> Wanted:
+    def wanted(self, experiment: Experiment) -> HeldOutRequest:
         """The numbers that are wanted of points that are held out: those for the calibration."""
-        return Wanted.of(len(self.y), self.calibration_rows(experiment))
+        return HeldOutRequest.of(len(self.y), self.calibration_rows(experiment))
 
     @property
     def counts(self) -> dict:
@@ -409,7 +409,7 @@ def run_on_workers(function: Callable, experiment: Experiment, split: PreparedSp
 
 
 @contextmanager
-def forgetting():
+def clear_worker_caches():
     """Data and splits that were kept for the tasks of a run go at its end, for `with`."""
     try:
         yield

@@ -52,7 +52,8 @@ class Outcome:
     truth, classes (n,): labels of the test points, true and answered;  forecasts (3, n): as the
     function of that name has them;  results, confidence (n,): where they were to be kept;  resumed:
     it is of an earlier run;  design_s: of the layout, before the training;  paid (n,): the cost of
-    each answer, or None;  queried, kernel_values: as in `PER_POINT`, the second None where some
+    each answer, or None;  queried, kernel_values: as in `COST_PER_POINT`,
+    the second None where some
     classifier is no kernel machine.
     """
 
@@ -84,7 +85,7 @@ class Outcome:
                    weights=results.weights)
 
     def value(self, column: str) -> float | None:
-        """The number, or None, in one of `COLUMNS` or `PER_POINT`."""
+        """The number, or None, in one of `COLUMNS` or `COST_PER_POINT`."""
         return self.scores[column] if column in ALL_SCORES else getattr(self, column)
 
     def to_record(self) -> Record:

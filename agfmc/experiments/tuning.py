@@ -25,14 +25,14 @@ from ..executors.remote import threads_here
 from ..executors.threads import available_cores, run_tasks
 from ..files.result_store import key_of, ResultCache
 from ..kernels.machine import decision_values
-from ..learners.protocol import check_loo, has_left_out, Job, parse_options, plan_jobs, Together
+from ..learners.protocol import check_loo, has_left_out, Job, parse_options, plan_jobs, SharedGroup
 from ..score.evaluation import Results
 from ..score.rows import BY_OPTION, SCORES
 from ..training.run import TimeUp
 from .binary_problems import binary_model, problem_key, smaller_costs, train_missing
 from .candidates import Candidate, decoders_for
 from .estimate import corrected
-from .experiment import Experiment, forgetting
+from .experiment import Experiment, clear_worker_caches
 from .open_options import open_nodes, open_rows, searched_options, with_options
 from .pooling import difference_of, pooled
 from .racing import (COMPARED, first_parts, HOPELESS, race, scores_of, search_all, Tuner,
@@ -431,7 +431,7 @@ class BinaryProblems:
         row, sides, options = self.rows[number][0], self.sides[number], parse_options(text)
         return Job(f"m-{row:02d}", sides, options, text, self._experiment.settings.seed,
                    self._tree.place(self._tree.rows[row]),
-                   Together((sides,)) if options.shares else None)
+                   SharedGroup((sides,)) if options.shares else None)
 
     def score(self, split, items, progress):
         """The `Outcome`, or the error, of each of `items` (problem, options)."""
@@ -521,7 +521,7 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
                        workers=experiment.settings.workers or available_cores())
     task = prepare_tuning(replace(experiment, settings=settings), candidate,
                           progress=progress)
-    with forgetting(), ResultCache(None) as cache:
+    with clear_worker_caches(), ResultCache(None) as cache:
         result, tree = tune(replace(task, experiment=replace(task.experiment, cache=cache)), space,
                             by=by, search=search, progress=progress,
                             deadline=None if time_limit is None else start + time_limit)

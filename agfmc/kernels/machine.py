@@ -12,7 +12,7 @@ import threading
 
 import numpy as np
 
-from ..core.models import CollatedModel, Kernel
+from ..core.models import MergedModel, Kernel
 from ..core.points import is_sparse, padded_blocks
 from .values import PreparedKernel
 
@@ -52,7 +52,7 @@ class Machine:
     """The classifiers `columns` of a collated model, ready to be evaluated.
 
     kernels, kernel_of (m,), sv (s, d), group (s,), indptr, index, coef, rho
-    (m,): as in `CollatedModel`; columns: the classifiers wanted, by number.
+    (m,): as in `MergedModel`; columns: the classifiers wanted, by number.
     Only support vectors that these classifiers use are kept.
     """
 
@@ -253,7 +253,7 @@ class KernelCounter:
 
     A support vector that several of the queried classifiers have in common counts
     once for each kernel function (Platt, Cristianini and Shawe-Taylor 2000,
-    table 1).  model: a `CollatedModel`.
+    table 1).  model: a `MergedModel`.
     """
 
     def __init__(self, model):
@@ -285,7 +285,7 @@ class KernelCounter:
         return counts[which.ravel()]
 
 
-def squared_norms(model: CollatedModel) -> np.ndarray:
+def squared_norms(model: MergedModel) -> np.ndarray:
     """|w|^2 = sum coef_i coef_j K(sv_i, sv_j), 1/margin^2, of each classifier (m,)."""
     norms = np.empty(len(model.rho))
     alike: dict = {}  # classifiers that have kernel and support vectors in common

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..core.errors import DataError, UsageError
 from ..core.memory import memory_limit
-from ..core.models import CollatedModel, Kernel
+from ..core.models import MergedModel, Kernel
 from .machine import squared_norms
 from .values import PreparedKernel
 
@@ -124,19 +124,19 @@ def _pivots(gram, weights, limit, others, most):
 
 
 class Projection:
-    """The classifiers of a `CollatedModel`, to be projected onto any number of support vectors.
+    """The classifiers of a `MergedModel`, to be projected onto any number of support vectors.
 
     support_vectors: how many there are, those of each kernel for themselves.  Raises `DataError`
     where a kernel is not positive definite.
     """
 
-    def __init__(self, model: CollatedModel):
+    def __init__(self, model: MergedModel):
         self._model = model
         self._norms = squared_norms(model)
         self._parts = [_Part(model, number) for number in sorted(set(model.kernel_of.tolist()))]
         self.support_vectors = sum(part.size for part in self._parts)
 
-    def onto(self, p: int) -> tuple[CollatedModel, np.ndarray]:
+    def onto(self, p: int) -> tuple[MergedModel, np.ndarray]:
         """The model on p support vectors, and for each classifier a bound B (m,).
 
         |f - f~| <= B sqrt(K(x, x)) for every point x.  Kernels share p in proportion to their

@@ -21,7 +21,7 @@ from ..core.points import label_counts
 from ..core.splits import calibration_rows
 from ..core.version import __version__
 from ..core.weights import total_weights
-from ..executors.remote import Lacking, run_remote, workers_of
+from ..executors.remote import SharedDataUnavailable, run_remote, workers_of
 from ..executors.threads import available_cores, run_tasks
 from .features import Landmarks, landmarks_of, MEGABYTE
 from .sums_file import ClassSums, packed, unpacked
@@ -144,7 +144,7 @@ def _sums_elsewhere(problem, item):
         try:
             x = problem.x.points
         except DataError:
-            return Lacking()
+            return SharedDataUnavailable()
         problem = replace(problem, x=x.selected(np.arange(start, stop)), y=y, w=w, first=start)
     sums = range_sums(problem, item[:4])
     return sums._replace(gram=packed(sums.gram))
@@ -184,35 +184,37 @@ class Sums:
                 yield sets[:1], lambda one, gram=gram: [(gram, 1.0)]
                 sets = sets[1:]
                 continue
-            self._atoms = {atom: gram for atom, gram in self._atoms.items() if atom in needed}
+            self._atoms = {class_block: gram for class_block,
+                           gram in self._atoms.items() if class_block in needed}
             self._make(sorted(needed - set(self._atoms)))
-            yield now, lambda one: [(self._atoms[atom], factor) for atom, factor in
+            yield now, lambda one: [(self._atoms[class_block], factor) for class_block, factor in
                                     self._parts(one)]
             sets = [one for one in sets if one not in now]
 
     def _needed(self, sets):
-        return {atom for one in sets for atom, _ in self._parts(one)}
+        return {class_block for one in sets for class_block, _ in self._parts(one)}
 
     def _parts(self, one):
         """[(number of an atom, factor)] of a set of classes."""
         factors = dict(one)
-        return [(number, factors[labels[0]]) for number, labels in enumerate(self._group.atoms)
+        return [(number, factors[labels[0]]) for number,
+                labels in enumerate(self._group.class_blocks)
                 if labels[0] in factors]
 
     def _added(self, one):
         """The sum of a set, of whose atoms one is in memory at a time."""
         self._atoms, whole = {}, 0.0
-        for atom, factor in self._parts(one):
-            self._make([atom])
-            gram = self._atoms.pop(atom)
+        for class_block, factor in self._parts(one):
+            self._make([class_block])
+            gram = self._atoms.pop(class_block)
             whole += gram if factor == 1 else gram * factor
         return whole
 
-    def _make(self, atoms):
+    def _make(self, class_blocks):
         """Make the sums of some atoms, by their numbers, in one pass over the points."""
-        if not atoms:
+        if not class_blocks:
             return
-        names = {self._group.atoms[number]: number for number in atoms}
+        names = {self._group.class_blocks[number]: number for number in class_blocks}
         kept, ranges = self._kept, self._group.ranges
         kept.begin(list(names), len(self._group.problem.landmarks), len(ranges),
                    self._group.range_digest)
@@ -285,7 +287,7 @@ class Group:
         together = job.together
         self.labels = together.labels
         self.sets = _sets(job)
-        self.atoms = _atoms(job)
+        self.class_blocks = _atoms(job)
         self.weights, w = weights, None if weights is None else weights.w
         self.counts = label_counts(y)
         self.totals = self.counts if w is None else total_weights(y, w)
@@ -370,12 +372,12 @@ class Work:
         self.workers = settings.workers if here and settings.workers else available_cores()
         self._megabytes = settings.kernel_memory
         self._planned = {labels: sum(group.cost_of_sums((0, *span, labels))
-                                     for span in group.ranges) for labels in group.atoms}
+                                     for span in group.ranges) for labels in group.class_blocks}
         self._done, self._total = 0.0, sum(self._planned.values())
 
-    def sums(self, items, atoms):
+    def sums(self, items, class_blocks):
         """Yield the `ClassSums` of items, in their order; atoms: those that are complete then."""
-        for labels in atoms:  # known now: some may be kept, some made again
+        for labels in class_blocks:  # known now: some may be kept, some made again
             self._total -= self._planned.pop(labels, 0.0)
         self._total += sum(map(self._group.cost_of_sums, items))
         for item, sums in self._outcomes(items):

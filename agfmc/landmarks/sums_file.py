@@ -25,7 +25,7 @@ from ..core.errors import AgfmcWarning, DataError
 from ..files.atomic import remove, replacing
 from ..files.npz import NpzReader, write_npz
 
-__all__ = ["ClassSums", "GroupSums", "is_sums", "KeptSums", "names_sums", "packed", "SumsReader",
+__all__ = ["ClassSums", "GroupSums", "is_sums", "SumsStore", "names_sums", "packed", "SumsReader",
            "unpacked", "write_sums"]
 
 _PAUSE = 60.0  # seconds of work after which sums are written
@@ -179,7 +179,7 @@ def _key(job):
     return job.options, job.together
 
 
-class KeptSums:
+class SumsStore:
     """The `GroupSums` of the jobs of a run.
 
     base: the path that names of files begin with;  jobs: all of the run;  digest_of(job): of

@@ -156,8 +156,8 @@ def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None,
     if kept.has_range(number, digest):
         return False
     work = Work(group, settings, progress and functools.partial(_tell_of, progress, 0, 1))
-    items = [(number, *group.ranges[number], labels) for labels in group.atoms]
-    kept.write_range(number, digest, group.atoms, work.sums(items, group.atoms),
+    items = [(number, *group.ranges[number], labels) for labels in group.class_blocks]
+    kept.write_range(number, digest, group.class_blocks, work.sums(items, group.class_blocks),
                      len(group.problem.landmarks))
     return True
 

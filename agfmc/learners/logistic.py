@@ -31,7 +31,7 @@ import numpy as np
 from scipy.sparse import hstack, issparse
 
 from ..core.errors import AgfmcWarning, DataError, ModelError, UsageError
-from ..core.models import DirectModel
+from ..core.models import NodeModel
 from ..core.points import is_sparse
 from ..core.provenance import Provenance
 from ..core.version import __version__
@@ -208,13 +208,13 @@ class MultinomialOptions(NodeLearner):
         return "L", job.text
 
     def fit(self, job, problem):
-        """The `DirectModel` of a `NodeProblem`."""
+        """The `NodeModel` of a `NodeProblem`."""
         part, branches = problem.samples, len(job.sides)
         weights = fit_logistic(problem.x[part.rows], part.side, branches, self.ridge,
                                problem.weights)
         provenance = Provenance.of_training(__version__, self.canonical()).with_samples(
             np.bincount(part.side, minlength=branches), job.sides, problem.normalised)
-        return DirectModel("L", job.name, branches, problem.weighed(provenance, branches),
+        return NodeModel("L", job.name, branches, problem.weighed(provenance, branches),
                            weights=weights)
 
     def write(self, job, problem, streams):
@@ -227,12 +227,12 @@ class MultinomialOptions(NodeLearner):
         streams[0].write(text.encode())
 
     def read(self, name, branches):
-        """The `DirectModel` in the file of that name."""
+        """The `NodeModel` in the file of that name."""
         model = read_logistic_model(name)
         if len(model.weights) != branches:
             raise ModelError(f"is a model of {len(model.weights)} classes, and the classifier "
                              f"has {branches} branches", file=name)
-        return DirectModel("L", name, branches, model.provenance, weights=model.weights)
+        return NodeModel("L", name, branches, model.provenance, weights=model.weights)
 
     @staticmethod
     def classifier(model):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..core.errors import DataError, ModelError, UsageError
-from ..core.models import DirectModel
+from ..core.models import NodeModel
 from ..core.provenance import Provenance
 from ..data.libagf import cls_bytes, read_cls, read_con, read_vec, VecWriter
 from ..data.weights import weights_bytes
@@ -79,7 +79,7 @@ class NeighbourOptions(NodeLearner):
         return [] if self.has_weights else [f"{name}.wgt"]
 
     def fit(self, job, problem):
-        """The `DirectModel` of a `NodeProblem`."""
+        """The `NodeModel` of a `NodeProblem`."""
         part, w = problem.samples, self._weights(problem)
         return self._model(job.name, len(job.sides), problem.x[part.rows].astype(np.float32),
                            part.side, w)
@@ -95,7 +95,7 @@ class NeighbourOptions(NodeLearner):
             streams[2].write(weights_bytes(w))
 
     def read(self, name, branches):
-        """The `DirectModel` in the files of that name."""
+        """The `NodeModel` in the files of that name."""
         points = read_vec(f"{name}.vec")
         y = read_cls(f"{name}.cls", len(points))
         if y.max() >= branches:
@@ -153,7 +153,7 @@ class NeighbourOptions(NodeLearner):
         return w
 
     def _model(self, name, branches, points, y, w):
-        return DirectModel("K", name, branches, Provenance((f"options {self.canonical()}",)),
+        return NodeModel("K", name, branches, Provenance((f"options {self.canonical()}",)),
                            points=points, y=y, k=self.k, w=w)
 
 

@@ -105,7 +105,7 @@ class NodeLearner(_Learner):
     def held_out_probabilities(self, job, problem, model, rows):
         """p (c, branches) of points in those rows (c,), ascending, by models trained without them.
 
-        model: the `DirectModel` of a `NodeProblem`, which answers for points that are not
+        model: the `NodeModel` of a `NodeProblem`, which answers for points that are not
         among its samples;  the others are held out in folds.  None where nothing can tell.
         """
         from dataclasses import replace

@@ -45,10 +45,10 @@ A binary learner has
 
 and a learner of nodes, for a `NodeProblem`,
 
-    fit(job, problem)      the `DirectModel`; `ModelError` where it is a program's
+    fit(job, problem)      the `NodeModel`; `ModelError` where it is a program's
     is_program             True where its files are for a program of the user's
     write(job, problem, streams)   write its `files` to binary streams
-    read(name, branches)   the `DirectModel` in the files of that name
+    read(name, branches)   the `NodeModel` in the files of that name
     classifier(model)      an object with probabilities(x (n, d)) -> (n, branches)
     held_out_probabilities(job, problem, model, rows)   p (c, branches) of the points in those
                            rows by models trained without them; None where nothing can tell
@@ -78,7 +78,8 @@ from ..core.models import BinaryModel
 
 __all__ = ["check_jobs", "check_learners", "check_loo", "distinct", "Fitted", "for_weights",
            "has_left_out", "Job", "learner_class", "named", "node_classifier", "NodeProblem",
-           "parse_options", "plan_jobs", "read_node", "Samples", "samples", "Together", "unnamed"]
+           "parse_options", "plan_jobs", "read_node", "Samples", "samples", "SharedGroup",
+           "unnamed"]
 
 _WORD = "learner="
 
@@ -114,7 +115,7 @@ def parse_options(text, **place):
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
+class SharedGroup:
     """The classifiers of a control file that are trained together, as they have the same options.
 
     sides: of each one its two sides, a tuple of labels for each, in the order of the control
@@ -150,7 +151,7 @@ class Job:
     text: str
     seed: int
     place: Place
-    together: Together | None = None
+    together: SharedGroup | None = None
 
     @property
     def is_binary(self) -> bool:
@@ -252,7 +253,7 @@ def _together(jobs):
     for job in jobs:
         if getattr(job.options, "shares", False):
             sides.setdefault(job.options, {})[job.sides] = None
-    groups = {options: Together(tuple(parts)) for options, parts in sides.items()}
+    groups = {options: SharedGroup(tuple(parts)) for options, parts in sides.items()}
     made = {id(job): replace(job, together=groups[job.options])
             for job in distinct(jobs) if job.options in groups}
     return [made.get(id(job), job) for job in jobs]
@@ -336,7 +337,7 @@ class NodeProblem:
 
 
 def read_node(node, branches: int, name: str):
-    """The `DirectModel` of a trained node, a `Direct`; None where a program answers.
+    """The `NodeModel` of a trained node, a `NodeClassifier`; None where a program answers.
 
     branches: how many it has;  name: of its files, where they are.  Raises `ModelError` or
     `DataError` where they do not fit the node, `UsageError` for its options.
@@ -345,7 +346,7 @@ def read_node(node, branches: int, name: str):
 
 
 def node_classifier(model):
-    """The classifier of a `DirectModel`: an object with probabilities(x (n, d)) -> (n, c)."""
+    """The classifier of a `NodeModel`: an object with probabilities(x (n, d)) -> (n, c)."""
     return learner_class(model.code).classifier(model)
 
 

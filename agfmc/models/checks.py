@@ -4,7 +4,7 @@ import numpy as np
 
 from ..calibration.file import check_calibration
 from ..core.errors import ModelError
-from ..core.models import CollatedModel, KERNELS
+from ..core.models import MergedModel, KERNELS
 from ..tables.recipe_file import _MOST_FEATURES
 
 __all__ = ["check_configuration", "check_kernel", "check_recipe", "require_one_kernel"]
@@ -80,7 +80,7 @@ def check_recipe(configuration, fail):
     made, needed = len(recipe.features), configuration.features
     machines = configuration.machines
     if made != needed if needed is not None else \
-            isinstance(machines, CollatedModel) and made < machines.sv.shape[1]:
+            isinstance(machines, MergedModel) and made < machines.sv.shape[1]:
         raise fail(f"the recipe makes {made} features, the classifiers need "
                    f"{machines.sv.shape[1] if needed is None else needed}")
     if max(tree.labels) >= len(recipe.classes):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..calibration.types import Calibration
 from ..core.errors import ModelError
-from ..core.models import CollatedModel
+from ..core.models import MergedModel
 from ..core.provenance import Provenance
 from ..data.normalisation import Normalisation
 from ..tables.types import TableRecipe
@@ -33,7 +33,7 @@ class Configuration:
     """A trained configuration: a control tree and the classifiers that it names.
 
     tree: the control tree, which has the names of the classes;
-    machines: its binary classifiers in the order of its rows, a `CollatedModel`, or the
+    machines: its binary classifiers in the order of its rows, a `MergedModel`, or the
     `ModelFiles` that another program reads;
     node_classifiers: {node number: classifier} of the nodes that tell all their branches
     apart at once, in the order of the text;
@@ -48,7 +48,7 @@ class Configuration:
     """
 
     tree: Tree
-    machines: CollatedModel | ModelFiles
+    machines: MergedModel | ModelFiles
     node_classifiers: Mapping = field(default_factory=dict)
     normalisation: Normalisation | None = None
     made_by: Mapping = field(default_factory=dict)

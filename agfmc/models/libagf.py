@@ -29,7 +29,7 @@ from ..control.parse import closing_quote, parse
 from ..control.tree import changed, model_names
 from ..control.write import format_tree
 from ..core.errors import AgfmcWarning, ControlError, ModelError
-from ..core.models import CollatedModel, Kernel, KERNELS
+from ..core.models import MergedModel, Kernel, KERNELS
 from ..core.provenance import Provenance
 from ..files.number_text import NUMBER, numbers, tokenise
 from ..files.opening import read_bytes
@@ -69,7 +69,7 @@ def read_ascii_model(path, raw=None):
     text.end()
     coef, index = [part[2] for part in parts], [part[3] for part in parts]
     a, b = (np.array([part[0][i] for part in parts]) for i in (0, 1))
-    configuration = Configuration(tree, CollatedModel(
+    configuration = Configuration(tree, MergedModel(
         kernels=(kernel,), kernel_of=np.zeros(len(parts), dtype=np.int32), sv=sv,
         group=np.zeros(len(sv), dtype=np.int32),
         indptr=np.concatenate([[0], np.cumsum([len(c) for c in coef])]).astype(np.int64),

@@ -29,7 +29,7 @@ from ..control.build import with_heading
 from ..control.parse import parse
 from ..control.write import format_tree
 from ..core.errors import ControlError, ModelError, one_line
-from ..core.models import CollatedModel, DirectModel
+from ..core.models import MergedModel, NodeModel
 from ..data.normalisation import Normalisation
 from ..files.atomic import replacing
 from ..files.checked import checked
@@ -53,8 +53,8 @@ class _Stored:
     """The header; control: the text of the tree;  made_by: {program: version}."""
 
     control: str
-    machines: CollatedModel
-    node_classifiers: tuple[DirectModel, ...]
+    machines: MergedModel
+    node_classifiers: tuple[NodeModel, ...]
     normalisation: Normalisation | None
     calibration: Calibration | None
     recipe: TableRecipe | None

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..control.build import rename, rename_directs
 from ..core.errors import ModelError
-from ..core.models import CollatedModel
+from ..core.models import MergedModel
 from ..core.points import unique_rows
 from .configuration import Configuration
 
@@ -18,7 +18,7 @@ def assemble(tree, models, node_classifiers, normalisation=None):
     """The `Configuration` of a control tree whose classifiers have been trained.
 
     models: a `BinaryModel` for each row of the tree;  node_classifiers: {node number: its
-    `DirectModel`};  normalisation: that the training points went through, or None.  The
+    `NodeModel`};  normalisation: that the training points went through, or None.  The
     classifiers of the tree get the names of their models.
     """
     tree = rename_directs(rename(tree, [model.name for model in models]),
@@ -28,13 +28,13 @@ def assemble(tree, models, node_classifiers, normalisation=None):
 
 
 def collate(models, sides, classes, node_classifiers=()):
-    """Merge `models`, m `BinaryModel`s in control-file order, into a `CollatedModel`.
+    """Merge `models`, m `BinaryModel`s in control-file order, into a `MergedModel`.
 
     sides: per model the labels (left, right) on its sides; classes: all
     labels in ascending order.  Support vectors that are equal bit for bit are
     merged, also within one model, where their coefficients add up.  They are
     ordered by class, as far as the partitions show it, landmarks last in each.
-    node_classifiers: the `DirectModel`s of the configuration.  Raises `ModelError` where the
+    node_classifiers: the `NodeModel`s of the configuration.  Raises `ModelError` where the
     models do not have the same number of features.
     """
     width = _width(models, node_classifiers)
@@ -62,7 +62,7 @@ def collate(models, sides, classes, node_classifiers=()):
     sv += 0.0
     kernels = tuple(dict.fromkeys(model.kernel for model in models))
     scales = np.array([model.scale for model in models], dtype=np.float64).reshape(-1, 2)
-    return CollatedModel(
+    return MergedModel(
         kernels=kernels,
         kernel_of=np.array([kernels.index(model.kernel) for model in models], dtype=np.int32),
         sv=sv, group=group[order].astype(np.int32),
@@ -141,8 +141,8 @@ def _groups(models, sides, classes, places, count):
     return np.where(told, possible.argmax(axis=1), len(classes)), landmark
 
 
-def regroup(model: CollatedModel, sides: Sequence, classes: Sequence[int]) -> CollatedModel:
-    """A `CollatedModel` with its support vectors ordered by class, as `collate` leaves them.
+def regroup(model: MergedModel, sides: Sequence, classes: Sequence[int]) -> MergedModel:
+    """A `MergedModel` with its support vectors ordered by class, as `collate` leaves them.
 
     sides, classes: as for `collate`.  The class follows from the coefficients: one
     whose sign speaks for the left side belongs to a point of that side.

@@ -14,7 +14,7 @@ import numpy as np
 from ..answers.libagf_text import read_probabilities
 from ..calibration.maps import (apply_map, fit_in_training,
                                 fit_temperature)
-from ..calibration.separate_points import Answered, Recalibrated
+from ..calibration.separate_points import DecodedData, CalibrationResult
 from ..calibration.sets import answer_points, calibration_points
 from ..calibration.types import Calibration, DecoderCalibration
 from ..control.build import to_code, with_heading
@@ -395,8 +395,8 @@ def kept_decodings(configuration: Configuration) -> dict[str, Decoding]:
 
 
 def answers_of_data(configuration: Configuration, decoding: Decoding, data: Dataset, kind: str,
-                    source: str, workers: int = 1) -> Answered:
-    """The `Answered` points of a `Dataset`, with its weights; kind: of its `InputFormat`.
+                    source: str, workers: int = 1) -> DecodedData:
+    """The `DecodedData` points of a `Dataset`, with its weights; kind: of its `InputFormat`.
 
     A learned decoder that the configuration lacks is fitted to them.  Raises `DataError` for
     classes that the configuration does not know.
@@ -422,10 +422,11 @@ def answers_of_data(configuration: Configuration, decoding: Decoding, data: Data
     weights = None if data.weights is None else data.weights.w
     if fits:
         fitted = fit_learned_decoder(tree, p, y, weights=weights)
-        return Answered(fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder, weights)
+        return DecodedData(fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder, weights)
     if p.shape[1] == 1:
         p = np.column_stack([p, 1 - p])
-    return Answered(p, y, np.searchsorted(tree.classes, answers.classes), source, weights=weights)
+    return DecodedData(p, y, np.searchsorted(tree.classes, answers.classes), source,
+                       weights=weights)
 
 
 def _learned_decoder(configuration):
@@ -433,8 +434,8 @@ def _learned_decoder(configuration):
     return configuration.calibration and configuration.calibration.learned
 
 
-def answers_of_files(configuration: Configuration, key: str, base: str) -> Answered:
-    """The `Answered` points in base.truth, .cls, and .raw.txt or .txt, as nfold writes them.
+def answers_of_files(configuration: Configuration, key: str, base: str) -> DecodedData:
+    """The `DecodedData` points in base.truth, .cls, and .raw.txt or .txt, as nfold writes them.
 
     base.raw.txt has the probabilities before any map, and their classes; base.txt and base.cls
     take its place where it is not there.  Where a tree is descended, the confidence ratings,
@@ -451,7 +452,7 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Answe
     if key.startswith("recursive"):
         path = _first(f"{base}.raw.con", f"{base}.con")
         p = probability(read_con(path, n=len(truth)), len(classes))
-        return _with_weights(Answered(np.column_stack([p, 1 - p]), y, answer, base))
+        return _with_weights(DecodedData(np.column_stack([p, 1 - p]), y, answer, base))
     path = _first(f"{base}.raw.txt", f"{base}.txt")
     table = read_probabilities(path)
     labels = table.labels
@@ -475,7 +476,7 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Answe
                         file=path)
     sums = table.p.sum(axis=1, keepdims=True)  # 1 but for the rounding of the text to six digits
     rounded = np.abs(sums - 1) <= _HALF_DIGIT * len(classes)
-    return _with_weights(Answered(table.p / np.where(rounded, sums, 1), y, answer, base))
+    return _with_weights(DecodedData(table.p / np.where(rounded, sums, 1), y, answer, base))
 
 
 def _with_weights(answered):
@@ -508,7 +509,7 @@ def _columns(labels, classes, source):
 # A calibration with other entries
 
 
-def with_decoders(configuration: Configuration, found: dict[str, Recalibrated], y: np.ndarray,
+def with_decoders(configuration: Configuration, found: dict[str, CalibrationResult], y: np.ndarray,
                   learned: LearnedDecoder | None = None) -> Configuration:
     """The configuration whose calibration has these entries in place of its own.
 

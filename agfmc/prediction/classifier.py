@@ -15,7 +15,7 @@ from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, Usage
 from ..core.models import LearnedDecoder
 from ..core.points import as_numbers, is_sparse
 from ..core.probabilities import confidence, REJECTED
-from ..core.solver_status import Stops
+from ..core.solver_status import SolverStatus
 from ..decode.ensemble import average
 from ..decode.front import CodeDecoder, pair_decoder
 from ..decode.methods import find_method
@@ -93,12 +93,12 @@ class Classifier:
         Where points part, more, so that those who meet again still fill blocks.
         """
         rows = self.values.rows(len(self.classes))
-        return rows if self.asks_all else 4 * rows
+        return rows if self.evaluates_all else 4 * rows
 
     @property
-    def asks_all(self) -> bool:
+    def evaluates_all(self) -> bool:
         """True where each point is put to every binary classifier, False where to some of them."""
-        return not self._prediction.points_part
+        return not self._prediction.routes_points
 
     def __call__(self, x: np.ndarray) -> Answers:
         """`Answers` for points x (n, d).
@@ -138,7 +138,7 @@ class Classifier:
             pieces = [getattr(part, name) for part in parts]
             return None if pieces[0] is None else np.concatenate(pieces)
 
-        stops = sum((stop for part in parts for stop in part.stops), Stops())
+        stops = sum((stop for part in parts for stop in part.stops), SolverStatus())
         return Answers(joined("classes"), joined("confidence"), joined("columns"), (stops,),
                        *(joined(name) for name in ("queried", "sets", "ranked", "winner", "cost",
                                                    "probable")))
@@ -332,7 +332,7 @@ class Predicted(NamedTuple):
     """The leaf (n,), -1 for none, in the order of the text, and its number `winner` (n,).
 
     columns, stops, queried, sets: as in `Answers`; queried is None where all classifiers were
-    queried;  ranked (n, c): the most probable leaves, or None;  probable, cost: as in `Decided`.
+    queried;  ranked (n, c): the most probable leaves, or None;  probable, cost: as in `Decisions`.
     """
 
     leaf: np.ndarray
@@ -353,7 +353,7 @@ class _Prediction:
     points_part: different points go to different classifiers.
     """
 
-    all_classes = points_part = False
+    all_classes = routes_points = False
 
     def __init__(self, nodes, decoding, method, decision, counting):
         self.nodes, self.values = nodes, nodes.values
@@ -444,7 +444,7 @@ class ValuesPrediction(_Prediction):
 class _PartingPrediction(_Prediction):
     """A way down a tree, on which classifiers are evaluated for the points that come to them."""
 
-    points_part = True
+    routes_points = True
 
     def asking(self, x):
         """(ask, queried, stops): ask(number, rows) evaluates a node, as `decode.nested` calls it;
@@ -492,7 +492,7 @@ class BestFirstPrediction(_PartingPrediction):
 class QueryPrediction(_Prediction):
     """Some of the pairs of a one-vs-one configuration, chosen by the answers of others."""
 
-    points_part = True
+    routes_points = True
 
     def __init__(self, nodes, decoding, method, decision, counting):
         super().__init__(nodes, decoding, method, decision, counting)

@@ -17,7 +17,7 @@ from ..models.configuration import Configuration
 from .decoding import Decoding, Guarantees
 from .proportions import adjustment
 
-__all__ = ["calibration_of", "Decided", "Decision"]
+__all__ = ["calibration_of", "Decisions", "Decision"]
 
 
 def calibration_of(configuration: Configuration, decoding: Decoding,
@@ -44,7 +44,7 @@ def calibration_of(configuration: Configuration, decoding: Decoding,
     return found
 
 
-class Decided(NamedTuple):
+class Decisions(NamedTuple):
     """The leaf (n,) that is the answer, and its probability `winner` (n,).
 
     columns (n, k): probabilities or p values, labels ascending, or None beside sets (n, k) bool;
@@ -97,8 +97,8 @@ class Decision:
         if wanted.p_values:
             self._points = points
 
-    def of_all_classes(self, p: np.ndarray) -> Decided:
-        """`Decided` of probabilities p (n, k) of the leaves; the first wins on ties."""
+    def of_all_classes(self, p: np.ndarray) -> Decisions:
+        """`Decisions` of probabilities p (n, k) of the leaves; the first wins on ties."""
         order, leaf = self._order, None
         if self._map is not None:
             if self._map.kind == "temperature":  # it keeps the order, but for rounding
@@ -129,7 +129,7 @@ class Decision:
                                     self._costs)
             leaf = np.where(column < 0, -1, order[column])
         winner = p[np.arange(len(p)), np.where(leaf < 0, probable, leaf)]
-        return Decided(leaf, winner, columns, sets, ranked, None if cost is None else probable,
+        return Decisions(leaf, winner, columns, sets, ranked, None if cost is None else probable,
                        cost)
 
     def of_one_class(self, p: np.ndarray) -> np.ndarray:

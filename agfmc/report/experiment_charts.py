@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..control.learners import PARAMETERS
-from ..score.rows import ALL_SCORES, PER_POINT
+from ..score.rows import ALL_SCORES, COST_PER_POINT
 from .content import Column, DataTable, Picture, TableRow
 from .svg import (Box, cut_to_width, Drawing, level_bar, LINE, Linear, Logarithmic, Panel, pixels,
                   short, text_width, WIDTH)
@@ -137,7 +137,7 @@ def _directions(drawing, zero, larger):
             drawing.text(zero + 10, 14, word, "muted")
 
 
-_COSTS = (*((key, PER_POINT[key].title) for key in ("kernel_values", "queried")),
+_COSTS = (*((key, COST_PER_POINT[key].title) for key in ("kernel_values", "queried")),
           ("classifiers", "binary classifiers"))  # older results have these alone
 
 

@@ -16,7 +16,7 @@ from ..core.text import _short_number, partition_text, runs_text, spread
 from ..files.csv import csv_of_numbers
 from ..score.intervals import clopper_pearson
 from ..score.rows import (ALL_SCORES, BEFORE, COLUMNS, columns_of, COST, HIERARCHICAL, PAGE,
-                           page_title, PER_POINT, SCORES, UNCALIBRATED)
+                           page_title, COST_PER_POINT, SCORES, UNCALIBRATED)
 
 __all__ = ["comparison_csv", "data_lines", "estimate_line", "format_reports", "format_scores",
            "judging_splits", "markdown_table", "MOST_CLASSES", "nested_table", "partition_table",
@@ -136,7 +136,8 @@ def comparison_csv(result: dict) -> str:
     lines = [["configuration", "decoder", "classifiers",
               *(f"{column}{part}" for column in columns for part in ("", "_sd")),
               "zero_probability",
-              *(f"{score}_{part}" for score in scores for part in ("difference", "p")), *PER_POINT,
+              *(f"{score}_{part}" for score in scores for part in ("difference", "p")),
+              *COST_PER_POINT,
               *(f"{score}_difference_{part}" for score in scores for part in ("low", "high"))]]
     for row in result["rows"]:
         cells = [row["configuration"], row["decoder"]]
@@ -148,7 +149,7 @@ def comparison_csv(result: dict) -> str:
             for score in scores:
                 test = (row["difference"] or {}).get(score, {})
                 cells += [test.get(key) for key in ("pooled", "p_value")]
-            cells += [(row[name] or {}).get("pooled") for name in PER_POINT]
+            cells += [(row[name] or {}).get("pooled") for name in COST_PER_POINT]
             for score in scores:
                 cells += (row["difference"] or {}).get(score, {}).get("interval") or [None, None]
         lines.append(cells)

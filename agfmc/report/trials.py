@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..core.provenance import Provenance
 from ..core.text import runs_text
-from ..score.rows import ALL_SCORES, PER_POINT
+from ..score.rows import ALL_SCORES, COST_PER_POINT
 from . import charts
 from .answers import shares_alone
 from .blocks import heading, note, pictures, Section, table, text, Tile, without_empty
@@ -147,7 +147,8 @@ def _merged(result):
     """The result with one row for all decoders of a configuration that have the same scores."""
     groups: dict[tuple, list[Mapping]] = {}
     for at, row in enumerate(result["rows"]):
-        key = [str((row.get(name) or {}).get("pooled"))[:12] for name in (*ALL_SCORES, *PER_POINT)]
+        key = [str((row.get(name) or {}).get("pooled"))[:12] for name in (*ALL_SCORES,
+                                                                          *COST_PER_POINT)]
         groups.setdefault((row["configuration"], *(key if "error" not in row else [at])),
                           []).append(row)
     return {**result, "rows": [  # the reference has no difference
@@ -194,12 +195,12 @@ def _comparison_tables(result):
         "the chosen one"
     return [_comparison_table(result, few, (), f"Configurations with their decoders, {best} in "
                               "bold. Decoders with the same scores share a row."),
-            replace(_comparison_table(result, every, PER_POINT, "All scores, and what a point "
+            replace(_comparison_table(result, every, COST_PER_POINT, "All scores, and what a point "
                                       "asks for on average"), folded=True)]
 
 
 def _comparison_table(result, scores, costs, caption):
-    """The table of these scores, and of these of `PER_POINT`."""
+    """The table of these scores, and of these of `COST_PER_POINT`."""
     by, best = result["by"], chosen_row(result)
     scores = sorted(scores, key=lambda name: name != by)
     columns = [Column("configuration", "name"),
@@ -208,7 +209,7 @@ def _comparison_table(result, scores, costs, caption):
                Column("difference", "number", f"in {ALL_SCORES[by].title}"),
                Column("95 % interval", "number"), Column("p", "number"),
                Column("classifiers", "number", "binary ones"),
-               *(Column(PER_POINT[name].head, "number", digits=1) for name in costs)]
+               *(Column(COST_PER_POINT[name].head, "number", digits=1) for name in costs)]
     rows = []
     for row in result["rows"]:
         cells = [_called(row),

@@ -26,8 +26,8 @@ from .risk_coverage import risk_coverage
 from .rows import ALL_SCORES, COST, FURTHER
 from .sets import hierarchical_scores, Paths, set_scores
 
-__all__ = ["Asked", "classwise_calibration", "compared_scores", "evaluate", "Results", "Sets",
-           "warn_of_no_probabilities", "warn_of_other_numbers", "weighted", "with_weights"]
+__all__ = ["ScoreRequest", "classwise_calibration", "compared_scores", "evaluate", "Results",
+           "Sets", "warn_of_no_probabilities", "warn_of_other_numbers", "weighted", "with_weights"]
 
 MOST_PLACES = 2 * 10**9  # resamples by points by classes of which areas are computed
 _SHARES = ("accuracy", "within_one_class", "top_accuracy")  # whose intervals are Wilson's
@@ -48,7 +48,7 @@ class Sets(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScoreRequest:
     """Scores that `evaluate` computes on request.
 
     top: K of the top-K accuracy;  ordered: scores of classes that have an order, that of their
@@ -215,10 +215,10 @@ def _answered(results):
             None if results.weights is None else results.weights[told])
 
 
-def evaluate(results, bins=10, asked=Asked()):
+def evaluate(results, bins=10, asked=ScoreRequest()):
     """All scores that `Results` allow, as a dictionary of plain values; None where not.
 
-    bins: of calibration tables;  asked: `Asked`.  Keys: points, classes, labels, rejected,
+    bins: of calibration tables;  asked: `ScoreRequest`.  Keys: points, classes, labels, rejected,
     coverage (share of the points that are answered), those of `SCORES` and `FURTHER`,
     uncertainty_coefficient_reverse, _symmetric, _random and _adjusted, contingency (rows
     truth, columns result), zero_probability (points whose true class has p = 0), calibration,

@@ -11,8 +11,9 @@ from importlib import import_module
 
 
 __all__ = ["ALL_SCORES", "BEFORE", "BY_COST", "BY_OPTION", "COLUMNS", "columns_of", "COST",
-           "FURTHER", "Further", "HIERARCHICAL", "PAGE", "page_title", "PageScore", "PER_POINT",
-           "PerPoint", "Score", "SCORES", "UNCALIBRATED"]
+           "FURTHER", "HIERARCHICAL", "PAGE", "page_title", "PageScore",
+           "COST_PER_POINT",
+           "PerPoint", "Score", "ResultScore", "SCORES", "UNCALIBRATED"]
 
 UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
 
@@ -100,13 +101,13 @@ class PerPoint(namedtuple("PerPoint", "title head")):
     __slots__ = ()
 
 
-PER_POINT = {
+COST_PER_POINT = {
     "queried": PerPoint("binary classifiers asked per point", "classifiers asked"),
     "kernel_values": PerPoint("kernel values computed per point", "kernel values"),
 }
 
 
-class Further(namedtuple("Further", "name title takes function")):
+class ResultScore(namedtuple("ResultScore", "name title takes function")):
     """A score of one page of results, which configurations are not compared by.
 
     name, title, function: as in `Score`;  takes: "table" (a `Contingency`) or "area" (A (k, k)
@@ -121,13 +122,14 @@ class Further(namedtuple("Further", "name title takes function")):
 
 
 FURTHER = {score.name: score for score in (
-    Further("balanced_accuracy", "balanced accuracy", "table", "score.classes:balanced_accuracy"),
-    Further("macro_f1", "F1, mean of classes", "table", "score.classes:macro_f1"),
-    Further("weighted_f1", "F1, weighted by points", "table", "score.classes:weighted_f1"),
-    Further("cohen_kappa", "Cohen's kappa", "table", "score.classes:cohen_kappa"),
-    Further("matthews", "Matthews' correlation", "table", "score.classes:matthews"),
-    Further("macro_auc", "AUC, class against rest", "area", "score.ranking:macro_area"),
-    Further("hand_till_auc", "AUC, Hand and Till", "area", "score.ranking:hand_till"),
+    ResultScore("balanced_accuracy", "balanced accuracy", "table",
+                "score.classes:balanced_accuracy"),
+    ResultScore("macro_f1", "F1, mean of classes", "table", "score.classes:macro_f1"),
+    ResultScore("weighted_f1", "F1, weighted by points", "table", "score.classes:weighted_f1"),
+    ResultScore("cohen_kappa", "Cohen's kappa", "table", "score.classes:cohen_kappa"),
+    ResultScore("matthews", "Matthews' correlation", "table", "score.classes:matthews"),
+    ResultScore("macro_auc", "AUC, class against rest", "area", "score.ranking:macro_area"),
+    ResultScore("hand_till_auc", "AUC, Hand and Till", "area", "score.ranking:hand_till"),
 )}
 HIERARCHICAL = {"hierarchical_precision": "hierarchical precision",
                 "hierarchical_recall": "hierarchical recall", "hierarchical_f": "hierarchical F1"}

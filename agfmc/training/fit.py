@@ -29,7 +29,7 @@ from ..executors.threads import available_cores, run_tasks
 from ..kernels.machine import decision_values
 from ..kernels.values import PreparedKernel
 from ..landmarks.features import check_landmarks
-from ..landmarks.sums_file import KeptSums
+from ..landmarks.sums_file import SumsStore
 from ..landmarks.training import fit_shared
 from ..learners import platt
 from ..learners.leave_one_out import is_unbounded, loo_values, Problem
@@ -39,9 +39,9 @@ from .held_out import CALIBRATION_POINTS
 from .kernel_tables import MEGABYTES, Tables
 from .metric import fitted_normalisation, MetricOptions
 
-__all__ = ["check_fit", "fit", "fit_one", "TrainingData", "TrainingSettings", "Wanted"]
+__all__ = ["check_fit", "fit", "fit_one", "TrainingData", "TrainingSettings", "HeldOutRequest"]
 
-_ITSELF = -1  # among the folds of a job: the classifier, trained on all its samples
+_FULL_FIT = -1  # among the folds of a job: the classifier, trained on all its samples
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class TrainingSettings:
     calibration: int = CALIBRATION_POINTS
     workers: int | Executor = 1
     kernel_memory: int = MEGABYTES
-    sums: KeptSums | None = None
+    sums: SumsStore | None = None
     metric: MetricOptions | None = None
     member_weights: str | None = None
     weighted_norm: bool = False
@@ -133,7 +133,7 @@ class _Training:
 
     def parts(self):
         """Draw the folds, if it begins with such; -> its fits."""
-        return [_ITSELF, *range(self.draw_folds() if self.with_folds else 0)]
+        return [_FULL_FIT, *range(self.draw_folds() if self.with_folds else 0)]
 
     def draw_folds(self):
         """Draw the folds; -> how many there are."""
@@ -159,7 +159,7 @@ class _Training:
     def _add(self, part, result):
         if isinstance(result, AgfmcError):
             self.error = self.error or result
-        elif part == _ITSELF:
+        elif part == _FULL_FIT:
             self.solution, values = result
             self.values = self.values if values is None else values
         else:
@@ -173,14 +173,15 @@ class _Training:
 
 
 def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = TrainingSettings(),
-        progress: Callable[[int, int], None] | None = None, wanted: Wanted | None = None,
+        progress: Callable[[int, int], None] | None = None, wanted: HeldOutRequest | None = None,
         weights: Weights | None = None) -> Iterator[Fitted]:
     """Train binary `jobs` on points x (n, d), an array or `SparsePoints`, with labels y (n,).
 
     Yields `Fitted` as jobs finish; the order depends on the workers, the models do not.  Each job
     is six fits, the classifier itself and five folds whose decision values fit the probabilities
     (Platt 1999), and the fits of all jobs share the threads; a learner with probabilities of its
-    own needs only the first, unless decision values of samples that are held out are `Wanted`.  x
+    own needs only the first,
+    unless decision values of samples that are held out are `HeldOutRequest`.  x
     went through the normalisation of the settings already; the models tell its digest.  progress:
     called with (fits done, all fits), or jobs in their place where an executor has the workers; a
     job whose workers died comes with an error.  weights: `Weights` of the points, or None; the jobs
@@ -191,7 +192,7 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     if weights is not None:
         jobs = for_weights(jobs)
     check_fit(jobs, y, settings)
-    wanted = Wanted() if wanted is None else wanted
+    wanted = HeldOutRequest() if wanted is None else wanted
     shared = [job for job in jobs if job.options.shares]
     jobs = [job for job in jobs if not job.options.shares]
     if jobs or len({job.together for job in shared}) > 1:
@@ -218,7 +219,7 @@ def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings) -> Non
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class HeldOutRequest:
     """Numbers that are wanted of samples that are held out.
 
     sides: where each one is sent;  chosen (n,): a mask of the calibration points among all
@@ -229,7 +230,8 @@ class Wanted:
     chosen: np.ndarray | None = None
 
     @classmethod
-    def of(cls, n: int, calibration_rows: np.ndarray | None = None, sides: bool = False) -> Wanted:
+    def of(cls, n: int, calibration_rows: np.ndarray | None = None,
+           sides: bool = False) -> HeldOutRequest:
         """Those of n points; calibration_rows (c,): of the points whose decision values are wanted
         when they are held out, or None."""
         chosen = None if calibration_rows is None else np.zeros(n, dtype=bool)
@@ -346,7 +348,7 @@ def _one_fit(x, nodes, work, part):
     """Decision values of the samples of a fold; or the classifier, with its own or None."""
     options = work.job.options
     kernel = options.kernel_for(x.shape[1])
-    if part == _ITSELF:
+    if part == _FULL_FIT:
         solution = options.solve(nodes, work.rows, work.side, work.w)
         values = None if work.fold is not None or options.own_probabilities else loo_values(
             functools.partial(_kernel_values, kernel), x,
@@ -423,14 +425,15 @@ class TrainingData:
     y: np.ndarray
     rows: np.ndarray
     settings: TrainingSettings
-    wanted: Wanted
+    wanted: HeldOutRequest
     weights: Weights | None = None
 
     @classmethod
     def of(cls, x, y, settings: TrainingSettings, calibration_rows: np.ndarray | None = None,
            weights: Weights | None = None) -> TrainingData:
-        """Those of all points; the arguments are those of `Wanted` and `fit`."""
-        return cls(x, y, np.arange(len(y)), settings, Wanted.of(len(y), calibration_rows), weights)
+        """Those of all points; the arguments are those of `HeldOutRequest` and `fit`."""
+        return cls(x, y, np.arange(len(y)), settings, HeldOutRequest.of(len(y), calibration_rows),
+                   weights)
 
     def part(self, job):
         """The data with the samples of a job alone."""

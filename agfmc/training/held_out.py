@@ -19,7 +19,7 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
     """The `HeldOut` of calibration points; None where a learner gives no such values.
 
     tree, jobs: of the training, those of all rows first;  values: for each row those of its
-    `Fitted`, or None;  data: (`Dataset`, {node number: `DirectModel`});  rows (c,),
+    `Fitted`, or None;  data: (`Dataset`, {node number: `NodeModel`});  rows (c,),
     ascending: of the points.
     """
     x, y, weights = data[0].x, data[0].y, data[0].weights

@@ -14,7 +14,7 @@ from ..core.splits import calibration_rows, rows_by_class
 from ..data.types import Dataset
 from ..learners.protocol import distinct, for_weights, NodeProblem, plan_jobs, samples
 from ..models.merge import assemble
-from .fit import fit, TrainingSettings, Wanted
+from .fit import fit, TrainingSettings, HeldOutRequest
 from .held_out import gather_held_out
 
 __all__ = ["checked_points", "fit_nodes", "train_configuration"]
@@ -48,7 +48,8 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     rows = calibration_rows(y, tree.labels, settings.calibration, settings.seed) \
         if settings.calibration else None
     results = {}
-    for fitted in fit(distinct(binary), x, y, settings, progress, Wanted.of(len(y), rows), weights):
+    for fitted in fit(distinct(binary), x, y, settings, progress, HeldOutRequest.of(len(y), rows),
+                      weights):
         if isinstance(fitted.model, AgfmcError):
             raise fitted.model
         results[fitted.job.name] = fitted
@@ -62,7 +63,7 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
 
 
 def fit_nodes(tree, jobs, data, normalisation=None):
-    """{node number: `DirectModel`} of those of the `jobs` of a tree that are for nodes.
+    """{node number: `NodeModel`} of those of the `jobs` of a tree that are for nodes.
 
     data: the `Dataset`;  normalisation: the one that its points went through, or None.  Raises
     `ModelError` where a program stands for a node.

@@ -27,18 +27,18 @@ from ..files.atomic import remove, replacing, replacing_all, temporary_file, wri
 from ..files.opening import read_bytes
 from ..files.seal import seal_of, sealed
 from ..landmarks.sums import row_ranges
-from ..landmarks.sums_file import KeptSums
+from ..landmarks.sums_file import SumsStore
 from ..landmarks.training import sum_range
 from ..learners.protocol import NodeProblem, read_node, samples
 from ..models.libsvm import format_svm_model, held_out_values
 from .external import train_external
-from .fit import fit, Wanted
+from .fit import fit, HeldOutRequest
 from .held_out import gather_held_out
 
-__all__ = ["Earlier", "finished", "held_out_of", "make_range_sums", "Outcome", "ranges_of",
+__all__ = ["PreviousRun", "finished", "held_out_of", "make_range_sums", "Outcome", "ranges_of",
            "replaced", "save_normalisation", "TimeUp", "train", "until", "write_node"]
 
-_HURRY = 2.0  # seconds that a signal leaves for keeping sums
+_SAVE_BUDGET_S = 2.0  # seconds that a signal leaves for keeping sums
 _SMALL = 1 << 28  # bytes of support vectors that are kept in memory until the end
 
 
@@ -144,7 +144,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Earlier:
+class PreviousRun:
     """The files of an earlier run.
 
     kept: names of jobs whose models are there, from `finished`;  control_out: its control file,
@@ -157,7 +157,7 @@ class Earlier:
     sums: bool = True
 
 
-def train(plan, progress: Callable | None = None, earlier: Earlier = Earlier(), *,
+def train(plan, progress: Callable | None = None, earlier: PreviousRun = PreviousRun(), *,
           deadline: float | None = None, held_out: Callable | None = None,
           workers=None) -> Outcome:
     """Train the jobs of `plan` and write each model as it is finished.
@@ -203,7 +203,7 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
         settings = replace(plan.settings, sums=sums,
                            workers=plan.settings.workers if workers is None else workers)
         data = plan.data
-        results = fit(jobs, data.x, data.y, settings, tell, Wanted.of(
+        results = fit(jobs, data.x, data.y, settings, tell, HeldOutRequest.of(
             len(data.y), plan.calibration_rows, held_out is not None), data.weights)
         try:
             for fitted in until(results, deadline):
@@ -232,7 +232,7 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
             stopped = len(written) + len(failures) < len(jobs)
             sums.save()
         except BaseException as error:
-            sums.save(math.inf if isinstance(error, AgfmcError) else _HURRY)
+            sums.save(math.inf if isinstance(error, AgfmcError) else _SAVE_BUDGET_S)
             raise
     sums.remove(job for job in jobs if job.name not in written)
     errors = tuple(failures[job.name] for job in jobs if job.name in failures)
@@ -240,8 +240,8 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
 
 
 def _kept_sums(plan, used=True):
-    """The `KeptSums` of a run; one for a single model keeps none."""
-    return KeptSums(plan.path_of(plan.base or ""), plan.binary if plan.base is not None else (),
+    """The `SumsStore` of a run; one for a single model keeps none."""
+    return SumsStore(plan.path_of(plan.base or ""), plan.binary if plan.base is not None else (),
                     lambda job: plan.origins.of_sums(job), used)
 
 

@@ -97,7 +97,7 @@ def test_the_events_of_a_run():
     def execute(args):
         messages.report(args, "try", "a\nmessage")
         warnings.warn("care", AgfmcWarning, stacklevel=2)
-        messages.tell("two\nlines\n")
+        messages.write_stderr("two\nlines\n")
         sys.stdout.write("result\n")
 
     status, found, out = called("--log", "json", "f", execute=execute)

@@ -26,7 +26,7 @@ from agfmc.models import mbm
 from agfmc.files.codec import _fields
 from agfmc.learners.protocol import named, parse_options, plan_jobs
 from agfmc.calibration.types import Calibration, CalibrationPoints, ProbabilityMap
-from agfmc.core.models import CollatedModel, DirectModel, Kernel
+from agfmc.core.models import MergedModel, NodeModel, Kernel
 from agfmc.data.normalisation import LearnedMetric, Normalisation
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -280,15 +280,15 @@ def test_limits_and_keys_of_the_formats_are_those_of_the_code():
     assert f"more than {MAX_MEMBERS} configurations" in CONTROL
     assert f"deeper than {MAX_DEPTH} levels" in CONTROL
     model = plain((MAN / "agfmc_model.5").read_text(encoding="utf-8"))
-    for kind in (mbm._Stored, CollatedModel):
+    for kind in (mbm._Stored, MergedModel):
         for name in _fields(kind):
             assert re.search(rf"^{name}(,|$)|, {name}$", model, re.M), name
-    for kind in (CollatedModel, DirectModel, Normalisation, Kernel, Calibration, ProbabilityMap,
+    for kind in (MergedModel, NodeModel, Normalisation, Kernel, Calibration, ProbabilityMap,
                  CalibrationPoints, LearnedMetric):
         for name in _fields(kind):
             assert re.search(rf"\b{name}\b", model), name
     assert " ".join(f"{byte:02X}" for byte in mbm.MAGIC) in model
-    for annotation in _fields(CollatedModel).values():
+    for annotation in _fields(MergedModel).values():
         if get_origin(annotation) is Annotated:
             _, (_, kind, size), *_ = get_args(annotation)
             assert {"f": "float", "i": "int"}[kind] + str(8 * int(size)) in model

@@ -28,7 +28,7 @@ from agfmc.models.description import describe, format_description
 from agfmc.models import mbm
 from agfmc.calibration.types import (Calibration, CalibrationPoints, DecoderCalibration,
                                      ProbabilityMap)
-from agfmc.core.models import CollatedModel, DirectModel, Kernel, LearnedDecoder
+from agfmc.core.models import MergedModel, NodeModel, Kernel, LearnedDecoder
 from agfmc.models.configuration import Configuration
 from agfmc.data.normalisation import Normalisation
 from agfmc.core.provenance import Provenance
@@ -100,14 +100,14 @@ def _model(tree, rng):
     for number, node in tree.directs.items():
         c = len(tree.nodes[number].children)
         if node.code == "K":
-            direct[number] = DirectModel("K", node.name, c, Provenance(("options -k 2",)), k=2,
+            direct[number] = NodeModel("K", node.name, c, Provenance(("options -k 2",)), k=2,
                                          points=rng.normal(size=(5, d)).astype(np.float32),
                                          y=np.arange(5, dtype=np.int32) % c)
         else:
-            direct[number] = DirectModel("L", node.name, c,
+            direct[number] = NodeModel("L", node.name, c,
                                          Provenance.from_line("options -r 1.0; samples 3 4 5"),
                                          weights=rng.normal(size=(c, d + 1)))
-    return Configuration(tree, CollatedModel(
+    return Configuration(tree, MergedModel(
         kernels=KERNELS[:max(1, min(m, 4))] if m else (),
         kernel_of=np.arange(m, dtype=np.int32) % 4, sv=rng.normal(size=(s, d)),
         group=np.sort(rng.integers(0, len(tree.classes), s)).astype(np.int32),
@@ -146,7 +146,7 @@ def taken_apart(raw):
 
 
 _DTYPES = {name: np.dtype(rules[0].replace("b", "u"))
-           for kind in (CollatedModel, DirectModel, Normalisation, ProbabilityMap,
+           for kind in (MergedModel, NodeModel, Normalisation, ProbabilityMap,
                         CalibrationPoints, LearnedDecoder)
            for name, rules in ((name, hint.__metadata__) for name, hint in get_type_hints(
                kind, localns={"np": np}, include_extras=True).items()

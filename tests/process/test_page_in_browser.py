@@ -13,7 +13,7 @@ import pytest
 
 from agfmc.designs.standard import one_vs_one
 from agfmc.control.parse import parse
-from agfmc.score.evaluation import Asked, evaluate, Results
+from agfmc.score.evaluation import ScoreRequest, evaluate, Results
 from agfmc.report.content import AnswersPart, DataPart, HardPoint, ModelPart, ReportContent, Step
 from agfmc.report.page import render
 
@@ -93,7 +93,7 @@ def content_of(called, card=CARD, text="plain"):
     p /= p.sum(axis=1, keepdims=True)
     labels = np.arange(k)
     scores = evaluate(Results(truth, p.argmax(axis=1), labels, k, p.max(axis=1), p), 10,
-                      Asked(by_class=True))
+                      ScoreRequest(by_class=True))
     names = dict(enumerate(called))
     scores["names"] = list(called)
     tree = parse("".join(

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agfmc.cli.messages import show
+from agfmc.cli.messages import write_stdout
 
 PRINTING = {
     "agf2ascii": ["trn"], "classify_m": ["all.mbm", "tst.vec", "out"],
@@ -116,7 +116,7 @@ def test_a_long_text_is_written_in_few_pieces(monkeypatch):
     """Without a buffer each piece is a write to the system, half a million for a large code."""
     pieces = []
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: False, write=pieces.append))
-    show(f"{number}\n" for number in range(1001))
+    write_stdout(f"{number}\n" for number in range(1001))
     assert "".join(pieces) == "".join(f"{number}\n" for number in range(1001))
     assert len(pieces) < 20
 

@@ -11,7 +11,7 @@ from agfmc.core.errors import AgfmcWarning, DataError
 from agfmc.data.types import Dataset
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding
-from agfmc.calibration.separate_points import Answered, recalibrate
+from agfmc.calibration.separate_points import DecodedData, recalibrate
 from agfmc.prediction.calibrate import (answers_of_data, answers_of_files, kept_decodings,
                                         with_decoders)
 from agfmc.report.text import format_reports
@@ -48,13 +48,13 @@ APART = Dataset(*points(5, 400))
 
 
 def drawn(n=500, seed=2, temperature=2.5):
-    """`Answered` points whose probabilities are too sure."""
+    """`DecodedData` points whose probabilities are too sure."""
     generator = np.random.default_rng(seed)
     q = generator.dirichlet(np.full(4, .5), n) + 1e-9
     y = (q.cumsum(axis=1) < generator.random(n)[:, None]).sum(axis=1).clip(0, 3)
     p = q**temperature
     p /= p.sum(axis=1)[:, None]
-    return Answered(p, y, p.argmax(axis=1), "drawn")
+    return DecodedData(p, y, p.argmax(axis=1), "drawn")
 
 
 @pytest.mark.long
@@ -170,7 +170,7 @@ def test_the_scores_are_of_points_held_out():
 @pytest.mark.long
 def test_maps_that_change_answers_are_scored_by_their_own():
     answered = drawn(temperature=1)
-    rolled = Answered(np.roll(answered.p, 1, axis=1), answered.y,
+    rolled = DecodedData(np.roll(answered.p, 1, axis=1), answered.y,
                       (answered.answer + 1) % 4, "rolled")
     found = recalibrate(rolled, "least-squares", LABELS)
     assert found.report["map"] == "matrix"
@@ -197,7 +197,7 @@ def test_what_is_printed():
 
 def test_few_points_and_classes_without():
     answered = drawn(60)
-    few = Answered(answered.p[:60], np.where(answered.y == 2, 1, answered.y), answered.answer,
+    few = DecodedData(answered.p[:60], np.where(answered.y == 2, 1, answered.y), answered.answer,
                    "few")
     with pytest.warns(AgfmcWarning) as warned:
         report = recalibrate(few, "least-squares", LABELS, "temperature").report
@@ -227,7 +227,7 @@ def test_a_calibration_keeps_its_other_decoders():
 
 @pytest.fixture
 def held(folder):
-    """Files as nfold writes them, and their `Answered` points."""
+    """Files as nfold writes them, and their `DecodedData` points."""
     answered = drawn(120)
     labels = np.array(LABELS)
     (folder / "held.truth").write_bytes(cls_bytes(labels[answered.y]))

@@ -15,7 +15,8 @@ from agfmc.data.training import load_training
 from agfmc.core.errors import DataError
 from agfmc.data.types import InputFormat
 from agfmc.score.evaluation import Results, with_weights
-from agfmc.cli.gather import (answers_part, asked_of, data_part, file_digests, hardest_points,
+from agfmc.cli.gather import (answers_part, report_score_request, data_part, file_digests,
+                              hardest_points,
                               read_card, relabelled, TrainingRows)
 from agfmc.report.multiqc import comparison_section, name_of_file, scores_section
 from agfmc.tables.types import ColumnRoles, TableFormat
@@ -60,14 +61,14 @@ def test_points_that_are_held_out_twice_and_those_of_weight_0_are_told_once_or_n
 def test_parts_without_probabilities_have_neither_hardest_points_nor_costs():
     found = results()
     plain = Results(found.truth, found.result, LABELS)
-    part = answers_part(plain, "x", asked=asked_of(plain, resamples=10), tree=parse(
+    part = answers_part(plain, "x", asked=report_score_request(plain, resamples=10), tree=parse(
         '"" {2 "" {5 9}}'))
     assert part.hardest == part.nodes == () and part.scores["log_loss"] is None
 
 
 def test_costs_of_nodes_are_those_of_a_tree_of_the_same_classes():
     found = results()
-    part = answers_part(found, "x", asked=asked_of(found, resamples=10),
+    part = answers_part(found, "x", asked=report_score_request(found, resamples=10),
                         tree=parse('"" {9 "" {5 2}}'))
     assert sum(node.log_loss for node in part.nodes) == pytest.approx(part.scores["log_loss"])
     assert "log_loss" in part.scores["intervals"] and part.scores["calibration_by_class"]

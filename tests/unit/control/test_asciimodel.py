@@ -13,7 +13,7 @@ from agfmc.core.errors import AgfmcWarning, ModelError
 from agfmc.models.libagf import format_ascii_model, is_ascii_model, read_ascii_model
 from agfmc.data.libagf import read_vec
 from agfmc.kernels.machine import Machine
-from agfmc.core.models import CollatedModel, Kernel
+from agfmc.core.models import MergedModel, Kernel
 from agfmc.models.configuration import Configuration
 from agfmc.data.normalisation import Normalisation
 from agfmc.core.provenance import Provenance
@@ -77,7 +77,7 @@ def random_model(kernel=KERNELS[2], s=40, d=3):
     """Three classes one-vs-one; numbers of every size."""
     rng = np.random.default_rng(5)
     index = [np.sort(rng.choice(s, n, replace=False)) for n in (20, 0, s)]
-    model = CollatedModel(
+    model = MergedModel(
         (kernel,), np.zeros(3, np.int32),
         rng.normal(size=(s, d)) * 10.0 ** rng.integers(-9, 2, (s, d)), np.zeros(s, np.int32),
         np.array([0, 20, 20, 20 + s]), np.concatenate(index).astype(np.int32),

@@ -10,7 +10,8 @@ from agfmc.control import parse as parsing, write
 from agfmc.control.build import from_pairs, from_rows, rename, to_code
 from agfmc.control.learners import NODE_LEARNERS
 from agfmc.control.parse import MAX_DEPTH, parse
-from agfmc.control.tree import (changed, Direct, Heading, Leaf, looks_like_options, MAX_LABEL, Node,
+from agfmc.control.tree import (changed, NodeClassifier, Heading, Leaf, looks_like_options,
+                                MAX_LABEL, Node,
                                 Row, Tree)
 from agfmc.control.write import format_tree, quote_name, require_readable
 from agfmc.core.errors import ControlError, DataError, UsageError
@@ -182,7 +183,7 @@ def trees(draw, kinds=("bare", "matrix", "direct")):
         count = 2 if kind == "bare" else draw(st.integers(2, 4))
         rows, direct = [], None
         if kind == "direct":
-            direct = Direct(draw(st.sampled_from(sorted(NODE_LEARNERS))), draw(OF_DIRECTS),
+            direct = NodeClassifier(draw(st.sampled_from(sorted(NODE_LEARNERS))), draw(OF_DIRECTS),
                             None if training else name())
         elif kind == "bare":
             rows = [row((0,), (1,))]

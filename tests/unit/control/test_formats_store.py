@@ -16,7 +16,7 @@ from agfmc.control.write import format_tree
 from agfmc.core.errors import DataError, ModelError
 from agfmc.models.files import load
 from agfmc.models.mbm import MAGIC, read_store, write_store
-from agfmc.core.models import CollatedModel, Kernel
+from agfmc.core.models import MergedModel, Kernel
 from agfmc.models.configuration import Configuration
 from agfmc.data.normalisation import Normalisation
 from agfmc.core.provenance import Provenance
@@ -30,7 +30,7 @@ TREE = parse('# class 3: b\u00e4r\n# class 7: a "b"\na 0 / 1;\nb 1 / 0;\n{ 3 7}\
 
 
 def model_of(**changes):
-    model = CollatedModel(
+    model = MergedModel(
         kernels=(Kernel("rbf", 1 / 3), Kernel("polynomial", 0.1, -2.5, 3)),
         kernel_of=np.array([0, 1], dtype=np.int32),
         sv=np.array([[1 / 3, 2e-300], [5.0, 0.0], [-1.0, 1e17]]),

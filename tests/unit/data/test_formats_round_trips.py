@@ -27,7 +27,7 @@ from agfmc.models.mbm import read_store, write_store
 from agfmc.answers.libagf_text import format_points, read_probabilities
 from agfmc.files.number_text import is_text
 from agfmc.data.svm_predict import read_svm_output
-from agfmc.core.models import BinaryModel, CollatedModel, DirectModel, Kernel
+from agfmc.core.models import BinaryModel, MergedModel, NodeModel, Kernel
 from agfmc.models.configuration import Configuration
 from agfmc.data.types import InputFormat
 from agfmc.data.normalisation import Normalisation
@@ -77,7 +77,7 @@ def same(one, other, *, leave=()):
         if isinstance(a, np.ndarray):
             assert a.dtype == b.dtype and a.shape == b.shape, field.name
             assert a.tobytes() == b.tobytes(), field.name
-        elif isinstance(a, (CollatedModel, Normalisation)):
+        elif isinstance(a, (MergedModel, Normalisation)):
             same(a, b, leave={"dropped"})
         elif field.name == "node_classifiers":
             assert list(a) == list(b)
@@ -346,10 +346,10 @@ def collated(draw, ascii_only=False):
         if draw(st.booleans()):
             control = 'k K "-k 2"\n{\n  l L ""\n  {\n    5\n    6\n    7\n  }\n  ' + \
                 rows.replace("\n", "\n  ").rstrip() + "\n}\n"
-            direct = {0: DirectModel("K", "k", 2, Provenance(("options -k 2",)), points=draw(
+            direct = {0: NodeModel("K", "k", 2, Provenance(("options -k 2",)), points=draw(
                           hnp.arrays(np.float32, (3, d), elements=SINGLES)),
                           y=np.array([0, 1, 1], np.int32), k=2),
-                      1: DirectModel("L", "l", 3, Provenance(("1",)), weights=draw(hnp.arrays(
+                      1: NodeModel("L", "l", 3, Provenance(("1",)), weights=draw(hnp.arrays(
                           np.float64, (3, d + 1), elements=FLOATS)))}
         if draw(st.booleans()):
             hole = draw(st.integers(0, 2))
@@ -362,7 +362,7 @@ def collated(draw, ascii_only=False):
     tree = changed(parse(control), names=names)
     orientation = np.where(a < 0, -1, 1) if ascii_only else np.array(
         draw(st.lists(st.sampled_from([-1, 1]), min_size=3, max_size=3)))
-    return Configuration(tree, CollatedModel(
+    return Configuration(tree, MergedModel(
         kernels=kernels, kernel_of=np.array([0, len(kernels) - 1, 0], np.int32), sv=sv,
         group=np.zeros(s, np.int32),
         indptr=np.cumsum([0, *map(len, parts)]).astype(np.int64), index=index,
@@ -389,7 +389,7 @@ def test_mbm(folder, given, wide):
 
 @pytest.mark.parametrize("gamma", [TINY, 1e300, 1.7976931348623157e308])
 def test_mbm_with_any_kernel_that_can_be_written(folder, gamma):
-    given = Configuration(parse("a {0 1}"), CollatedModel(
+    given = Configuration(parse("a {0 1}"), MergedModel(
         kernels=(Kernel("sigmoid", gamma, -gamma),), kernel_of=np.zeros(1, np.int32),
         sv=np.ones((1, 1)), group=np.zeros(1, np.int32),
         indptr=np.array([0, 1]), index=np.zeros(1, np.int32), coef=np.array([gamma]),
@@ -400,7 +400,7 @@ def test_mbm_with_any_kernel_that_can_be_written(folder, gamma):
 
 
 # rows that change their order when they are rounded to six digits
-ROUNDED = Configuration(parse("m0 {0 1}"), CollatedModel(
+ROUNDED = Configuration(parse("m0 {0 1}"), MergedModel(
     kernels=(Kernel("linear"),), kernel_of=np.zeros(1, np.int32),
     sv=np.array([[1.0000001, 5.0], [1.0000002, 1.0]]),
     group=np.zeros(2, np.int32), indptr=np.array([0, 2]), index=np.array([0, 1], np.int32),

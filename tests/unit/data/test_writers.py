@@ -23,7 +23,7 @@ from agfmc.data.metric_file import read_metric
 from agfmc.tables.recipe_file import format_recipe, read_recipe
 from agfmc.data.libagf import cls_bytes, con_bytes, read_cls, read_con, read_std, write_std
 from agfmc.data.weights import read_weights, weights_bytes
-from agfmc.core.models import BinaryModel, CollatedModel, Kernel
+from agfmc.core.models import BinaryModel, MergedModel, Kernel
 from agfmc.calibration.types import (Calibration, CalibrationPoints, DecoderCalibration,
                                      ProbabilityMap)
 from agfmc.models.configuration import Configuration
@@ -34,7 +34,7 @@ from agfmc.tables.types import ColumnRecipe, TableRecipe
 
 NAN, INF = np.nan, np.inf
 TREE = parse("# class 0: red\na 0 / 1;\n{ 0 1}\n")
-CONFIGURATION = Configuration(TREE, CollatedModel(
+CONFIGURATION = Configuration(TREE, MergedModel(
     (Kernel("rbf", 0.5),), np.zeros(1, np.int32), np.eye(2), np.array([0, 1], np.int32),
     np.array([0, 2]), np.array([0, 1], np.int32), np.array([1.0, -1.0]), np.zeros(1), np.ones(1),
     np.zeros(1), np.ones(1, np.int8), (Provenance(),)))

@@ -66,7 +66,7 @@ def every(monkeypatch):
 
 
 def walk(pool):
-    return module._Walk(pool, np.arange(len(pool.y)))
+    return module._FloatingSelection(pool, np.arange(len(pool.y)))
 
 
 def solvable(pool, size):
@@ -107,18 +107,18 @@ def test_foreseen_probabilities_are_exact_where_classes_stay(pool, less):
     code = walk(pool)._code(rows)
     for point in stay:
         expected = -np.log(0.99 * q[point, pool.y[point]] + 0.01 / 4)
-        assert pool.foresee(code, np.array([other]), np.array([point]), less) == \
+        assert pool.predict_loss(code, np.array([other]), np.array([point]), less) == \
             pytest.approx(expected, rel=1e-3)
 
 
 def test_systems_that_are_not_held_together_give_the_same(pool, monkeypatch):
     even, code = pool.code((0, 4), walk(pool).points), pool.code((0, 4, 9, 15), walk(pool).points)
     others, some = np.arange(16, 25), np.arange(7, 50)
-    expected = pool.foresee(code, others, some)
+    expected = pool.predict_loss(code, others, some)
     monkeypatch.setattr(module, "_NUMBERS", 5 * 4 * 4)
     assert [len(block) for block in pool._blocks(code.rows, some)] == [5] * 8 + [3]
     assert [len(block) for block in pool._blocks(range(20), some[:2])] == [1, 1]
-    assert pool.foresee(code, others, some) == pytest.approx(expected, rel=1e-12)
+    assert pool.predict_loss(code, others, some) == pytest.approx(expected, rel=1e-12)
     assert (pool.code((0, 4), walk(pool).points).p == even.p).all()
 
 

@@ -20,7 +20,7 @@ from agfmc.core.points import SparsePoints
 from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, UsageError
 from agfmc.answers.writing import Layout, write_answers
-from agfmc.training.fit import fit, TrainingSettings, Wanted
+from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
 from agfmc.prediction.classifier import Classifier, classify
 from agfmc.learners.program_classifiers import Execution
 from agfmc.prediction.decoding import Decoding
@@ -80,9 +80,9 @@ def test_models_are_those_of_threads(executor, loo):
     jobs = jobs_of(CODE.replace('"-s 1 -n 1"', '"-c 2"'))
     normalisation = Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, dtype=np.float32))
     settings, done = TrainingSettings(normalisation=normalisation, loo=loo), []
-    expected = {one.job: one for one in fit(jobs, x, y, settings, wanted=Wanted(True))}
+    expected = {one.job: one for one in fit(jobs, x, y, settings, wanted=HeldOutRequest(True))}
     found = {one.job: one for one in fit(jobs, x, y, replace(settings, workers=executor),
-                                         lambda *words: done.append(words), Wanted(True))}
+                                         lambda *words: done.append(words), HeldOutRequest(True))}
     assert found.keys() == expected.keys() == set(jobs)
     for job, one in found.items():
         same(one.model, expected[job].model)
@@ -328,7 +328,7 @@ def test_window_of_ones_own():
 
 
 def has(shared, item):
-    return item if shared == "part" else remote.Lacking()
+    return item if shared == "part" else remote.SharedDataUnavailable()
 
 
 def test_part_where_a_worker_lacks_something():

@@ -10,7 +10,7 @@ from agfmc.models.merge import collate
 from agfmc.kernels import machine
 from agfmc.kernels.machine import BLOCK, decision_values, Machine
 from agfmc.kernels.values import PreparedKernel
-from agfmc.core.models import BinaryModel, CollatedModel, Kernel
+from agfmc.core.models import BinaryModel, MergedModel, Kernel
 from agfmc.core.provenance import Provenance
 
 KERNELS = [Kernel("linear"), Kernel("polynomial", 0.3, 0.7, 3), Kernel("polynomial", 2.0, 1.0, 0),
@@ -128,7 +128,7 @@ def model_of(classes=4, each=30, d=3, seed=0):
     index = [np.sort(np.concatenate([generator.choice(each, each // 3, replace=False) + c * each
                                      for c in pair])) for pair in pairs]
     m = len(pairs)
-    return CollatedModel(
+    return MergedModel(
         (Kernel("rbf", 0.3),), np.zeros(m, np.int32),
         generator.normal(size=(classes * each, d)), np.repeat(np.arange(classes), each),
         np.concatenate([[0], np.cumsum([len(part) for part in index])]), np.concatenate(index),

@@ -11,7 +11,7 @@ from agfmc.kernels import projection
 from agfmc.kernels.machine import Machine, squared_norms
 from agfmc.kernels.projection import PivotedCholesky, Projection
 from agfmc.kernels.values import PreparedKernel
-from agfmc.core.models import CollatedModel, Kernel
+from agfmc.core.models import MergedModel, Kernel
 from agfmc.core.provenance import Provenance
 
 KERNELS = [Kernel("rbf", .3), Kernel("linear"), Kernel("polynomial", .5, 1., 2)]
@@ -22,7 +22,7 @@ def model_of(seed, kernels=KERNELS[:1], m=4, s=30, d=3, share=.5):
     generator = np.random.default_rng(seed)
     index = [np.flatnonzero(generator.random(s) < share) for _ in range(m)]
     sizes = [len(one) for one in index]
-    return CollatedModel(
+    return MergedModel(
         kernels=tuple(kernels), kernel_of=np.arange(m, dtype=np.int32) % len(kernels),
         sv=generator.normal(size=(s, d)), group=np.sort(generator.integers(0, 3, s)).astype("i4"),
         indptr=np.cumsum([0, *sizes]), index=np.concatenate(index).astype(np.int32),

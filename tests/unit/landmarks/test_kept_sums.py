@@ -18,7 +18,7 @@ from agfmc.landmarks import sums, sums_file
 from agfmc.training import run
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
-from agfmc.training.run import Earlier, finished, make_range_sums, ranges_of, train
+from agfmc.training.run import PreviousRun, finished, make_range_sums, ranges_of, train
 
 ROWS = {"pairs": [((a,), (b,)) for a in range(4) for b in range(a + 1, 4)],
         "rest": [((0,), (1, 2, 3)), ((0, 1), (2, 3))]}
@@ -100,7 +100,7 @@ def test_goes_on_from_finished_ranges(whole, monkeypatch, count):
 def test_written_now_and_then(whole, monkeypatch):
     monkeypatch.setattr(sums_file, "_PAUSE", 1e-9)
     monkeypatch.setattr(sums_file, "_TIMES", 0)
-    monkeypatch.setattr(run, "_HURRY", -1.0)  # as if killed
+    monkeypatch.setattr(run, "_SAVE_BUDGET_S", -1.0)  # as if killed
     stopped_after(monkeypatch, 9)
     assert SumsReader("m.sums-0").spans == {(0,): (0, 3), (1,): (0, 2), (2,): (0, 2), (3,): (0, 2)}
     made = counted(monkeypatch)
@@ -172,7 +172,7 @@ def test_damaged_sums_are_made_again(whole, monkeypatch, name, place):
 def test_retrained_without_them(whole, monkeypatch):
     stopped_after(monkeypatch, 9)
     made = counted(monkeypatch)
-    train(planned(), earlier=Earlier(sums=False))
+    train(planned(), earlier=PreviousRun(sums=False))
     assert len(made) == 4 * 7 and models() == whole and sums_files() == []
 
 
@@ -236,7 +236,7 @@ def test_time_limit_between_classifiers(whole, monkeypatch):
             monotonic=lambda: math.inf if len(done) >= 2 else 0.0))
         made = train(planned(), deadline=time.monotonic() + 1000, held_out=done.append)
     assert made.stopped and 2 <= made.done < 6 and len(finished(planned())) == made.done
-    assert train(planned(), earlier=Earlier(frozenset(finished(planned())))).done == 6
+    assert train(planned(), earlier=PreviousRun(frozenset(finished(planned())))).done == 6
     assert models() == whole and sums_files() == []
 
 

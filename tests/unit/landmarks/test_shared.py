@@ -11,7 +11,7 @@ from agfmc.kernels.machine import decision_values
 from agfmc.landmarks.learner import leave_one_out, NystromOptions, Ridge
 from agfmc.learners.protocol import plan_jobs
 from agfmc.landmarks import features as landmarks_of_jobs, sums, training
-from agfmc.training.fit import fit, TrainingSettings, Wanted
+from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
 from agfmc.landmarks.features import draw_landmarks
 from agfmc.landmarks.sums import row_ranges
 
@@ -34,7 +34,7 @@ def trained(rows, x, y, options=OPTIONS, only=None, **settings):
     chosen = np.arange(0, len(y), 3)
     return {fitted.job.name: fitted for fitted in fit(
         jobs, x, y, TrainingSettings(**{"workers": 1, **settings}),
-        wanted=Wanted.of(len(y), chosen, settings.get("calibration") == 0))}
+        wanted=HeldOutRequest.of(len(y), chosen, settings.get("calibration") == 0))}
 
 
 def values_of(model, x):

@@ -17,7 +17,7 @@ from agfmc.learners.protocol import plan_jobs
 from agfmc.core.models import Kernel
 from agfmc.landmarks import sums
 from agfmc.training.fit import TrainingSettings
-from agfmc.landmarks.sums_file import KeptSums
+from agfmc.landmarks.sums_file import SumsStore
 from agfmc.landmarks.training import fit_shared, sum_range
 from agfmc.landmarks.sums import Group, Problem, range_sums
 from agfmc.core.weights import Weights
@@ -153,7 +153,7 @@ def test_kept_sums_are_of_their_weights(points, tmp_path, monkeypatch):
     x, y, w = points
     jobs = jobs_of("-m 24 -g 2")
     job = jobs[0]
-    kept = KeptSums(str(tmp_path / "m"), jobs, lambda job: "whole")
+    kept = SumsStore(str(tmp_path / "m"), jobs, lambda job: "whole")
     settings = TrainingSettings(workers=1, sums=kept)
     weighted = Weights(w)
     assert sum_range(job, x, y, settings, 1, weights=weighted)

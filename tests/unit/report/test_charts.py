@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from agfmc.score.evaluation import Asked, evaluate, Results, Sets
+from agfmc.score.evaluation import ScoreRequest, evaluate, Results, Sets
 from agfmc.report import charts
 from agfmc.report.content import DataPart
 from agfmc.report.raster import png
@@ -29,7 +29,8 @@ def scores_of(k=4, n=400, sharp=2.0, **more):
     p /= p.sum(axis=1, keepdims=True)
     size = 1 + np.arange(n) % min(k, 3)
     return evaluate(Results(y, p.argmax(axis=1), np.arange(k), k, p.max(axis=1), p,
-                            sets=Sets(size, size > 1), **more), 10, Asked(top=2, resamples=20))
+                            sets=Sets(size, size > 1), **more), 10, ScoreRequest(top=2,
+                                                                                 resamples=20))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.core.errors import UsageError
-from agfmc.score.evaluation import Asked, evaluate, Results
+from agfmc.score.evaluation import ScoreRequest, evaluate, Results
 from agfmc.report.content import AnswersPart, DataPart, HardPoint, ModelPart, ReportContent, Step
 from agfmc.report.page import check_page, render
 from agfmc.score.nodes import NodeCost
@@ -129,7 +129,7 @@ def verdict(**parts):
 def answers(truth, result, **parts):
     k = max(truth) + 1
     found = Results(np.array(truth), np.array(result), np.arange(k), k)
-    return AnswersPart("x", evaluate(found, 10, Asked(resamples=20)), **parts)
+    return AnswersPart("x", evaluate(found, 10, ScoreRequest(resamples=20)), **parts)
 
 
 def test_the_verdict_says_how_good_against_what_and_what_is_confused():
@@ -266,7 +266,7 @@ def test_scores_without_errors_have_no_interval_of_certainty():
     found = results()
     found = replace(found, p=np.eye(3)[found.truth] * 0.7 + 0.1, result=found.truth,
                     winner=np.full(60, 0.8))
-    scores = evaluate(found, 10, Asked(resamples=20))
+    scores = evaluate(found, 10, ScoreRequest(resamples=20))
     assert "accuracy" in scores["intervals"] and not {
         "balanced_accuracy", "macro_f1", "cohen_kappa", "macro_auc"} & set(scores["intervals"])
     page = Elements(render(content(answers=AnswersPart("held out", scores))))
@@ -297,7 +297,7 @@ def test_words_of_tables_are_divided_on_paper_where_they_are_long():
 def test_sums_of_weights_that_are_whole_numbers_are_told_as_such():
     found = results()
     found = replace(found, weights=np.where(found.truth == 0, 1 / 3, 1.0))
-    scores = evaluate(found, 10, Asked())
+    scores = evaluate(found, 10, ScoreRequest())
     assert 1.9 < scores["contingency"][0][1] < 2  # but for rounding
     page = Elements(render(content(answers=AnswersPart("held out", scores))))
     assert any(row[:3:2] == ["0", "230.0"] for row in page.rows)  # 2, and 30.0 %

@@ -9,7 +9,7 @@ from agfmc.control.build import from_pairs
 from agfmc.core.errors import UsageError
 from agfmc.experiments.simulation import SimulationPlan, simulations
 from agfmc.report import chart_control, chart_scores, chart_simulation
-from agfmc.score.evaluation import Asked, evaluate, Results
+from agfmc.score.evaluation import ScoreRequest, evaluate, Results
 
 pytest.importorskip("matplotlib")
 
@@ -37,7 +37,7 @@ def scores_of(k, names=None, rejected=False, weights=None):
     p /= p.sum(axis=1, keepdims=True)
     answers = np.where(draw.random(len(y)) < 0.1 * rejected, -1, p.argmax(axis=1))
     return evaluate(Results(y, answers, np.arange(k), k, p.max(axis=1), p, weights=weights), 10,
-                    Asked(by_class=True))
+                    ScoreRequest(by_class=True))
 
 
 @pytest.mark.parametrize("k, names, rejected", [

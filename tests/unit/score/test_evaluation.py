@@ -9,7 +9,7 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.answers.libagf_text import format_points
-from agfmc.core.models import DirectModel
+from agfmc.core.models import NodeModel
 from agfmc.models.description import class_samples
 from agfmc.data.proportions import proportions
 from agfmc.score.evaluation import evaluate, Results, weighted
@@ -146,7 +146,7 @@ def configuration(text, *told, classifiers=()):
 
 
 def neighbours(*counts):
-    return DirectModel("K", "n", len(counts), y=np.repeat(np.arange(len(counts)), counts))
+    return NodeModel("K", "n", len(counts), y=np.repeat(np.arange(len(counts)), counts))
 
 
 def test_nested_trees():
@@ -164,7 +164,7 @@ def test_nested_trees():
 
 
 def test_direct_classifiers_that_tell_their_branches():
-    told = DirectModel("L", "n", 3, Provenance.from_line("0.1.0; options -r 1.0; samples 5 6 7"),
+    told = NodeModel("L", "n", 3, Provenance.from_line("0.1.0; options -r 1.0; samples 5 6 7"),
                        weights=np.zeros((3, 2)))
     assert class_samples(configuration('n L "" {4 2 9}', classifiers=[told])) == {2: 6, 4: 5, 9: 7}
 

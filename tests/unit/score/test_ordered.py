@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from agfmc.score.evaluation import Asked, evaluate, Results
+from agfmc.score.evaluation import ScoreRequest, evaluate, Results
 from agfmc.score.classes import class_errors, ranked_probability_scores
 from agfmc.score.probabilities import brier
 from agfmc.score.sets import set_scores
@@ -25,7 +25,7 @@ def test_by_hand():
     assert class_errors(Y, np.array([0, 2, 0, 1, 2])).tolist() == [0, 1, 2, 1, 0]
     results = Results(Y * 3 + 1, np.array([0, 2, 0, 1, 2]) * 3 + 1, np.array([1, 4, 7]), 3,
                       P.max(axis=1), P)
-    scores = evaluate(results, 10, Asked(ordered=True))
+    scores = evaluate(results, 10, ScoreRequest(ordered=True))
     assert scores["mean_class_error"] == pytest.approx(.8)
     assert scores["within_one_class"] == pytest.approx(.8)
     assert scores["ranked_probability_score"] == pytest.approx(np.mean(wanted))
@@ -68,7 +68,7 @@ def test_scores_of_any_results(seed, k, n):
     p, y = probabilities(seed, n, k)
     answer = np.where(p.max(axis=1) > .4, p.argmax(axis=1), -1)
     results = Results(y, answer, np.arange(k), k, p.max(axis=1), p, before=p)
-    scores = evaluate(results, 10, Asked(top=k, by_class=True, resamples=2))
+    scores = evaluate(results, 10, ScoreRequest(top=k, by_class=True, resamples=2))
     assert scores["top_accuracy"] == 1
     assert scores["coverage"] == pytest.approx(1 - scores["rejected"] / n)
     assert scores["before"]["difference"]["brier"]["mean"] == 0

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.core.errors import DataError, UsageError
-from agfmc.score.evaluation import Asked, evaluate, Results
+from agfmc.score.evaluation import ScoreRequest, evaluate, Results
 from agfmc.score.probabilities import (all_samples, brier, brier_all, brier_winning, calibration,
                                         class_weights, curves, expected_calibration_error,
                                         inverse_sum, validate)
@@ -194,7 +194,7 @@ def test_integer_weights_repeat_points(seed, k, n):
     weights = np.random.default_rng(seed + 1).integers(0, 4, n)
     if not weights.any():
         weights[0] = 1
-    asked = Asked(top=2, ordered=True, by_class=True)
+    asked = ScoreRequest(top=2, ordered=True, by_class=True)
     some = evaluate(results(seed, k, n, weights.astype(float)), 4, asked)
     many = evaluate(results(seed, k, n, repeated=weights), 4, asked)
     assert some["points"] == n and many["points"] == weights.sum()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agfmc.score.evaluation import Asked, evaluate, Results
+from agfmc.score.evaluation import ScoreRequest, evaluate, Results
 from agfmc.score.contingency import expected_information
 from agfmc.score.contingency import contingency
 
@@ -35,7 +35,7 @@ def made(k, n=300, weights=False, rounded=False):
 def case(request):
     k, weights, rounded = request.param
     results = made(k, weights=weights, rounded=rounded)
-    return results, evaluate(results, 10, Asked(top=2 if k > 2 else None))
+    return results, evaluate(results, 10, ScoreRequest(top=2 if k > 2 else None))
 
 
 def test_scores_of_classes(case):
@@ -81,7 +81,8 @@ def test_top(k, top, weights):
     results = made(k, weights=weights)
     wanted = metrics.top_k_accuracy_score(results.truth, results.p, k=top,
                                           sample_weight=results.weights)
-    assert evaluate(results, 10, Asked(top=top))["top_accuracy"] == pytest.approx(wanted, **CLOSE)
+    assert evaluate(results, 10, ScoreRequest(top=top))["top_accuracy"] == pytest.approx(wanted,
+                                                                                         **CLOSE)
 
 
 @pytest.mark.parametrize("seed", range(20))

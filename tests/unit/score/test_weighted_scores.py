@@ -6,7 +6,7 @@ import pytest
 from agfmc.api.functions import scores
 from agfmc.core.costs import CostMatrix
 from agfmc.core.errors import DataError
-from agfmc.score.evaluation import Asked, evaluate, Results, Sets, weighted, with_weights
+from agfmc.score.evaluation import ScoreRequest, evaluate, Results, Sets, weighted, with_weights
 from agfmc.score.sets import Paths
 
 K, N = 4, 160
@@ -61,7 +61,7 @@ def numbers(value, path=()):
 @pytest.mark.parametrize("rejecting", [True, False])
 def test_whole_weights_are_copies(rejecting):
     results, w = drawn(rejecting=rejecting)
-    asked = Asked(top=2, ordered=True, by_class=True)
+    asked = ScoreRequest(top=2, ordered=True, by_class=True)
     with pytest.warns(UserWarning, match=f"{(w == 0).sum()} of {N} points have weight 0"):
         given = with_weights(results, w)
     found = dict(numbers(evaluate(given, 7, asked)))
@@ -85,7 +85,7 @@ def test_scores_are_those_of_scikit_learn(seed):
     metrics = pytest.importorskip("sklearn.metrics")
     results, _ = drawn(seed, rejecting=False)
     w = np.random.default_rng(seed).gamma(.5, size=N) + 1e-3
-    found = evaluate(with_weights(results, w), asked=Asked(top=2))
+    found = evaluate(with_weights(results, w), asked=ScoreRequest(top=2))
     truth, result, p = results.truth, results.result, results.p
     p = np.clip(p, 1e-300, None)
 
@@ -119,7 +119,7 @@ def test_scores_are_those_of_scikit_learn(seed):
             truth == j, results.p[:, j], sample_weight=w), abs=1e-12)
     apart = p + np.arange(K) * 1e-9  # scikit-learn breaks ties
     assert evaluate(with_weights(Results(truth, result, np.arange(K), K, p.max(axis=1), apart), w),
-                    asked=Asked(top=2))["top_accuracy"] == pytest.approx(
+                    asked=ScoreRequest(top=2))["top_accuracy"] == pytest.approx(
         metrics.top_k_accuracy_score(truth, apart, k=2, sample_weight=w), abs=1e-12)
 
 

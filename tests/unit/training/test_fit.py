@@ -7,7 +7,7 @@ import pytest
 from agfmc.control.build import from_pairs
 from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcWarning, DataError
-from agfmc.training.fit import fit, TrainingSettings, Wanted
+from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
 from agfmc.learners.protocol import plan_jobs
 from agfmc.core.splits import rows_by_class
 
@@ -93,7 +93,7 @@ def test_own_probabilities_need_folds_only_for_held_out_samples(held_out, fits):
     seen = []
     few = np.flatnonzero(np.isin(y, [0, 9]))
     one, = fit(jobs, x[few], y[few], progress=lambda *args: seen.append(args),
-               wanted=Wanted(held_out))
+               wanted=HeldOutRequest(held_out))
     assert seen[-1] == (fits, fits) and (one.held_out is not None) == held_out
 
 

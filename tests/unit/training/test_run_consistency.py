@@ -19,7 +19,7 @@ from agfmc.training.fit import fit, TrainingSettings
 from agfmc.learners.programs import Command
 from agfmc.training.external import Trainer
 from agfmc.training.plan import Output, plan, Source
-from agfmc.training.run import Earlier, replaced, TimeUp, train
+from agfmc.training.run import PreviousRun, replaced, TimeUp, train
 from agfmc.data.libagf import read_cls, read_vec, write_cls, write_vec
 from agfmc.core.provenance import Provenance
 from agfmc.learners.protocol import plan_jobs
@@ -211,9 +211,9 @@ def test_the_control_file_goes_when_a_model_does_and_not_before(work, monkeypatc
             raise OSError(28, "No space left on device")
         patched.setattr(os, "fsync", fsync)
         with pytest.raises(DataError, match="No space left"):
-            train(work, earlier=Earlier(control_out="ctl"))
+            train(work, earlier=PreviousRun(control_out="ctl"))
     assert sorted(os.listdir()) == ["ctl", "m-00", "trn.cls", "trn.vec"]
-    train(work, earlier=Earlier(control_out="ctl"))
+    train(work, earlier=PreviousRun(control_out="ctl"))
     assert not os.path.exists("ctl")
 
 
