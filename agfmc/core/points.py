@@ -84,30 +84,34 @@ class LowerTriangle:
     STEP = 96
 
     def __init__(self, matrix: np.ndarray):
-        self._matrix, self._step = matrix, self.STEP
+        self._matrix = matrix
         self._inverses = [np.linalg.inv(np.tril(matrix[span, span])) for span in self._spans()]
 
     @classmethod
-    def cholesky(cls, matrix: np.ndarray, step: int = STEP) -> LowerTriangle:
+    def cholesky(cls, matrix: np.ndarray) -> LowerTriangle:
         """The Cholesky factor of a symmetric matrix (p, p), whose memory it takes.
 
-        step: rows at a time; fewer are faster where the matrix is small.  Raises
-        `numpy.linalg.LinAlgError` where the matrix is not positive definite.
+        Raises `numpy.linalg.LinAlgError` where the matrix is not positive definite.
         """
+        from scipy.linalg.lapack import dpotrf, dtrtri
+
         made = cls.__new__(cls)
-        made._matrix, made._step, made._inverses = matrix, step, []
+        made._matrix, made._inverses = matrix, []
         for span in made._spans():
             below = matrix[span.start:, span]
             if span.start:
                 below -= matrix[span.start:, :span.start] @ matrix[span, :span.start].T
             size = below.shape[1]
-            below[:size] = np.linalg.cholesky(below[:size])
-            made._inverses.append(np.linalg.inv(below[:size]))
+            factor, info = dpotrf(below[:size], lower=1, clean=1)
+            if info:
+                raise np.linalg.LinAlgError("not positive definite")
+            below[:size] = factor
+            made._inverses.append(dtrtri(factor, lower=1)[0])
             below[size:] = below[size:] @ made._inverses[-1].T
         return made
 
     def _spans(self):
-        p, step = len(self._matrix), self._step
+        p, step = len(self._matrix), self.STEP
         return [slice(start, min(start + step, p)) for start in range(0, p, step)]
 
     def solve(self, x: np.ndarray) -> np.ndarray:

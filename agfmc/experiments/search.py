@@ -358,6 +358,9 @@ class Search:
         best = {point.kernel: point for point in reversed(self.ranked)}
         order = dict.fromkeys(point.kernel for point in self.ranked)  # the best kernel first
         leaders = [best[kernel] for kernel in order if not self._is_behind(best[kernel])]
+        if self._start is not None and self._share < 1.0:
+            # in a race, the other kernels stand or fall with the points that came through
+            leaders = leaders[:1]
         while True:
             around = {leader: self._grids[leader[:3]][1].neighbours(leader, self._share)
                       for leader in leaders}

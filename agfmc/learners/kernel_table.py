@@ -115,21 +115,34 @@ class KernelTable:
         shape = stop - start, len(self._x) - start
         cells = shape[0] * shape[1]
         values = _memory("values", cells)[:cells].reshape(shape)
-        low = _memory("low", cells, np.float32)[:cells].reshape(shape)
         if self._distance is None:
+            low, pair = _memory("low", cells, np.float32)[:cells].reshape(shape), np.complex64
             self._fill_by_product(block, values, low)
-        else:
+        else:  # LIBSVM rounds these by itself, and others want all digits
             from scipy.spatial.distance import cdist
 
             cdist(self._x[block], self._x[start:], self._distance, out=values)
             values *= -self._gamma
-            low[...] = np.exp(values, out=values)
+            low, pair = np.exp(values, out=values), np.complex128
         here = self._nodes[start // 2:stop // 2, 1 + start:]
         here[:, :, 0] = low[0::2]
         here[:, :, 1] = low[1::2]
         # two rows at once, as if they were the parts of complex numbers
         pairs = self._memory.view(np.complex128).reshape(len(self._nodes), -1)
-        pairs[stop // 2:, 1 + start:1 + stop] = low[:, stop - start:].view(np.complex64).T
+        pairs[stop // 2:, 1 + start:1 + stop] = low[:, stop - start:].view(pair).T
+
+    @property
+    def exact(self) -> bool:
+        """Whether `values` has all digits: it has not for the radial kernel."""
+        return self._distance is not None
+
+    def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """K (p, q) of rows a (p,) and b (q,) of x, which must be in the table."""
+        first, second = (self._pointers[rows].astype(np.int64) - self._memory.ctypes.data + 8
+                         for rows in (a, b))
+        width = 16 * self._nodes.shape[1]
+        column = 1 + second // width * 2 + second % 16 // 8
+        return self._nodes[(first // width)[:, None], column, (first % 16 // 8)[:, None]]
 
     def _fill_by_product(self, block, values, low):
         np.matmul(self._left[block], self._right[:, block.start:], out=values)

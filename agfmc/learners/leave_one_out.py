@@ -35,12 +35,11 @@ from ..core.points import LowerTriangle
 __all__ = ["is_unbounded", "loo_values", "MOST_FREE", "Problem"]
 
 MOST_FREE = 2000  # the work grows with the cube of their number, the memory with the square
-_MOST_NEAR = 200  # points near the margin that are not free
+_MOST_NEAR = 100  # points near the margin that are not free
 _WIDTHS = (0.5, 5.0)  # the h
 _FAR, _DOUBTFUL = 2.0, 0.05  # the formula is in doubt where so large a share moves so far
-_FEW = 300  # points, all of whose kernel values are computed at once
+_FEW = 300  # points whose kernel values are stored, a row at a time as they are needed
 _BLOCK = 1_000_000  # kernel values at a time
-_STEP = 48  # rows of a matrix that are factorised at a time
 _BOUND = 1e-9  # relative: LIBSVM sets a coefficient at the bound to C itself
 _RIDGE = 1e-9  # of the largest K_ii: points may depend on each other
 
@@ -58,7 +57,7 @@ class Problem(NamedTuple):
     number: np.ndarray | None = None
 
 
-def loo_values(kernel, x, problem, solution, options, most=MOST_FREE):
+def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None):
     """f (l,) of each sample by a classifier that was trained without it, in LIBSVM's sign.
 
     With K the kernel values of the points of the hull, K + diag(h / L) + ridge = T T',
@@ -76,6 +75,7 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE):
     solution : `Solution` of the problem under `options`
     options : `SvmOptions`
     most : largest number of free points
+    table : `KernelTable` of all points whose values are exact, used in place of `kernel`
 
     Returns
     -------
@@ -90,7 +90,8 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE):
     if options.svm_type != "c_svc":
         raise UsageError("leave-one-out values are for a C-SVC (-s 0) only, not for a nu-SVC")
     units = _Units(problem, solution, _limits(solution, options, problem.side, problem.w))
-    between = _between_points(kernel, x, units.first)
+    between = _between_points(kernel, x, units.first) if table is None else \
+        lambda a, b: table.values(units.first[a], units.first[b])
     f, itself, to_mean = _values(between, units, solution.rho)
     distance = np.abs(1.0 - np.stack([-f, f], axis=1))
     largest = np.abs(itself).max(initial=0.0)
@@ -167,8 +168,16 @@ def _between_points(kernel, x, first):
     if len(first) > _FEW:
         return lambda a, b: kernel(x[first[a]], x[first[b]])
     points = x[first]
-    whole = kernel(points, points)  # one call takes less time than several smaller ones
-    return lambda a, b: whole[a][:, b]
+    values, missing = np.empty((len(first), len(first))), np.ones(len(first), dtype=bool)
+
+    def between(a, b):
+        rows = np.arange(len(first))[a]
+        rows = rows[missing[rows]]
+        if len(rows):
+            values[rows] = kernel(points[rows], points)
+            missing[rows] = False
+        return values[a][:, b]
+    return between
 
 
 def _values(between, units, rho):
@@ -188,7 +197,8 @@ def _values(between, units, rho):
     step = max(1, _BLOCK // max(len(support), 1))
     for start in range(0, count, step):
         part = slice(start, start + step)
-        values = between(part, support)
+        # of few points the rows of support vectors are stored
+        values = between(support, part).T if count <= _FEW else between(part, support)
         products[part] = values @ sums
         at = np.flatnonzero(place[part] >= 0)
         itself[start + at] = values[at, place[start + at]]
@@ -222,7 +232,7 @@ def _spans(between, at, hull, stiffness, itself):
     matrix = between(hull, hull)
     matrix[np.diag_indices_from(matrix)] += stiffness + _RIDGE * largest
     try:
-        triangle = LowerTriangle.cholesky(matrix, _STEP)
+        triangle = LowerTriangle.cholesky(matrix)
     except np.linalg.LinAlgError:
         return span
     ones = triangle.solve(np.ones((len(hull), 1)))[:, 0]

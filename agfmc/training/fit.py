@@ -352,7 +352,8 @@ def _one_fit(x, nodes, work, part):
         solution = options.solve(nodes, work.rows, work.side, work.w)
         values = None if work.fold is not None or options.own_probabilities else loo_values(
             functools.partial(_kernel_values, kernel), x,
-            Problem(work.rows, work.side, work.w, work.equal), solution, options)
+            Problem(work.rows, work.side, work.w, work.equal), solution, options,
+            table=nodes if getattr(nodes, "exact", False) else None)
         return _flat(solution, x, work.rows), values
     train = work.fold != part
     rows = work.rows[train]

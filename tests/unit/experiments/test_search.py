@@ -129,6 +129,16 @@ def test_each_kernel_is_refined_around_its_best_point():
     assert later == {("rbf", 0), ("polynomial", 3)}
 
 
+def test_a_race_takes_smaller_steps_around_the_best_kernel_alone():
+    grids = SearchSpace(("rbf", "laplacian")).grids(-4.0)
+    start = [grid.points[len(grid.points) // 2] for grid in grids]
+    search = Search(grids, 1, 1, start)
+    assert search.next_points() == start
+    for point, score in zip(start, (0.5, 0.6)):
+        search.record(point, score)
+    assert {point.kernel for point in search.next_points()} == {"laplacian"}
+
+
 def test_grids_of_kernels():
     grids = SearchSpace(("rbf", "linear", "polynomial"), range(1, 4)).grids(-5.0)
     assert [(g.kernel, g.degree, g.coef0) for g in grids] == [

@@ -10,9 +10,11 @@ from scipy.stats import spearmanr
 
 from agfmc.core.points import row_digests
 from agfmc.core.errors import UsageError
+from agfmc.core.models import Kernel
 from agfmc.data.reading import read_training
 from agfmc.kernels.values import PreparedKernel
 from agfmc.learners import leave_one_out, platt
+from agfmc.learners.kernel_table import KernelTable
 from agfmc.learners.leave_one_out import loo_values, Problem
 from agfmc.learners.svm import solve
 from agfmc.learners.points import Nodes
@@ -144,6 +146,23 @@ def test_some_rows_in_any_order_in_blocks(monkeypatch):
     again = loo_values(watched, x, Problem(rows, side[rows]), solution, options)
     np.testing.assert_allclose(again, whole, rtol=0, atol=1e-10)
     assert largest[:8] == [7] * 7 + [1]  # all of the 50 points; then those of the hulls
+
+
+@pytest.mark.parametrize("kind", ["laplacian", "exponential"])
+def test_kernel_values_of_a_table_give_the_same_values(kind):
+    options = options_of(f"-t {kind} -g 0.5")
+    x, side = data(3)
+    rows = np.random.default_rng(0).permutation(len(x))[:51]
+    kernel = Kernel(kind, gamma=0.5)
+    table = KernelTable(x, rows, kernel, 0.0)
+    for block in table.blocks:
+        table.fill(block)
+    values = PreparedKernel(kernel, x[rows]).values(x[rows[:9]])
+    assert table.exact and np.array_equal(table.values(rows[:9], rows), values.T)
+    solution = solve(table, rows, side[rows], options)
+    problem = Problem(rows, side[rows])
+    assert np.array_equal(loo_values(kernel_of(options, 3), x, problem, solution, options),
+                          loo_values(None, x, problem, solution, options, table=table))
 
 
 def test_copies_of_a_point_stand_in_for_it():
