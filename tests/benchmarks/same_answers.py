@@ -381,6 +381,8 @@ def main(argv=None):
     parser.add_argument("new", type=Path)
     parser.add_argument("--keep", type=Path, help="a new folder where the files stay")
     parser.add_argument("--messages", action="store_true", help="show messages that differ")
+    parser.add_argument("--separate", action="store_true",
+                        help="each side goes on with its own files, where formats have changed")
     parser.add_argument("--part", choices=PARTS, help="run only these lines")
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as scratch:
@@ -397,13 +399,14 @@ def main(argv=None):
         has = [options_of(*side[:2]) for side in sides]
         sides = [(*side, {start: option for start, option in own.items() if start not in other})
                  for side, own, other in zip(sides, has, has[::-1])]
-        return compare(lines(args.part), sides, args.messages, EXPECTED if has[0] != has[1] else {})
+        return compare(lines(args.part), sides, args.messages,
+                       EXPECTED if has[0] != has[1] else {}, args.separate)
 
 
-def compare(todo, sides, messages, expected):
+def compare(todo, sides, messages, expected, separate):
     """Run all lines on both sides and print what differs; -> exit status.
 
-    expected: rows of `EXPECTED`.
+    expected: rows of `EXPECTED`;  separate: later lines do not begin with the old side's files.
     """
     bad = same = 0
     for line in todo:
@@ -422,7 +425,7 @@ def compare(todo, sides, messages, expected):
         if messages and old[2] != new[2]:
             print("        old: " + old[2].strip().replace("\n", "\n             "))
             print("        new: " + new[2].strip().replace("\n", "\n             "))
-        for (_, _, source, _), (_, _, target, _) in [sides]:  # later lines begin alike
+        for (_, _, source, _), (_, _, target, _) in [] if separate else [sides]:
             for name in old[3].keys() | new[3].keys():
                 if old[3].get(name) == new[3].get(name):
                     continue
