@@ -409,9 +409,12 @@ def compare(todo, sides, messages, expected, separate):
     expected: rows of `EXPECTED`;  separate: later lines do not begin with the old side's files.
     """
     bad = same = 0
+    reported = {}  # with separate files, each difference once
     for line in todo:
         old, new = (run(line, *side) for side in sides)
-        found = list(differences(old, new))
+        found = [text for text in differences(old, new) if not separate or reported.get(
+            text) != (pair := (old[3].get(text), new[3].get(text))) or pair == (None, None)]
+        reported |= {text: (old[3].get(text), new[3].get(text)) for text in found}
         may_differ, reason = expected.get(line.split()[0], ((), ""))
         verdict = "same" if not found else "expected" if set(found) <= set(may_differ) else \
             "DIFFERS"
