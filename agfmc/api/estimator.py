@@ -22,7 +22,7 @@ from ..control.tree import Tree
 from ..control.write import format_tree
 from ..core.costs import cost_matrix
 from ..core.errors import AgfmcError, AgfmcWarning
-from ..core.models import kernel_word, KERNELS
+from ..core.models import KERNEL_NAMES, kernel_word, KERNELS
 from ..core.weights import Weights
 from ..data.libagf import read_std
 from ..data.normalisation import named_features
@@ -36,6 +36,7 @@ from ..experiments.candidates import Candidate
 from ..experiments.experiment import Experiment, SplitPlan, with_learned
 from ..experiments.open_options import open_rows
 from ..experiments.tuning import find_options
+from ..learners.estimators import EstimatorOptions
 from ..learners.protocol import parse_options, unnamed
 from ..models.control_files import read_control
 from ..models.files import load, save
@@ -51,9 +52,12 @@ from .labels import factors_of, labels_for, labels_in, named, weights_of
 
 __all__ = ["MultiClassFromBinary"]
 
+_FINITE = "ensure_all_finite"
 try:
     from sklearn.utils.validation import validate_data
 except ImportError:  # scikit-learn before 1.6
+    _FINITE = "force_all_finite"
+
     def validate_data(estimator, *arrays, **settings):
         return estimator._validate_data(*arrays, **settings)
 
@@ -86,8 +90,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     control : str, pathlib.Path or Tree, default="one-vs-one"
-        The layout of the binary classifiers: the name of a scheme ("one-vs-one",
-        "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical", "random", "best-tree",
+        The layout of the binary classifiers: the name of a scheme ("one-vs-one" or "ovo",
+        "one-vs-rest" or "ovr", "orthogonal", "adjacent", "tree", "empirical", "random",
+        "best-tree",
         "ensemble", ...); the text of a control file, which holds braces; a control file as a
         `pathlib.Path`; or an `agfmc.control.tree.Tree`.  Several configurations in a control
         file are an ensemble.  A control file has the labels 0, 1, 2 ... for the classes in their
@@ -99,15 +104,23 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         decoder is taken as a coding matrix.  None: the one that
         suits the control, "inverse" for one-vs-one, "orthogonal" for orthogonal codes,
         "recursive" for trees, "average" for ensembles, else "least-squares".
+    estimator : classifier of scikit-learn, default=None
+        What trains the binary classifiers: a clone for each,
+        on labels 0 and 1.  Any classifier with
+        `predict_proba` or `decision_function` will do, a pipeline too; where its `random_state` is
+        None, it is that of this estimator.  Models of such classifiers can be pickled, but not
+        saved as model files.  None: a learner of the suite.
     learner : {"svm", "linear", "logistic", "nystrom"}, default=None
         What trains the binary classifiers: LIBSVM, LIBLINEAR, logistic regression, or least squares
         on landmarks, which trains all classifiers from one pass over the data.  None: what
         `options` say, else "svm".
-    C, gamma, coef0, tol : float, default=None
-    kernel : {"linear", "polynomial", "rbf", "sigmoid", "laplacian", "exponential"}, default=None
+    C, coef0, tol : float, default=None
+    gamma : float, "scale" or "auto", default=None
+    kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "exponential"}, default=None
     degree : int, default=None
         Parameters of the learner.  None: what `options` say, else its default: for "svm" an
-        rbf kernel, C 1 and gamma 1/n_features.  "nystrom" has no C and no tol.
+        rbf kernel, C 1 and gamma 1/n_features.  gamma "auto" is 1 / n_features, and "scale"
+        1 / (n_features * variance of X), as of SVC.  "nystrom" has no C and no tol.
     n_landmarks : int, default=None
         Number of landmarks of "nystrom", no more than there are different points.  None: 2000,
         or as many as there are; for one-vs-one fewer are faster, each pair takes their cube.
@@ -214,13 +227,15 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     (2, 3)
     """
 
-    def __init__(self, control="one-vs-one", *, decoder=None, learner=None, C=None, kernel=None,
-                 gamma=None, degree=None, coef0=None, tol=None, n_landmarks=None, alpha=None,
+    def __init__(self, control="one-vs-one", *, estimator=None, decoder=None, learner=None,
+                 C=None, kernel=None, gamma=None, degree=None, coef0=None, tol=None,
+                 n_landmarks=None, alpha=None,
                  options="", normalise=False, n_components=None, metric=None, platt="cv",
                  class_weight=None, priors=None, member_weights=None, calibrated=True, reject=None,
                  max_error=None, confidence=0.95, costs=None, reject_label=None, random_state=1,
                  n_jobs=None, kernel_memory=MEGABYTES):
         self.control = control
+        self.estimator = estimator
         self.decoder = decoder
         self.learner = learner
         self.C = C
@@ -332,6 +347,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         >>> sorted(result["params"]), model.predict_proba(X[:2]).shape
         (['C', 'gamma', 'kernel'], (2, 3))
         """
+        if self.estimator is not None:
+            raise ValueError("tune searches the options of the suite's own learners: for the "
+                             "parameters of an estimator, use GridSearchCV with estimator__NAME")
         tuned = clone(self)
         with refused_as_value_error():
             data, tree, _, settings = tuned._prepare(X, y, sample_weight)
@@ -356,7 +374,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def _prepare(self, X, y, sample_weight):
         """The data that `fit` and `tune` work with, all checked: (`Dataset` with float points,
         control tree, None for a scheme, `Labelled`, `TrainingSettings`)."""
-        X, y = validate_data(self, X, y, dtype=_DTYPES)
+        X, y = self._checked(X, y)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -372,12 +390,28 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         data = settled(Dataset(X, labelled.labels[codes].astype(np.int32),
                                weights=None if w is None else Weights(w)),
                        classes=factors_of(self.class_weight, labelled))
+        options = options_of(self, X)
+        learner = None if self.estimator is None else EstimatorOptions.of(self.estimator, seed)
         settings = TrainingSettings(
-            options_of(self), seed, scale=bool(self.normalise), nsv=self.n_components,
+            options, seed, learner=learner, scale=bool(self.normalise), nsv=self.n_components,
             metric=metric_options(self.metric), loo=self.platt == "loo",
             workers=workers_of(self.n_jobs), kernel_memory=self.kernel_memory,
             **({} if self.calibrated else {"calibration": 0}))
         return data, tree, labelled, settings
+
+    def _checked(self, *arrays, **settings):
+        """X, or X and y, as `validate_data` gives them; NaN where the estimator allows it."""
+        finite = {_FINITE: "allow-nan"} if self._allows_nan else {}
+        return validate_data(self, *arrays, dtype=_DTYPES, **finite, **settings)
+
+    @property
+    def _allows_nan(self):
+        return self.estimator is not None and EstimatorOptions(self.estimator).allows_nan
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._allows_nan
+        return tags
 
     def predict(self, X):
         """The classes (n_samples,) of X (n_samples, n_features).
@@ -399,6 +433,12 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         Only with a decoder that gives them: not with votes and losses, nor "recursive".
         """
         return self._answers(X).columns[:, self._labelled.columns]
+
+    @available_if(_has(gives_probabilities))
+    def predict_log_proba(self, X):
+        """The natural logarithms of `predict_proba`, (n_samples, n_classes); -inf for 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict_top(self, X, k=3):
         """The k most probable classes and their probabilities, in descending order.
@@ -494,7 +534,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if map not in (None, "auto", *MAP_KINDS):
             raise ValueError(f"map must be None, 'auto' or one of {', '.join(MAP_KINDS)}, "
                              f"not {map!r}")
-        X, y = validate_data(self, X, y, dtype=_DTYPES, reset=False)
+        X, y = self._checked(X, y, reset=False)
         strange = ~np.isin(y, self.classes_)
         if strange.any():
             raise ValueError(f"class {y[strange][0]!r} is not one of the classes of the model")
@@ -579,7 +619,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if self._labelled.nameless:
             raise ValueError("a model file cannot name these classes: names are of one line, "
                              f"different, and not empty ({self.classes_[:8].tolist()!r})")
-        save(path, self.configuration_)
+        with refused_as_value_error():
+            save(path, self.configuration_)
 
     @classmethod
     def load(cls, path, *, normalisation=None, models_in=None, **parameters):
@@ -668,7 +709,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def _answers(self, X, classifier=None):
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=_DTYPES, reset=False)
+        X = self._checked(X, reset=False)
         with refused_as_value_error():
             answers = (classifier or self._classifier).classify(X, workers_of(self.n_jobs))
         for stop in answers.stops:
@@ -721,8 +762,16 @@ _WHOLE = ("degree", "n_landmarks")
 _SHARED = ("n_landmarks", "alpha")  # -m is another thing to other learners
 
 
-def options_of(estimator):
-    """Training options as text: parameters that are given take the place of their letters."""
+def options_of(estimator, X=None):
+    """Training options as text: parameters that are given take the place of their letters.
+
+    X (n, d): training points, whose variance `gamma="scale"` needs.
+    """
+    if estimator.estimator is not None:
+        given = [name for name in ("learner", "options", "metric", *_LETTERS)
+                 if getattr(estimator, name) not in (None, "")]
+        if given:
+            raise ValueError(f"{given[0]} is for learners of the suite, not for an estimator")
     words = [] if estimator.learner is None else [f"learner={estimator.learner}"]
     words.append(estimator.options)
     given = [name for name in _LETTERS if getattr(estimator, name) is not None]
@@ -734,7 +783,7 @@ def options_of(estimator):
             if name in given:
                 raise ValueError(f"{name} is no parameter of learner='nystrom'"
                                  + (": its penalty is alpha, about 1 / C" if name == "C" else ""))
-    words += [f"{_LETTERS[name]} {_word(name, getattr(estimator, name))}" for name in given]
+    words += [f"{_LETTERS[name]} {_word(name, getattr(estimator, name), X)}" for name in given]
     return " ".join(words).strip()
 
 
@@ -759,12 +808,17 @@ def parameters_of(text):
     return {**found, "options": " ".join(others)}
 
 
-def _word(name, value):
+def _word(name, value, X=None):
     """The value of a parameter, as training options have it."""
     if name == "kernel":
-        if value not in KERNELS:
+        if value not in KERNEL_NAMES:
             raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {value!r}")
-        return kernel_word(value)
+        return kernel_word(KERNEL_NAMES[value])
+    if name == "gamma" and isinstance(value, str):
+        if value not in ("scale", "auto"):
+            raise ValueError(f"gamma must be 'scale', 'auto' or a number, not {value!r}")
+        variance = float(np.var(X, dtype=np.float64)) if value == "scale" else 1.0
+        return repr(1.0 / (X.shape[1] * (variance or 1.0)))
     if name == "alpha" and isinstance(value, str) and value == "auto":
         return value
     try:

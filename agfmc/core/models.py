@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, NamedTuple, TYPE_CHECKING
+from typing import Annotated, ClassVar, Literal, NamedTuple, TYPE_CHECKING
 
 from .provenance import Provenance
 
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-__all__ = ["BinaryModel", "MergedModel", "NodeModel", "HeldOut", "Kernel", "KERNEL_NAMES",
-           "kernel_word", "KernelKind", "KERNELS", "LearnedDecoder", "SEARCHED_KERNELS",
+__all__ = ["BinaryModel", "FunctionModel", "MergedModel", "NodeModel", "HeldOut", "Kernel",
+           "KERNEL_NAMES", "kernel_word", "KernelKind", "KERNELS", "LearnedDecoder",
+           "SEARCHED_KERNELS",
            "TUNED_KERNELS"]
 
 # Numbers of a matrix that is applied without matrix products: in training, where the digests of
@@ -92,7 +93,7 @@ class BinaryModel:
     left side of the partition and f > 0 speaks for labels[0];  n_sv: support
     vectors of either label;  platt: (A, B) of P(labels[0]) = 1/(1 + exp(A f +
     B)), or None;  features: number of features it was trained on, 0 where the file does
-    not tell.
+    not tell;  function: what computes f (n,) of points (n, d) in place of the sum, or None.
     """
 
     name: str
@@ -106,6 +107,7 @@ class BinaryModel:
     platt: tuple | None
     provenance: Provenance = Provenance()
     features: int = 0
+    function: Callable[[np.ndarray], np.ndarray] | None = None
 
     @property
     def orientation(self):
@@ -180,6 +182,40 @@ class MergedModel:
     orientation: Annotated[np.ndarray, "|i1", 1]
     provenances: tuple[Provenance, ...]
     any_width: bool = False
+
+    @property
+    def count(self) -> int:
+        """Number of classifiers."""
+        return len(self.rho)
+
+    @property
+    def features(self) -> int | None:
+        """Number of features of the points; None where any number will do."""
+        return None if self.any_width else self.sv.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionModel:
+    """The binary classifiers of a configuration as functions in memory, which no file can hold.
+
+    functions: of points x (n, d), that give f (n,);  a, b, orientation (m,), provenances: as in
+    `MergedModel`;  features: d.
+    """
+
+    functions: tuple[Callable[[np.ndarray], np.ndarray], ...]
+    a: np.ndarray
+    b: np.ndarray
+    orientation: np.ndarray
+    provenances: tuple[Provenance, ...]
+    features: int
+
+    any_width: ClassVar = False
+    kernels: ClassVar = ()
+
+    @property
+    def count(self) -> int:
+        """Number of classifiers."""
+        return len(self.functions)
 
 
 @dataclass(frozen=True, eq=False)

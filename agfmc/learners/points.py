@@ -5,6 +5,7 @@ Shared objects inside Python packages, for ctypes, without importing the package
 
 import ctypes
 import importlib.util
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,8 @@ class Solution:
     The v are points of the data, x[rows[sv]], or `vectors` (l, d) of the learner's own, and
     `sv` is None then.  `sv` (l,) numbers of the support vectors among the problem's rows,
     those of the first label first; `coef` (l,); f > 0 speaks for `labels[0]`; `n_sv` counts
-    the vectors of both labels.
+    the vectors of both labels.  function: what computes f (n,) of points (n, d) in place of all
+    this, or None.
     """
 
     sv: np.ndarray | None
@@ -34,6 +36,7 @@ class Solution:
     labels: tuple
     n_sv: tuple
     vectors: np.ndarray | None = None
+    function: Callable[[np.ndarray], np.ndarray] | None = None
 
     @classmethod
     def plane(cls, w, intercept, labels):

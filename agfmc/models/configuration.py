@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..calibration.types import Calibration
 from ..core.errors import ModelError
-from ..core.models import MergedModel
+from ..core.models import FunctionModel, MergedModel
 from ..core.provenance import Provenance
 from ..data.normalisation import Normalisation
 from ..tables.types import TableRecipe
@@ -33,8 +33,8 @@ class Configuration:
     """A trained configuration: a control tree and the classifiers that it names.
 
     tree: the control tree, which has the names of the classes;
-    machines: its binary classifiers in the order of its rows, a `MergedModel`, or the
-    `ModelFiles` that another program reads;
+    machines: its binary classifiers in the order of its rows: a `MergedModel`, a `FunctionModel`
+    of classifiers that are in memory alone, or the `ModelFiles` that another program reads;
     node_classifiers: {node number: classifier} of the nodes that tell all their branches
     apart at once, in the order of the text;
     normalisation: applied to raw points, or None;
@@ -48,7 +48,7 @@ class Configuration:
     """
 
     tree: Tree
-    machines: MergedModel | ModelFiles
+    machines: MergedModel | FunctionModel | ModelFiles
     node_classifiers: Mapping = field(default_factory=dict)
     normalisation: Normalisation | None = None
     made_by: Mapping = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Configuration:
 
     def __post_init__(self):
         machines = self.machines
-        count = len(machines.paths if isinstance(machines, ModelFiles) else machines.rho)
+        count = len(machines.paths) if isinstance(machines, ModelFiles) else machines.count
         if len(self.tree.rows) != count:
             raise ModelError(f"the control tree has {len(self.tree.rows)} classifiers, "
                              f"the model {count}")
@@ -68,9 +68,7 @@ class Configuration:
         """Number of features of the points to classify; None where any number will do."""
         if self.normalisation is not None:
             return self.normalisation.matrix.shape[0]
-        if isinstance(self.machines, ModelFiles) or self.machines.any_width:
-            return None
-        return self.machines.sv.shape[1]
+        return None if isinstance(self.machines, ModelFiles) else self.machines.features
 
     @property
     def provenances(self) -> list[Provenance]:
@@ -97,7 +95,9 @@ class Configuration:
         tree = self.tree
         parts = [repr((sides, branches, tree.labels, *(
             (tree.roots, tree.weights) if tree.is_ensemble else ()))).encode()]
-        for array in (machines.rho, machines.a, machines.b, np.diff(machines.indptr)):
+        of_kernels = () if isinstance(machines, FunctionModel) else (
+            machines.rho, np.diff(machines.indptr))
+        for array in (*of_kernels[:1], machines.a, machines.b, *of_kernels[1:]):
             parts.append(np.ascontiguousarray(array, dtype="<f8").tobytes())
         for node in self.node_classifiers.values():
             for array in (getattr(node, name, None) for name in ("weights", "points", "y", "k")):

@@ -17,7 +17,7 @@ from ..control.tree import Row, Tree
 from ..core.errors import (AgfmcError, AgfmcWarning, and_more, DataError, ModelError, Place,
                            UsageError)
 from ..core.memory import refuse_beyond, within_memory
-from ..core.models import BinaryModel, KERNELS
+from ..core.models import BinaryModel, FunctionModel, KERNELS
 from ..core.provenance import classes_text
 from ..core.version import __version__
 from ..data.libagf import read_std
@@ -441,7 +441,8 @@ def _consistent(tree, models):
 def save(path: str, configuration: Configuration) -> None:
     """Write a configuration as a `.mbm` file, whole or not at all.
 
-    Raises `ModelError` for commands: a model file must not make one run.
+    Raises `ModelError` for commands, as a model file must not make one run, and for classifiers of
+    scikit-learn.
     """
     _refuse_nodes(configuration, programs_only=True)
     write_store(path, configuration, {"agfmc": __version__})
@@ -465,6 +466,9 @@ def export(path: str, configuration: Configuration, form: str) -> None:
 
 
 def _refuse_nodes(configuration, programs_only=False):
+    if isinstance(configuration.machines, FunctionModel):
+        raise ModelError("model files cannot hold classifiers of scikit-learn: store the estimator "
+                         "with joblib or skops")
     for direct in configuration.tree.directs.values():
         if direct.learner.is_program or not programs_only:
             raise configuration.tree.place(direct).error(

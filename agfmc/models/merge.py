@@ -7,7 +7,7 @@ import numpy as np
 
 from ..control.build import rename, rename_directs
 from ..core.errors import ModelError
-from ..core.models import MergedModel
+from ..core.models import FunctionModel, MergedModel
 from ..core.points import unique_rows
 from .configuration import Configuration
 
@@ -23,8 +23,19 @@ def assemble(tree, models, node_classifiers, normalisation=None):
     """
     tree = rename_directs(rename(tree, [model.name for model in models]),
                           {number: model.name for number, model in node_classifiers.items()})
-    machines = collate(models, tree.sides(), tree.classes, tuple(node_classifiers.values()))
+    if models and models[0].function is not None:
+        machines = _functions(models)
+    else:
+        machines = collate(models, tree.sides(), tree.classes, tuple(node_classifiers.values()))
     return Configuration(tree, machines, node_classifiers, normalisation)
+
+
+def _functions(models):
+    """The `FunctionModel` of `BinaryModel`s that are functions."""
+    scales = np.array([model.scale for model in models], dtype=np.float64)
+    return FunctionModel(tuple(model.function for model in models), scales[:, 0], scales[:, 1],
+                         np.array([model.orientation for model in models], dtype=np.int8),
+                         tuple(model.provenance for model in models), models[0].features)
 
 
 def collate(models, sides, classes, node_classifiers=()):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ..core.errors import DataError
+from ..core.models import FunctionModel
 from ..core.points import as_numbers, is_sparse
 from ..kernels.machine import BLOCK, Machine
 
@@ -55,8 +57,8 @@ class MachineValues:
         self.open_ended = open_ended
         self._normalisation = configuration.normalisation
         # planes in many features: points may come as `SparsePoints`, and better do
-        self.takes_sparse = (
-            self._normalisation is None and not model.any_width
+        self.takes_sparse = bool(
+            self._normalisation is None and model.kernels and not model.any_width
             and not configuration.node_classifiers and model.sv.shape[1] >= _WIDE
             and all(kernel.kind == "linear" for kernel in model.kernels))
         self._sigmoid = SIGMOIDS[sigmoid or 0]
@@ -70,7 +72,7 @@ class MachineValues:
     @property
     def count(self):
         """Number of binary classifiers."""
-        return len(self.model.rho)
+        return self.model.count
 
     has_decision_values = True
 
@@ -80,8 +82,8 @@ class MachineValues:
 
     def rows(self, k):
         """A good number of points for one call, for k classes: bounded memory, whole blocks."""
-        widest = max(self.count, k, 1 if self.takes_sparse else
-                     max(self.model.sv.shape[1], self.features or 1))
+        widest = max(self.count, k, 1 if self.takes_sparse else max(
+            self.model.features or self.model.sv.shape[1], self.features or 1))
         return BLOCK * max(1, min(16, 4_000_000 // (BLOCK * widest)))
 
     def prepared(self, x):
@@ -95,7 +97,7 @@ class MachineValues:
             if not np.isfinite(x).all():
                 raise DataError("points hold NaN, or numbers too large for the normalisation")
             return x
-        width = self.model.sv.shape[1]
+        width = self.model.features or self.model.sv.shape[1]
         if self.model.any_width and self.open_ended:
             # Few different widths, so that few machines are made for them.
             return _widened(x, max(width, -(-x.shape[1] // 64) * 64))
@@ -135,11 +137,25 @@ class MachineValues:
             machine = self._machines.get((columns, width))
             if machine is None:
                 model = self.model
+                if isinstance(model, FunctionModel):
+                    return _Functions(model.functions, list(columns))
                 if width > model.sv.shape[1]:
                     # Support vectors are 0 in features that no model file mentions.
                     model = replace(model, sv=_widened(model.sv, width))
                 machine = self._machines[columns, width] = Machine(model, columns)
         return machine
+
+
+class _Functions(NamedTuple):
+    """The classifiers `columns` of a `FunctionModel`, in the place of a `Machine`."""
+
+    functions: tuple
+    columns: list
+
+    def values_by_row(self, x):
+        """f (m', n) of points x (n, d)."""
+        return np.stack([self.functions[column](x) for column in self.columns]) \
+            if len(x) and self.columns else np.empty((len(self.columns), len(x)))
 
 
 def _widened(x, width):

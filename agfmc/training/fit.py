@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..core import splits
-from ..core.errors import AgfmcError, AgfmcWarning, and_more, UsageError
+from ..core.errors import AgfmcError, AgfmcWarning, and_more, one_line, UsageError
 from ..core.models import BinaryModel
 from ..core.points import is_sparse, label_counts, row_digests
 from ..core.provenance import Provenance
@@ -32,9 +32,11 @@ from ..landmarks.features import check_landmarks
 from ..landmarks.sums_file import SumsStore
 from ..landmarks.training import fit_shared
 from ..learners import platt
+from ..learners.estimators import EstimatorOptions
 from ..learners.leave_one_out import is_unbounded, loo_values, Problem
 from ..learners.points import Solution
-from ..learners.protocol import check_jobs, check_learners, Fitted, for_weights, Job, samples
+from ..learners.protocol import (check_jobs, check_learners, Fitted, for_weights, Job,
+                                 parse_options, samples)
 from .held_out import CALIBRATION_POINTS
 from .kernel_tables import MEGABYTES, Tables
 from .metric import fitted_normalisation, MetricOptions
@@ -62,7 +64,7 @@ class TrainingSettings:
     sent whole jobs;  kernel_memory: megabytes on each machine for tables of kernel values, which
     change nothing but the time;  member_weights: "held-out" where those of an ensemble are
     to be learned, or None;  sums: where learners that share landmarks keep sums of finished
-    ranges, or None.
+    ranges, or None;  learner: that of all binary classifiers, in place of options.
     """
 
     options: str = ""
@@ -78,6 +80,16 @@ class TrainingSettings:
     metric: MetricOptions | None = None
     member_weights: str | None = None
     weighted_norm: bool = False
+    learner: EstimatorOptions | None = None
+
+    def parse(self, text: str, **place):
+        """The options of a binary classifier: `learner`, if there is one, else those in `text`."""
+        if self.learner is None:
+            return parse_options(text, **place)
+        if text:
+            raise UsageError(f"'{one_line(text)}' are options of the suite's own learners: an "
+                             "estimator has its own parameters", **place)
+        return self.learner
 
     @property
     def fits_normalisation(self) -> bool:
@@ -358,7 +370,10 @@ def _one_fit(x, nodes, work, part):
     train = work.fold != part
     rows = work.rows[train]
     w = None if work.w is None else work.w[train]
-    solution = _flat(options.solve(nodes, rows, work.side[train], w), x, rows)
+    solution = options.solve(nodes, rows, work.side[train], w)
+    if solution.function is not None:
+        return solution.function(x[work.rows[~train]])
+    solution = _flat(solution, x, rows)
     return decision_values(kernel, solution.points(x, rows), solution.coef, solution.rho,
                            x[work.rows[~train]])
 
@@ -406,7 +421,8 @@ def _finished(data, work, seconds):
     model = BinaryModel(job.name, options.svm_type, options.kernel_for(x.shape[1]),
                         np.asarray(solution.points(x, work.rows), dtype=np.float64),
                         solution.coef, solution.rho,
-                        solution.labels, solution.n_sv, (a, b), provenance, x.shape[1])
+                        solution.labels, solution.n_sv, (a, b), provenance, x.shape[1],
+                        solution.function)
     fitted = Fitted(job, model, None if solution.sv is None else work.rows[solution.sv], seconds,
                     unbounded=work.fold is None and is_unbounded(
                         solution, options, work.side, work.w))

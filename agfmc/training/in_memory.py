@@ -35,8 +35,8 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     where the tree does not fit the labels, `UsageError` for options, and the error of the
     first binary classifier that cannot be trained.
     """
-    x, y = checked_points(x, y)
-    jobs = plan_jobs(tree, name, settings.options, settings.seed)
+    x, y = checked_points(x, y, settings.learner is not None and settings.learner.allows_nan)
+    jobs = plan_jobs(tree, name, settings.options, settings.seed, settings.parse)
     labels, counts = np.unique(y, return_counts=True)
     check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
     if settings.fits_normalisation:
@@ -81,7 +81,7 @@ def fit_nodes(tree, jobs, data, normalisation=None):
             for number, job in zip(tree.directs, nodes)}
 
 
-def checked_points(x, y):
+def checked_points(x, y, allow_nan=False):
     """x (n, d) float32 or float64, y (n,) int32: what `fit` may rely on; else `DataError`."""
     x, y = as_numbers(x, "x", 2), as_numbers(y, "y", 1)
     if x.dtype not in (np.float32, np.float64):
@@ -94,7 +94,7 @@ def checked_points(x, y):
     if y.dtype.kind not in "iu" or y.min() < 0 or y.max() > MAX_LABEL:
         raise DataError(f"y: expected words, or whole numbers from 0 to {MAX_LABEL}, found "
                         f"{y.dtype} from {y.min()} to {y.max()}")
-    finite = np.isfinite(x).all(axis=1)
+    finite = (~np.isinf(x) if allow_nan else np.isfinite(x)).all(axis=1)
     if not finite.all():
         raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity")
     return x, y.astype(np.int32)

@@ -80,7 +80,7 @@ def test_a_wrong_control_is_a_value_error(control, message):
 
 @pytest.mark.parametrize("settings, message", [
     ({"options": "-c 0"}, "-c"), ({"options": "-Z 1"}, "-Z"), ({"C": -1}, "-c"),
-    ({"C": "much"}, "C must be a number"), ({"gamma": "scale"}, "gamma must be a number"),
+    ({"C": "much"}, "C must be a number"), ({"gamma": "wide"}, "gamma must be .scale"),
     ({"kernel": "cosine"}, "kernel must be one of"), ({"learner": "forest"}, "no learner"),
     ({"learner": "linear", "gamma": 1}, "-g"),
     ({"n_landmarks": 9}, "n_landmarks is a parameter of learner='nystrom'"),

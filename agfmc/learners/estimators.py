@@ -1,0 +1,132 @@
+"""Any classifier of scikit-learn as the learner of two sides: in memory, for Python programs.
+
+Each binary problem trains a clone of the estimator on labels 0 (left) and 1 (right).  Where it has
+`predict_proba`, f = log(P(right) / P(left)); else f is its `decision_function`, and Platt's
+sigmoid is fitted to values of folds that were held out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import UsageError
+from ..core.models import Kernel
+from .options import BinaryLearner
+from .points import Solution
+from .svm import sklearn_version
+
+__all__ = ["DecisionFunction", "EstimatorOptions"]
+
+_LEAST = 1e-9  # of a probability, whose logarithm is to be finite
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionFunction:
+    """f (n,) of points x (n, d) by a fitted classifier of the labels 0 and 1; f > 0 speaks for 1.
+
+    has_probabilities: f is the log-odds of 1, and not a decision function.
+    """
+
+    estimator: Any
+    has_probabilities: bool
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """f (n,) of points x (n, d)."""
+        if not self.has_probabilities:
+            return np.asarray(self.estimator.decision_function(x), dtype=np.float64)
+        p = np.asarray(self.estimator.predict_proba(x), dtype=np.float64)
+        p = np.clip(p, _LEAST, 1.0)
+        return np.log(p[:, 1] / p[:, 0])
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorOptions(BinaryLearner):
+    """A classifier of scikit-learn, or of a package with its conventions, to be cloned."""
+
+    estimator: Any
+
+    own_vectors = True
+    keeps_sparse = False
+    recognised_by = ""
+    packing = "estimator"
+
+    @classmethod
+    def of(cls, estimator, seed: int) -> EstimatorOptions:
+        """The learner of an estimator whose open `random_state`s, None, become `seed`.
+
+        Raises `UsageError` for what is no classifier with probabilities or decision values.
+        """
+        from sklearn.base import clone, is_classifier
+
+        if not hasattr(estimator, "get_params") or not is_classifier(estimator):
+            raise UsageError(f"estimator: expected a classifier of scikit-learn, found {estimator}")
+        estimator = clone(estimator)
+        states = {name: seed for name, value in sorted(estimator.get_params(deep=True).items())
+                  if name.rpartition("__")[2] == "random_state" and value is None}
+        learner = cls(estimator.set_params(**states))
+        if not learner.own_probabilities and not hasattr(estimator, "decision_function"):
+            raise UsageError(f"estimator: {type(estimator).__name__} has neither predict_proba nor "
+                             "decision_function")
+        return learner
+
+    @property
+    def own_probabilities(self) -> bool:
+        """Whether the estimator has probabilities."""
+        return hasattr(self.estimator, "predict_proba")
+
+    @property
+    def no_loo(self) -> str:
+        """The reason why leaving out single samples has no formula here, or ""."""
+        return "" if self.own_probabilities else "for LIBSVM's C-SVC only, not for an estimator"
+
+    @property
+    def allows_nan(self) -> bool:
+        """Whether points may have missing values, NaN."""
+        tags = getattr(self.estimator, "__sklearn_tags__", None)
+        if tags is None:  # scikit-learn before 1.6
+            return bool(getattr(self.estimator, "_get_tags", dict)().get("allow_nan"))
+        return bool(tags().input_tags.allow_nan)
+
+    def canonical(self) -> str:
+        """What messages and provenances call it."""
+        return f"estimator={type(self.estimator).__name__}"
+
+    def made_by(self) -> str:
+        """scikit-learn and its version."""
+        return sklearn_version()
+
+    def kernel_for(self, features: int) -> Kernel:
+        """A kernel of no support vectors."""
+        return Kernel("linear")
+
+    def weighted(self) -> EstimatorOptions:
+        """The learner itself; `UsageError` where its `fit` takes no weights."""
+        from sklearn.utils.validation import has_fit_parameter
+
+        if not has_fit_parameter(self._last[1], "sample_weight"):
+            raise UsageError(f"estimator: {type(self._last[1]).__name__} takes no weights of "
+                             "samples")
+        return self
+
+    def pack(self, x, rows=None):
+        """The points as they are."""
+        return x
+
+    def solve(self, packed, rows, side, w=None) -> Solution:
+        """The `Solution` of a problem: a clone, fitted to the points `rows` of x (n, d)."""
+        from sklearn.base import clone
+
+        estimator, prefix = clone(self.estimator), self._last[0]
+        weights = {} if w is None else {f"{prefix}sample_weight": w}
+        estimator.fit(packed[rows], np.asarray(side, dtype=np.int64), **weights)
+        return Solution(None, np.empty(0), 0.0, (1, 0), (0, 0), np.empty((0, packed.shape[1])),
+                        DecisionFunction(estimator, self.own_probabilities))
+
+    @property
+    def _last(self):
+        """("STEP__" or "", classifier): the last step of a pipeline, or the estimator itself."""
+        steps = getattr(self.estimator, "steps", None)
+        return (f"{steps[-1][0]}__", steps[-1][1]) if steps else ("", self.estimator)
