@@ -36,7 +36,7 @@ from ..experiments.candidates import Candidate
 from ..experiments.experiment import Experiment, SplitPlan, with_learned
 from ..experiments.open_options import open_rows
 from ..experiments.tuning import find_options
-from ..learners.estimators import EstimatorOptions
+from ..learners.estimators import MemberLearners
 from ..learners.protocol import parse_options, unnamed
 from ..models.control_files import read_control
 from ..models.files import load, save
@@ -104,12 +104,13 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         decoder is taken as a coding matrix.  None: the one that
         suits the control, "inverse" for one-vs-one, "orthogonal" for orthogonal codes,
         "recursive" for trees, "average" for ensembles, else "least-squares".
-    estimator : classifier of scikit-learn, default=None
+    estimator : classifier of scikit-learn, or list of such, default=None
         What trains the binary classifiers: a clone for each,
         on labels 0 and 1.  Any classifier with
         `predict_proba` or `decision_function` will do, a pipeline too; where its `random_state` is
-        None, it is that of this estimator.  Models of such classifiers can be pickled, but not
-        saved as model files.  None: a learner of the suite.
+        None, it is that of this estimator, and one more for each further member of an ensemble.
+        A list has one for each member.  Models of such classifiers can be pickled, but not saved as
+        model files.  None: a learner of the suite.
     learner : {"svm", "linear", "logistic", "nystrom"}, default=None
         What trains the binary classifiers: LIBSVM, LIBLINEAR, logistic regression, or least squares
         on landmarks, which trains all classifiers from one pass over the data.  None: what
@@ -391,9 +392,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                                weights=None if w is None else Weights(w)),
                        classes=factors_of(self.class_weight, labelled))
         options = options_of(self, X)
-        learner = None if self.estimator is None else EstimatorOptions.of(self.estimator, seed)
+        learners = None if self.estimator is None else MemberLearners(self._estimators, seed)
         settings = TrainingSettings(
-            options, seed, learner=learner, scale=bool(self.normalise), nsv=self.n_components,
+            options, seed, learners=learners, scale=bool(self.normalise), nsv=self.n_components,
             metric=metric_options(self.metric), loo=self.platt == "loo",
             workers=workers_of(self.n_jobs), kernel_memory=self.kernel_memory,
             **({} if self.calibrated else {"calibration": 0}))
@@ -406,7 +407,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     @property
     def _allows_nan(self):
-        return self.estimator is not None and EstimatorOptions(self.estimator).allows_nan
+        return self.estimator is not None and \
+            MemberLearners(self._estimators, 0).allows_nan
+
+    @property
+    def _estimators(self):
+        """The estimators of the members, or one for all."""
+        return tuple(self.estimator) if isinstance(self.estimator, (list, tuple)) else \
+            (self.estimator,)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import UsageError
+from ..core.errors import one_line, UsageError
 from ..core.models import Kernel
 from .options import BinaryLearner
 from .points import Solution
 from .svm import sklearn_version
 
-__all__ = ["DecisionFunction", "EstimatorOptions"]
+__all__ = ["DecisionFunction", "EstimatorOptions", "MemberLearners"]
 
 _LEAST = 1e-9  # of a probability, whose logarithm is to be finite
 
@@ -64,9 +64,7 @@ class EstimatorOptions(BinaryLearner):
         if not hasattr(estimator, "get_params") or not is_classifier(estimator):
             raise UsageError(f"estimator: expected a classifier of scikit-learn, found {estimator}")
         estimator = clone(estimator)
-        states = {name: seed for name, value in sorted(estimator.get_params(deep=True).items())
-                  if name.rpartition("__")[2] == "random_state" and value is None}
-        learner = cls(estimator.set_params(**states))
+        learner = cls(estimator.set_params(**dict.fromkeys(_open_states(estimator), seed)))
         if not learner.own_probabilities and not hasattr(estimator, "decision_function"):
             raise UsageError(f"estimator: {type(estimator).__name__} has neither predict_proba nor "
                              "decision_function")
@@ -130,3 +128,57 @@ class EstimatorOptions(BinaryLearner):
         """("STEP__" or "", classifier): the last step of a pipeline, or the estimator itself."""
         steps = getattr(self.estimator, "steps", None)
         return (f"{steps[-1][0]}__", steps[-1][1]) if steps else ("", self.estimator)
+
+
+@dataclass(frozen=True, eq=False)
+class MemberLearners:
+    """The estimators of the members of an ensemble; any other configuration has one member.
+
+    estimators: one for all, or one for each;  seed: of the first member.  The next ones have the
+    next seeds, so that members of an estimator that draws numbers differ, and their average gains.
+    """
+
+    estimators: tuple[Any, ...]
+    seed: int
+
+    def learner(self, member: int) -> EstimatorOptions:
+        """The learner of a member by its number, from 0."""
+        estimator = self.estimators[member % len(self.estimators)]
+        return EstimatorOptions.of(estimator, self.seed + member)
+
+    @property
+    def allows_nan(self) -> bool:
+        """Whether all take missing values, NaN."""
+        return all(EstimatorOptions(one).allows_nan for one in self.estimators)
+
+    def texts(self, tree) -> list[str]:
+        """What stands for the options of each row of a tree: "", or the number of its member
+        where members differ.
+
+        Raises `UsageError` for rows with options, and for another number of members.
+        """
+        members = len(tree.roots) if tree.is_ensemble else 1
+        if len(self.estimators) not in (1, members):
+            raise UsageError(f"estimator: expected 1 or {members}, the number of members, found "
+                             f"{len(self.estimators)}")
+        for row in tree.rows:
+            if row.quoted and row.text:
+                raise tree.place(row).error(
+                    UsageError, f"'{one_line(row.text)}' are options of the suite's own learners: "
+                    "an estimator has its own parameters")
+        if len(self.estimators) == 1 and not _open_states(self.estimators[0]):
+            return [""] * len(tree.rows)
+        return [str(number) for number, part in enumerate(tree.parts)
+                for node in tree.nodes[part] for _ in node.rows]
+
+    def parse(self, text: str, **place) -> EstimatorOptions:
+        """The learner of a row, by what `texts` gave it."""
+        return self.learner(int(text or 0))
+
+
+def _open_states(estimator):
+    """The names of its parameters that are random states and have no value."""
+    if not hasattr(estimator, "get_params"):
+        return []
+    return [name for name, value in sorted(estimator.get_params(deep=True).items())
+            if name.rpartition("__")[2] == "random_state" and value is None]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..core import splits
-from ..core.errors import AgfmcError, AgfmcWarning, and_more, one_line, UsageError
+from ..core.errors import AgfmcError, AgfmcWarning, and_more, UsageError
 from ..core.models import BinaryModel
 from ..core.points import is_sparse, label_counts, row_digests
 from ..core.provenance import Provenance
@@ -32,11 +32,10 @@ from ..landmarks.features import check_landmarks
 from ..landmarks.sums_file import SumsStore
 from ..landmarks.training import fit_shared
 from ..learners import platt
-from ..learners.estimators import EstimatorOptions
+from ..learners.estimators import MemberLearners
 from ..learners.leave_one_out import is_unbounded, loo_values, Problem
 from ..learners.points import Solution
-from ..learners.protocol import (check_jobs, check_learners, Fitted, for_weights, Job,
-                                 parse_options, samples)
+from ..learners.protocol import check_jobs, check_learners, Fitted, for_weights, Job, samples
 from .held_out import CALIBRATION_POINTS
 from .kernel_tables import MEGABYTES, Tables
 from .metric import fitted_normalisation, MetricOptions
@@ -64,7 +63,7 @@ class TrainingSettings:
     sent whole jobs;  kernel_memory: megabytes on each machine for tables of kernel values, which
     change nothing but the time;  member_weights: "held-out" where those of an ensemble are
     to be learned, or None;  sums: where learners that share landmarks keep sums of finished
-    ranges, or None;  learner: that of all binary classifiers, in place of options.
+    ranges, or None;  learners: the estimators of binary classifiers, in place of options.
     """
 
     options: str = ""
@@ -80,16 +79,7 @@ class TrainingSettings:
     metric: MetricOptions | None = None
     member_weights: str | None = None
     weighted_norm: bool = False
-    learner: EstimatorOptions | None = None
-
-    def parse(self, text: str, **place):
-        """The options of a binary classifier: `learner`, if there is one, else those in `text`."""
-        if self.learner is None:
-            return parse_options(text, **place)
-        if text:
-            raise UsageError(f"'{one_line(text)}' are options of the suite's own learners: an "
-                             "estimator has its own parameters", **place)
-        return self.learner
+    learners: MemberLearners | None = None
 
     @property
     def fits_normalisation(self) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..control.build import check_classes
+from ..control.build import check_classes, rename
 from ..control.tree import MAX_LABEL
 from ..core.errors import AgfmcError, DataError
 from ..core.points import as_numbers
@@ -35,8 +35,13 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     where the tree does not fit the labels, `UsageError` for options, and the error of the
     first binary classifier that cannot be trained.
     """
-    x, y = checked_points(x, y, settings.learner is not None and settings.learner.allows_nan)
-    jobs = plan_jobs(tree, name, settings.options, settings.seed, settings.parse)
+    learners = settings.learners
+    x, y = checked_points(x, y, learners is not None and learners.allows_nan)
+    if learners is None:
+        jobs = plan_jobs(tree, name, settings.options, settings.seed)
+    else:
+        jobs = plan_jobs(rename(tree, learners.texts(tree), quoted=True), name, "", settings.seed,
+                         learners.parse)
     labels, counts = np.unique(y, return_counts=True)
     check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
     if settings.fits_normalisation:

@@ -121,6 +121,22 @@ def test_random_states_that_are_open_follow_that_of_the_estimator(wine):
     assert np.array_equal(probabilities(1, random_state=7), probabilities(2, random_state=7))
 
 
+def test_members_of_an_ensemble_have_their_own_estimators_or_seeds(wine):
+    x, y = wine
+    pairs = '"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}'
+    control = f"{pairs} {pairs}"
+    trees = MultiClassFromBinary(control, estimator=ExtraTreesClassifier(3), calibrated=False)
+    first, *_, last = trees.fit(x, y).configuration_.machines.functions
+    assert first.estimator.random_state == 1 and last.estimator.random_state == 2
+    assert not np.array_equal(first(x), last(x))
+    both = clone(trees).set_params(estimator=[GaussianNB(), KNeighborsClassifier(3)]).fit(x, y)
+    p = [clone(trees).set_params(control=pairs, estimator=one).fit(x, y).predict_proba(x)
+         for one in both.estimator]
+    np.testing.assert_allclose(both.predict_proba(x), np.mean(p, axis=0), rtol=0, atol=1e-9)
+    with pytest.raises(ValueError, match="expected 1 or 2, the number of members, found 3"):
+        clone(trees).set_params(estimator=[GaussianNB()] * 3).fit(x, y)
+
+
 def test_copies_threads_and_searches(wine):
     x, y = wine
     model = MultiClassFromBinary("ovo", estimator=SCALED_SVC).fit(x, y)
