@@ -257,8 +257,6 @@ def _calibration_file(args):
 def _beside(args):
     """The beginning of the names of files beside control-out, or beside the models for a stream."""
     from ..models.control_files import model_file
-    from ..files.opening import is_stream
-
     return model_file(args.model, args.path) if is_stream(args.control_out) else args.control_out
 
 

@@ -390,7 +390,6 @@ def _width():
     return (columns if columns > 0 else 80) - 2
 
 
-
 def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names", ".wgt")):
     """The files of the data with this base name, or `[base]` for text, `-` and None."""
     return [base] if kind != "binary" or base in (None, "-") else [base + end for end in ends]
@@ -488,8 +487,6 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"))
     return group
 
 
-
-
 def add_calibration(group):
     """--calibration and --uncalibrated, of the commands that read a trained configuration."""
     group.add_argument("--calibration", metavar="FILE",
@@ -540,7 +537,6 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
         raise UsageError("-H needs -A, or a table")
     return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", missing,
                        not args.no_header, labels, ordinates, weights=weights)
-
 
 
 def add_normalisation(parser, unnormalised=None, trains=True):

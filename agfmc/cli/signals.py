@@ -1,6 +1,6 @@
 """Signals that end a command: raised as exceptions, so that nothing half done is left."""
 
-import _thread
+import _thread  # `threading` may be in the middle of something when a signal comes
 import signal
 import sys
 from contextlib import contextmanager, suppress

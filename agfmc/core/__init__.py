@@ -1,1 +1,1 @@
-"""What all rooms speak: errors, text, points, weights, costs, provenance, splits, model types."""
+"""Types and functions for all rooms: errors, text, points, weights, costs, splits, models."""

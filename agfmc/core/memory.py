@@ -1,4 +1,4 @@
-"""How much memory may be taken, and the refusal of what would take more."""
+"""The limit of memory, and the error for what would take more."""
 
 import functools
 import os

@@ -1,11 +1,9 @@
-"""Numbers as people type and read them, and not as Python's source may also spell them."""
+"""Text that people type and read: numbers, lists, proportions and visible characters."""
 
 from __future__ import annotations
 
 import math
 import re
-
-
 
 __all__ = ["listed", "numeral", "partition_text", "runs_text", "spread", "visible"]
 

@@ -16,7 +16,6 @@ from .types import Dataset, InputFormat
 __all__ = ["iter_lvq", "lvq_lines", "read_lvq", "write_lvq"]
 
 
-
 def read_lvq(path, form: InputFormat = InputFormat("lvq"), names=None, *, stdin=None,
              block: int = BLOCK) -> Dataset:
     """A Dataset of float64 from LVQ text.

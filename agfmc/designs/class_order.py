@@ -1,6 +1,19 @@
-"""The shortest path through all classes: their order for adjacent codes.
+"""Orders of classes: for adjacent codes the shortest path, for a DDAG the most accurate order.
 
-Shapes: k classes.
+An adjacent code separates neighbours in an order of the classes.  The best order is the shortest
+path through all classes, by the distances between them: exact for few classes, else by local
+search from many starts.
+
+A decision directed acyclic graph (DDAG) keeps a list of classes; the classifier of its first and
+last class decides which of the two is dropped, until one is left.  Pavan Kumar and Jawahar, "On
+Improving the Design of Multiclass Classifiers", with the recursion carried out for each class by
+itself: the output is right with probability V_t for class t, and J = sum_t P_t V_t with the
+priors P_t.  The order of the largest J is found by local search, with swaps and insertions, and for
+few classes by branch and bound from the outside in.
+
+Shapes: k classes, b orders, c moves or classes of an order.  An order is a sequence of the classes
+0..k-1.  A node of the branch and bound is an order whose d first and d last positions are decided;
+the m classes between them stand in any order.
 """
 
 from __future__ import annotations
@@ -17,7 +30,6 @@ import numpy as np
 from ..control.build import from_rows
 from ..control.tree import changed, Leaf, Tree
 from ..core.errors import AgfmcWarning, ControlError, DataError, UsageError
-from . import class_order, class_order as dag_order
 from .distances import class_distances
 from .standard import adjacent
 
@@ -599,7 +611,7 @@ def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_r
     {label: samples, or sum of their weights} in place of them; without both, the samples in
     `pair_errors`, else equal ones.  pair_errors: `PairErrors`; without them every classifier errs
     with probability `error_rate`, and the best order follows from the priors alone.
-    exact_up_to, seed: as for `dag_order.best_order`.
+    exact_up_to, seed: as for `best_order`.
     Raises `ControlError` for another kind of control tree, DataError for a pair
     whose errors are unknown.
     """
@@ -610,12 +622,12 @@ def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_r
     priors = _priors(labels, priors, counts, pair_errors)
     if pair_errors is None:
         e, h = np.full((len(labels),) * 2, error_rate), None
-        order, method = dag_order.greedy_order(priors.tolist()), "greedy, best for equal errors"
+        order, method = greedy_order(priors.tolist()), "greedy, best for equal errors"
     else:
         e, h = pair_errors.error_rates(labels), pair_errors.shares(labels)
-        order, _, exact = dag_order.best_order(priors, e, h, exact_up_to, seed, present)
+        order, _, exact = best_order(priors, e, h, exact_up_to, seed, present)
         method = "branch and bound, the best order there is" if exact else "local search"
-    before, after = (dag_order.expected_accuracy(o, priors, e, h) for o in (present, order))
+    before, after = (expected_accuracy(o, priors, e, h) for o in (present, order))
     return Ordered(_renumbered(tree, [labels[i] for i in order]), method, before, after)
 
 
@@ -630,8 +642,8 @@ def order_for_path(tree, x, y, metric="mean-deviation", weights=None):
     require_untrained_matrix(tree)
     labels = tree.classes
     distances = class_distances(x, y, labels, metric, w=None if weights is None else weights.w)
-    order, after, exact = class_order.shortest_path(distances)
-    before = class_order.path_length(distances, [labels.index(label) for label in tree.labels])
+    order, after, exact = shortest_path(distances)
+    before = path_length(distances, [labels.index(label) for label in tree.labels])
     node = changed(tree.nodes[0], children=tuple(Leaf(labels[i]) for i in order))
     method = "the shortest path there is" if exact else "nearest neighbours and local search"
     return Ordered(changed(tree, nodes=(node,)), method, before, after)

@@ -1,4 +1,4 @@
-"""What searches, designs and metrics cost, in a result cache: a later run need not do it again."""
+"""Costs of splits of classes, designs and metrics in a result store, for runs that go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Experiments: data, how they are split, and the results of an earlier run."""
+"""Experiments: data, how they are split, and the results of an earlier run.
+
+Trials run in this process or on the workers of an executor.  A task for a worker is the number of a
+split and what to do with it: the data go to each worker once, as one object for the whole run, and
+a worker makes the split anew and keeps the last few.
+"""
 
 from __future__ import annotations
 

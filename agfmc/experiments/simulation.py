@@ -1,4 +1,11 @@
-"""Rows of simulated success probabilities for many numbers of classes, and their texts."""
+"""Success rates of decoders of one-vs-one classifiers, by simulation and exactly, as tables.
+
+The random model (N. Bunrupunthunad, J. Fakcharoenphol and T. Rakthanmanon, "POLL: multiclass
+classification from binary classifiers through random sampling", 2003, section 2.2): a classifier
+that knows the true class is wrong with probability `error`, all others are coins.  The similarity
+model (section 2.3): classifier {i, j} says i with probability r_i / (r_i + r_j).  Class 0 is the
+true one in both.
+"""
 
 from __future__ import annotations
 

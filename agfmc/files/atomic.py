@@ -10,7 +10,7 @@ import errno
 import io
 import os
 import stat
-from _thread import allocate_lock
+from _thread import allocate_lock  # `threading` would make each command start later
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, ExitStack, suppress
 

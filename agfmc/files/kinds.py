@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-
 __all__ = ["ANSWER_ENDINGS", "answer_format", "ANSWER_FORMATS", "AnswerFormat", "ANSWERS_IN_HELP",
            "ENDINGS", "is_answer_table", "is_table", "TEXT_ENDINGS"]
 

@@ -286,7 +286,6 @@ def _numbers(options):
     return {name: value for name, value in found.items() if name in ("-c", "-g")}
 
 
-
 def _search(result):
     by = result["by"]
     title = ALL_SCORES[by].title
