@@ -1,26 +1,32 @@
-"""Logistic regression of our own, which needs no library: the learner `logistic`, and L of nodes.
+"""Logistic regression, which needs no library: the learner `logistic`, code L of nodes, its file.
 
-Two sides, the learner `logistic`: with y = +1 for the first label and -1 for the other,
+The learner `logistic` has two sides: with y = +1 for the first label and -1 for the other,
 f(x) = w.x + b minimises
 
     |w|^2 / 2 + sum_i C_i log(1 + exp(-y_i f(x_i))) ,
 
-C_i being C times the weights of the side and of the point; the intercept b is not
-penalised.  This is LIBLINEAR's -s 0 -B 1 -R.
+C_i being C times the weights of the side and of the point; the intercept b is not penalised.
+This is LIBLINEAR's -s 0 -B 1 -R.
 
-The branches of a node, code L: P(c | x) = exp(w_c.x) / sum_b exp(w_b.x), and the weights
-minimise
+Code L tells the branches of a node apart: P(c | x) = exp(w_c.x) / sum_b exp(w_b.x), and the
+weights minimise
 
-    - sum_i log P(y_i | x_i) + (ridge / 2) |W|^2 ,
+    - sum_i v_i log P(y_i | x_i) + (ridge / 2) |W|^2 ,
 
-with gradient sum_i (P(c | x_i) - [y_i = c]) x_i + ridge w_c; each point has its weight as a factor
-of its terms, if there are such.  The penalty is on the weights of
-the features as they are given, not on the intercepts.  Both are minimised by Newton's method
-with conjugate gradients (Lin, Weng and Keerthi, "Trust region Newton method for logistic
-regression", 2008), for which the points may be sparse; two sides are two classes with a ridge of 2.
+v_i being the weight of a point, with the gradient sum_i v_i (P(c | x_i) - [y_i = c]) x_i + ridge
+w_c.  The penalty is on the weights of the features as they are given, not on the intercepts.
+
+One solver minimises both, as two sides are two classes with a ridge of 2: Newton's method, whose
+step is exact for two classes of few features, and otherwise found by conjugate gradients (Lin,
+Weng and Keerthi, "Trust region Newton method for logistic regression", 2008), for which the points
+may be sparse.
+
+The file of a model of code L is text: the title `agfmc logistic 1`, the lines `classes c`,
+`features d`, `ridge R` and `points n`, a line of d + 1 numbers for each class, the last one being
+the intercept, and, where it is known, `# agfmc` with what the model was made from (`Provenance`)
+and its seal.  Every number reads back bit for bit.
 """
 
-import functools
 import math
 import re
 import warnings
@@ -28,6 +34,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 from scipy.sparse import hstack, issparse
 
 from ..core.errors import AgfmcWarning, DataError, ModelError, UsageError
@@ -51,6 +58,7 @@ _STEPS, _INNER = 200, 300  # of Newton's method, of conjugate gradients in each
 # padded: the answer for a point does not depend on its neighbours.
 
 BLOCK = 512
+_EXACT = 500  # features up to which the step of two classes is exact
 _DENSE = 2000  # features up to which the preconditioner is a full matrix
 # Largest entry of the gradient over n, on standardised features: what is aimed at, and
 # what is passed over in silence where rounding stops the descent before.
@@ -58,39 +66,12 @@ _DENSE = 2000  # features up to which the preconditioner is a full matrix
 _AIM, _ENOUGH = 1e-10, 1e-6
 
 
-def _conjugate_gradients(hessian, precondition, gradient, share, steps):
-    """An approximate solution s of H s = -gradient by preconditioned conjugate gradients.
-
-    hessian: function v -> H v;  precondition: r -> nearly the inverse of H times r;  it ends when
-    `share` of r.precondition(r) is left, after `steps`, or where H is not positive, or the
-    values are too large.
-    """
-    step, residual = np.zeros_like(gradient), -gradient
-    treated = precondition(residual)
-    product = float(np.vdot(residual, treated))
-    goal = share * product
-    search = treated
-    for _ in range(steps):
-        bent = hessian(search)
-        curvature = float(np.vdot(search, bent))
-        if not 0.0 < curvature < math.inf:
-            break
-        size = product / curvature
-        step += size * search
-        residual -= size * bent
-        treated = precondition(residual)
-        before, product = product, float(np.vdot(residual, treated))
-        if not product > goal:
-            break
-        search = treated + product / before * search
-    return step
-
-
 @dataclass(frozen=True)
 class LogisticOptions(PlaneLearner):
     """Options of the learner `logistic`.
 
-    C, the size of the gradient at which to stop over that at 0, and weights of the sides.
+    cost: C;  tolerance: the size of the gradient at which to stop, over that at 0;  weights:
+    ((side, factor), ...) of C.
     """
 
     cost: float = 1.0
@@ -299,11 +280,10 @@ def fit_logistic(x, y, c, ridge=1.0, w=None):
     return weights
 
 
-def minimise(x, y, c, ridge, of_points=None, share=None):
-    """Weights w (c, d) where the value of `_evaluate` is smallest; no intercept is added.
+def minimise(x, y, c, ridge, w=None, share=None):
+    """Weights (c, d) with the least value of `_evaluate`, by Newton's method from 0.
 
-    Newton's steps from w = 0, by conjugate gradients preconditioned with X^T X / c + ridge, which
-    is the same for all classes; shortened until Armijo's condition holds.
+    No intercept is added.  A step is shortened until Armijo's condition holds.
 
     Parameters
     ----------
@@ -311,7 +291,7 @@ def minimise(x, y, c, ridge, of_points=None, share=None):
     y : (n,) classes in 0..c-1
     c : number of classes
     ridge : one factor for all weights, or (d,) factors of the columns
-    of_points : (n,) weights of the points, or None for 1
+    w : (n,) weights of the points, or None for 1
     share : largest entry of the gradient to stop at, over that at 0; None for 1e-10 of the
         weight of all points
 
@@ -322,28 +302,26 @@ def minimise(x, y, c, ridge, of_points=None, share=None):
     """
     y = np.asarray(y, dtype=np.int64)
     ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), x.shape[1:])
-    size_of_all = x.shape[0] if of_points is None else float(of_points.sum())
-    precondition = _preconditioner(x, ridge, c, of_points)
-    w = np.zeros((c, x.shape[1]))
-    value, gradient, shares = _evaluate(w, x, y, ridge, of_points)
+    points = x.shape[0] if w is None else float(w.sum())
+    step_of = _exact_step if c == 2 and x.shape[1] <= _EXACT and not issparse(x) else \
+        _IterativeStep(x, ridge, c, w)
+    weights = np.zeros((c, x.shape[1]))
+    value, gradient, shares = _evaluate(weights, x, y, ridge, w)
     size = start = np.abs(gradient).max()
-    goal = _AIM * size_of_all if share is None else share * start
+    goal = _AIM * points if share is None else share * start
     for _ in range(_STEPS):
         if not size > goal:
             break
-        # over the classes the gradients add up to 0 as long as the weights do, and so do the
-        # steps then: the directions in which the loss is flat are never entered
-        hessian = functools.partial(_curvature, x, shares, ridge, of_points)
-        direction = _conjugate_gradients(hessian, precondition, gradient, min(0.01, size / start),
-                                         _INNER)
-        if not direction.any():
-            direction = precondition(-gradient)
+        direction = step_of(x, shares, ridge, w, gradient, size / start)
+        if direction is None:  # the Hessian is singular within rounding
+            step_of = _IterativeStep(x, ridge, c, w)
+            direction = step_of(x, shares, ridge, w, gradient, size / start)
         slope = float(np.vdot(gradient, direction))
         slack = 1e-14 * abs(value)  # near the minimum the value moves by rounding alone
         length = 1.0
         while length > 1e-10:
-            trial = w + length * direction
-            trial_value, trial_gradient, trial_shares = _evaluate(trial, x, y, ridge, of_points)
+            trial = weights + length * direction
+            trial_value, trial_gradient, trial_shares = _evaluate(trial, x, y, ridge, w)
             if trial_value <= value + 1e-4 * length * slope + slack:
                 break
             length /= 2.0
@@ -352,14 +330,140 @@ def minimise(x, y, c, ridge, of_points=None, share=None):
         trial_size = np.abs(trial_gradient).max()
         if slope >= 0.0 or trial_value >= value and trial_size >= size:
             break  # rounding: neither value nor gradient gets smaller
-        w, value, gradient, shares, size = (
+        weights, value, gradient, shares, size = (
             trial, trial_value, trial_gradient, trial_shares, trial_size)
-    if size > max(_ENOUGH * size_of_all, 1000.0 * goal):
+    if size > max(_ENOUGH * points, 1000.0 * goal):
         warnings.warn(
             f"logistic regression stopped before the minimum: the gradient is {size:.3g} "
             f"for {x.shape[0]} points; normalise the data, or try more regularisation (a smaller "
             "-c, a larger ridge)", AgfmcWarning, stacklevel=2)
-    return w
+    return weights
+
+
+def _evaluate(weights, x, y, ridge, w=None):
+    """Value, gradient (c, d) and, block by block, the probabilities (c, rows) at weights (c, d)."""
+    value = 0.5 * float(np.sum(ridge * weights * weights))
+    gradient = ridge * weights
+    shares = []
+    for start in range(0, x.shape[0], _ROWS):
+        part = slice(start, start + _ROWS)
+        rows, classes = x[part], y[part]
+        true = classes, np.arange(len(classes))
+        z = (rows @ weights.T).T
+        z -= z.max(axis=0)
+        row_losses = -z[true]
+        np.exp(z, out=z)
+        sums = z.sum(axis=0)
+        row_losses += np.log(sums)
+        value += float(row_losses.sum() if w is None else row_losses @ w[part])
+        z /= sums
+        shares.append(z)
+        miss = z.copy()
+        miss[true] -= 1.0
+        if w is not None:
+            miss *= w[part]
+        gradient += (rows.T @ miss.T).T
+    return value, gradient, shares
+
+
+def _exact_step(x, shares, ridge, w, gradient, share):
+    """Newton's step (2, d) of two classes, or None where the Hessian is singular.
+
+    The weights and gradients of two classes are opposite, and so are their steps s and -s:
+    (sum_i 2 v_i P(0 | x_i) P(1 | x_i) x_i x_i^T + ridge) s = -gradient_0.
+    """
+    hessian = np.diag(ridge)
+    for number, (first, second) in enumerate(shares):
+        part = slice(number * _ROWS, (number + 1) * _ROWS)
+        curvature = 2.0 * first * second
+        if w is not None:
+            curvature *= w[part]
+        hessian += x[part].T @ (x[part] * curvature[:, None])
+    _, step, failed = dposv(hessian, (gradient[1] - gradient[0]) / 2.0)
+    if failed or not np.isfinite(step).all():
+        return None
+    return np.stack([step, -step])
+
+
+class _IterativeStep:
+    """Newton's step by conjugate gradients, preconditioned with X^T X / c + ridge.
+
+    The preconditioner is the same for all classes and steps.
+    """
+
+    def __init__(self, x, ridge, c, w):
+        self._precondition = _preconditioner(x, ridge, c, w)
+
+    def __call__(self, x, shares, ridge, w, gradient, share):
+        # over the classes the gradients add up to 0 as long as the weights do, and so do the
+        # steps then: the directions in which the loss is flat are never entered
+        direction = self._conjugate_gradients(
+            lambda v: _curvature(x, shares, ridge, w, v), gradient, min(0.01, share))
+        return direction if direction.any() else self._precondition(-gradient)
+
+    def _conjugate_gradients(self, hessian, gradient, share):
+        """An approximate solution s of H s = -gradient.
+
+        It ends when `share` of the preconditioned square of the residual is left, or where H is
+        not positive, or the values are too large.
+        """
+        step, residual = np.zeros_like(gradient), -gradient
+        search = self._precondition(residual)
+        product = float(np.vdot(residual, search))
+        goal = share * product
+        for _ in range(_INNER):
+            bent = hessian(search)
+            curvature = float(np.vdot(search, bent))
+            if not 0.0 < curvature < math.inf:
+                break
+            size = product / curvature
+            step += size * search
+            residual -= size * bent
+            treated = self._precondition(residual)
+            before, product = product, float(np.vdot(residual, treated))
+            if not product > goal:
+                break
+            search = treated + product / before * search
+        return step
+
+
+def _curvature(x, shares, ridge, w, v):
+    """Hessian times v (c, d): sum_i mu_ic (v_c.x_i - sum_b mu_ib v_b.x_i) x_i + ridge v_c."""
+    result = ridge * v
+    for number, mu in enumerate(shares):
+        part = slice(number * _ROWS, (number + 1) * _ROWS)
+        z = (x[part] @ v.T).T
+        z -= np.einsum("ci,ci->i", mu, z)
+        z *= mu
+        if w is not None:
+            z *= w[part]
+        result += (x[part].T @ z.T).T
+    return result
+
+
+def _preconditioner(x, ridge, c, w):
+    """A function r (c, d) -> r times the inverse of X^T X / c + ridge, or of its diagonal."""
+    d = x.shape[1]
+    if d > _DENSE or issparse(x):
+        weights = np.ones(x.shape[0]) if w is None else w
+        squares = x.power(2).T @ weights if issparse(x) else np.einsum("i,ij,ij->j", weights, x, x)
+        diagonal = squares / c + ridge
+        scale = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
+        return lambda r: r * scale
+    matrix = np.zeros((d, d))
+    for start in range(0, len(x), _ROWS):
+        rows = x[start:start + _ROWS]
+        matrix += rows.T @ (rows if w is None else rows * w[start:start + _ROWS, None])
+    matrix /= c
+    matrix[np.diag_indices(d)] += ridge
+    # diagonal 1, and a little more so that equal columns are no obstacle
+    root = np.sqrt(np.diag(matrix))
+    root[root == 0.0] = 1.0
+    matrix /= np.outer(root, root)
+    matrix[np.diag_indices(d)] += 1e-8
+    inverse = np.linalg.inv(matrix)
+    inverse = (inverse + inverse.T) / 2.0 / np.outer(root, root)
+    return lambda r: r @ inverse
 
 
 def logistic_probabilities(weights, x):
@@ -391,83 +495,6 @@ def logistic_probabilities(weights, x):
         result[start:start + len(rows)] = z[:, :len(rows)].T
     return result
 
-
-def _evaluate(w, x, y, ridge, of_points=None):
-    """Value, gradient (c, d) and, block by block, the probabilities (c, rows) at w."""
-    value = 0.5 * float(np.sum(ridge * w * w))
-    gradient = ridge * w
-    shares = []
-    for start in range(0, x.shape[0], _ROWS):
-        rows, own = x[start:start + _ROWS], y[start:start + _ROWS]
-        place = own, np.arange(len(own))
-        z = (rows @ w.T).T
-        z -= z.max(axis=0)
-        of_rows = None if of_points is None else of_points[start:start + _ROWS]
-        value -= _sum(z[place], of_rows)
-        np.exp(z, out=z)
-        total = z.sum(axis=0)
-        value += _sum(np.log(total), of_rows)
-        z /= total
-        shares.append(z)
-        miss = z.copy()
-        miss[place] -= 1.0
-        if of_rows is not None:
-            miss *= of_rows
-        gradient += (rows.T @ miss.T).T
-    return value, gradient, shares
-
-
-def _sum(values, w):
-    """The sum of values (n,) with weights w (n,), None for 1."""
-    return float(values.sum() if w is None else values @ w)
-
-
-def _curvature(x, shares, ridge, of_points, v):
-    """Hessian times v (c, d): sum_i mu_ic (v_c.x_i - sum_b mu_ib v_b.x_i) x_i + ridge v_c."""
-    result = ridge * v
-    start = 0
-    for mu in shares:
-        stop = start + mu.shape[1]
-        rows = x[start:stop]
-        z = (rows @ v.T).T
-        z -= np.einsum("ci,ci->i", mu, z)
-        z *= mu
-        if of_points is not None:
-            z *= of_points[start:stop]
-        start = stop
-        result += (rows.T @ z.T).T
-    return result
-
-
-def _preconditioner(x, ridge, c, w=None):
-    """A function r (c, d) -> r times the inverse of X^T X / c + ridge, or of its diagonal.
-
-    w (n,): weights of the points in the products X^T X, or None for 1.
-    """
-    d = x.shape[1]
-    if d > _DENSE or issparse(x):
-        weights = np.ones(x.shape[0]) if w is None else w
-        squares = x.power(2).T @ weights if issparse(x) else np.einsum("i,ij,ij->j", weights, x, x)
-        diagonal = squares / c + ridge
-        scale = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
-        return lambda r: r * scale
-    matrix = np.zeros((d, d))
-    for start in range(0, len(x), _ROWS):
-        rows = x[start:start + _ROWS]
-        matrix += rows.T @ (rows if w is None else rows * w[start:start + _ROWS, None])
-    matrix /= c
-    matrix[np.diag_indices(d)] += ridge
-    # diagonal 1, and a little more so that equal columns are no obstacle
-    root = np.sqrt(np.diag(matrix))
-    root[root == 0.0] = 1.0
-    matrix /= root
-    matrix /= root[:, None]
-    matrix[np.diag_indices(d)] += 1e-8
-    inverse = np.linalg.inv(matrix)
-    inverse = (inverse + inverse.T) / 2.0
-    inverse /= root
-    inverse /= root[:, None]
-    return lambda r: r @ inverse
 
 _TITLE = "agfmc logistic 1"
 _KEYS = ("classes", "features", "ridge", "points")
