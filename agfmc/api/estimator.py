@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ..calibration.maps import apply_map
+from ..calibration.maps import apply_map, KINDS
 from ..calibration.separate_points import DecodedData, recalibrate, CalibrationResult
 from ..calibration.sets import answer_points, calibration_points, prediction_sets, quantiles, SCORES
 from ..calibration.types import DecoderCalibration, MAP_KINDS, ProbabilityMap
@@ -573,7 +573,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             points = answer_points(p[:, 0], np.asarray(tree.classes)[answered.y],
                                    answer == answered.y)
         else:
-            if kept.kind in ("vector", "matrix"):
+            if not KINDS[kept.kind].keeps_order:
                 answer = p.argmax(axis=1)
             points = calibration_points(p, answered.y, answer, tree.classes)
         return CalibrationResult(DecoderCalibration(kept, points), {
@@ -784,7 +784,7 @@ def options_of(estimator, X=None):
     words.append(estimator.options)
     given = [name for name in _LETTERS if getattr(estimator, name) is not None]
     strange = [name for name in _SHARED if name in given]
-    if strange and not parse_options(" ".join(words)).shares:
+    if strange and not parse_options(" ".join(words)).uses_shared_landmarks:
         raise ValueError(f"{strange[0]} is a parameter of learner='nystrom'")
     if estimator.learner == "nystrom":
         for name in ("C", "tol"):
@@ -803,7 +803,7 @@ def parameters_of(text):
     if words and words[0].startswith("learner="):
         found["learner"] = words.pop(0).removeprefix("learner=")
     names = {letter: name for name, letter in _LETTERS.items()
-             if options.shares or name not in _SHARED}
+             if options.uses_shared_landmarks or name not in _SHARED}
     others = []
     for letter, word in zip(words[::2], words[1::2]):
         if letter not in names:

@@ -11,6 +11,7 @@ import numpy as np
 from ..core.errors import DataError, ModelError
 from ..files.codec import decode, format_sidecar, is_sidecar, read_sidecar
 from ..files.opening import read_bytes, SMALL_TEXT
+from .maps import KINDS
 from .types import Calibration
 
 __all__ = ["calibration_of", "check_calibration", "check_calibration_output", "format_calibration",
@@ -52,6 +53,8 @@ def _calibration(plain, path):
     calibration = decode(Calibration, plain, fail)
     check_calibration(calibration, fail)
     return calibration
+
+
 _LARGEST = 1e100  # of a weight: a sum of its products with log-probabilities stays finite
 
 
@@ -75,21 +78,20 @@ def check_calibration(calibration, fail):
         _check_learned(calibration.learned, len(classes), fail)
 
 
-def _check_map(found, columns, fail):
+def _check_map(stored, columns, fail):
     """The map of a decoder of so many columns."""
-    shapes = {"none": None, "temperature": (), "vector": (columns,), "matrix": (columns,) * 2}
-    if found.floor == 1:
+    if stored.floor == 1:
         raise fail("the floor of a calibration map is not below 1")
-    shape, weights, intercept = shapes[found.kind], found.weights, found.intercept
+    shape, weights, intercept = KINDS[stored.kind].shape(columns), stored.weights, stored.intercept
     if shape is None:
-        if weights is not None or intercept is not None or found.floor:
+        if weights is not None or intercept is not None or stored.floor:
             raise fail("a calibration map of kind none has numbers")
         return
     if weights is None or np.shape(weights) != shape or np.shape(intercept) != (columns,):
         raise fail("a calibration map does not fit the number of classes")
     if not (_moderate(weights) and _moderate(intercept)):
         raise fail("a number of a calibration map is not finite, or too large")
-    if found.kind == "temperature" and not (weights > 0 and not np.any(intercept)):
+    if stored.kind == "temperature" and not (weights > 0 and not np.any(intercept)):
         raise fail("a temperature is not above 0")
 
 

@@ -18,6 +18,9 @@ the point.  In a cross-validation both copies are in one part.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -26,12 +29,13 @@ from ..core.errors import DataError
 from ..core.probabilities import losses, mean, SMALLEST, softmax, standard_error, total
 from ..core.reproducible import Uniform
 from ..core.splits import FOLDS, stratified_folds
-from .types import MAP_KINDS, ProbabilityMap
+from .types import ProbabilityMap
 
 __all__ = ["apply_map", "BOUNDS", "choose_map", "compare_maps", "fit_in_training",
-           "fit_temperature", "held_out_map", "MapTrial", "refit"]
-# The same for vectors and matrices: exact zeros, which least squares gives, would have more
-# weight in a sum of logarithms than all that can be told from them.
+           "fit_temperature", "held_out_map", "Kind", "KINDS", "MapTrial", "refit"]
+
+# The least probability whose logarithm vectors and matrices take: exact zeros, which least squares
+# gives, would have more weight in a sum of logarithms than all that can be told from them.
 
 SMALLEST_LINEAR = 1e-4
 BOUNDS = 1 / 20, 20.0  # of a temperature
@@ -42,7 +46,6 @@ RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # strengths tried, of the mean log loss
 GRID = 13  # temperatures at which the search begins
 STEPS = 200  # of L-BFGS at most
 MOST_CLASSES, MOST_POINTS = 16, 2000  # of a matrix that is tried in training
-POINTS_FOR_A_NUMBER = 4  # of a matrix that is chosen
 ROWS = 4096  # points whose logarithms are made at once
 
 
@@ -59,25 +62,18 @@ def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
     weights, intercept = fitted.weights, fitted.intercept
     if weights is None or intercept is None:
         return np.asarray(p)
-    product = Uniform(weights.T) if fitted.kind == "matrix" else None
+    kind = KINDS[fitted.kind]
+    product = kind.product(weights)
     out = np.empty(np.shape(p))  # row by row in memory, so that every row is summed alike
     for start in range(0, len(out), ROWS):
         z = out[start:start + ROWS]
-        np.log(np.maximum(p[start:start + ROWS], _smallest(fitted.kind)), out=z)
-        if product is not None:
-            z[:] = product(z)
-        else:
-            z *= weights
+        np.log(np.maximum(p[start:start + ROWS], kind.least), out=z)
+        z[:] = product(z)
         z += intercept
         softmax(z)
         z *= 1 - fitted.floor
         z += fitted.floor / z.shape[1]
     return out
-
-
-def _smallest(kind):
-    """The least probability whose logarithm such a map takes."""
-    return SMALLEST_LINEAR if kind in ("vector", "matrix") else SMALLEST
 
 
 # Fitting a temperature
@@ -91,16 +87,15 @@ def fit_temperature(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = N
     of the terms for few points.  For each temperature the loss is convex in the floor; the
     temperature is sought on a grid, then between its neighbours.
     """
-    _check(p, y)
+    if len(y) == 0:
+        raise DataError("a calibration map needs points, there are none")
     z = np.log(np.maximum(p, SMALLEST))
     z -= z.max(axis=1)[:, None]
     weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
-    found = {}
 
+    @cache
     def profile(log_u):  # loss, and its slope in log_u, at the best floor
-        if log_u not in found:
-            found[log_u] = _at_temperature(z, y, weights, np.exp(log_u), floor)
-        return found[log_u]
+        return _at_temperature(z, y, weights, np.exp(log_u), floor)
 
     grid = np.linspace(-np.log(BOUNDS[1]), -np.log(BOUNDS[0]), GRID).tolist()
     best = min(range(GRID), key=lambda i: profile(grid[i])[0])
@@ -152,38 +147,16 @@ def _best_floor(true, part, weights):
 
 
 def _root(function, a, b):
-    """The root of a function between a and b, where it has different signs.
+    """The root of a function between a and b, where it has different signs."""
+    from scipy.optimize import brentq
 
-    T. R. Chandrupatla, "A new hybrid quadratic/bisection algorithm for finding the zero of a
-    nonlinear function without using derivatives", Advances in Engineering Software 28, 1997.  (It
-    saves the loading of scipy.optimize, which takes longer than to fit a temperature.)
-    """
-    at_a, at_b, share = function(a), function(b), 0.5
-    for _ in range(100):
-        new = a + share * (b - a)
-        at_new = function(new)
-        same = (at_new > 0) == (at_a > 0)
-        c, at_c = (a, at_a) if same else (b, at_b)
-        if not same:
-            b, at_b = a, at_a
-        a, at_a = new, at_new
-        best = a if abs(at_a) < abs(at_b) else b
-        least = 1e-13 + 4e-16 * abs(best)
-        if at_a == 0 or abs(b - a) < 2 * least:
-            return best
-        xi, phi = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
-        share = 0.5
-        if phi**2 < xi and (1 - phi)**2 < 1 - xi:  # inverse quadratic interpolation is safe
-            share = at_a / (at_b - at_a) * at_c / (at_b - at_c) + (c - a) / (b - a) * at_a / (
-                at_c - at_a) * at_b / (at_c - at_b)
-        share = min(1 - least / abs(b - a), max(least / abs(b - a), share))
-    return best
+    return brentq(function, a, b, xtol=1e-13, rtol=1e-15)
 
 
 # Fitting vectors and matrices
 
 
-def _fit_linear(p, y, ridge, kind, weights):
+def _fit_linear(kind, p, y, ridge, weights):
     """A vector or matrix map by L-BFGS from the temperature map.
 
     The least mean log loss + ridge (sum (W_ij - u [i = j])^2 + sum b_j^2), with W diagonal for a
@@ -192,11 +165,12 @@ def _fit_linear(p, y, ridge, kind, weights):
     """
     from scipy.optimize import Bounds, minimize
 
-    p = np.maximum(p, _smallest(kind))
+    p = np.maximum(p, SMALLEST_LINEAR)
     start, z = fit_temperature(p, y, weights), np.log(p)
     rows, c = np.arange(len(z)), z.shape[1]
     n = len(z) if weights is None else weights.sum()
-    shape = (c,) if kind == "vector" else (c, c)
+    shape = KINDS[kind].shape(c)
+    diagonal = len(shape) == 1
     size = int(np.prod(shape))
     x = np.zeros(size + c + 2)
     x[-2:] = start.weights, np.log(start.floor / (1 - start.floor))
@@ -205,7 +179,7 @@ def _fit_linear(p, y, ridge, kind, weights):
         deviation, b = x[:size].reshape(shape), x[size:size + c]
         e = 1 / (1 + np.exp(-x[-1]))
         s = x[-2] * z + b
-        s += z * deviation if kind == "vector" else z @ deviation.T
+        s += z * deviation if diagonal else z @ deviation.T
         softmax(s)
         true = s[rows, y]
         q = (1 - e) * true + e / c
@@ -217,7 +191,7 @@ def _fit_linear(p, y, ridge, kind, weights):
         s[rows, y] -= ratio
         s /= n if weights is None else (n / weights)[:, None]
         slope = np.empty_like(x)
-        slope[:size] = ((s * z).sum(axis=0) if kind == "vector" else s.T @ z).ravel()
+        slope[:size] = ((s * z).sum(axis=0) if diagonal else s.T @ z).ravel()
         slope[size:size + c] = s.sum(axis=0)
         slope[-2] = np.einsum("ij,ij->", s, z) + PRIOR_TEMPERATURE * log_u / x[-2] / n
         slope[:-2] += 2 * ridge * x[:-2]
@@ -228,12 +202,53 @@ def _fit_linear(p, y, ridge, kind, weights):
     limit = np.log(MOST_FLOOR / (1 - MOST_FLOOR))
     least, most = np.full(len(x), -np.inf), np.full(len(x), np.inf)
     least[-2:], most[-2:] = (1 / BOUNDS[1], -4 * limit), (1 / BOUNDS[0], limit)
-    found = minimize(loss, x, jac=True, method="L-BFGS-B", options={"maxiter": STEPS},
+    end = minimize(loss, x, jac=True, method="L-BFGS-B", options={"maxiter": STEPS},
                      bounds=Bounds(least, most)).x
-    deviation = found[:size].reshape(shape)
-    scale = found[-2] if kind == "vector" else found[-2] * np.eye(c)
-    return ProbabilityMap(kind, scale + deviation, found[size:size + c].copy(),
-                          float(1 / (1 + np.exp(-found[-1]))))
+    scale = end[-2] if diagonal else end[-2] * np.eye(c)
+    return ProbabilityMap(kind, scale + end[:size].reshape(shape), end[size:size + c].copy(),
+                          float(1 / (1 + np.exp(-end[-1]))))
+
+
+# The kinds of maps
+
+
+class Kind(NamedTuple):
+    """A kind of calibration maps for c classes.
+
+    Attributes
+    ----------
+    fit : function of p (n, c), y (n,), ridge, weights (n,) or None that gives the `ProbabilityMap`
+    product : function of W that gives a function z (n, c) -> W z, row by row
+    shape : function of c that gives the shape of W, None where there is no W
+    least : the least probability whose logarithm is taken
+    ridges : strengths that are tried, of the mean log loss
+    points : points for each number that it needs to be chosen, 0 for any
+    keeps_order : whether the most probable class stays the same
+    """
+
+    fit: Callable
+    product: Callable = lambda weights: lambda z: z * weights
+    shape: Callable = lambda c: None
+    least: float = SMALLEST
+    ridges: tuple[float, ...] = (0.0,)
+    points: int = 0
+    keeps_order: bool = True
+
+    def numbers(self, c: int) -> int:
+        """Parameters of W and b; the scale of a temperature is W alone."""
+        shape = self.shape(c)
+        return 0 if shape is None else math.prod(shape) + c * bool(shape)
+
+
+KINDS = {
+    "none": Kind(lambda p, y, ridge, weights: ProbabilityMap("none")),
+    "temperature": Kind(lambda p, y, ridge, weights: fit_temperature(p, y, weights),
+                        shape=lambda c: ()),
+    "vector": Kind(partial(_fit_linear, "vector"), shape=lambda c: (c,), least=SMALLEST_LINEAR,
+                   ridges=RIDGES, keeps_order=False),
+    "matrix": Kind(partial(_fit_linear, "matrix"), lambda weights: Uniform(weights.T),
+                   lambda c: (c, c), SMALLEST_LINEAR, RIDGES, 4, False),
+}
 
 
 # Choosing a map
@@ -256,7 +271,7 @@ def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
     map that was fitted without it, where that has many numbers.  weights (n,): of the points.
     """
     c = p.shape[1]
-    if 2 < c <= MOST_CLASSES and _enough_for_matrix(p, weights):
+    if 2 < c <= MOST_CLASSES and _has_points_for("matrix", p, weights):
         rows = np.argsort(y, kind="stable")[::-(-len(y) // MOST_POINTS)]
         few, true, w = p[rows], y[rows], None if weights is None else weights[rows]
         fold = stratified_folds(true, seed, 3)
@@ -272,22 +287,18 @@ def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
     return fitted, apply_map(fitted, p)
 
 
-def _enough_for_matrix(p, weights):
-    """True where points with p (n, c) may choose a matrix map: by their effective number."""
+def _has_points_for(kind, p, weights):
+    """Whether points with p (n, c) may choose a map of that kind: by their effective number."""
     n, c = p.shape
     if weights is not None:
         n = weights.sum()**2 / (weights @ weights)
-    return POINTS_FOR_A_NUMBER * c * (c + 1) <= n
+    return KINDS[kind].points * KINDS[kind].numbers(c) <= n
 
 
 def refit(trial: MapTrial, p: np.ndarray, y: np.ndarray,
           weights: np.ndarray | None = None) -> ProbabilityMap:
     """The map of a `MapTrial` fitted to p (n, c), true columns y (n,) and weights (n,)."""
-    if trial.kind == "none":
-        return ProbabilityMap("none")
-    if trial.kind == "temperature":
-        return fit_temperature(p, y, weights)
-    return _fit_linear(p, y, trial.ridge, trial.kind, weights)
+    return KINDS[trial.kind].fit(p, y, trial.ridge, weights)
 
 
 def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1,
@@ -299,11 +310,10 @@ def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1
     than four points for each of their numbers: they did harm on other points even where
     cross-validation was for them.
     """
-    kinds = [one for one in MAP_KINDS if one != "matrix" or _enough_for_matrix(p, weights)] \
+    kinds = [name for name in KINDS if _has_points_for(name, p, weights)] \
         if kind == "auto" else [kind]
     fold = stratified_folds(y, seed, folds)
-    return [_best_ridge(one, p, y, fold, RIDGES if one in ("vector", "matrix") else (0.0,), weights)
-            for one in kinds]
+    return [_best_ridge(name, p, y, fold, KINDS[name].ridges, weights) for name in kinds]
 
 
 def _best_ridge(kind, p, y, fold, ridges, weights):
@@ -341,7 +351,3 @@ def choose_map(trials: list[MapTrial], weights: np.ndarray | None = None) -> Map
             return trial
     return best
 
-
-def _check(p, y):
-    if len(y) == 0:
-        raise DataError("a calibration map needs points, there are none")

@@ -21,7 +21,7 @@ from ..core.splits import FOLDS
 from ..core.text import listed
 from ..score.intervals import effective_number, resampled, resampled_summary
 from ..score.probabilities import calibration, expected_calibration_error
-from .maps import apply_map, choose_map, compare_maps, held_out_map, MapTrial, refit
+from .maps import apply_map, choose_map, compare_maps, held_out_map, KINDS, MapTrial, refit
 from .sets import answer_points, calibration_points, prediction_sets, quantiles
 from .thresholds import error_threshold
 from .types import DecoderCalibration, ProbabilityMap
@@ -95,7 +95,7 @@ def recalibrate(answered: DecodedData, key: str, classes: Sequence[int], kind: s
     chosen = choose_map(trials, weights)
     after = held_out_map(chosen, p, true, seed, folds, weights)
     answer = answered.answer
-    if not descended and chosen.kind not in ("none", "temperature"):
+    if not descended and not KINDS[chosen.kind].keeps_order:
         answer = after.argmax(axis=1)
     if descended:
         points = answer_points(after[:, 0], np.asarray(classes)[y], right)

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal, TYPE_CHECKING
+from typing import Annotated, get_args, Literal, TYPE_CHECKING
 
 from ..core.errors import one_line
 from ..core.models import _DECODER, LearnedDecoder
 
 if TYPE_CHECKING:
-    from ..models.configuration import Configuration
     import numpy as np
 
-
 __all__ = ["Calibration", "CalibrationPoints", "DecoderCalibration", "MAP_KINDS", "ProbabilityMap"]
-MAP_KINDS = ("none", "temperature", "vector", "matrix")  # from the simple to the complex
+
+MapKind = Literal["none", "temperature", "vector", "matrix"]
+MAP_KINDS: tuple[str, ...] = get_args(MapKind)  # from the simple to the complex
 
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityMap:
     """A calibration map p' = (1 - floor) softmax(W z + b) + floor / c, z = log max(p, least).
 
-    least is 1e-16, but 1e-4 for vector and matrix maps.
-
     kind: one of `MAP_KINDS`;  weights: 1 / T as an array of shape () of a temperature, the
     diagonal (c,) of W of a vector map, W (c, c) of a matrix map;  intercept (c,): b, zeros for
     a temperature;  floor: 0 <= floor < 1.  "none" leaves p as it is.
     """
 
-    kind: Literal["none", "temperature", "vector", "matrix"]
+    kind: MapKind
     weights: Annotated[np.ndarray | None, "<f8", 0, 1, 2] = None
     intercept: Annotated[np.ndarray | None, "<f8", 1] = None
     floor: Annotated[float, (0, 1)] = 0.0
@@ -76,9 +74,3 @@ class Calibration:
     counts: tuple[Annotated[int, range(2**53)], ...]
     decoders: Mapping[Annotated[str, _DECODER], DecoderCalibration]
     learned: LearnedDecoder | None = None
-
-    def fits(self, configuration: Configuration) -> bool:
-        """True where it belongs to the classes and classifiers of this configuration."""
-        tree = configuration.tree
-        return (self.model == configuration.digest() and self.classes == tree.classes
-                and (self.learned is None or self.learned.weights.shape[1] == len(tree.rows)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
+from ..calibration.types import MAP_KINDS
 from ..control.tree import TREE_DECODERS
 from .data_options import add_weights
 from .messages import json_text
@@ -16,7 +17,7 @@ from .options import (add_calibration, add_input_kind, add_seed, add_workers, ch
 __all__ = ["execute", "get_parser"]
 
 PROG = "calibrate_m"
-MAPS = ("auto", "none", "temperature", "vector", "matrix")
+MAPS = ("auto", *MAP_KINDS)
 
 
 def get_parser():

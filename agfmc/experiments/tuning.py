@@ -431,7 +431,7 @@ class BinaryProblems:
         row, sides, options = self.rows[number][0], self.sides[number], parse_options(text)
         return Job(f"m-{row:02d}", sides, options, text, self._experiment.settings.seed,
                    self._tree.place(self._tree.rows[row]),
-                   SharedGroup((sides,)) if options.shares else None)
+                   SharedGroup((sides,)) if options.uses_shared_landmarks else None)
 
     def score(self, split, items, progress):
         """The `Outcome`, or the error, of each of `items` (problem, options)."""

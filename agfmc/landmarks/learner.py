@@ -76,7 +76,7 @@ class NystromOptions(KernelLearner):
     weights: tuple = ()
     clipped: bool = False
 
-    shares = streams = True
+    uses_shared_landmarks = streams = True
     keeps_sparse = False
 
     @classmethod

@@ -274,7 +274,7 @@ def row_ranges(job, n: int) -> list[tuple[int, int]]:
 class Group:
     """Classifiers with the same options: their landmarks, and what is to be done for them.
 
-    jobs: those that are to be trained;  megabytes: for their sums;  wanted: as of `fit_shared`,
+    jobs: those that are to be trained;  megabytes: for their sums;  wanted: as of `train_shared`,
     None where only sums are;  weights: of the points, or None.
 
     counts, totals: {label: points} and {label: sum of their weights};  mean_weight: of the points

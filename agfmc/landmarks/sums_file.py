@@ -3,6 +3,12 @@
 `MODEL.sums-0` holds the sums so far of the first group of classifiers that share landmarks,
 `MODEL.sums-0-3` those of its range 3 alone, which a command of its own has made.  A file counts
 where it was made from what this run would make it from, and is not damaged.
+
+A file is a `npz` without pickle, whose first member `head.json` says what it holds: `made from`, a
+digest of what the sums were made from, `landmarks`, their number p, and `sums`, a list of (first,
+stop, labels) for the ranges and the classes of each of the sums.  The sums number i are the arrays
+`total{i}` (c, p) and `weight{i}` (c,) of its c classes, and `gram{i}` (p (p + 1) / 2,), the rows
+of the lower triangle of G, all of them little-endian doubles.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from .learner import leave_one_out, Ridge, RidgeSearch
 from .sums import factors_of, Group, SEARCHED, Sums, Work
 from .sums_file import GroupSums
 
-__all__ = ["fit_shared", "sum_range"]
+__all__ = ["train_shared", "sum_range"]
 
 # So many sets of classes have a lambda each, or as many as take so many multiplications to solve;
 # of more, some are asked for a common one.
@@ -122,7 +122,7 @@ class _Solution(NamedTuple):
     b: np.ndarray
 
 
-def fit_shared(jobs, x, y: np.ndarray, settings, progress, wanted,
+def train_shared(jobs, x, y: np.ndarray, settings, progress, wanted,
                weights: Weights | None = None) -> Iterator:
     """Train jobs whose learner shares landmarks; yields `Fitted` in their order by groups.
 

@@ -6,6 +6,10 @@ Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR: a library for large linear classifi
 the interpreter's lock.  The solvers 0 and 2 train side by side; all others draw from the
 C library's one random number generator of the process, so they are called one at a
 time, each from the same start, and their results depend on nothing else.
+
+LIBLINEAR's own releases know no weights of samples.  Where points have weights, scikit-learn's
+copy of LIBLINEAR trains (`WeightedLinearOptions`), one classifier at a time for the same reason,
+with the C of a sample times its weight.  It has no -R.
 """
 
 from __future__ import annotations
@@ -101,8 +105,6 @@ class LinearOptions(PlaneLearner):
 
     def weighted(self):
         """The same options for the LIBLINEAR of scikit-learn: the official one knows no weights."""
-        from .linear import WeightedLinearOptions
-
         return WeightedLinearOptions.of(self)
 
     @property

@@ -16,7 +16,7 @@ __all__ = ["BinaryLearner", "BORDERS", "KernelLearner", "LIBSVM", "NodeLearner",
 class _Learner:
     """The common part of most learners; see `protocol`."""
 
-    own_vectors = keeps_sparse = is_program = shares = streams = False
+    own_vectors = keeps_sparse = is_program = uses_shared_landmarks = streams = False
     no_loo = recognised_by = ""
 
     def made_by(self) -> str:

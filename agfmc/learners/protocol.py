@@ -32,9 +32,9 @@ A binary learner has
 
     svm_type               what the model file calls it
     kernel_for(features)   the `Kernel` of its models
-    shares                 True where all jobs with the same options are trained together
-                           (`Job.together`) by `training.shared`: what is listed below is not
-                           asked for then
+    uses_shared_landmarks  True where all jobs with the same options are trained together
+                           (`Job.together`) by `landmarks.training`, which needs nothing of
+                           what is listed below
     own_probabilities      True where P(first label) = 1 / (1 + exp(-f)) as it stands:
                            no folds are needed to fit probabilities
     packing                problems whose options have the same key share their points
@@ -251,7 +251,7 @@ def _together(jobs):
     """The same jobs, where their learner shares its work with those that it is shared with."""
     sides = {}
     for job in jobs:
-        if getattr(job.options, "shares", False):
+        if getattr(job.options, "uses_shared_landmarks", False):
             sides.setdefault(job.options, {})[job.sides] = None
     groups = {options: SharedGroup(tuple(parts)) for options, parts in sides.items()}
     made = {id(job): replace(job, together=groups[job.options])
@@ -373,7 +373,7 @@ def check_jobs(jobs, counts) -> list[str]:
 
 def has_left_out(jobs) -> bool:
     """True where the decision values of all jobs, nodes too, are exact leave-one-out values."""
-    return all(job.options.shares for job in jobs)
+    return all(job.options.uses_shared_landmarks for job in jobs)
 
 
 def check_loo(jobs):

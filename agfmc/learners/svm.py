@@ -6,6 +6,11 @@ the data.  The Python module of libsvm-official is not imported: it loads SciPy.
 `-b 1` is never used: LIBSVM's own cross-validation draws from one random
 number generator for the whole process, so its results depend on the order of
 training.
+
+LIBSVM's own releases know no weights of samples.  Where points have weights, scikit-learn's copy
+of LIBSVM trains (`WeightedSvmOptions`), in which the C of a sample is that of its side times its
+weight; the model files are the same, and say which library made them.  Kernels that it does not
+have are handed over as tables of kernel values.
 """
 
 from __future__ import annotations
@@ -116,8 +121,6 @@ class SvmOptions(KernelLearner):
 
     def weighted(self):
         """The same options for the LIBSVM of scikit-learn: the official one knows no weights."""
-        from .svm import WeightedSvmOptions
-
         return WeightedSvmOptions.of(self)
 
     def pack(self, x, rows=None):

@@ -59,7 +59,7 @@ def check_configuration(configuration, fail):
     check_recipe(configuration, fail)
     if configuration.calibration is not None:
         check_calibration(configuration.calibration, fail)
-        if not configuration.calibration.fits(configuration):
+        if not configuration.fits(configuration.calibration):
             raise fail("its calibration belongs to other classifiers")
 
 

@@ -77,6 +77,12 @@ class Configuration:
         return [*(() if isinstance(machines, ModelFiles) else machines.provenances),
                 *(one.provenance for one in self.node_classifiers.values())]
 
+    def fits(self, calibration: Calibration) -> bool:
+        """Whether a calibration belongs to its classes and classifiers."""
+        learned = calibration.learned
+        return (calibration.model == self.digest() and calibration.classes == self.tree.classes
+                and (learned is None or learned.weights.shape[1] == len(self.tree.rows)))
+
     def digest(self) -> str:
         """Sixteen hexadecimal digits of its classes and classifiers, "" for `ModelFiles`.
 

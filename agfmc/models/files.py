@@ -200,7 +200,7 @@ def _calibrated(configuration, source, beside="-"):
             path, calibration = beside, read_calibration(beside)
     else:
         return configuration
-    if not calibration.fits(configuration):
+    if not configuration.fits(calibration):
         raise ModelError(f"is the calibration of other classifiers than those of {source.path}: "
                          "--uncalibrated does without, multi_borders or calibrate_m makes it anew",
                          file=path)

@@ -30,7 +30,7 @@ from ..kernels.machine import decision_values
 from ..kernels.values import PreparedKernel
 from ..landmarks.features import check_landmarks
 from ..landmarks.sums_file import SumsStore
-from ..landmarks.training import fit_shared
+from ..landmarks.training import train_shared
 from ..learners import platt
 from ..learners.estimators import MemberLearners
 from ..learners.leave_one_out import is_unbounded, loo_values, Problem
@@ -195,8 +195,8 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
         jobs = for_weights(jobs)
     check_fit(jobs, y, settings)
     wanted = HeldOutRequest() if wanted is None else wanted
-    shared = [job for job in jobs if job.options.shares]
-    jobs = [job for job in jobs if not job.options.shares]
+    shared = [job for job in jobs if job.options.uses_shared_landmarks]
+    jobs = [job for job in jobs if not job.options.uses_shared_landmarks]
     if jobs or len({job.together for job in shared}) > 1:
         check_landmarks(shared, x, y, settings.kernel_memory)  # before anything is trained
     if jobs:
@@ -207,7 +207,7 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
         way = _fit_by_threads if isinstance(settings.workers, int) else _fit_elsewhere
         yield from way(jobs, TrainingData(x, y, np.arange(len(y)), settings, wanted, weights),
                        progress)
-    yield from fit_shared(shared, x, y, settings, progress, wanted, weights)
+    yield from train_shared(shared, x, y, settings, progress, wanted, weights)
 
 
 def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings) -> None:

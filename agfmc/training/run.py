@@ -216,8 +216,8 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
                 if before + len(written) == 0:
                     save_normalisation(plan, earlier.control_out)
                 written.add(job.name)
-                size += model.coef.nbytes if job.options.shares else model.sv.nbytes
-                if job.options.shares:  # whose vectors are the same
+                size += model.coef.nbytes if job.options.uses_shared_landmarks else model.sv.nbytes
+                if job.options.uses_shared_landmarks:  # whose vectors are the same
                     settled[job.name] = model.provenance.options
                 if plan.raw is not None:
                     model = _with_raw_vectors(model, plan.raw[rows])

@@ -62,7 +62,7 @@ def test_points_are_classified_without_a_map():
     answered = answers_of_data(PAIRS, Decoding(), APART, "binary", "apart")
     found = recalibrate(answered, "least-squares", LABELS)
     again = with_decoders(PAIRS, {"least-squares": found}, answered.y)
-    assert again.calibration.fits(again) and sum(again.calibration.counts) == 400
+    assert again.fits(again.calibration) and sum(again.calibration.counts) == 400
     assert answers_of_data(again, Decoding(), APART, "binary", "").p.tobytes() \
         == answered.p.tobytes() == Classifier(PAIRS, Decoding())(APART.x).columns.tobytes()
     np.testing.assert_array_equal(

@@ -128,9 +128,9 @@ def test_calibration_has_its_own_keys():
     assert calibration.decoders["geometric"].points is None
     points, p, _ = held_out_answers(configuration, held_out)["average"]
     assert p.shape == (100, 4) and np.allclose(p.sum(axis=1), 1)
-    assert calibration.fits(configuration)
+    assert configuration.fits(calibration)
     weighed = replace(configuration, tree=with_heading(tree, "weights", "1 2"))
-    assert not calibration.fits(weighed)
+    assert not weighed.fits(calibration)
 
 
 def test_decoders():
@@ -240,7 +240,7 @@ def test_weights_in_few_digits_have_the_sum_one(weights, text):
 def test_training_with_learned_weights():
     tree = parse(TREE + NODE)
     model = agfmc.train(tree, X, Y, options="-c 2 -g .3", member_weights="held-out")
-    assert "weights" in model.tree.headings and model.calibration.fits(model)
+    assert "weights" in model.tree.headings and model.fits(model.calibration)
     assert "average" in model.calibration.decoders
     for wrong, arguments, message in (
             (parse(TREE), {}, "ensemble"), (tree, {"calibration": 0}, "held out"),

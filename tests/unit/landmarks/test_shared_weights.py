@@ -18,7 +18,7 @@ from agfmc.core.models import Kernel
 from agfmc.landmarks import sums
 from agfmc.training.fit import TrainingSettings
 from agfmc.landmarks.sums_file import SumsStore
-from agfmc.landmarks.training import fit_shared, sum_range
+from agfmc.landmarks.training import train_shared, sum_range
 from agfmc.landmarks.sums import Group, Problem, range_sums
 from agfmc.core.weights import Weights
 
@@ -54,7 +54,7 @@ def trained(points, options, **settings):
     """The `Fitted` of all rows; points: x, y and weights or None."""
     x, y, w = points
     wanted = SimpleNamespace(sides=False, chosen=np.ones(len(y), dtype=bool))
-    return list(fit_shared(jobs_of(options), x, y, TrainingSettings(**{"workers": 1, **settings}),
+    return list(train_shared(jobs_of(options), x, y, TrainingSettings(**{"workers": 1, **settings}),
                            None, wanted, None if w is None else Weights(w)))
 
 

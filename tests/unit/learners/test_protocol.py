@@ -191,7 +191,7 @@ def test_every_learner_keeps_the_protocol():
         assert options.files("m")[0].startswith("m") and options.recognised_by in (
             "seal", "contents", "")
         methods = ("fit", "write", "read") if row.sides is None else \
-            ("kernel_for", "pack", "solve")[:1 if options.shares else None]
+            ("kernel_for", "pack", "solve")[:1 if options.uses_shared_landmarks else None]
         assert all(callable(getattr(options, method)) for method in methods)
         for parameter in row.searched:
             text = f"{parameter.letter} {2 ** max(parameter.low, 1):g}"

@@ -49,7 +49,7 @@ def trained(layout, **settings):
 def test_calibrated_answers_have_the_same_classes_and_less_log_loss(scheme):
     configuration = calibrated(*trained(scheme))
     calibration = configuration.calibration
-    assert calibration.fits(configuration) and calibration.classes == tuple(LABELS)
+    assert configuration.fits(calibration) and calibration.classes == tuple(LABELS)
     assert sum(calibration.counts) == len(Y)
     for decoder in ("least-squares", "renormalised"):
         own, mapped = (Classifier(configuration, Decoding(decoder, calibrated=on))(TEST_X)

@@ -112,7 +112,7 @@ def test_a_tree_as_a_code_keeps_it(trained, folder):
     calibrated = replace(trained.configuration, calibration=trained.calibration)
     code = calibrated.as_code()
     assert code.calibration.decoders is trained.calibration.decoders
-    assert code.calibration.fits(code)
+    assert code.fits(code.calibration)
     assert calibrated.renamed({0: "zero"}).calibration is trained.calibration
     code.save("code.mbm")
     assert source_of("code.mbm") == trained.calibration.source

@@ -77,8 +77,8 @@ def test_maps_of_a_calibration_are_kept_where_classes_are(given):
         assert small.configuration.calibration is None and not small.alike
     small = smaller(configuration, keep=.9995, points=points)
     kept = small.configuration.calibration
-    assert small.alike and kept.fits(small.configuration)
-    assert not kept.fits(configuration)
+    assert small.alike and small.configuration.fits(kept)
+    assert not configuration.fits(kept)
     assert {key: one.map for key, one in kept.decoders.items()} == \
         {key: one.map for key, one in found.decoders.items()}
     assert all(one.points is None for one in kept.decoders.values())
