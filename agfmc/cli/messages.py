@@ -86,7 +86,8 @@ def tell_landmarks(args, prog, plan, kept):
     from ..landmarks.features import draw_landmarks
 
     groups = {job.together: job for job in reversed(plan.binary)
-              if job.options.uses_shared_landmarks and job.name not in kept and job.options.landmarks is None}
+              if job.options.uses_shared_landmarks and job.name not in kept
+              and job.options.landmarks is None}
     counts = plan.data.counts if groups else {}
     for together, job in reversed(groups.items()):
         drawn = draw_landmarks(plan.data.x, plan.data.y, together.labels, job.options, job.seed)

@@ -88,11 +88,7 @@ def project(v: np.ndarray) -> np.ndarray:
     p = max(v - theta, 0) with theta = max over t of (sum of the t largest - 1) / t
     (Held, Wolfe and Crowder 1974; Duchi et al. 2008).
     """
-    p = np.empty(v.shape)
-    for start in range(0, len(v), CHUNK):
-        part = slice(start, start + CHUNK)
-        np.maximum(_shifted(v[part]), 0.0, out=p[part])
-    return p
+    return _piecewise(lambda rows: np.maximum(_shifted(rows), 0.0), v.shape[1])(v)
 
 
 def _shifted(v):

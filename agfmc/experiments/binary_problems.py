@@ -87,7 +87,8 @@ class Trained:
 
 def problem_key(split, job, experiment: Experiment) -> str:
     """The key of a binary problem: equal partitions with equal options are one problem."""
-    loo = not job.options.uses_shared_landmarks and experiment.settings.loo  # else values are left out anyway
+    # values of shared landmarks are left out anyway
+    loo = not job.options.uses_shared_landmarks and experiment.settings.loo
     return CLASSIFIER + key_of("binary 6", __version__, split.digest, *job.sides,
                                *job.options.identity(job), loo, experiment.calibration)
 

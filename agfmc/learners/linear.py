@@ -25,7 +25,7 @@ import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
 from .options import PlaneLearner, scan
-from .points import declare, Nodes, shared_object, Solution, weight_fields
+from .points import declare, Nodes, shared_object, Solution, TOO_LARGE, weight_fields
 from .svm import ByScikitLearn, side_weights, sklearn_points
 
 __all__ = ["LinearOptions", "solve", "WeightedLinearOptions"]
@@ -199,8 +199,7 @@ def solve(nodes, rows, side, options):
             raise UsageError("this version of LIBLINEAR is unsupported: liblinear-official 2.50 is")
         w = np.ctypeslib.as_array(content.w, (width,)).copy()
         if not np.isfinite(w).all():
-            raise DataError("training gave NaN or infinity: the values of these points are too "
-                            "large; normalise the data or choose other options")
+            raise DataError(TOO_LARGE.format("values"))
         intercept = 0.0 if nodes.bias is None else nodes.bias * w[-1]
         return Solution.plane(w[:nodes.features], intercept,
                               (content.label[0], content.label[1]))
@@ -254,8 +253,7 @@ def _solve(x, rows, side, w, options):
     v = np.ravel(machine.coef_).astype(np.float64)
     intercept = float(np.ravel(machine.intercept_)[0])
     if not (np.isfinite(v).all() and np.isfinite(intercept)):
-        raise DataError("training gave NaN or infinity: the values of these points are too "
-                        "large; normalise the data or choose other options")
+        raise DataError(TOO_LARGE.format("values"))
     # there f > 0 speaks for the second label
     return Solution.plane(-v, -intercept, (first, 1 - first))
 

@@ -47,7 +47,7 @@ from ..files.number_text import NUMBER, numbers
 from ..files.opening import read_bytes
 from ..files.seal import check_seal, sealed, unsealed
 from .options import NodeLearner, PlaneLearner, scan
-from .points import Solution
+from .points import Solution, TOO_LARGE
 
 __all__ = ["fit_logistic", "format_logistic_model", "logistic_probabilities", "LogisticModel",
            "LogisticOptions", "minimise", "MultinomialOptions", "read_logistic_model", "solve"]
@@ -156,8 +156,7 @@ def solve(x, rows, side, options, w=None):
         weights = minimise(points, (side != first).astype(np.int64), 2, ridge, cost,
                            options.tolerance)
     if not np.isfinite(weights).all():
-        raise DataError("training gave NaN or infinity: the values of these points are too "
-                        "large; normalise the data or choose other options")
+        raise DataError(TOO_LARGE.format("values"))
     plane = weights[0] - weights[1]
     return Solution.plane(plane[:-1], plane[-1], (first, 1 - first))
 

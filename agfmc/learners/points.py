@@ -13,7 +13,11 @@ import numpy as np
 
 from ..core.points import is_sparse
 
-__all__ = ["declare", "Nodes", "shared_object", "Solution", "weight_fields"]
+__all__ = ["declare", "Nodes", "shared_object", "Solution", "TOO_LARGE",
+           "weight_fields"]
+
+TOO_LARGE = ("training gave NaN or infinity: the {} of these points are too large; normalise the "
+             "data or choose other options")
 
 _NODE = np.dtype({"names": ["index", "value"], "formats": [np.int32, np.float64],
                   "offsets": [0, 8], "itemsize": 16})

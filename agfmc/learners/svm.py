@@ -27,7 +27,7 @@ from ..core.errors import DataError, one_line, UsageError
 from ..core.models import KERNELS
 from ..core.points import is_sparse
 from .options import BORDERS, KernelLearner, scan
-from .points import declare, Nodes, shared_object, Solution, weight_fields
+from .points import declare, Nodes, shared_object, Solution, TOO_LARGE, weight_fields
 
 __all__ = ["ByScikitLearn", "library_version", "side_weights", "sklearn_points", "sklearn_version",
            "solve", "SvmOptions", "WeightedSvmOptions"]
@@ -239,8 +239,7 @@ def _why_not_finite(options, side, count):
     if options.svm_type == "nu_svc" and count:  # the margin is 0, and everything divided by it
         return "nu-SVC (-s 1) finds no margin: to the kernel both sides are alike; normalise the " \
                "data, choose a larger -g, or C-SVC (-s 0)"
-    return "training gave NaN or infinity: the kernel values of these points are too large; " \
-           "normalise the data or choose other options"
+    return TOO_LARGE.format("kernel values")
 
 
 def _smaller_nu(side):
@@ -388,6 +387,5 @@ def _why_not(error, options, side, w):
                f"nu (-n {options.nu!r}) must be less than {most:.3g}, in cross-validation still " \
                f"less ({most / 2:.2g}, for instance)"
     if "not finite" in text:
-        return "training gave NaN or infinity: the kernel values of these points are too large; " \
-               "normalise the data or choose other options"
+        return TOO_LARGE.format("kernel values")
     return f"scikit-learn refuses the problem: {text}"

@@ -267,3 +267,11 @@ def test_held_out_points_are_mapped_by_the_others():
     found = held_out_map(MapTrial("temperature", 0, p[:0]), p, y, 1)
     expected = apply_map(fit_temperature(p[fold != 2], y[fold != 2]), p[fold == 2])
     np.testing.assert_array_equal(found[fold == 2], expected)
+
+
+def test_the_table_of_kinds():
+    from agfmc.calibration.maps import KINDS
+    from agfmc.calibration.types import MAP_KINDS
+
+    assert tuple(KINDS) == MAP_KINDS
+    assert [kind.numbers(3) for kind in KINDS.values()] == [0, 1, 6, 12]
