@@ -171,8 +171,8 @@ def to_code(tree: Tree) -> Tree:
     """
     for direct in tree.directs.values():
         raise tree.place(direct).error(
-            ControlError, f"a classifier of code {direct.code} is not binary, and cannot be a row "
-            "of a coding matrix")
+            ControlError, f"a classifier of code {direct.learner_letter} is not binary, and cannot "
+            "be a row of a coding matrix")
     rows = LazySequence(_leaf_row, [(row, text, branches)
                             for text, (row, branches) in zip(written_out(tree), _branches(tree))])
     leaves = tuple(Leaf(label) for label in tree.labels)

@@ -101,7 +101,8 @@ def _table(tree, node, sizes):
 
 
 def _direct(direct):
-    texts = [f"{direct.code}: {direct.learner.title}", direct.name, direct.options.strip()]
+    texts = [f"{direct.learner_letter}: {direct.learner.title}", direct.name,
+             direct.options.strip()]
     return _quoted("\n".join(visible(text) for text in texts if text))
 
 

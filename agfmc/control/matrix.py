@@ -4,9 +4,10 @@ A coding matrix is (m, k): a row for each of m binary classifiers, a column for 
 classes, as in a control file.  scikit-learn's `code_book_` (n_classes, n_estimators) and the
 matrices of Dietterich and Bakiri are its transpose.
 
-Rows are also kept as bit masks, two Python integers (support, negative): bit j of `support` is set
-where entry j is not 0, bit j of `negative` where it is -1.  Integers of any length make products
-and comparisons of rows of a thousand entries cheap without numpy.
+A *signed row* is a whole row of +1, -1 and 0 in two Python integers, the bit masks (support,
+negative): bit j of `support` is set where entry j is not 0, bit j of `negative` where it is -1,
+which is the left side.  Integers of any length make products and comparisons of rows of a thousand
+entries cheap without numpy.
 """
 
 from __future__ import annotations

@@ -105,11 +105,11 @@ class Row(namedtuple("Row", "text quoted left right line column", defaults=(1, 1
         return not (self.quoted and looks_like_options(self.text))
 
 
-class NodeClassifier(namedtuple("NodeClassifier", "code options name line column",
+class NodeClassifier(namedtuple("NodeClassifier", "learner_letter options name line column",
                                 defaults=(None, 1, 1))):
     """A multi-class classifier for all branches of its node.
 
-    `code` is one of `NODE_LEARNERS`; `options` stand in its quotes; `name` is that of
+    `learner_letter` is one of `NODE_LEARNERS`; `options` stand in its quotes; `name` is that of
     the trained model, None in a training file.
     """
 
@@ -118,7 +118,7 @@ class NodeClassifier(namedtuple("NodeClassifier", "code options name line column
     @property
     def learner(self):
         """Its row in the table of learners."""
-        return NODE_LEARNERS[self.code]
+        return NODE_LEARNERS[self.learner_letter]
 
 
 class Node(namedtuple("Node", "rows children bare depth direct", defaults=(None,))):
@@ -298,8 +298,8 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
         for direct in self.directs.values():
             if direct.name is None:
                 raise self.place(direct).error(
-                    ControlError, f"expected the name of a model before the code {direct.code}: "
-                    "train this control file with multi_borders first")
+                    ControlError, "expected the name of a model before the code "
+                    f"{direct.learner_letter}: train this control file with multi_borders first")
 
     def require_options(self):
         """Raise `ControlError` unless every classifier is options in double quotes."""
@@ -311,7 +311,8 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
         for direct in self.directs.values():
             if direct.name is not None:
                 raise self.place(direct).error(
-                    ControlError, f"expected options in double quotes and the code {direct.code}, "
+                    ControlError, "expected options in double quotes and the code "
+                    f"{direct.learner_letter}, "
                     f"found the model name '{direct.name}': is this file trained already?")
 
 

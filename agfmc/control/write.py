@@ -105,9 +105,9 @@ def _head(node, indent):
         direct = node.direct
         options = quote_options(direct.options)
         if direct.name is None:
-            yield f"{indent}{options} {direct.code} {{\n"
+            yield f"{indent}{options} {direct.learner_letter} {{\n"
         else:
-            yield f"{indent}{quote_name(direct.name)} {direct.code} {options}\n"
+            yield f"{indent}{quote_name(direct.name)} {direct.learner_letter} {options}\n"
             yield indent + "{\n"
     elif node.bare:
         row = node.rows[0]

@@ -1,15 +1,16 @@
-"""Orders of classes: for adjacent codes the shortest path, for a DDAG the most accurate order.
+"""Orders of classes: along the shortest path, for adjacent codes; and for decision graphs (DDAG).
 
-An adjacent code separates neighbours in an order of the classes.  The best order is the shortest
-path through all classes, by the distances between them: exact for few classes, else by local
-search from many starts.
+An adjacent code separates the first i classes of an order from the others.  It suits data best
+where neighbours in the order are close: the order is the shortest path through all classes.
 
-A decision directed acyclic graph (DDAG) keeps a list of classes; the classifier of its first and
-last class decides which of the two is dropped, until one is left.  Pavan Kumar and Jawahar, "On
-Improving the Design of Multiclass Classifiers", with the recursion carried out for each class by
-itself: the output is right with probability V_t for class t, and J = sum_t P_t V_t with the
-priors P_t.  The order of the largest J is found by local search, with swaps and insertions, and for
-few classes by branch and bound from the outside in.
+A decision directed acyclic graph (DDAG; Platt, Cristianini and Shawe-Taylor, "Large margin DAGs
+for multiclass classification", 2000) keeps a list of classes; the classifier of its first and last
+class decides which of the two is dropped, until one is left.  The order of the list is that in
+which it is right most often: Pavan Kumar and Jawahar, "On improving the design of multiclass
+classifiers", with the recursion carried out for each class by itself: the output is right with
+probability V_t for class t, and J = sum_t P_t V_t with the priors P_t.
+The best order is looked for by local search, with swaps and insertions, and for few classes by
+branch and bound from the outside in.
 
 Shapes: k classes, b orders, c moves or classes of an order.  An order is a sequence of the classes
 0..k-1.  A node of the branch and bound is an order whose d first and d last positions are decided;
@@ -681,7 +682,7 @@ def _require_matrix(tree):
     node = tree.nodes[0]
     if tree.hierarchical or node.direct is not None:
         what = "an ensemble" if tree.is_ensemble else \
-            f"a classifier of code {node.direct.code}" if node.direct else "a tree"
+            f"a classifier of code {node.direct.learner_letter}" if node.direct else "a tree"
         raise ControlError(f"expected one coding matrix, found {what}", file=tree.source)
 
 

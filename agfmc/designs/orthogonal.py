@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count, product
 
-from ..control import matrix as bits
+from ..control import matrix
 from ..core.errors import AgfmcWarning
 from .standard import one_vs_rest
 
@@ -75,7 +75,7 @@ def number(element: tuple[int, ...], p: int) -> int:
 def squares_differ(p: int, e: int) -> list[int]:
     """Rows of the Jacobsthal matrix of GF(p^e), p odd: bit j of mask i is set where element j -
     element i is not a square."""
-    nonsquares = bits.mask(number(element, p) for element in powers(p, e)[1::2])
+    nonsquares = matrix.mask(number(element, p) for element in powers(p, e)[1::2])
     return translates(nonsquares, p, e)
 
 
@@ -177,8 +177,8 @@ def hadamard(m: int) -> list[int]:
     elif name == "williamson":
         rows = _williamson(WILLIAMSON[m])
     else:
-        rows = [negative for _, negative in bits.kronecker(
-            bits.strict(hadamard(argument)), bits.strict(hadamard(m // argument)))]
+        rows = [negative for _, negative in matrix.kronecker(
+            matrix.strict(hadamard(argument)), matrix.strict(hadamard(m // argument)))]
     return _normalised(rows)
 
 
@@ -208,7 +208,7 @@ def _paley2(q):
     """C x [[+, +], [+, -]] + I x [[+, -], [-, -]] with the symmetric conference matrix C."""
     rows = []
     for i, (support, negative) in enumerate(conference(q)):
-        minus, plus = bits.spread(negative, 2), bits.spread(support ^ negative, 2)
+        minus, plus = matrix.spread(negative, 2), matrix.spread(support ^ negative, 2)
         rows.append(minus * 3 | 2 << 2 * i)
         rows.append(minus | plus << 1 | 3 << 2 * i)
     return rows
@@ -218,7 +218,7 @@ def _williamson(first_rows):
     """[[A,B,C,D],[-B,A,-D,C],[-C,D,A,-B],[-D,-C,B,A]] of symmetric circulants."""
     n = len(first_rows[0])
     ones = (1 << n) - 1
-    first = [bits.mask(j for j, sign in enumerate(text) if sign == "-") for text in first_rows]
+    first = [matrix.mask(j for j, sign in enumerate(text) if sign == "-") for text in first_rows]
     array = (("A", "B", "C", "D"), ("-B", "A", "-D", "C"),
              ("-C", "D", "A", "-B"), ("-D", "-C", "B", "A"))
     rows = []
@@ -226,7 +226,7 @@ def _williamson(first_rows):
         for i in range(n):
             total = 0
             for at, block in enumerate(blocks):
-                part = bits.rotated(first["ABCD".index(block[-1])], n, i)
+                part = matrix.rotated(first["ABCD".index(block[-1])], n, i)
                 if block[0] == "-":
                     part ^= ones
                 total |= part << at * n
@@ -268,9 +268,9 @@ def orthogonal(k: int, reduced: bool = False) -> Sequence:
         return instead_of_orthogonal(k)
     m = hadamard_order(k)
     everything = (1 << k) - 1
-    matrix = [r & everything for r in hadamard(m)]
-    signs = 0 if reduced else _signs(matrix, everything)
-    return bits.rows([(everything, r ^ signs) for r in matrix[1 if reduced else 0:]])
+    negatives = [r & everything for r in hadamard(m)]
+    signs = 0 if reduced else _signs(negatives, everything)
+    return matrix.rows([(everything, r ^ signs) for r in negatives[1 if reduced else 0:]])
 
 
 def _signs(rows, everything):

@@ -53,7 +53,7 @@ def searched_options(tree: Tree, text: str) -> SearchedOptions:
     any."""
     if any(open_rows(tree)):
         return SearchedOptions(text)
-    codes = sorted({tree.directs[number].code for number in open_nodes(tree)})
+    codes = sorted({tree.directs[number].learner_letter for number in open_nodes(tree)})
     if not codes:
         raise UsageError('there is nothing to tune: no row or node of the control has "" for its '
                          'options (tune_m --again searches those of rows that have some)')

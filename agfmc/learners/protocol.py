@@ -201,7 +201,7 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     for number, node in tree.directs.items():
         place = tree.place(node)
         try:
-            options = learner_class(node.code).parse(node.options)
+            options = learner_class(node.learner_letter).parse(node.options)
         except UsageError as error:  # they stand in the control file, not on the command line
             raise place.error(ControlError, error.message) from error
         jobs.append(Job(names[number], branches[number], options, node.options, seed, place))
@@ -342,7 +342,7 @@ def read_node(node, branches: int, name: str):
     branches: how many it has;  name: of its files, where they are.  Raises `ModelError` or
     `DataError` where they do not fit the node, `UsageError` for its options.
     """
-    return learner_class(node.code).parse(node.options).read(name, branches)
+    return learner_class(node.learner_letter).parse(node.options).read(name, branches)
 
 
 def node_classifier(model):

@@ -23,7 +23,7 @@ def require_one_kernel(configuration, what, way_out):
                          f"{len(tree.roots)}: {way_out}")
     if tree.directs:
         raise ModelError(f"{what} can hold support vector machines only, not a classifier of code "
-                         f"{next(iter(tree.directs.values())).code}")
+                         f"{next(iter(tree.directs.values())).learner_letter}")
     if configuration.normalisation is not None:
         raise ModelError(f"{what} has no place for a normalisation: leave it out, and normalise "
                          "the data instead")

@@ -245,7 +245,7 @@ def _node_classifiers(configuration):
     """The kind, options and branches of each multi-class node, and what it was made from."""
     tree, models = configuration.tree, configuration.node_classifiers
     branches = tree.branch_labels()
-    return [{"name": direct.name, "code": direct.code, "kind": direct.learner.title,
+    return [{"name": direct.name, "code": direct.learner_letter, "kind": direct.learner.title,
              "options": direct.options, "branches": [list(labels) for labels in branches[number]],
              "made_by": models[number].provenance.to_line()}
             for number, direct in tree.directs.items()]

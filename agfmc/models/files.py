@@ -289,7 +289,7 @@ def _check_neighbours(configuration, path):
         if model.points is None:
             continue
         try:
-            same = learner_class(direct.code).parse(direct.options).k == model.k
+            same = learner_class(direct.learner_letter).parse(direct.options).k == model.k
         except UsageError:
             same = False
         if not same:
@@ -472,4 +472,5 @@ def _refuse_nodes(configuration, programs_only=False):
     for direct in configuration.tree.directs.values():
         if direct.learner.is_program or not programs_only:
             raise configuration.tree.place(direct).error(
-                ModelError, f"a classifier of code {direct.code} has no place in this format")
+                ModelError, f"a classifier of code {direct.learner_letter} has no place in this "
+                "format")

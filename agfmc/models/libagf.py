@@ -119,8 +119,8 @@ class _Text:
             raise ModelError(f"{error.message} (in the control structure)", file=self.path,
                              line=error.line, column=error.column) from error
         for direct in tree.directs.values():
-            raise ModelError(f"a classifier of code {direct.code} is no support vector machine",
-                             file=self.path, line=direct.line, column=direct.column)
+            raise ModelError(f"a classifier of code {direct.learner_letter} is no support vector "
+                             "machine", file=self.path, line=direct.line, column=direct.column)
         self.at = self.text.count("\n", 0, end) + 1
         rest = self.text[end:].partition("\n")[0].strip()
         if rest:

@@ -118,8 +118,8 @@ def _configuration(header, raw, start, path, why):
         raise fail("two arrays share bytes")
     tree = _tree(stored.control, path)
     nodes, classifiers = tree.directs, stored.node_classifiers
-    if [(node.code, len(tree.nodes[number].children)) for number, node in nodes.items()] != \
-            [(one.code, one.branches) for one in classifiers]:
+    if [(node.learner_letter, len(tree.nodes[number].children))
+            for number, node in nodes.items()] != [(one.code, one.branches) for one in classifiers]:
         raise fail("the multi-class nodes are not those of the control text")
     if stored.recipe is not None:
         check_table_recipe(stored.recipe, fail)

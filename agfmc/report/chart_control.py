@@ -68,7 +68,7 @@ def control_pictures(tree: Tree, shares: Mapping[int, float] | None = None) -> l
 def _words(node, sides, names, share):
     """The text at a node, "" where there is nothing to be told."""
     if node.direct is not None:
-        texts = (f"{node.direct.code}: {node.direct.learner.title}", node.direct.name,
+        texts = (f"{node.direct.learner_letter}: {node.direct.learner.title}", node.direct.name,
                  node.direct.options.strip())
         return cut(" ".join(text for text in texts if text), 80)
     if not node.bare:

@@ -481,7 +481,7 @@ class _Tree:
 def _box_text(node):
     """The text of a node that is no single classifier, else ""."""
     if node.direct is not None:
-        return cut_to_width(f"{node.direct.code}: {node.direct.learner.title}", 180)
+        return cut_to_width(f"{node.direct.learner_letter}: {node.direct.learner.title}", 180)
     if node.bare:
         return ""
     return f"{len(node.rows)} classifiers, {len(node.children)} branches"

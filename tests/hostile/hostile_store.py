@@ -99,7 +99,7 @@ def _model(tree, rng):
     direct = {}
     for number, node in tree.directs.items():
         c = len(tree.nodes[number].children)
-        if node.code == "K":
+        if node.learner_letter == "K":
             direct[number] = NodeModel("K", node.name, c, Provenance(("options -k 2",)), k=2,
                                          points=rng.normal(size=(5, d)).astype(np.float32),
                                          y=np.arange(5, dtype=np.int32) % c)

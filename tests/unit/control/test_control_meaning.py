@@ -206,7 +206,8 @@ def test_layout():
 
 def test_places_and_names():
     tree = parse(MIXED, "f")
-    assert [(number, d.code, d.options, d.name, d.column) for number, d in tree.directs.items()] \
+    assert [(number, direct.learner_letter, direct.options, direct.name, direct.column)
+            for number, direct in tree.directs.items()] \
         == [(0, "K", "-k 3", None, 1), (3, "L", "-r 2", None, 42), (5, "K", " ", None, 66)]
     assert node_names(tree, "m") == ["m", "m.00", "m.00.00", "m.00.01", "m.01", "m.01.01"]
     assert model_names(tree, "m") == ["m.00-00", "m.00-01", "m.00.00", "m.01"]

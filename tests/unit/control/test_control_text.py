@@ -297,7 +297,7 @@ def plain(tree, number=0):
             "children": [child.label if isinstance(child, Leaf) else plain(tree, child)
                          for child in node.children]}
     if node.direct is not None:
-        found["direct"] = [node.direct.name, node.direct.code, node.direct.options]
+        found["direct"] = [node.direct.name, node.direct.learner_letter, node.direct.options]
     return found
 
 

@@ -6,7 +6,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from agfmc.designs import class_order, class_order as dag_order
+from agfmc.designs import class_order
 from agfmc.designs.class_order import path_length, shortest_path
 from agfmc.designs.class_order import (_moves, _sources, best_order, branch_and_bound,
                                       expected_accuracy, greedy_order, local_search, Problem,
@@ -151,9 +151,9 @@ def test_local_search_above_the_exact_limit(with_shares):
     assert best_order(priors, e, h, start=start) == (order, value, exact)
 
 
-@pytest.mark.parametrize("block", [dag_order._BLOCK, 1000])
+@pytest.mark.parametrize("block", [class_order._BLOCK, 1000])
 def test_every_climb_ends_at_a_local_optimum(monkeypatch, block):
-    monkeypatch.setattr(dag_order, "_BLOCK", block)  # all moves at once, and ten at a time
+    monkeypatch.setattr(class_order, "_BLOCK", block)  # all moves at once, and ten at a time
     for seed in range(5):
         priors, e, _ = problem_of(seed, 10, False)
         problem = Problem(priors, 1 - e)

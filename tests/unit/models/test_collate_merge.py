@@ -162,7 +162,8 @@ def written(folder, text, seed, kernels):
     y = np.array(list(LABELS.values()), np.int32)[np.arange(40) % 4]
     for number, direct in tree.directs.items():
         job = Job(direct.name, tree.branch_labels()[number],
-                  learner_class(direct.code).parse(direct.options), "", 1, Place("c", 1, 1))
+                  learner_class(direct.learner_letter).parse(direct.options), "", 1,
+                  Place("c", 1, 1))
         write_node(job, NodeProblem(x, samples(job, rows_by_class(y))), job.files)
     return tree, parts, (x, y)
 
@@ -175,7 +176,7 @@ def shares(tree, number, r, direct, trained, point):
     if node.direct is None:
         return None
     branches = tree.branch_labels()[number]
-    if node.direct.code == "K":
+    if node.direct.learner_letter == "K":
         known = [i for i, label in enumerate(y) if any(label in b for b in branches)]
         k = int(node.direct.options.split()[1])
         near = sorted(known, key=lambda i: math.dist(point, x[i].astype(float)))[:k]
