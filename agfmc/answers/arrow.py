@@ -13,8 +13,6 @@ from ..files.atomic import replacing
 from .columns import BETWEEN
 from .text_table import Part, refuse_divided, texts_of_sets
 
-__all__ = ["AnswerArrow"]
-
 _ROWS = 1 << 16  # of a group
 
 

@@ -21,8 +21,6 @@ from ..tables.reading import open_table, row_error, Table
 from ..tables.text import Words
 from ..tables.types import ROW, TableFormat
 
-__all__ = ["answer_ids", "AnswerColumns", "BETWEEN", "open_answers"]
-
 BETWEEN = " | "  # of the names in a set
 _TIMES = 48  # as much memory as text is what objects of JSON take
 _MEMBERS = {"probabilities": "p:"}  # members that are objects, and what their names begin with

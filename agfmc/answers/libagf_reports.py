@@ -29,10 +29,6 @@ from ..score.evaluation import evaluate
 from ..score.probabilities import all_samples, brier_winning, calibration, inverse_sum, validate
 from .results import load_results, names_beside, with_weights_of
 
-__all__ = ["brief_comparison", "comparison", "convert_svm_output", "format_validation",
-           "guessed_classes", "MOST_COLUMNS", "refuse_many_columns", "Samples",
-           "samples_of_results", "samples_of_text", "warn_of_rejected", "write_curves"]
-
 MOST_COLUMNS = 10_000  # of a table with one for each label from 0
 
 

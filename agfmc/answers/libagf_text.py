@@ -17,9 +17,6 @@ from ..core.errors import DataError
 from ..files.number_text import NUMBER, numbers, tokenise
 from ..files.opening import read_bytes
 
-__all__ = ["ClassSets", "format_points", "format_ranked", "format_sets", "ProbabilityTable",
-           "read_probabilities", "read_sets"]
-
 _CELL = 10  # characters of a number: blank, sign, digit, point, six decimals
 
 

@@ -13,8 +13,6 @@ import numpy as np
 from ..control.intervals import limits_in
 from ..core.errors import UsageError
 
-__all__ = ["Quantity", "quantity_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Quantity:

@@ -21,8 +21,6 @@ from .libagf_text import ClassSets
 from .results import paths_of_sets, sets_beside_truth, without_votes
 from .text_table import EXPECTED_COST, MOST_PROBABLE
 
-__all__ = ["AnswerSource", "load_answers"]
-
 _P = "p:"  # the beginning of the names of columns of probabilities
 _MOST_CLASSES = 10_000
 

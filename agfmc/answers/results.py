@@ -23,9 +23,6 @@ from ..score.probabilities import probability_of_answers
 from ..score.sets import Hierarchy, Paths
 from .libagf_text import ClassSets, read_probabilities, read_sets
 
-__all__ = ["load_results", "names_beside", "paths_of_sets", "sets_beside_truth",
-           "with_probabilities_before", "with_sets", "with_weights_of", "without_votes"]
-
 
 def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):
     """Read truth (.cls), base.cls, base.con if it is there, and what classify_m printed.

@@ -18,8 +18,6 @@ from .types import Answers, Summary
 if TYPE_CHECKING:
     from ..prediction.classifier import Classifier
 
-__all__ = ["answer_table", "AnswerTable", "numbered", "write_answer_table"]
-
 
 @dataclass(frozen=True)
 class AnswerTable:

@@ -21,9 +21,6 @@ from ..files.csv import writing_text
 from .columns import BETWEEN
 from .libagf_text import format_points
 
-__all__ = ["AnswerText", "EXPECTED_COST", "MOST_PROBABLE", "Part", "refuse_divided",
-           "texts_of_sets"]
-
 EXPECTED_COST, MOST_PROBABLE = "expected_cost", "most_probable"  # columns of answers by cost
 _PLAIN = "%.6f"
 

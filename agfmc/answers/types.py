@@ -8,8 +8,6 @@ import numpy as np
 
 from ..core.solver_status import SolverStatus
 
-__all__ = ["Answers", "Summary"]
-
 
 @dataclass
 class Summary:

@@ -14,8 +14,6 @@ from .libagf_text import format_points, format_ranked, format_sets
 from .quantity import Quantity
 from .types import Answers, Summary
 
-__all__ = ["Layout", "write_answers", "write_predictions"]
-
 
 @dataclass(frozen=True)
 class Layout:

@@ -50,8 +50,6 @@ from ..training.kernel_tables import MEGABYTES
 from ..training.metric import metric_options
 from .labels import factors_of, labels_for, labels_in, named, weights_of
 
-__all__ = ["MultiClassFromBinary"]
-
 _FINITE = "ensure_all_finite"
 try:
     from sklearn.utils.validation import validate_data
@@ -59,6 +57,7 @@ except ImportError:  # scikit-learn before 1.6
     _FINITE = "force_all_finite"
 
     def validate_data(estimator, *arrays, **settings):
+        """scikit-learn's function of that name."""
         return estimator._validate_data(*arrays, **settings)
 
 _DTYPES = (np.float64, np.float32)

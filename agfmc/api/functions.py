@@ -32,8 +32,6 @@ from ..training.fit import TrainingSettings
 from ..training.in_memory import checked_points, train_configuration
 from ..training.metric import metric_options, MetricOptions
 
-__all__ = ["read_table", "scores", "train", "tune"]
-
 
 def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | None = None,
                **options) -> Dataset:

@@ -11,8 +11,6 @@ from ..core.weights import BALANCED
 from ..data.class_names import check_names
 from ..data.weights import sample_weights
 
-__all__ = ["factors_of", "Labelled", "labels_for", "labels_in", "named", "weights_of"]
-
 
 class Labelled(NamedTuple):
     """classes (k,): as the user knows them, ascending;  labels (k,): the number that each

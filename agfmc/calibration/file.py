@@ -14,9 +14,6 @@ from ..files.opening import read_bytes, SMALL_TEXT
 from .maps import KINDS
 from .types import Calibration
 
-__all__ = ["calibration_of", "check_calibration", "check_calibration_output", "format_calibration",
-           "read_calibration"]
-
 _TITLE = "agfmc calibration"
 
 

@@ -31,9 +31,6 @@ from ..core.reproducible import Uniform
 from ..core.splits import FOLDS, stratified_folds
 from .types import ProbabilityMap
 
-__all__ = ["apply_map", "BOUNDS", "choose_map", "compare_maps", "fit_in_training",
-           "fit_temperature", "held_out_map", "Kind", "KINDS", "MapTrial", "refit"]
-
 # The least probability whose logarithm vectors and matrices take: exact zeros, which least squares
 # gives, would have more weight in a sum of logarithms than all that can be told from them.
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from ..core.errors import ModelError
 
-__all__ = ["Adjustment", "class_counts"]
-
 
 class Adjustment:
     """p (n, k) of a classifier trained with shares `trained` to p under shares `new`.

@@ -26,8 +26,6 @@ from .sets import answer_points, calibration_points, prediction_sets, quantiles
 from .thresholds import error_threshold
 from .types import DecoderCalibration, ProbabilityMap
 
-__all__ = ["DecodedData", "COVERAGES", "ERRORS", "recalibrate", "CalibrationResult"]
-
 ERRORS = (0.01, 0.02, 0.05, 0.1)  # for which thresholds are shown
 COVERAGES = (0.9, 0.95, 0.99)  # for which sizes of sets are shown
 _RESAMPLES = 1000

@@ -20,9 +20,6 @@ import numpy as np
 from ..core.errors import AgfmcWarning
 from .types import CalibrationPoints
 
-__all__ = ["answer_points", "calibration_points", "class_groups", "class_scores", "least_points",
-           "p_values", "point_scores", "prediction_sets", "quantile", "quantiles", "SCORES"]
-
 SCORES = ("lac", "aps")
 TOLERANCE = 1e-12  # of the comparison of scores
 CELLS = 1 << 20  # numbers made at once

@@ -14,8 +14,6 @@ import numpy as np
 
 from ..core.errors import DataError
 
-__all__ = ["clopper_pearson_upper", "error_threshold", "GRID", "points_needed", "Threshold"]
-
 GRID = np.arange(200, -1, -1) / 200  # 1, .995, ..., 0
 
 

@@ -12,8 +12,6 @@ from ..core.models import _DECODER, LearnedDecoder
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Calibration", "CalibrationPoints", "DecoderCalibration", "MAP_KINDS", "ProbabilityMap"]
-
 MapKind = Literal["none", "temperature", "vector", "matrix"]
 MAP_KINDS: tuple[str, ...] = get_args(MapKind)  # from the simple to the complex
 

@@ -7,8 +7,6 @@ from ..files.kinds import is_answer_table
 from .option_types import output_file
 from .options import Parser
 
-__all__ = ["execute", "get_parser"]
-
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""

@@ -13,8 +13,6 @@ from .options import (add_input_kind, add_normalisation, add_seed, add_workers, 
                       data_files, fits_normalisation, input_format, learned_metric,
                       normalisation_options, Parser, refuse_ending)
 
-__all__ = ["execute", "get_parser"]
-
 PROG = "agf_preprocess"
 
 

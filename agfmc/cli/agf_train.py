@@ -15,8 +15,6 @@ from .option_types import output_file, time_span, whole_number
 from .options import add_seed, add_train, add_training_kind, input_format, Parser
 from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
 
-__all__ = ["execute", "get_parser", "PROG"]
-
 PROG = "agf_train"
 _CHOICE, _TUNING = 0.4, 0.8  # shares of the time that are over at their ends, at the latest
 _LEAST = 0.1  # the share that tuning has in any case

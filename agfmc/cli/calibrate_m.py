@@ -14,8 +14,6 @@ from .options import (add_calibration, add_input_kind, add_seed, add_workers, ch
                       check_normalised, input_format, model_normalisation, Parser, refuse_gzip,
                       refuse_table)
 
-__all__ = ["execute", "get_parser"]
-
 PROG = "calibrate_m"
 MAPS = ("auto", *MAP_KINDS)
 

@@ -22,8 +22,6 @@ from .options import (add_calibration, add_executor, add_input_kind, add_seed, a
                       check_files, check_normalised, input_format, model_normalisation, Parser,
                       refuse_ending, workers)
 
-__all__ = ["execute", "get_parser", "PROG"]
-
 PROG = "classify_m"
 _MODES = ("recursive", "path", "full", *(name for name, what in TREE_DECODERS.items()
                                          if what == "ensembles"))

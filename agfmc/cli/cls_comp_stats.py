@@ -6,8 +6,6 @@ from .data_options import add_weights, weight_source
 from .option_types import whole_number
 from .options import Parser
 
-__all__ = ["execute", "get_parser"]
-
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""

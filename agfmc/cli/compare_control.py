@@ -14,8 +14,6 @@ from .option_types import output_file, whole_number
 from .options import add_train, check_plot, Parser
 from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
 
-__all__ = ["execute", "get_parser", "PROG"]
-
 PROG = "compare_control"
 
 

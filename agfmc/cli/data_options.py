@@ -8,9 +8,6 @@ from ..core.errors import DataError, UsageError
 from ..core.weights import BALANCED, NO_WEIGHTS, WeightSource
 from .option_types import blanks, CLASS_WEIGHTS, class_weights, finite_number, joined, names
 
-__all__ = ["add_table", "add_weights", "table_format", "table_layout", "table_options",
-           "table_words", "weight_files", "weight_options", "weight_source", "weight_words"]
-
 
 def add_table(parser, what="train", roles=True):
     """The options of tables; roles: as for `add_input_kind`."""

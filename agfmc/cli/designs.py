@@ -11,10 +11,6 @@ from .messages import Progress, report
 from .option_types import finite_number, whole_number
 from .options import normalisation_options
 
-__all__ = ["add_drawing", "add_searching", "draw_design", "drawn_design", "found_design",
-           "joined_controls", "Operands", "searches_with", "searching_options", "wanted_by",
-           "with_average", "with_losses"]
-
 LOSSES = ("log-loss", "error")  # and cost:FILE
 _KINDS = ("uniform", "class-balanced", "data-balanced")
 _AVERAGES = {"arithmetic": "average", "geometric": "geometric"}  # their decoders

@@ -11,8 +11,6 @@ from .option_types import names, output_file, whole_number
 from .options import check_plot, Parser
 from .scoring import add_classes, add_scores, check_kind, read_results
 
-__all__ = ["execute", "get_parser"]
-
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""

@@ -11,11 +11,6 @@ from .option_types import finite_number, output_file, time_span, whole_number
 from .options import (add_executor, add_normalisation, add_seed, add_training_kind, add_workers,
                       checks_scales, input_format, learned_metric, normalises, workers)
 
-__all__ = ["add_answers", "add_experiment", "add_nested", "add_sample", "add_splits", "add_state",
-           "add_trying", "CONTINUES", "cost_words", "for_data", "nested_tuning", "plan_of",
-           "read_experiment", "read_one_candidate", "report_reused", "result_cache", "SEARCHES",
-           "state"]
-
 CONTINUES = "the same command continues from there"
 SEARCHES = ("fast", "full")  # of tune_m; the first is the default
 _BY = "log-loss"  # decides wherever something is chosen

@@ -5,8 +5,6 @@ import os
 from ..core.errors import UsageError
 from ..files.kinds import ENDINGS, is_table
 
-__all__ = ["file_named", "holds_svm", "names_scheme"]
-
 _POINTS, _TEXTS = (".vec", ".cls"), (".svm", *ENDINGS)
 # What a name stands for: (the endings that a base name has no use for, those that it may lack).
 

@@ -9,8 +9,6 @@ from .messages import report
 from .option_types import finite_number, output_file, whole_number
 from .options import check_files, Parser
 
-__all__ = ["execute", "get_parser"]
-
 PROG = "float_to_class"
 
 

@@ -22,10 +22,6 @@ from ..score.evaluation import ScoreRequest, evaluate, Results
 from ..score.nodes import costs_of_nodes
 from ..tables.ids import ids_beside, table_facts
 
-__all__ = ["answers_part", "report_score_request", "data_of_model", "data_part", "file_digests",
-           "HARDEST",
-           "hardest_points", "read_card", "relabelled", "settings_of", "TrainingRows", "versions"]
-
 HARDEST = 20  # points that are shown
 _LIKELY = 3  # classes of each of them
 _DRAWN = 5 * 10**6  # probabilities in all resamples for intervals: seconds

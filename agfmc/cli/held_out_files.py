@@ -13,8 +13,6 @@ from ..data.weights import weights_bytes
 from ..experiments.comparison import CrossValidation
 from ..files.atomic import remove, replacing_all
 
-__all__ = ["write_held_out"]
-
 
 def write_held_out(base: str, held_out: CrossValidation,
                    own: CrossValidation | None = None,

@@ -8,9 +8,6 @@ from ..core.errors import UsageError
 from ..files.kinds import ENDINGS
 from .file_names import names_scheme
 
-__all__ = ["classify_command", "has_unknown_letter", "hint_for", "operand", "refuse_name",
-           "refuse_scheme", "refuse_unquoted", "refuse_unquoted_command", "reword", "with_scheme"]
-
 _LETTER = re.compile(r"-(?:[a-zA-Z]|w[01])\Z")
 # Options of libAGF's commands, and of earlier versions, that are not here.
 

@@ -9,8 +9,6 @@ from .option_types import output_file, probability, whole_number
 from .options import (add_calibration, add_input_kind, check_files, check_normalised, input_format,
                       model_normalisation, Parser, refuse_gzip, refuse_table)
 
-__all__ = ["check_model_name", "execute", "get_parser"]
-
 PROG = "mbh2mbm"
 
 

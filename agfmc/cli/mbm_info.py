@@ -8,8 +8,6 @@ from .messages import write_stdout
 from .option_types import output_file
 from .options import add_calibration, check_plot, Parser
 
-__all__ = ["execute", "get_parser"]
-
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""

@@ -17,12 +17,6 @@ from ..core.errors import AgfmcWarning, DataError, one_line, shortened
 from ..core.version import __version__
 from ..files.atomic import temporary_file
 
-__all__ = ["drop_stream", "EventLog", "json_text", "library_words", "logged", "Progress", "report",
-           "send_to", "signed", "tell_landmarks", "tell_metric", "write_message", "write_stderr",
-           "write_stdout",
-           "tell_settled", "time_words", "wants_events"]
-
-
 _signature = None  # the command that the user has called, whatever command does a step of it
 _events = None  # where messages go in the place of standard error
 

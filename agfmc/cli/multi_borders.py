@@ -21,8 +21,6 @@ from .options import (add_executor, add_normalisation, add_seed, add_train, add_
                       add_workers, check_files, checks_scales, input_format, learned_metric,
                       normalises, Parser, refuse_table, workers)
 
-__all__ = ["execute", "get_parser", "PROG"]
-
 PROG = "multi_borders"
 
 

@@ -14,8 +14,6 @@ from .option_types import output_base, output_file, whole_number
 from .options import add_train, check_files, check_plot, input_format, Parser, refuse_ending
 from .pages import add_report, names_in, Page, page_name, training_inputs, training_part
 
-__all__ = ["answers_of", "cross_validated", "execute", "get_parser", "PROG"]
-
 PROG = "nfold"
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
 

@@ -6,10 +6,6 @@ import re
 
 from ..core.weights import BALANCED
 
-__all__ = ["blanks", "CLASS_WEIGHTS", "class_weights", "finite_number", "joined", "list_of",
-           "names", "output_base", "output_file", "probability", "PROPORTIONS", "proportions",
-           "time_span", "whole_number"]
-
 
 def whole_number(low, high=2**62):
     """A type for options: a whole number from `low` to `high`."""

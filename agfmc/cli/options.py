@@ -43,24 +43,13 @@ from ..core.version import __version__
 from ..core.weights import BALANCED
 from ..files.distinct import check_distinct
 from ..files.kinds import is_table
-from .data_options import (add_table, add_weights, table_format, table_layout, table_options,
-                           table_words, weight_files, weight_options, weight_source, weight_words)
+from .data_options import (add_table, add_weights, table_format, table_options,
+                           weight_source)
 from .file_names import file_named, holds_svm
 from .hints import (has_unknown_letter, hint_for, refuse_name, refuse_unquoted,
                     refuse_unquoted_command, reword)
 from .messages import report, tell_metric
-from .option_types import (finite_number, list_of, names, output_base, output_file, probability,
-                           PROPORTIONS, proportions, time_span, whole_number)
-
-__all__ = ["add_calibration", "add_executor", "add_input_kind", "add_label_options",
-           "add_normalisation", "add_seed", "add_table", "add_train", "add_training_kind",
-           "add_weights", "add_workers", "check_files", "check_normalised", "check_plot",
-           "checks_scales", "data_files", "FILES", "finite_number", "input_format",
-           "learned_metric", "list_of", "load_normalised", "model_normalisation", "names",
-           "normalisation_options", "normalises", "output_base", "output_file", "Parser",
-           "probability", "PROPORTIONS", "proportions", "refuse_ending", "refuse_gzip",
-           "refuse_table", "table_format", "table_layout", "table_options", "table_words",
-           "time_span", "weight_files", "weight_options", "weight_words", "whole_number", "workers"]
+from .option_types import (finite_number, output_base, output_file, whole_number)
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.

@@ -6,8 +6,6 @@ from .option_types import finite_number, list_of, probability, whole_number
 from .options import (add_normalisation, add_seed, add_training_kind, input_format, load_normalised,
                       Parser)
 
-__all__ = ["execute", "get_parser", "PROG"]
-
 PROG = "order_classes"
 
 

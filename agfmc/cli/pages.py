@@ -9,9 +9,6 @@ from .messages import json_text
 from .option_types import output_file
 from .options import data_files, input_format
 
-__all__ = ["add_page_words", "add_report", "names_in", "Page", "page_name", "plain", "REPORT",
-           "training_inputs", "training_part"]
-
 REPORT = "[--report FILE] [--multiqc FILE] [--card FILE] [--title TEXT]"  # of a usage
 _CARD = "a model card in Markdown, which is shown on the page: what the model is for, for whom, " \
         "on what data it was trained and tested, and its limits"

@@ -22,8 +22,6 @@ from .option_types import output_file, time_span, whole_number
 from .options import (add_normalisation, add_seed, add_training_kind, check_plot, input_format,
                       load_normalised, normalisation_options, Parser)
 
-__all__ = ["best", "designed", "get_parser", "is_number", "PROG", "scheme_of"]
-
 PROG = "print_control"
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 _METRICS = ("hausdorff", "mean-deviation")

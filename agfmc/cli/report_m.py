@@ -13,8 +13,6 @@ from .options import add_calibration, Parser
 from .pages import add_page_words, Page, page_name
 from .scoring import add_classes, add_scores, check_kind, read_results
 
-__all__ = ["execute", "get_parser", "PROG"]
-
 PROG = "report_m"
 
 

@@ -14,8 +14,6 @@ from .hints import with_scheme
 from .messages import drop_stream, EventLog, logged, write_message, signed, wants_events
 from .signals import raised_signals, Terminated
 
-__all__ = ["run_command"]
-
 
 def run_command(parser, execute, argv=None) -> int:
     """Parse `argv` (default: the process's own), call `execute(args)`; -> exit status.

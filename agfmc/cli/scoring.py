@@ -10,8 +10,6 @@ from .data_options import add_weights, table_layout, weight_source
 from .option_types import PROPORTIONS, proportions, whole_number
 from .options import add_seed
 
-__all__ = ["add_classes", "add_scores", "check_kind", "read_results"]
-
 
 def add_scores(parser):
     """The options of what is scored, and how."""

@@ -5,8 +5,6 @@ import signal
 import sys
 from contextlib import contextmanager, suppress
 
-__all__ = ["raised_signals", "Terminated"]
-
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGXCPU", "SIGUSR1", "SIGUSR2")
 _AGAIN = 0.1  # seconds after which a signal that Python has dropped is sent again
 _TIMES = 50  # so many times _AGAIN the way out may take

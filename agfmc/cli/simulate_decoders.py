@@ -9,7 +9,6 @@ from .messages import Progress
 from .option_types import list_of, output_file, probability, whole_number
 from .options import add_seed, check_files, check_plot, Parser
 
-__all__ = ["execute", "get_parser"]
 CLASSES = [16, 32, 64, 128, 256, 512]
 ERRORS = [0.1, 0.3]
 OPPONENTS = ["1log", "3log", "5log"]

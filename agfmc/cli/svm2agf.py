@@ -7,8 +7,6 @@ from .messages import report
 from .option_types import finite_number, output_base
 from .options import add_label_options, check_files, data_files, Parser, refuse_ending
 
-__all__ = ["execute", "get_parser"]
-
 PROG = "svm2agf"
 
 

@@ -7,8 +7,6 @@ from ..core.errors import UsageError
 from .option_types import output_base
 from .options import check_files, Parser, refuse_ending
 
-__all__ = ["execute", "get_parser"]
-
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""

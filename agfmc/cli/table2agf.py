@@ -7,8 +7,6 @@ from .messages import report
 from .option_types import output_base
 from .options import check_files, data_files, Parser, refuse_ending
 
-__all__ = ["execute", "get_parser"]
-
 PROG = "table2agf"
 _SHOWN = 5  # features, and classes, of a report
 

@@ -20,8 +20,6 @@ from .option_types import finite_number, list_of, output_file, time_span, whole_
 from .options import add_train, check_plot, Parser
 from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
 
-__all__ = ["execute", "get_parser", "PROG", "searched"]
-
 PROG = "tune_m"
 _LARGEST = 60  # exponent of 2
 _STEP = 2.0  # of exponents, where none is given

@@ -6,8 +6,6 @@ from ..core.errors import UsageError
 from .option_types import output_file
 from .options import Parser
 
-__all__ = ["execute", "get_parser"]
-
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""

@@ -11,10 +11,6 @@ from .intervals import differing
 from .parse import heading_fault
 from .tree import changed, clash, Heading, Leaf, LazySequence, Node, Row, Tree, TREE_DECODERS
 
-__all__ = ["check_classes", "code_rows", "for_output", "from_pairs", "from_rows", "joined",
-           "named_as", "relabelled", "rename", "rename_directs", "reopened", "resolve_options",
-           "restricted", "to_code", "with_heading", "with_options", "without_names", "written_out"]
-
 
 def from_rows(rows: Sequence, labels: Sequence[int], names: dict | None = None,
               text: str = "") -> Tree:

@@ -4,7 +4,6 @@
 from ..core.text import _UNSEEN, visible
 from .tree import Leaf, Tree
 
-__all__ = ["format_dot"]
 _LEFT, _RIGHT = "#b3d1ec", "#fbc08d"  # different for the colour-blind, too
 _HEAD = """\
 digraph control {

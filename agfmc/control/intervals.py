@@ -13,8 +13,6 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["differing", "Limits", "limits_in", "names_of_limits"]
-
 _NUMBER = r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _NAME = re.compile(rf"({_NUMBER})?\.\.({_NUMBER})?(?:~({_NUMBER}))?")
 _MEAN = 1e-4  # of the width of a class: what it matters where in it the mean is

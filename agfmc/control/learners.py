@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["COST", "Learner", "LEARNERS", "NODE_LEARNERS", "Parameter", "PARAMETERS"]
-
 
 class Parameter(NamedTuple):
     """A number among the options of a learner that is searched (`tune_m`), by powers of 2.

@@ -22,10 +22,6 @@ from .tree import LazySequence, MAX_CELLS
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["apart", "apart_or_opposite", "code_rank", "columns", "columns_are_orthogonal",
-           "format_matrix", "joins_all", "kronecker", "mask", "positions", "rotated", "row", "rows",
-           "rows_to_matrix", "signed", "smallest_distances", "spread", "strict"]
-
 PRIME = 2 ** 61 - 1
 LARGEST_EXACT = 64
 

@@ -21,10 +21,6 @@ from .tree import (clash, NodeClassifier, Heading, HEADINGS, Leaf, looks_like_op
                    MAX_LABEL,
                    Node, Row, shares, Tree)
 
-__all__ = ["closing_quote", "heading_fault", "MAX_DEPTH", "MAX_MEMBERS", "MAX_SIDES", "MAX_TEXT",
-           "parse", "Sizes"]
-
-
 # Limits on a control file, and on the matrices that it describes: a short text can stand for
 # anything.
 

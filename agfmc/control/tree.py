@@ -19,11 +19,6 @@ from ..core.errors import ControlError, Place
 from ..core.text import numeral
 from .learners import NODE_LEARNERS
 
-__all__ = ["changed", "clash", "Heading", "HEADINGS", "Leaf", "LONGEST_NAME",
-           "LazySequence", "looks_like_options", "MAX_CELLS", "MAX_LABEL", "model_names",
-           "NodeClassifier",
-           "NO_NORMALISATION", "Node", "node_names", "Row", "shares", "Tree", "TREE_DECODERS"]
-
 
 class LazySequence(Sequence):
     """A sequence of make(item) for each of `items`, made when it is needed and not kept.

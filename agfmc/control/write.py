@@ -7,9 +7,6 @@ from ..core.errors import ControlError, UsageError
 from .parse import MAX_DEPTH, MAX_MEMBERS, MAX_TEXT, Sizes
 from .tree import HEADINGS, Leaf, looks_like_options, Tree
 
-__all__ = ["format_tree", "libagf_begins", "quote_name", "quote_options", "require_readable",
-           "tree_lines"]
-
 _PLAIN = re.compile(r"[^\s{};\"#\ufeff\0][^\s{};\"\0]*\Z")
 _DEEPEST = 40  # levels that are indented further: the text of a chain stays proportional to it
 

@@ -13,8 +13,6 @@ from .errors import UsageError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["cost_matrix", "CostMatrix"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CostMatrix:

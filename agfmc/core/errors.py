@@ -13,10 +13,6 @@ import re
 from collections import namedtuple
 from contextlib import contextmanager
 
-__all__ = ["AgfmcError", "AgfmcWarning", "and_more", "CommandFailed", "ControlError", "DataError",
-           "EXIT_STATUSES", "in_control_file", "JobsFailed", "ModelError", "one_line", "Place",
-           "shortened", "system_reason", "UsageError"]
-
 EXIT_STATUSES = (
     (0, "Success."),
     (1, "Bad data, a bad control or model file, or a file that could not be read or written. "

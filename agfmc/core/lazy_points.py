@@ -12,8 +12,6 @@ import numpy as np
 
 from .errors import DataError
 
-__all__ = ["is_lazy", "LazyPoints", "open_points", "StoredTable"]
-
 _PIECE = 1 << 16  # bytes that are read at once where some rows in them are wanted
 _BLOCK = 1 << 20  # values at a time
 _CHANGED = "changed while it was read"

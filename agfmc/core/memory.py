@@ -6,9 +6,6 @@ from contextlib import suppress
 
 from .errors import DataError
 
-__all__ = ["memory_limit", "refuse_beyond", "within_memory"]
-
-
 _GROUP = "/sys/fs/cgroup"
 
 

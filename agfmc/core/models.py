@@ -11,12 +11,6 @@ from .provenance import Provenance
 if TYPE_CHECKING:
     import numpy as np
 
-
-__all__ = ["BinaryModel", "FunctionModel", "MergedModel", "NodeModel", "HeldOut", "Kernel",
-           "KERNEL_NAMES", "kernel_word", "KernelKind", "KERNELS", "LearnedDecoder",
-           "SEARCHED_KERNELS",
-           "TUNED_KERNELS"]
-
 # Numbers of a matrix that is applied without matrix products: in training, where the digests of
 # points had better be alike on all machines, and elsewhere.
 

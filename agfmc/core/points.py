@@ -10,9 +10,6 @@ import numpy as np
 
 from .errors import DataError
 
-__all__ = ["as_numbers", "is_sparse", "label_counts", "LowerTriangle", "padded_blocks",
-           "row_digests", "SparsePoints", "unique_rows"]
-
 
 def as_numbers(value: object, name: str, ndim: int = 1) -> np.ndarray:
     """The numbers of an argument of that name, with one or two axes; `DataError` for others."""

@@ -10,9 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["confidence", "log_loss", "log_losses", "losses", "mean", "probability", "REJECTED",
-           "softmax", "standard_error", "total"]
-
 SMALLEST = 1e-16  # of the probabilities whose logarithm is taken
 
 

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-__all__ = ["classes_text", "libsvm_version", "MetricOrigin", "Provenance", "shared"]
-
 _SUM = r"[0-9]{1,16}(?:\.[0-9]{1,16})?(?:e[+-][0-9]{1,3})?"
 _PARTS = {
     "options": re.compile(r"options (.*)"),

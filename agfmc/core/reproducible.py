@@ -10,8 +10,6 @@ import numpy as np
 
 from .points import padded_blocks
 
-__all__ = ["Exact", "ExactBounded", "Uniform"]
-
 HEADROOM = 10  # numbers up to 2^HEADROOM keep the promise
 TILE = 128
 

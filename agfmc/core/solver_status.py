@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["in_chunks", "Solver", "SolverStatus"]
-
 
 @dataclass(frozen=True)
 class SolverStatus:

@@ -10,9 +10,6 @@ import numpy as np
 from .errors import DataError, UsageError
 from .points import label_counts
 
-__all__ = ["calibration_rows", "FOLDS", "job_seed", "rows_by_class", "shuffled", "split_fraction",
-           "split_parts", "split_random", "split_stratified", "stratified_folds",
-           "stratified_parts", "stratified_rows", "stratified_sample"]
 FOLDS = 5
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["listed", "numeral", "partition_text", "runs_text", "spread", "visible"]
-
 # What neither XML nor a terminal can show, or what would turn the order of the rest.
 
 _UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"

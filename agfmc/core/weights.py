@@ -16,9 +16,6 @@ from .errors import and_more, DataError, Place, UsageError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["BALANCED", "check_range", "class_factors", "LARGEST", "NO_WEIGHTS", "of_points",
-           "SMALLEST", "total_weights", "Weights", "WeightSource"]
-
 BALANCED = "balanced"  # the word for class weights that make all classes count alike
 NO_WEIGHTS = "none"  # the word in place of a file of weights: there are none
 SMALLEST, LARGEST = 1e-100, 1e100  # weights: their squares, and sums of these, are numbers

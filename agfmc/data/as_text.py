@@ -18,8 +18,6 @@ from ..tables.types import ColumnRecipe, TableFormat, TableRecipe
 from .class_names import read_names_of
 from .libagf import read_cls, VecReader
 
-__all__ = ["print_table"]
-
 _ROWS = 4096  # at a time
 
 

@@ -16,9 +16,6 @@ from ..core.errors import AgfmcWarning, DataError
 from ..files.number_text import blank_out, CONTROL, NUMBER
 from ..files.opening import read_bytes, SMALL_TEXT
 
-__all__ = ["ByValue", "check_names", "named_by_value", "names_bytes", "number_classes", "numeric",
-           "read_names", "read_names_of", "show", "TextLabels"]
-
 _MOST = 10_000  # different values
 _FEW = 20  # that may be as many as the points
 _LISTED = 8

@@ -31,9 +31,6 @@ from ..files.number_text import blocks
 from ..files.opening import open_input, read_bytes
 from .class_names import show
 
-__all__ = ["Confusions", "format_pair_errors", "holds_confusions", "PairErrors", "read_confusions",
-           "read_pair_errors"]
-
 _LARGEST = 16 * 2**20  # bytes of JSON
 _MOST_CLASSES = 1024  # arrays (k, k)
 _MOST_IRRELEVANT = 256  # arrays (k, k, k)

@@ -32,9 +32,6 @@ from .training import with_source_in_errors
 from .types import Dataset, InputFormat
 from .weights import ENDING as WEIGHTS, format_weights, TEXT_ENDING, weights_bytes
 
-__all__ = ["Binning", "break_down", "classes_from_floats", "convert_text", "print_data", "range_of",
-           "refuse_pipe", "relabelled", "write_together"]
-
 _NAMED = 10_000  # classes, at most, that have names
 _TOO_LARGE = 2.0**128 - 2.0**103  # what float32 rounds to infinity, and all beyond it
 

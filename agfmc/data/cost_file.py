@@ -18,8 +18,6 @@ from ..core.errors import and_more, DataError
 from ..core.text import numeral
 from ..files.opening import read_bytes, SMALL_TEXT
 
-__all__ = ["read_costs"]
-
 _LONGEST = 2**20  # of a line
 _MOST_CLASSES = 1024
 _SHOWN = 40

@@ -31,10 +31,6 @@ from .reading import weights_of
 from .types import Dataset, InputFormat
 from .weights import single_precision, weights_bytes
 
-__all__ = ["convert_table", "CONVERTED", "Converted", "encoded_rows", "read_table",
-           "rows_to_classify", "RowsToClassify", "table_labels", "table_points", "TableRows",
-           "warn_of_old_files"]
-
 CONVERTED = (".vec", ".cls", ".names", ".recipe", ".ids", ".wgt")  # what tables are converted to
 _LAZY = 1 << 24  # bytes of points above which they stay in a file
 _PIECE = 1 << 20  # values at a time

@@ -22,10 +22,6 @@ from ..files.opening import open_input, read_bytes
 from .metric_file import check_metric_output, format_metric, metric_path, remove_metric, with_metric
 from .normalisation import Normalisation
 
-__all__ = ["cls_bytes", "con_bytes", "holds_map", "open_vec", "read_cls", "read_con", "read_dat",
-           "read_std", "read_vec", "std_files", "VecReader", "VecWriter", "write_cls", "write_std",
-           "write_table", "write_vec"]
-
 FLOAT = np.dtype("<f4")
 LABEL = np.dtype("<i4")
 _CHUNK = 1 << 28  # bytes of rows at once, but for a single row

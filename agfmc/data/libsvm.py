@@ -24,9 +24,6 @@ from ..files.opening import open_input
 from .class_names import ByValue, numeric, show, TextLabels
 from .types import Dataset, InputFormat
 
-__all__ = ["check_points", "check_words", "iter_svm", "read_svm", "read_svm_labels", "RowText",
-           "sparse_rows", "sparse_text", "SparseTable", "store_svm", "svm_lines", "write_svm"]
-
 _DIGITS = 9  # of an index
 _AT_ONCE = 1 << 20  # values that are written at once
 

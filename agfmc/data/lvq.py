@@ -13,8 +13,6 @@ from .class_names import show, TextLabels
 from .libsvm import check_points
 from .types import Dataset, InputFormat
 
-__all__ = ["iter_lvq", "lvq_lines", "read_lvq", "write_lvq"]
-
 
 def read_lvq(path, form: InputFormat = InputFormat("lvq"), names=None, *, stdin=None,
              block: int = BLOCK) -> Dataset:

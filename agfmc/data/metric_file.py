@@ -17,9 +17,6 @@ from ..files.codec import decode, format_sidecar, is_sidecar, read_sidecar
 from ..files.opening import is_stream, read_bytes, SMALL_TEXT
 from .normalisation import LearnedMetric
 
-__all__ = ["check_metric", "check_metric_output", "format_metric", "metric_path",
-           "read_feature_names", "read_metric", "remove_metric", "with_metric"]
-
 
 def check_metric(metric, fail):
     """Check a `LearnedMetric`."""

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-__all__ = ["blocks", "covariance", "feature_names", "fit_normalisation", "LearnedMetric", "moments",
-           "named_features", "Normalisation", "uneven_features"]
-
-
 @dataclass(frozen=True, eq=False)
 class LearnedMetric:
     """The origin of a map that was learned from labelled points, and the weights of features.

@@ -25,8 +25,6 @@ from .weights import chosen_rows, TEXT_ENDING
 if TYPE_CHECKING:
     from ..training.metric import MetricOptions
 
-__all__ = ["covariances", "divided_rows", "drawn_rows", "part_names", "preprocess", "Recipe"]
-
 
 @dataclass(frozen=True)
 class Recipe:

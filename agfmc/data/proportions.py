@@ -13,8 +13,6 @@ from ..core.weights import SMALLEST
 from .class_names import number_classes
 from .libagf import read_cls, refuse_negative
 
-__all__ = ["proportions"]
-
 
 def proportions(given, labels: Sequence[int], option: str = "--priors",
                 names: Mapping[int, str] | None = None) -> np.ndarray:

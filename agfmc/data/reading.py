@@ -19,8 +19,6 @@ from .lvq import iter_lvq, read_lvq
 from .types import Dataset, InputFormat
 from .weights import read_weights, weights_beside
 
-__all__ = ["iter_points", "open_training", "read_labels", "read_training", "weights_of"]
-
 _MAPPED = 1 << 26  # bytes of a file above which it is worth it
 _LAZY = 1 << 24  # bytes of points above which they stay in a file
 _OF_FILES = (".txt", ".svm", ".lvq", ".xls", ".xlsx", ".ods")  # in names of files, not of bases

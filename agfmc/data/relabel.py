@@ -6,8 +6,6 @@ import numpy as np
 
 from ..core.errors import DataError, UsageError
 
-__all__ = ["bin_edges", "check_edges", "class_limits", "classes_of", "present", "relabel"]
-
 
 def relabel(y: np.ndarray, names: Sequence[str] | None = None) -> tuple:
     """(labels 0..k-1 in ascending order of the old, old labels (k,), names of the new).

@@ -16,8 +16,6 @@ from ..files.number_text import BLOCK, blocks, NUMBER, numbers, tokenise
 from ..files.opening import open_input
 from .class_names import show
 
-__all__ = ["read_svm_output", "SvmOutput"]
-
 _ROUNDED = 10**6  # svm-predict -b 1 writes classes with six digits, these with an exponent
 _LEAST, _MOST = -1e-6, 1 + 1e-6  # of a probability, with room for what printing rounds
 

@@ -18,8 +18,6 @@ from ..tables.survey import resolve_roles, survey_classes
 from ..tables.text import number_of
 from .preprocess import divided_rows, drawn_rows, part_names, Recipe
 
-__all__ = ["divide_table", "table_names"]
-
 _LINES = 10_000  # that are written at a time
 
 

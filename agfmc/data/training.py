@@ -22,9 +22,6 @@ from .reading import open_training, read_labels, read_training
 from .types import Dataset, InputFormat
 from .weights import chosen_rows, settled, weights_beside, with_class_weights, without_zeros
 
-__all__ = ["class_totals", "for_classes", "large_classes", "load_training", "read_points",
-           "recipe_for", "tell_weights", "training_labels", "with_source_in_errors"]
-
 
 def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> Dataset:
     """The `Dataset` of points with labels for a model; recipe: that of the model, for tables.

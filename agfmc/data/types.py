@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-__all__ = ["Dataset", "InputFormat"]
-
-
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Points with their labels: x (n, d), y (n,) int32, and the names of the labels.

@@ -27,10 +27,6 @@ from ..files.opening import open_input, read_bytes, SMALL_TEXT
 from .libagf import con_bytes
 from .types import Dataset
 
-__all__ = ["chosen_rows", "ENDING", "format_weights", "given_weights", "read_class_weights",
-           "read_weights", "sample_weights", "settled", "single_precision", "TEXT_ENDING",
-           "weights_beside", "weights_bytes", "with_class_weights", "without_zeros"]
-
 ENDING = ".wgt"
 TEXT_ENDING = ".weights"  # added to the name of a text of points, for the weights beside it
 _FLOAT = np.dtype("<f4")

@@ -12,9 +12,6 @@ from ..core.reproducible import Uniform
 from ..core.solver_status import Solver, SolverStatus
 from .code_kinds import OneVsRest
 
-__all__ = ["argmax", "argmax_raw", "binary", "exponential", "hamming", "hinge", "linear", "logit",
-           "LOSSES", "quadratic", "vote_signs", "vote_values"]
-
 # Beyond these |z| the values are cut off, so that no sum of losses overflows.
 
 FAR = 1e100

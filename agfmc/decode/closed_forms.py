@@ -14,8 +14,6 @@ from ..core.reproducible import Exact
 from .code_kinds import adjacent_order, balanced_scale, one_vs_one, one_vs_rest, tree_splits
 from .pairwise import PairSystem
 
-__all__ = ["closed_form", "distribution", "isotonic_regression", "project"]
-
 CHUNK = 512
 
 

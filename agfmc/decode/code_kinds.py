@@ -12,9 +12,6 @@ import numpy as np
 
 from ..core.errors import ModelError
 
-__all__ = ["adjacent_order", "balanced_scale", "check_dense", "determines", "KINDS", "one_vs_one",
-           "one_vs_rest", "OneVsRest", "PairTable", "tree_splits"]
-
 MAX_CLASSES = 2048
 MAX_ENTRIES = 2**24  # one-vs-one of 322 classes
 

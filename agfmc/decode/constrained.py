@@ -23,8 +23,6 @@ from .closed_forms import closed_form, project
 from .code_kinds import check_dense, determines
 from .pivot import pivot
 
-__all__ = ["prepare", "prepare_general"]
-
 CHUNK = 8192
 BUDGET = 1 << 19  # bytes of a span of systems
 TABLE = 16 << 20  # bytes of all entries of K

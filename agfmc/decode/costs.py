@@ -8,8 +8,6 @@ import numpy as np
 
 from ..core.costs import CostMatrix
 
-__all__ = ["Cheapest", "cheapest", "expected_costs"]
-
 
 class Cheapest(NamedTuple):
     """The column (n,) of the class answered, -1 for no answer, and its expected cost (n,)."""

@@ -21,8 +21,6 @@ import numpy as np
 
 from ..core.probabilities import SMALLEST, softmax
 
-__all__ = ["average", "fit_weights"]
-
 TOLERANCE = 1e-6  # of the mean log loss above the least
 STEPS = 20_000
 BUDGET = 1 << 31  # steps times points times members

@@ -13,8 +13,6 @@ from .code_kinds import KINDS
 from .methods import DEFAULT, find_method, Method
 from .pair_strategies import QueryOptions
 
-__all__ = ["CodeDecoder", "pair_decoder", "Solution"]
-
 
 @dataclass(frozen=True)
 class Solution:

@@ -26,8 +26,6 @@ from ..core.reproducible import TILE, Uniform
 from ..core.solver_status import Solver, SolverStatus
 from ..core.splits import stratified_folds
 
-__all__ = ["fit_learned", "LARGEST", "LearnedFit", "log_odds", "minimise_loss", "Points", "prepare"]
-
 LIMIT = 30.0  # of log-odds
 LARGEST = 50_000  # weights of a decoder that is fitted
 FOLDS = 5

@@ -14,8 +14,6 @@ import numpy as np
 from ..core.solver_status import in_chunks, Solver, SolverStatus
 from .pivot import pivot
 
-__all__ = ["decimal_least_norm", "equality", "prepare_constrained", "RANK"]
-
 BUDGET = 8 << 20
 RANK = 1e-12
 TINY = 1e-12

@@ -8,8 +8,6 @@ from collections import namedtuple
 
 from ..core.errors import UsageError
 
-__all__ = ["DEFAULT", "find_method", "is_learned", "Method", "METHODS"]
-
 
 class Method(namedtuple("Method", "number name aliases summary solver gives codes takes iterates",
                         defaults=("probabilities", "any", "r", False))):

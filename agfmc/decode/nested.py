@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["branches", "descend", "most_probable", "products"]
-
 Tree = list[list[tuple[str, int]]]
 
 

@@ -18,8 +18,6 @@ import numpy as np
 from ..core.reproducible import Exact
 from .code_kinds import PairTable
 
-__all__ = ["Decision", "fitted_probability", "met_probability", "Queries"]
-
 LEAST = 1e-7
 BUDGET = 16 << 20
 

@@ -18,9 +18,6 @@ from ..core.text import numeral
 from .code_kinds import PairTable
 from .pair_queries import fitted_probability, met_probability, Queries
 
-__all__ = ["adag", "ddag", "draw", "match_by_masks", "match_by_milp", "Matcher", "max_win",
-           "opponents_of", "poll", "QueryOptions", "radag", "unanimous"]
-
 
 @dataclass(frozen=True)
 class QueryOptions:

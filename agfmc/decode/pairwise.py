@@ -13,8 +13,6 @@ from ..core.points import padded_blocks
 from ..core.solver_status import in_chunks, Solver, SolverStatus
 from .code_kinds import PairTable
 
-__all__ = ["PairSystem", "prepare_sweeps"]
-
 BUDGET = 4 << 20
 SWEEP_BUDGET = 16 << 20
 # Up to so many classes elimination over many points is faster than LAPACK, point by point.

@@ -9,8 +9,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["pivot"]
-
 PATIENCE = 3
 EARLY = 2
 

@@ -13,8 +13,6 @@ from .code_kinds import check_dense, determines, one_vs_one
 from .least_norm import equality, RANK
 from .pairwise import PairSystem
 
-__all__ = ["prepare_inverse", "prepare_orthogonal", "prepare_renormalised", "prepare_unconstrained"]
-
 BUDGET = 4 << 20
 SINGULAR = 1e6
 

@@ -25,8 +25,6 @@ import numpy as np
 from ..core.solver_status import in_chunks, Solver, SolverStatus
 from .code_kinds import check_dense
 
-__all__ = ["prepare", "prepare_kl"]
-
 BUDGET = 1 << 20
 LIMIT = 3000
 QUICK = 300

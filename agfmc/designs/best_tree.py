@@ -26,9 +26,6 @@ import numpy as np
 from ..core.errors import UsageError
 from .distances import join, parts_of
 
-__all__ = ["count_splits", "count_trees", "fewest_splits", "Found", "leaves_of", "level_tree",
-           "Nodes", "nodes_of", "oriented", "TreeSpace"]
-
 # Parts that a tree is cut into, so many in turn, and rounds without a better tree after which the
 # next number has its turn: on 26 classes 4, 6, 8 came to lower costs in fewer splits than other
 # numbers, one number alone, and orders of the classes whose intervals are cut.

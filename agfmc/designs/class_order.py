@@ -34,10 +34,6 @@ from ..core.errors import AgfmcWarning, ControlError, DataError, UsageError
 from .distances import class_distances
 from .standard import adjacent
 
-__all__ = ["best_order", "expected_accuracy", "greedy_order", "MOST_EXACT", "order_for_pairs",
-           "order_for_path", "Ordered", "ordered_adjacent", "path_length", "require_one_vs_one",
-           "require_untrained_matrix", "shortest_path"]
-
 _EXACT = 13  # classes
 _STARTS = 1 << 20  # numbers in the matrices of all paths that are improved
 

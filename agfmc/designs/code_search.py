@@ -38,9 +38,6 @@ from .random_codes import candidate_rows
 from .split_costs import mean_and_error, SplitCosts
 from .tree_search import machine_options
 
-__all__ = ["best_code", "ChosenCode", "Code", "CodeSearch", "CurvePoint", "POOL", "RowPool",
-           "search_code"]
-
 POOL = 2000  # rows, by default
 POINTS = 5000  # that are left out, by default
 PARTS = 5  # of the points: each judges the code that the others choose

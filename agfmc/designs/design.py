@@ -18,9 +18,6 @@ from .schemes import find_scheme
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["code_notes", "Design", "design", "in_brackets", "LabelledPoints", "loss_name",
-           "make_design", "matrix_of", "search", "sketch", "tree_notes"]
-
 _TABLES = 21  # bytes for each pair of classes, twice of which are held while they are joined
 _SOURCES = {"data": "training data", "confusions": "a contingency table",
             "control": "a control file"}

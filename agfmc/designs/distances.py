@@ -11,9 +11,6 @@ from ..control.build import from_pairs
 from ..control.tree import Tree
 from ..core.errors import DataError, UsageError
 
-__all__ = ["class_distances", "confusion_distances", "join", "joined_tree", "LINKAGES", "METRICS",
-           "parts_of"]
-
 METRICS = ("hausdorff", "mean-deviation")
 CHUNK = 1 << 20  # numbers in a block of work
 

@@ -17,8 +17,6 @@ from .schemes import find_scheme
 if TYPE_CHECKING:
     from .tree_search import TreeSearchResult
 
-__all__ = ["ensemble", "MEMBERS", "random_tree"]
-
 MEMBERS = 10  # of an ensemble, by default, where there are as many
 _BYTES = 70  # for each class of a tree that is drawn
 _IDLE = 50  # seeds that give nothing new, after which there are taken to be no more designs

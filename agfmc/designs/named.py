@@ -11,8 +11,6 @@ from .design import design
 from .schemes import COMPARED_SPLITS, find_scheme
 from .tree_search import TreeSearch
 
-__all__ = ["designed", "searching"]
-
 
 def designed(scheme, x, y, names, settings, weights=None):
     """The training control tree of a scheme for points x (n, d), y (n,); -> (tree, settings).

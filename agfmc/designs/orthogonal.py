@@ -19,10 +19,6 @@ from ..control import matrix
 from ..core.errors import AgfmcWarning
 from .standard import one_vs_rest
 
-__all__ = ["conference", "hadamard", "hadamard_order", "instead_of_orthogonal", "is_constructible",
-           "number", "orthogonal", "powers", "prime_power", "squares_differ", "translates"]
-
-
 # Finite fields, as far as coding matrices need them
 
 

@@ -17,8 +17,6 @@ from ..core.errors import AgfmcWarning, UsageError
 from .orthogonal import hadamard_order, instead_of_orthogonal
 from .standard import one_vs_one, one_vs_rest
 
-__all__ = ["available_rows", "candidate_rows", "random_as_orthogonal", "random_code"]
-
 MOST_DRAWS = 1000
 SPLITS_OF_A_SET = 16  # rows with the same classes, among candidates
 

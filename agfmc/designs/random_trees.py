@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from ..core.errors import UsageError
 from .best_tree import oriented
 
-__all__ = ["different_trees", "drawn_tree", "KINDS"]
-
 _IDLE = 200  # draws without a new tree, after which there are taken to be no more
 
 

@@ -9,8 +9,6 @@ from importlib import import_module
 
 from ..core.errors import UsageError
 
-__all__ = ["COMPARED", "COMPARED_SPLITS", "DEFAULT", "find_scheme", "Scheme", "SCHEMES"]
-
 
 class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of options extent "
                                   "searched", defaults=(("classes",), {}, None, False))):

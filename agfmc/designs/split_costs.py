@@ -25,9 +25,6 @@ from ..landmarks.features import draw_landmarks, Landmarks
 from ..landmarks.learner import leave_one_out, NystromOptions, Ridge, RidgeSearch
 from .best_tree import Nodes
 
-__all__ = ["fit_sigmoids", "GROUPS", "LANDMARKS", "LEFT_OUT", "log_losses", "Loss",
-           "mean_and_error", "SplitCosts"]
-
 LANDMARKS = 400  # by default, where there are as many points
 LEFT_OUT = 10_000  # points that are left out, by default
 GROUPS = 10  # of points, whose costs are kept apart

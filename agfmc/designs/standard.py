@@ -14,9 +14,6 @@ from ..control.build import from_pairs, to_code
 from ..control.tree import LazySequence, Tree
 from ..core.errors import UsageError
 
-__all__ = ["adjacent", "balanced_tree", "exhaustive", "one_vs_one", "one_vs_rest", "tree",
-           "tree_code"]
-
 MOST_EXHAUSTIVE = 20
 
 

@@ -18,9 +18,6 @@ from .best_tree import Found, level_tree, nodes_of, oriented, TreeSpace
 from .design import LabelledPoints
 from .split_costs import GROUPS, LEFT_OUT, Loss, mean_and_error, SplitCosts
 
-__all__ = ["best_tree", "machine_options", "NodeCost", "ScoredTree", "search_tree", "SPLITS",
-           "TreeCosts", "TreeSearch"]
-
 _BYTES = 210  # for each split that is known
 SPLITS = 300_000  # of which the search is exact by default: twelve classes
 _WEIGHTS = tuple(2.0**power for power in range(-14, 3))  # of the classifiers asked, that are tried

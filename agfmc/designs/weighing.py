@@ -19,8 +19,6 @@ from ..control import matrix as bits
 from ..core.errors import UsageError
 from .orthogonal import conference, hadamard, is_constructible, powers, prime_power
 
-__all__ = ["possible_weights", "special"]
-
 LISTED = 30
 
 

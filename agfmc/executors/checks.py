@@ -10,8 +10,6 @@ from ..core.errors import AgfmcWarning, CommandFailed
 from ..core.provenance import libsvm_version
 from ..core.version import __version__
 
-__all__ = ["check_versions", "versions", "warn"]
-
 
 def warn(text: str) -> None:
     """A warning that a worker gave, given here."""

@@ -18,8 +18,6 @@ from contextlib import contextmanager
 from ..core.errors import CommandFailed, DataError, UsageError
 from .checks import check_versions, versions, warn
 
-__all__ = ["address_of", "connected", "DaskPool"]
-
 _SCHEDULER_TIMEOUT_S = 10  # seconds for a scheduler to answer, and for a first worker to be there
 
 

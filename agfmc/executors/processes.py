@@ -20,8 +20,6 @@ from contextlib import contextmanager, suppress
 
 from ..core.errors import CommandFailed
 
-__all__ = ["ProcessPool", "refuse_modules"]
-
 _shared: object = None  # of a worker process
 _lock = threading.Lock()  # of what is changed for a moment while processes start
 

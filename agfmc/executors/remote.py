@@ -28,10 +28,6 @@ from ..core.errors import AgfmcError, AgfmcWarning, CommandFailed, UsageError
 from .checks import check_versions, versions, warn
 from .threads import available_cores, outcomes
 
-__all__ = ["executor_kind", "SharedDataUnavailable", "open_executor", "run_remote", "threads_here",
-           "together_of",
-           "TRIES", "workers_of"]
-
 TRIES = 2  # so often a task is begun beside others before it is tried alone
 _collecting = threading.local()
 _installing = threading.Lock()

@@ -13,8 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 
-__all__ = ["available_cores", "Background", "outcomes", "run_tasks", "start_threads", "Threads"]
-
 
 def available_cores() -> int:
     """The number of cores that this process may use, by its affinity and its control group."""

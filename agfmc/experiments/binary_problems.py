@@ -18,8 +18,6 @@ from ..learners.protocol import Fitted, for_weights
 from ..training.fit import check_fit, fit, fit_one, TrainingData
 from .experiment import Experiment, part_of, run_on_workers
 
-__all__ = ["binary_model", "problem_key", "smaller_costs", "train_missing", "Trained"]
-
 _TURN = 4  # problems a worker
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from ..core.errors import DataError, one_line
 
-__all__ = ["begin", "TrainingBudget", "LARGE", "LARGE_SAMPLE", "SAMPLE"]
-
 SAMPLE = 5000  # rows that choose among configurations, of more
 LARGE = 20_000  # rows; of more, time and memory of support vector machines are too large
 LARGE_SAMPLE = 10_000  # rows that then tune

@@ -23,8 +23,6 @@ from ..training.fit import TrainingSettings
 from ..training.metric import with_rows
 from .candidates import Candidate
 
-__all__ = ["Design", "design_of", "CostStore", "metric_from_record", "metric_key", "metric_record"]
-
 
 class CostStore:
     """Costs of splits of the classes of points x (n, d), y (n,), in a result cache.

@@ -22,8 +22,6 @@ from ..models.control_files import read_control
 from ..prediction.decoding import decoders_of, Decoding, named_decoding
 from ..training.fit import TrainingSettings
 
-__all__ = ["Candidate", "decoders_for", "read_candidate", "read_candidates", "suited"]
-
 
 @dataclass(frozen=True)
 class Candidate:

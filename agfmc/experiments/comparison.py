@@ -23,8 +23,6 @@ from .experiment import Experiment, part_of
 from .pooling import added, difference_of, pooled, summary, zero_probability
 from .trial import run_trial
 
-__all__ = ["best_row", "Choice", "compare", "cross_validate", "CrossValidation", "find_best"]
-
 _TOLD = ("log_loss", "accuracy")  # of a cross-validation that is under way
 
 

@@ -19,8 +19,6 @@ from ..score.intervals import effective_number
 from ..score.rows import ALL_SCORES
 from .pooling import joined, Resampled, weights_of
 
-__all__ = ["corrected", "Estimate"]
-
 _NUMBERS = 1 << 21  # in a block of resamples
 
 

@@ -30,9 +30,6 @@ from ..training.fit import TrainingSettings, HeldOutRequest
 from ..training.held_out import CALIBRATION_POINTS
 from .caches import Design, design_of, metric_from_record, metric_key, metric_record
 
-__all__ = ["Experiment", "clear_worker_caches", "Part", "part_of", "prepare_split", "PreparedSplit",
-           "run_on_workers", "Split", "SplitPlan", "splits", "with_learned"]
-
 
 class SplitPlan(NamedTuple):
     """The splits of the data: `trials` times, at random with `fraction` of each class held

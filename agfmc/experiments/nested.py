@@ -23,8 +23,6 @@ from .search import SearchSpace
 from .trial import Outcome, run_trial
 from .tuning import prepare_tuning, tune
 
-__all__ = ["NestedTuning"]
-
 _PARTS = 5  # of a training part, as of `tune_m`
 _WEIGHT = 20  # of a search in the progress, beside 1 for the trial of all candidates
 

@@ -13,8 +13,6 @@ from ..core.errors import UsageError
 from ..learners.protocol import parse_options, plan_jobs
 from .search import SearchedOptions
 
-__all__ = ["open_nodes", "open_rows", "opened_again", "searched_options", "with_options"]
-
 
 def open_rows(tree: Tree) -> list[bool]:
     """For each row of `tree`, True where the options of the command line would be its own."""

@@ -17,9 +17,6 @@ from ..score.intervals import resampled
 from ..score.rows import ALL_SCORES, COST
 from ..score.significance import resampled_t
 
-__all__ = ["added", "Difference", "difference_of", "forecasts", "joined", "losses", "pooled",
-           "Resampled", "summary", "weights_of", "zero_probability"]
-
 _RESAMPLES = 1000
 
 _LEAST = float(np.finfo(np.float32).smallest_subnormal)

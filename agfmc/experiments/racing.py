@@ -31,9 +31,6 @@ from .experiment import Experiment, Part, PreparedSplit
 from .pooling import losses, pooled, summary, weights_of, zero_probability
 from .search import Search
 
-__all__ = ["COMPARED", "first_parts", "HOPELESS", "race", "scores_of", "search_all", "SearchState",
-           "Tuner", "without_repeated_warnings"]
-
 # Points for training, at least, on the lowest level: of all, and of each class on average.
 
 _LEAST, _LEAST_OF_CLASS = 300, 50

@@ -9,7 +9,6 @@ from ..training.fit import TrainingSettings
 from .experiment import Experiment
 from .search import Point
 
-__all__ = ["data_words", "feature_words", "search_result", "weight_words"]
 _FACTORS = 8  # class weights in a line
 
 

@@ -24,9 +24,6 @@ from ..core.errors import UsageError
 from ..core.models import kernel_word, KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
 from ..learners.protocol import learner_class, parse_options
 
-__all__ = ["Axis", "BEYOND", "Grid", "number_text", "Point", "power", "scale_exponent", "Search",
-           "SearchedOptions", "SearchSpace"]
-
 BEYOND = 3  # coarse steps that a search may go beyond its grid, on either side
 _KERNEL_LETTERS = ("-t", "-d", "-g", "-r")
 _IDLE = ("-b", "-q")  # accepted, and without effect

@@ -21,10 +21,6 @@ from ..core.text import numeral
 from ..decode.pair_strategies import opponents_of
 from ..files.opening import read_bytes, SMALL_TEXT
 
-__all__ = ["adag_success", "ddag_success", "DecoderShares", "FAMILIES", "format_csv",
-           "format_table", "PollShares", "read_similarity", "separation_limit", "similarity_family",
-           "simulate", "SimulationPlan", "simulations", "standard_error"]
-
 FAMILIES = {
     "geometric": ("r_i = Q^(i-1), 0 < Q < 1", lambda k, q: q ** np.arange(k)),
     "power": ("r_i = i^-Q, Q > 0", lambda k, q: np.arange(1.0, k + 1) ** -q),

@@ -35,8 +35,6 @@ from .candidates import decoders_for
 from .experiment import Experiment, PreparedSplit, run_on_workers
 from .pooling import forecasts
 
-__all__ = ["are_scores", "Outcome", "run_trial"]
-
 
 def are_scores(value, names=SCORES) -> bool:
     """True if `value` is a dictionary {name of a score: number or None} of these names."""

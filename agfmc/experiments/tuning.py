@@ -41,9 +41,6 @@ from .results import search_result
 from .search import scale_exponent, SearchedOptions, SearchSpace
 from .trial import Outcome, run_trial
 
-__all__ = ["BinaryProblems", "find_options", "prepare_tuning", "SEARCHES", "tune", "TuningTask",
-           "WholeConfiguration"]
-
 # How often each search halves the step of the grids; the first is the default.
 
 SEARCHES = {"fast": 1, "full": 2}

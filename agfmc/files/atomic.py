@@ -16,9 +16,6 @@ from contextlib import contextmanager, ExitStack, suppress
 
 from ..core.errors import DataError, system_reason
 
-__all__ = ["check_output", "install", "private_folder", "remove", "remove_temporaries", "replacing",
-           "replacing_all", "temporary_file", "temporary_name", "writing"]
-
 _LEVEL = 6  # of gzip
 _BUFFER = 1 << 16  # bytes that it gets at a time
 _known = {}  # temporary name: is it a folder?

@@ -3,8 +3,6 @@
 
 from ..core.errors import AgfmcError, ModelError
 
-__all__ = ["checked"]
-
 
 def checked(content, read, path=None):
     """The `content` of a file that is about to be written to `path`, if its reader accepts it.

@@ -36,8 +36,6 @@ from ..core.version import __version__
 from .checked import checked
 from .opening import open_input
 
-__all__ = ["decode", "encode", "format_sidecar", "is_sidecar", "read_sidecar", "strict_json"]
-
 _PLAIN = {str: ((str,), "text"), bool: ((bool,), "true or false"),
           int: ((int,), "a whole number"), float: ((int, float), "a number")}
 _VERSION = 1

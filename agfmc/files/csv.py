@@ -7,8 +7,6 @@ from contextlib import contextmanager, ExitStack
 
 from .atomic import replacing_all
 
-__all__ = ["csv_line", "csv_lines", "csv_of_numbers", "writing_text", "writing_texts"]
-
 
 def csv_line(cells: Sequence[str], delimiter: str = ",") -> bytes:
     """One row in UTF-8: cells that hold a delimiter, a quote or a line break are quoted."""

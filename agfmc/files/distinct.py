@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from ..core.errors import UsageError
 
-__all__ = ["check_distinct"]
-
 
 def check_distinct(files: Iterable[tuple[str, str | None, bool]]) -> None:
     """Raise `UsageError` where an output is an input or another output, under whatever name.

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ANSWER_ENDINGS", "answer_format", "ANSWER_FORMATS", "AnswerFormat", "ANSWERS_IN_HELP",
-           "ENDINGS", "is_answer_table", "is_table", "TEXT_ENDINGS"]
-
 
 class AnswerFormat(NamedTuple):
     """A format of tables of answers, all of which are written and read.

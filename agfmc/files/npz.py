@@ -18,8 +18,6 @@ from typing import BinaryIO
 
 import numpy as np
 
-__all__ = ["NpzReader", "write_npz"]
-
 _PIECE = 1 << 20
 
 

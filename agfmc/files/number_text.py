@@ -18,10 +18,6 @@ from ..core.errors import DataError
 from .kinds import is_table
 from .opening import open_input
 
-__all__ = ["blank_out", "BLOCK", "blocks", "CONTROL", "foreign_line", "foreign_start", "is_svm",
-           "is_text", "LABELS", "NUMBER", "numbers", "POINTS", "SCALE", "SPREADSHEET", "table_line",
-           "TABLE_MARKS", "table_way", "tokenise", "Tokens", "VALUES", "values"]
-
 # What was expected where there is text, {} being its name.
 
 POINTS = "points (.vec); LIBSVM text is read with -M, LVQ text with -A, a table with --table"

@@ -13,9 +13,6 @@ from types import SimpleNamespace
 from ..core.errors import DataError
 from ..core.memory import memory_limit
 
-__all__ = ["GZIP", "is_stream", "open_input", "read_bytes", "refuse_irregular", "regular_files",
-           "SMALL_TEXT", "Unzipped", "WithHead"]
-
 GZIP = b"\x1f\x8b"  # the first bytes of what gzip has compressed
 _PIECE = 1 << 20
 SMALL_TEXT = 64 << 20  # bytes of a text about classes, columns or classifiers, not about samples

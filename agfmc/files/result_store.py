@@ -26,9 +26,6 @@ from ..core.errors import AgfmcWarning, DataError, system_reason, UsageError
 from ..core.weights import Weights
 from .npz import NpzReader, write_npz
 
-__all__ = ["are_numbers", "automatic_path", "CLASSIFIER", "key_of", "open_state", "Record",
-           "ResultCache", "shuffled_for", "weight_parts"]
-
 CLASSIFIER = "classifier-"  # begins the key of a binary classifier: the many, and large, results
 _DATA = "data-"  # begins the name of the file that says of which data results are
 _MARK = "agfmc.results"  # a file that is in each folder of results

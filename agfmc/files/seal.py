@@ -10,8 +10,6 @@ from hashlib import blake2b
 
 from ..core.errors import ModelError, one_line
 
-__all__ = ["check_seal", "seal_of", "sealed", "unsealed"]
-
 _SEAL = re.compile(r"; made from ([0-9a-f]{16}); sum ([0-9a-f]{16})")
 _LENGTH = len("; made from ; sum ") + 32
 

@@ -16,8 +16,6 @@ from ..core.models import MergedModel, Kernel
 from ..core.points import is_sparse, padded_blocks
 from .values import PreparedKernel
 
-__all__ = ["BLOCK", "decision_values", "KernelCounter", "Machine", "squared_norms"]
-
 # Points per matrix product.  Every block has this size, short ones are padded:
 # the f of a point then depends neither on its neighbours nor on how the points
 # were cut up.

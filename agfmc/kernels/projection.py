@@ -25,8 +25,6 @@ from ..core.models import MergedModel, Kernel
 from .machine import squared_norms
 from .values import PreparedKernel
 
-__all__ = ["PivotedCholesky", "Projection"]
-
 _CANDIDATES = 192  # pivots that are compared with each other in one go
 _BLOCK = 64  # points whose K(x, x) are computed at once
 # A support vector is no pivot where this part of the largest K(s, s) at most is left over of its

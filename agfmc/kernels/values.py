@@ -14,8 +14,6 @@ import numpy as np
 
 from ..core.models import KERNELS
 
-__all__ = ["PreparedKernel"]
-
 # numbers too large for a kernel end in decision values that are not finite, and are found there
 
 _quiet = np.errstate(over="ignore", invalid="ignore")

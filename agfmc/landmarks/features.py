@@ -18,8 +18,6 @@ from ..core.splits import job_seed
 from ..kernels.values import PreparedKernel
 from .learner import LANDMARKS, NystromOptions
 
-__all__ = ["check_landmarks", "draw_landmarks", "Landmarks", "landmarks_of", "MEGABYTE"]
-
 # A landmark is dropped where the part of its K(z, z) that the others leave over is at most this
 # part of the largest.
 

@@ -20,8 +20,6 @@ import numpy as np
 
 from .features import Landmarks
 
-__all__ = ["gradient_products", "metric_of"]
-
 _AT_ITSELF = 1e-12  # gamma times a distance below which two points are one
 
 

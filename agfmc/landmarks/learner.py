@@ -31,8 +31,6 @@ from ..core.models import KERNELS
 from ..core.points import LowerTriangle
 from ..learners.options import BORDERS, KernelLearner, LIBSVM, scan
 
-__all__ = ["LANDMARKS", "leave_one_out", "LEFT_OUT", "NystromOptions", "Ridge", "RidgeSearch"]
-
 LANDMARKS = 2000  # by default, where there are as many points
 LEFT_OUT = 30_000
 

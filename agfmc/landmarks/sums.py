@@ -26,8 +26,6 @@ from ..executors.threads import available_cores, run_tasks
 from .features import Landmarks, landmarks_of, MEGABYTE
 from .sums_file import ClassSums, packed, unpacked
 
-__all__ = ["factors_of", "Group", "Problem", "range_sums", "row_ranges", "SEARCHED", "Sums", "Work"]
-
 _BLOCK = 2048  # points for one product
 _RANGE = 2048, 131_072  # the fewest and the most rows of a range
 _TASKS = 24  # in all, where ranges of these sizes allow

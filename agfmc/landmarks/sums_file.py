@@ -31,9 +31,6 @@ from ..core.errors import AgfmcWarning, DataError
 from ..files.atomic import remove, replacing
 from ..files.npz import NpzReader, write_npz
 
-__all__ = ["ClassSums", "GroupSums", "is_sums", "SumsStore", "names_sums", "packed", "SumsReader",
-           "unpacked", "write_sums"]
-
 _PAUSE = 60.0  # seconds of work after which sums are written
 _AT_END = 5.0  # the same where the sums are complete
 _TIMES = 20  # as long as it takes to write them, at least

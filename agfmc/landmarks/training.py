@@ -25,8 +25,6 @@ from .learner import leave_one_out, Ridge, RidgeSearch
 from .sums import factors_of, Group, SEARCHED, Sums, Work
 from .sums_file import GroupSums
 
-__all__ = ["train_shared", "sum_range"]
-
 # So many sets of classes have a lambda each, or as many as take so many multiplications to solve;
 # of more, some are asked for a common one.
 

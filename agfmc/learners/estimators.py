@@ -18,8 +18,6 @@ from .options import BinaryLearner
 from .points import Solution
 from .svm import sklearn_version
 
-__all__ = ["DecisionFunction", "EstimatorOptions", "MemberLearners"]
-
 _LEAST = 1e-9  # of a probability, whose logarithm is to be finite
 
 

@@ -17,8 +17,6 @@ import numpy as np
 
 from ..core.models import KERNELS
 
-__all__ = ["KernelTable", "most_rows", "rounding", "table_pays"]
-
 _BLOCK = 1 << 14  # points
 _CELLS = 1 << 16  # kernel values at a time: they stay in the cache
 _UNIT = 2.0 ** -53

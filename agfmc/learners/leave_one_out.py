@@ -32,8 +32,6 @@ import numpy as np
 from ..core.errors import UsageError
 from ..core.points import LowerTriangle
 
-__all__ = ["is_unbounded", "loo_values", "MOST_FREE", "Problem"]
-
 MOST_FREE = 2000  # the work grows with the cube of their number, the memory with the square
 _MOST_NEAR = 100  # points near the margin that are not free
 _WIDTHS = (0.5, 5.0)  # the h

@@ -28,8 +28,6 @@ from .options import PlaneLearner, scan
 from .points import declare, Nodes, shared_object, Solution, TOO_LARGE, weight_fields
 from .svm import ByScikitLearn, side_weights, sklearn_points
 
-__all__ = ["LinearOptions", "solve", "WeightedLinearOptions"]
-
 _LOGISTIC = (0, 6, 7)
 _PARALLEL = (0, 2)  # those that draw no random numbers
 _FREE_BIAS = (0, 2, 5, 6)

@@ -49,9 +49,6 @@ from ..files.seal import check_seal, sealed, unsealed
 from .options import NodeLearner, PlaneLearner, scan
 from .points import Solution, TOO_LARGE
 
-__all__ = ["fit_logistic", "format_logistic_model", "logistic_probabilities", "LogisticModel",
-           "LogisticOptions", "minimise", "MultinomialOptions", "read_logistic_model", "solve"]
-
 _ROWS = 4096  # points for one matrix product
 _STEPS, _INNER = 200, 300  # of Newton's method, of conjugate gradients in each
 # Points of a multinomial model evaluated together.  Every block has this size, short ones are

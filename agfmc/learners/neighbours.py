@@ -23,8 +23,6 @@ from ..data.libagf import cls_bytes, read_cls, read_con, read_vec, VecWriter
 from ..data.weights import weights_bytes
 from .options import NodeLearner, scan
 
-__all__ = ["NeighbourOptions", "Neighbours"]
-
 _CELLS = 1 << 21  # candidate distances held at once
 _TREE_FEATURES = 20  # above, a search tree visits nearly every point
 _TREE_POINTS = 2000  # below, the product is done before scipy is loaded

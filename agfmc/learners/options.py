@@ -9,9 +9,6 @@ from ..core.errors import UsageError
 from ..core.models import Kernel, KERNEL_NAMES, kernel_word, KERNELS
 from ..core.text import numeral
 
-__all__ = ["BinaryLearner", "BORDERS", "KernelLearner", "LIBSVM", "NodeLearner", "PlaneLearner",
-           "scan"]
-
 
 class _Learner:
     """The common part of most learners; see `protocol`."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["fit_sigmoid", "fold_count", "fold_count_of", "FOLDS", "folds", "folds_of"]
-
 FOLDS = 5
 
 

@@ -13,9 +13,6 @@ import numpy as np
 
 from ..core.points import is_sparse
 
-__all__ = ["declare", "Nodes", "shared_object", "Solution", "TOO_LARGE",
-           "weight_fields"]
-
 TOO_LARGE = ("training gave NaN or infinity: the {} of these points are too large; normalise the "
              "data or choose other options")
 

@@ -23,8 +23,6 @@ from ..executors.threads import run_tasks
 from ..files.atomic import private_folder, writing
 from .programs import Command, killing_commands
 
-__all__ = ["Execution", "ExternalClassifier", "ExternalValues", "Predictor"]
-
 _SUM = 0.01  # how far probabilities may be from 1 together: programs round
 _ROWS = 20_000  # points that one run of a program gets
 

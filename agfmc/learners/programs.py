@@ -18,8 +18,6 @@ from ..core.errors import CommandFailed, DataError, ModelError, UsageError
 from ..files.atomic import temporary_file
 from .options import NodeLearner
 
-__all__ = ["Command", "CommandOptions", "killing_commands", "partition_text", "TaskGroup"]
-
 _SHELL = re.compile(r"[|&;<>()$`*?\[\]{}~#!\n]|^\s*[A-Za-z_][A-Za-z_0-9]*=")
 _NO_PLACE = re.compile(r"[|&;]\s*\Z|(?:^|[\s|&;()])#.*\Z")  # for words behind: a comment
 _LAST_LINES = 3

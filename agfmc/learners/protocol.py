@@ -76,11 +76,6 @@ from ..control.tree import model_names, node_names
 from ..core.errors import AgfmcError, ControlError, DataError, in_control_file, Place, UsageError
 from ..core.models import BinaryModel
 
-__all__ = ["check_jobs", "check_learners", "check_loo", "distinct", "Fitted", "for_weights",
-           "has_left_out", "Job", "learner_class", "named", "node_classifier", "NodeProblem",
-           "parse_options", "plan_jobs", "read_node", "Samples", "samples", "SharedGroup",
-           "unnamed"]
-
 _WORD = "learner="
 
 

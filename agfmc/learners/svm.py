@@ -29,9 +29,6 @@ from ..core.points import is_sparse
 from .options import BORDERS, KernelLearner, scan
 from .points import declare, Nodes, shared_object, Solution, TOO_LARGE, weight_fields
 
-__all__ = ["ByScikitLearn", "library_version", "side_weights", "sklearn_points", "sklearn_version",
-           "solve", "SvmOptions", "WeightedSvmOptions"]
-
 _TYPES = {"c_svc": 0, "nu_svc": 1}
 _PRECOMPUTED = 4
 _OLDEST = 331

@@ -7,7 +7,6 @@ from ..core.errors import ModelError
 from ..core.models import MergedModel, KERNELS
 from ..tables.recipe_file import _MOST_FEATURES
 
-__all__ = ["check_configuration", "check_kernel", "check_recipe", "require_one_kernel"]
 _FEW_FEATURES = 2**16  # where no number in the file stands for each
 
 

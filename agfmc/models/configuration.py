@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..control.tree import Tree
     from agfmc import Classifier
 
-__all__ = ["Configuration", "ModelFiles"]
-
 
 @dataclass(frozen=True)
 class ModelFiles:

@@ -14,9 +14,6 @@ from ..files.kinds import is_table
 from ..files.opening import read_bytes, refuse_irregular
 from .mbm import MAGIC
 
-__all__ = ["control_text", "elsewhere", "model_file", "model_files", "read_control",
-           "require_regular", "write_control"]
-
 
 def read_control(path, raw=None):
     """The `Tree` in a control file, or in standard input for `-`; raw: bytes read already.

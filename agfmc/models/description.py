@@ -19,10 +19,6 @@ from ..files.codec import encode
 from ..tables.types import TableRecipe
 from .configuration import Configuration
 
-__all__ = ["class_samples", "class_sums", "describe", "describe_normalisation", "describe_recipe",
-           "format_description", "format_normalisation", "format_recipe_lines", "has_class_weights",
-           "node_shares"]
-
 _LONGEST_NAME = 30  # of a column or a word, in a table
 _SHOWN = 12  # of them, and of labels
 

@@ -38,9 +38,6 @@ from .libsvm import (format_svm_multiclass, held_out_values, read_svm_model, rea
 from .mbm import MAGIC, read_store, write_store
 from .merge import collate, regroup
 
-__all__ = ["check_one_run", "export", "load", "load_configuration", "merged", "ModelSource",
-           "read_tree", "save"]
-
 
 @dataclass(frozen=True)
 class ModelSource:

@@ -36,8 +36,6 @@ from ..files.opening import read_bytes
 from .checks import check_configuration, check_kernel, require_one_kernel
 from .configuration import Configuration
 
-__all__ = ["format_ascii_model", "is_ascii_model", "read_ascii_model"]
-
 _KINDS = {kind.libagf: name for name, kind in KERNELS.items() if kind.in_libsvm}
 _SIGN = re.compile(r'["{}]|(?<![^\s{};"])#[^\n]*(?:\s+#[^\n]*){0,1000}')
 _KERNEL = re.compile(rf"^[ \t\r]*(?:{'|'.join(_KINDS)})[ \t\r]*$", re.M)

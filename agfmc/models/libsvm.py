@@ -36,10 +36,6 @@ from ..files.opening import read_bytes
 from ..files.seal import check_seal, unsealed
 from .checks import check_kernel, require_one_kernel
 
-__all__ = ["format_kernel", "format_svm_model", "format_svm_multiclass", "Header",
-           "held_out_values", "MARK", "provenance_after", "read_lines", "read_svm_model",
-           "read_svm_multiclass", "refuse_huge", "support_vectors"]
-
 MARK = "# agfmc "
 _HELD_OUT = f"{MARK}held out "
 _TYPES = ("c_svc", "nu_svc")

@@ -40,8 +40,6 @@ from ..tables.types import TableRecipe
 from .checks import check_configuration
 from .configuration import Configuration
 
-__all__ = ["MAGIC", "read_store", "write_store"]
-
 MAGIC = b"\x89MBM\r\n\x1a\n"
 _MAJOR, _MINOR = 1, 2
 _START = struct.Struct("<8sIIQQ32s")

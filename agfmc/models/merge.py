@@ -11,8 +11,6 @@ from ..core.models import FunctionModel, MergedModel
 from ..core.points import unique_rows
 from .configuration import Configuration
 
-__all__ = ["assemble", "collate", "regroup"]
-
 
 def assemble(tree, models, node_classifiers, normalisation=None):
     """The `Configuration` of a control tree whose classifiers have been trained.

@@ -35,10 +35,6 @@ from .classifier import Classifier
 from .decision_values import MachineValues
 from .decoding import calibrated_decodings, coding_matrix, decoders_of, Decoding, LEARNED_POINTS
 
-__all__ = ["answers_of_data", "answers_of_files", "calibrated", "check_weights", "fit_calibration",
-           "fit_learned_decoder", "held_out_answers", "HeldOutValues", "kept_decodings",
-           "with_decoders", "with_learned_weights"]
-
 # Calibration points times entries of the coding matrix: of decoders that suit it, and least
 # squares;  of others;  of those that iterate, which are slow.
 

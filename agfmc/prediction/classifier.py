@@ -29,8 +29,6 @@ from .decision import calibration_of, Decision
 from .decision_values import MachineValues
 from .decoding import decoders_of, Decoding, named_decoding
 
-__all__ = ["Classifier", "classifier_for", "classify"]
-
 
 class Classifier:
     """A configuration with a decoder, ready for points.
@@ -71,7 +69,7 @@ class Classifier:
                             decoding)
         method = _decoder(self.tree, decoding, self.values)
         nodes = _Nodes(configuration, execution, self.values,
-                       None if kind is QueryPrediction else method)
+                       None if kind is _QueryPrediction else method)
         self._prediction = kind(nodes, decoding, method, decision, execution.counting)
         self.threshold = decision.threshold
         self.all_classes = self._prediction.all_classes and decoding.top is None \
@@ -148,7 +146,7 @@ class Classifier:
 
         In the order of `classes`.  Raises `UsageError` where no ensemble is averaged.
         """
-        if not isinstance(self._prediction, EnsemblePrediction):
+        if not isinstance(self._prediction, _EnsemblePrediction):
             raise UsageError("this is no average of the members of an ensemble")
         prepared, order = self.values.prepared(x), np.argsort(self._labels)
         r = self._prediction.all_values(prepared)[1]
@@ -224,20 +222,20 @@ def _kind_of_prediction(tree, decoding):
         raise UsageError("--stop is for decision trees and nested configurations, and this is not "
                          "one: --coverage gives sets of its classes")
     if tree.is_ensemble:
-        return EnsemblePrediction
+        return _EnsemblePrediction
     if decoding.prints_values:
-        return ValuesPrediction
+        return _ValuesPrediction
     if not whole and decoding.top is not None:
         if decoding.decoder.gives == "estimates" and _coded(tree):
             raise UsageError("--top goes down a tree by probabilities, and "
                              f"{decoding.decoder.name} gives estimates, which may be negative: "
                              "choose another decoder, or --tree full")
-        return BestFirstPrediction if decoding.top < len(tree.classes) else FullTreePrediction
+        return _BestFirstPrediction if decoding.top < len(tree.classes) else _FullTreePrediction
     if tree.hierarchical:
-        return FullTreePrediction if whole else DescentPrediction
+        return _FullTreePrediction if whole else _DescentPrediction
     if decoding.decoder.gives == "winner" and tree.nodes[0].rows:
-        return QueryPrediction
-    return FlatPrediction
+        return _QueryPrediction
+    return _FlatPrediction
 
 
 class _Nodes:
@@ -371,7 +369,7 @@ class _Prediction:
         return Predicted(found.leaf, found.winner, found.columns, stops, None, *found[3:])
 
 
-class FlatPrediction(_Prediction):
+class _FlatPrediction(_Prediction):
     """All classifiers of one coding matrix, decoded; or one classifier of all classes."""
 
     all_classes = True
@@ -385,7 +383,7 @@ class FlatPrediction(_Prediction):
         return self.of_all_classes(self.nodes.decoded(0, x, r, stops), stops)
 
 
-class FullTreePrediction(_Prediction):
+class _FullTreePrediction(_Prediction):
     """All classifiers of a tree: the probability of a class is the product along its branches."""
 
     all_classes = True
@@ -398,7 +396,7 @@ class FullTreePrediction(_Prediction):
             for number in range(len(nodes.ranges))]), stops)
 
 
-class EnsemblePrediction(_Prediction):
+class _EnsemblePrediction(_Prediction):
     """All classifiers of an ensemble: the average of the probabilities that each member gives."""
 
     def __init__(self, nodes, decoding, method, decision, counting):
@@ -430,7 +428,7 @@ class EnsemblePrediction(_Prediction):
             found._replace(columns=f if self.decoding.raw else r)
 
 
-class ValuesPrediction(_Prediction):
+class _ValuesPrediction(_Prediction):
     """The decision values of all binary classifiers are the columns; the class is found too."""
 
     def __call__(self, x):
@@ -462,7 +460,7 @@ class _PartingPrediction(_Prediction):
         return ask, queried, stops
 
 
-class DescentPrediction(_PartingPrediction):
+class _DescentPrediction(_PartingPrediction):
     """Descent of a tree to one class, by the most probable branch of each node.
 
     Where `decoding.stop` says so, it ends at a node: the answer is the set of the classes below it.
@@ -480,7 +478,7 @@ class DescentPrediction(_PartingPrediction):
         return Predicted(leaf, winner, columns, stops, queried)
 
 
-class BestFirstPrediction(_PartingPrediction):
+class _BestFirstPrediction(_PartingPrediction):
     """The most probable classes of a tree, without the classifiers that cannot change them."""
 
     def __call__(self, x):
@@ -489,7 +487,7 @@ class BestFirstPrediction(_PartingPrediction):
         return Predicted(leaf[:, 0], p[:, 0], p, stops, queried, ranked=leaf)
 
 
-class QueryPrediction(_Prediction):
+class _QueryPrediction(_Prediction):
     """Some of the pairs of a one-vs-one configuration, chosen by the answers of others."""
 
     routes_points = True

@@ -17,8 +17,6 @@ from ..models.configuration import Configuration
 from .decoding import Decoding, Guarantees
 from .proportions import adjustment
 
-__all__ = ["calibration_of", "Decisions", "Decision"]
-
 
 def calibration_of(configuration: Configuration, decoding: Decoding,
                    execution: Execution) -> DecoderCalibration | None:

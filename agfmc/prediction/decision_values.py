@@ -14,8 +14,6 @@ from ..core.models import FunctionModel
 from ..core.points import as_numbers, is_sparse
 from ..kernels.machine import BLOCK, Machine
 
-__all__ = ["MachineValues", "SIGMOIDS"]
-
 _WIDE = 4096  # features
 
 

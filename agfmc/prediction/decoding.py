@@ -24,10 +24,6 @@ from ..decode.code_kinds import KINDS, one_vs_one
 from ..decode.methods import DEFAULT, find_method, Method, METHODS
 from ..decode.pair_strategies import QueryOptions
 
-__all__ = ["calibrated_decodings", "coding_matrix", "decoders_of", "Decoding", "ENSEMBLE_MODES",
-           "gives_probabilities", "Guarantees", "LEARNED_POINTS", "learning_pays", "named_decoding",
-           "PairQueries", "TREE_DECODERS", "TREE_MODES"]
-
 # Averages of the members of an ensemble, each of which gives the probabilities of all classes.
 
 ENSEMBLE_MODES = tuple(name for name, what in TREE_DECODERS.items() if what == "ensembles")

@@ -11,8 +11,6 @@ from ..data.proportions import proportions
 from ..models.configuration import Configuration
 from ..models.description import class_sums
 
-__all__ = ["adjustment", "TRAINING"]
-
 TRAINING = "training"  # priors: the proportions in training, without class weights
 
 

@@ -15,8 +15,6 @@ from ..models.configuration import Configuration
 from .classifier import Classifier
 from .decoding import Decoding
 
-__all__ = ["ALIKE", "smaller", "SmallerConfiguration"]
-
 # A calibration is kept where at least this share of given points keep their class.
 
 ALIKE = 0.999

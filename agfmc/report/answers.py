@@ -13,8 +13,6 @@ from .classes import Classes, classes_of
 from .content import AnswersPart, Column, DataTable, ReportContent, TableRow
 from .words import count, cut, interval, number, percent, plural
 
-__all__ = ["answer_sections", "answer_verdict", "score_tiles", "shares_alone"]
-
 _WHOLE_TABLE = 30  # classes whose confusions are a table of all cells
 _FREQUENT, _FEW = 30, 10  # confusions in a list: where it is all there is, and beside the table
 _WIDEST = 400  # classes with a row of their own

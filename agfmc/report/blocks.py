@@ -9,9 +9,6 @@ from typing import Any
 
 from .content import DataTable, Picture
 
-__all__ = ["beside", "Block", "Cell", "code", "facts", "heading", "markup", "Matrix", "matrix",
-           "MatrixRow", "note", "pictures", "Section", "table", "text", "Tile", "without_empty"]
-
 
 @dataclass(frozen=True)
 class Tile:

@@ -7,8 +7,6 @@ import re
 from ..core.errors import UsageError
 from .words import clean
 
-__all__ = ["card_html"]
-
 _SAFE = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
 _TOP = 3  # level of the highest headings of a card: the page has the two above
 

@@ -26,8 +26,6 @@ from .content import Picture
 from .svg import LINE, text_width
 from .words import clean
 
-__all__ = ["check_picture", "figure_of", "load_matplotlib", "picture_names", "save", "styled"]
-
 
 def load_matplotlib():
     """Import matplotlib with its own settings alone; ImportError where it is missing.

@@ -16,8 +16,6 @@ from .structure import coding_matrix, decision_tree, listed
 from .svg import Box, Drawing, Linear, Panel, pixels, text_width, tick_texts
 from .words import class_name, cut
 
-__all__ = ["control_pictures", "dendrogram", "draw_control", "draw_losses"]
-
 _MOST_MEMBERS = 6  # of an ensemble that are drawn
 
 

@@ -15,8 +15,6 @@ from .experiment_charts import comparison, comparison_cost, row_name, search_sur
 from .svg import Drawing, text_width
 from .words import cut, plural
 
-__all__ = ["draw_comparison", "draw_scores", "draw_search", "draw_weights", "weight_bars"]
-
 _MOST_FEATURES = 60  # features that are drawn
 _PITCH, _LONGEST = 20, 430  # pixels from one bar to the next, and of the longest
 

@@ -10,8 +10,6 @@ from .content import Picture
 from .svg import Box, Drawing, Linear, Logarithmic, Panel, pixels, text_width
 from .words import cut
 
-__all__ = ["draw", "simulation_pictures"]
-
 _ASIDE = 0.3  # of the way to the next number of classes, over which intervals are spread
 _NARROW = 0.03  # intervals up to this width stand above each other
 _SHADES = ("1", ".7", ".45", ".25")  # of POLL, most opponents first

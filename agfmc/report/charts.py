@@ -10,14 +10,9 @@ import math
 from collections.abc import Mapping
 
 from .content import Column, DataPart, DataTable, Picture, TableRow
-from .experiment_charts import comparison, comparison_cost, search_surface
-from .structure import node_costs
 from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, Panel, pixels, short, text_width,
                   WIDTH)
 from .words import class_name, number, percent
-
-__all__ = ["class_counts", "class_recall", "class_sets", "comparison", "comparison_cost",
-           "confusion_map", "node_costs", "reliability", "risk_coverage", "search_surface"]
 
 _NAMED = 40  # classes at most that have a row with their names
 _LIT = 300  # classes at most that have parts of their own, which can be highlighted

@@ -10,9 +10,6 @@ from functools import cached_property
 from .content import ReportContent
 from .words import cut
 
-__all__ = ["Classes", "classes_of", "told_apart"]
-
-
 NARROW = 16  # characters of names in the least room
 
 

@@ -4,8 +4,6 @@ Blue and orange differ for the colour-blind and in print; the others are Okabe a
 universal design", 2008).  Every colour of text has a contrast of 4.5 at least on its paper.
 """
 
-__all__ = ["DARK", "FALLBACKS", "LIGHT", "MATPLOTLIB"]
-
 # Right answers and the side -1 are left (blue), errors and the side +1 right (orange); shades are
 # mixed with the paper below numbers, which have to stay readable on them.
 

@@ -9,9 +9,6 @@ from ..control.tree import Tree
 from ..score.nodes import NodeCost
 from .svg import Drawing, WIDTH
 
-__all__ = ["AnswersPart", "Column", "DataPart", "DataTable", "HardPoint", "ModelPart", "Picture",
-           "ReportContent", "Step", "TableRow"]
-
 
 @dataclass(frozen=True)
 class Column:

@@ -13,8 +13,6 @@ from .svg import (Box, cut_to_width, Drawing, level_bar, LINE, Linear, Logarithm
                   short, text_width, WIDTH)
 from .words import cut, number, signed, WHOLE
 
-__all__ = ["comparison", "comparison_cost", "search_surface"]
-
 _AXIS = 50
 _MOST_KERNELS, _MOST_OPTIONS = 6, 200  # panels of a search, and rows of its table
 _MOST_DRAWN = 1000  # options of a search

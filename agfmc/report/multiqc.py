@@ -16,9 +16,6 @@ from ..core.errors import UsageError
 from ..score.rows import PAGE
 from .content import ReportContent
 
-__all__ = ["check_multiqc", "comparison_section", "ENDING", "name_of_file", "scores_section",
-           "search_section", "section_of"]
-
 ENDING = "_mqc.json"
 _ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".feather", ".svm", ".lvq", ".vec",
             ".cls", ".con", ".truth", ".mbm", ".mbc", ".mbt", ".json"}

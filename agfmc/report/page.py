@@ -19,8 +19,6 @@ from .classes import classes_of
 from .colours import DARK, LIGHT
 from .content import Column, DataTable, ReportContent
 
-__all__ = ["check_page", "render"]
-
 _LONG_WORD = 16  # letters
 _MOST_CHOSEN = 400  # classes in the list of those to highlight
 

@@ -7,8 +7,6 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-__all__ = ["png", "png_address"]
-
 Colour = tuple[int, int, int, int]
 
 

@@ -18,8 +18,6 @@ from ..core.version import RESULTS
 from ..files.codec import strict_json
 from ..files.opening import read_bytes
 
-__all__ = ["read_comparison", "read_search"]
-
 _MOST_BYTES = 16 * 2**20
 _MOST = 100_000  # entries of a list
 _NUMBER, _NUMBERS = ("number",), [("number",)]

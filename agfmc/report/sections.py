@@ -18,8 +18,6 @@ from .content import Column, DataTable, ReportContent, TableRow
 from .trials import estimate_tiles, trial_sections, trial_verdict
 from .words import count, cut, joined, plural
 
-__all__ = ["page_sections", "summary"]
-
 _MOST = 60  # binary classifiers in a table
 _WIDEST = 400  # rows of other tables
 _KINDS = {"coding matrix": "a coding matrix", "decision tree": "a decision tree",

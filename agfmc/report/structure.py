@@ -16,8 +16,6 @@ from .content import Column, DataTable, Picture, TableRow
 from .svg import cut_to_width, Drawing, pixels, text_width, WIDTH
 from .words import class_name, percent
 
-__all__ = ["coding_matrix", "configuration", "decision_tree", "listed", "node_costs"]
-
 _MEMBERS = 3  # of an ensemble that are drawn
 _MOST_ROWS, _FIRST_ROWS = 600, 120  # of a matrix that are drawn, and of one with more
 _TOLD_ROWS = 400  # of a table

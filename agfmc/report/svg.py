@@ -15,9 +15,6 @@ from xml.sax.saxutils import escape, quoteattr
 
 from .words import clean, cut, WHOLE
 
-__all__ = ["Box", "cut_to_width", "Drawing", "level_bar", "LINE", "Linear", "Logarithmic", "Panel",
-           "pixels", "round_ticks", "Shape", "short", "SIZE", "text_width", "tick_texts", "WIDTH"]
-
 SIZE, LINE = 12, 16  # pixels of text, and from one line of it to the next
 WIDTH = 328  # of small pictures, which stand beside each other on a laptop and fit a phone
 

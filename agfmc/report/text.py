@@ -18,11 +18,6 @@ from ..score.intervals import clopper_pearson
 from ..score.rows import (ALL_SCORES, BEFORE, COLUMNS, columns_of, COST, HIERARCHICAL, PAGE,
                            page_title, COST_PER_POINT, SCORES, UNCALIBRATED)
 
-__all__ = ["comparison_csv", "data_lines", "estimate_line", "format_reports", "format_scores",
-           "judging_splits", "markdown_table", "MOST_CLASSES", "nested_table", "partition_table",
-           "plain_table", "row_notes", "score_lines", "scores_csv", "search_csv", "search_table",
-           "searched_line", "SearchWords", "whole_lines", "zero_line"]
-
 _HEADS = {name: head for name, (head, _) in COLUMNS.items()}
 _BEST, _ROWS = 8, 40  # lines of a table
 _WIDTH = 100  # characters of a line of a comparison

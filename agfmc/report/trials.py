@@ -14,9 +14,6 @@ from .blocks import heading, note, pictures, Section, table, text, Tile, without
 from .content import Column, DataTable, ReportContent, TableRow
 from .words import count, cut, interval, number, percent, plural, signed
 
-__all__ = ["best_point", "best_row", "chosen_row", "estimate_tiles", "trial_sections",
-           "trial_verdict"]
-
 _ASKED = ("accuracy", "log_loss", "cost")  # scores in a table that is not folded
 _TRIED, _BEST = 60, 8  # options in a table, and in one that is not folded
 _MOST = 100  # configurations that are shown

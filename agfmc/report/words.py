@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .content import Column
 
-__all__ = ["class_name", "clean", "count", "cut", "interval", "joined", "LONGEST", "number",
-           "percent", "plural", "shown", "signed", "sort_key", "WHOLE", "whole_name"]
-
 LONGEST = 40  # characters of a name that are shown
 _SMALL = 5e-5  # what four digits behind the point do not show
 WHOLE = 400  # of it on request: a page may name it a thousand times

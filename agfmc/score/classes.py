@@ -10,9 +10,6 @@ import numpy as np
 
 from .contingency import answered, Contingency
 
-__all__ = ["balanced_accuracy", "by_class", "ByClass", "class_errors", "cohen_kappa", "macro_f1",
-           "matthews", "ranked_probability_scores", "weighted_f1"]
-
 
 class ByClass(NamedTuple):
     """precision, recall, f1, support (k,), NaN where it is 0/0.

@@ -8,9 +8,6 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.probabilities import REJECTED
 
-__all__ = ["accuracy", "adjusted_share", "answered", "Contingency", "contingency", "coverage",
-           "expected_information", "explained_share", "random_share", "Uncertainty",
-           "uncertainty_coefficient"]
 MOST_CELLS = 1 << 22  # of a table whose information by chance is computed
 
 

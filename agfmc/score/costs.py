@@ -10,8 +10,6 @@ from ..core.costs import CostMatrix
 from ..core.probabilities import mean
 from .contingency import Contingency
 
-__all__ = ["cost_by_class", "mean_cost", "Single", "single_answer"]
-
 
 class Single(NamedTuple):
     """The label of the class that is the cheapest answer to all points, and its mean cost.

@@ -26,9 +26,6 @@ from .risk_coverage import risk_coverage
 from .rows import ALL_SCORES, COST, FURTHER
 from .sets import hierarchical_scores, Paths, set_scores
 
-__all__ = ["ScoreRequest", "classwise_calibration", "compared_scores", "evaluate", "Results",
-           "Sets", "warn_of_no_probabilities", "warn_of_other_numbers", "weighted", "with_weights"]
-
 MOST_PLACES = 2 * 10**9  # resamples by points by classes of which areas are computed
 _SHARES = ("accuracy", "within_one_class", "top_accuracy")  # whose intervals are Wilson's
 _ROUNDING = 1e-5  # of probabilities in text

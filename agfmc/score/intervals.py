@@ -5,9 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["clopper_pearson", "effective_number", "Interval", "NOTHING", "resampled",
-           "resampled_summary", "standard_error", "wilson"]
-
 
 class Interval(NamedTuple):
     """Bounds of a value; NaN where there is nothing to tell them from."""

@@ -9,8 +9,6 @@ import numpy as np
 from ..control.tree import Tree
 from ..core.probabilities import mean
 
-__all__ = ["costs_of_nodes", "NodeCost"]
-
 _LEAST = np.finfo(float).eps  # the probability below which `log_losses` counts none
 
 

@@ -16,11 +16,6 @@ import numpy as np
 from ..core.errors import DataError, UsageError
 from ..core.probabilities import mean
 
-__all__ = ["all_samples", "Bin", "brier", "brier_all", "brier_winning", "calibration",
-           "calibration_by_class", "class_weights", "Curves", "curves",
-           "expected_calibration_error", "inverse_sum", "mean", "probability_of_answers",
-           "squared_errors", "validate", "Validation"]
-
 
 def probability_of_answers(p: np.ndarray, result: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Probabilities (n,) of the answers (n,), of p (n, k) with columns in the order of labels.

@@ -6,9 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["area_by_class", "hand_till", "macro_area", "Places", "places", "separation",
-           "top_shares"]
-
 
 class Places(NamedTuple):
     """The ranks of all points among those of one class, by its probability.

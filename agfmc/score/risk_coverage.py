@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["risk_coverage", "RiskCoverage"]
-
 
 class RiskCoverage(NamedTuple):
     """Points in falling confidence, equal ones together: c distinct confidences.

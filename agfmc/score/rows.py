@@ -8,11 +8,6 @@ from __future__ import annotations
 from collections import namedtuple
 from importlib import import_module
 
-__all__ = ["ALL_SCORES", "BEFORE", "BY_COST", "BY_OPTION", "COLUMNS", "columns_of", "COST",
-           "FURTHER", "HIERARCHICAL", "PAGE", "page_title", "PageScore",
-           "COST_PER_POINT",
-           "PerPoint", "Score", "ResultScore", "SCORES", "UNCALIBRATED"]
-
 UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
 
 

@@ -10,8 +10,6 @@ from ..control.tree import Leaf, Tree
 from ..core.probabilities import mean
 from .intervals import clopper_pearson, effective_number
 
-__all__ = ["hierarchical_scores", "Hierarchy", "Paths", "set_scores"]
-
 
 def set_scores(size: np.ndarray, holds: np.ndarray, y: np.ndarray, labels: np.ndarray,
                weights: np.ndarray | None = None) -> dict:

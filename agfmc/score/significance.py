@@ -7,8 +7,6 @@ import numpy as np
 
 from .intervals import effective_number, Interval, NOTHING, standard_error
 
-__all__ = ["Difference", "McNemar", "mcnemar", "paired_mean", "paired_shares", "resampled_t"]
-
 _CONFIDENCE = 0.95
 
 

@@ -13,8 +13,6 @@ from ..core.errors import DataError, UsageError
 from ..core.memory import refuse_beyond
 from .text import Layout, LONGEST_CELL, no_number, number_of, OUTER, Records, Words
 
-__all__ = ["ArrowFile", "holds_arrow", "text_columns"]
-
 _ROWS = 1 << 15  # of a batch
 _BUFFER = 1 << 20  # bytes of a column that are read at a time
 _SHOWN = 200  # characters of a message of PyArrow

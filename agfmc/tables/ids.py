@@ -19,8 +19,6 @@ from .types import TableFormat, TableRecipe
 if TYPE_CHECKING:
     from ..data.types import InputFormat
 
-__all__ = ["ids_beside", "RowIds", "table_facts", "TableFacts"]
-
 _BYTES = 85  # of memory for each row
 _SHOWN = 60  # characters of a cell in a message
 

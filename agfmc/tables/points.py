@@ -14,8 +14,6 @@ from .survey import listed_names
 from .text import Words
 from .types import LARGEST, plain_word, TableRecipe
 
-__all__ = ["class_numbers", "columns_that_tell", "fill_missing", "filled_recipe", "TableEncoder"]
-
 _SHOWN = 8  # columns in a line
 _VALUES = 1 << 20  # at a time
 _MOST_WORDS = 1000  # of a column that may tell the class

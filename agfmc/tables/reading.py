@@ -28,8 +28,6 @@ from .text import (behind_first, BLOCK, column_of, converted, guess_delimiter, L
                    number_of, OUTER, read_records, stripped, Words)
 from .types import ROW, TableFormat
 
-__all__ = ["Block", "columns_called", "number_of", "open_table", "row_error", "Table", "Words"]
-
 _HEAD = 1 << 16  # bytes from which the delimiter is guessed
 _MOST_COLUMNS = 200_000  # each takes some 0.1 ms
 _MAGIC = 8  # bytes that tell Parquet and Arrow

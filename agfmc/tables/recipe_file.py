@@ -8,8 +8,6 @@ from ..files.codec import decode, format_sidecar, read_sidecar
 from ..files.opening import read_bytes, SMALL_TEXT
 from .types import MISSING_POLICIES, MOST_LETTERS, size_of_names, TableRecipe
 
-__all__ = ["check_table_recipe", "format_recipe", "read_recipe", "recipe_beside", "recipe_if_there"]
-
 _MOST_FEATURES = 2**24
 
 

@@ -16,9 +16,6 @@ from .text import no_number, number_of, Words
 from .types import (ColumnRecipe, ColumnRoles, LABEL_NAMES, LARGEST, MOST_LETTERS, plain_word, ROW,
                     size_of_names, TableRecipe)
 
-__all__ = ["column_positions", "listed_names", "ordered_words", "resolve_roles", "Roles", "Survey",
-           "survey_classes", "survey_table"]
-
 _MOST_WORDS = 1000  # of a column that is not named in --categorical
 _TRACKED = 1 << 16  # different words of a column that are held in memory at most
 _MOST_CLASSES = 10_000

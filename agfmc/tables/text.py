@@ -22,9 +22,6 @@ import numpy as np
 from ..core.errors import DataError
 from ..files.number_text import NUMBER
 
-__all__ = ["behind_first", "BLOCK", "column_of", "converted", "guess_delimiter", "Layout",
-           "no_number", "number_of", "OUTER", "read_records", "Records", "stripped", "Words"]
-
 BLOCK = 1 << 22  # bytes; the cells of a block take some ten times its size as Python's text
 LONGEST_RECORD = 1 << 24  # bytes
 LONGEST_CELL = 1 << 17  # characters; the limit of the module csv

@@ -9,9 +9,6 @@ from typing import Annotated
 
 from ..core.errors import UsageError
 
-__all__ = ["BLANKS", "ColumnRecipe", "ColumnRoles", "LABEL_NAMES", "LARGEST", "MISSING_POLICIES",
-           "MOST_LETTERS", "plain_word", "ROW", "size_of_names", "TableFormat", "TableRecipe"]
-
 BLANKS = ("", "NA", "NaN", "nan", "null", "NULL", "?")  # the cells that are missing values
 LABEL_NAMES = ("class", "label", "target")  # the columns taken for the label, in any case
 MISSING_POLICIES = ("error", "mean", "median", "indicator")  # beside value:X

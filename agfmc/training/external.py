@@ -31,8 +31,6 @@ from ..learners.programs import Command, killing_commands, partition_text
 from ..learners.protocol import check_jobs, Samples, samples
 from ..models.libsvm import read_svm_model
 
-__all__ = ["train_external", "Trainer", "TrainerOptions"]
-
 _WEIGHTS = "@weights"
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _OPTION = re.compile(rf"-[A-Za-z](?:{_NUMBER.pattern})?"

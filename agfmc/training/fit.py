@@ -40,8 +40,6 @@ from .held_out import CALIBRATION_POINTS
 from .kernel_tables import MEGABYTES, Tables
 from .metric import fitted_normalisation, MetricOptions
 
-__all__ = ["check_fit", "fit", "fit_one", "TrainingData", "TrainingSettings", "HeldOutRequest"]
-
 _FULL_FIT = -1  # among the folds of a job: the classifier, trained on all its samples
 
 

@@ -10,8 +10,6 @@ from ..core.splits import rows_by_class
 from ..learners.protocol import NodeProblem, samples
 from .metric import apart_from
 
-__all__ = ["CALIBRATION_POINTS", "gather_held_out"]
-
 CALIBRATION_POINTS = 5000
 
 

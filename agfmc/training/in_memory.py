@@ -17,8 +17,6 @@ from ..models.merge import assemble
 from .fit import fit, TrainingSettings, HeldOutRequest
 from .held_out import gather_held_out
 
-__all__ = ["checked_points", "fit_nodes", "train_configuration"]
-
 
 def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", progress=None,
                         weights=None):

@@ -12,8 +12,6 @@ from ..core.points import is_sparse
 from ..executors.threads import run_tasks
 from ..learners.kernel_table import KernelTable, most_rows, rounding, table_pays
 
-__all__ = ["MEGABYTES", "PACKED", "Tables"]
-
 MEGABYTES = 512
 PACKED = 256  # megabytes of points that are packed together; else each job's apart
 _SPREAD = 4  # jobs a worker, before a whole job may be one task

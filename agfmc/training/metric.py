@@ -40,10 +40,6 @@ from ..landmarks.gradients import gradient_products, metric_of
 from ..landmarks.learner import leave_one_out, NystromOptions, Ridge, RidgeSearch
 from ..learners.platt import fit_sigmoid
 
-__all__ = ["apart_from", "data_digest", "FEWEST", "fitted_normalisation", "learn_metric",
-           "learned_rows", "machine_options", "metric_options", "MetricOptions", "MOST_ROUNDS",
-           "warn_of_mapped", "warn_of_metric", "with_rows"]
-
 MOST_ROUNDS = 3  # that are tried where the number is not given
 LANDMARKS = 1000  # by default; more change little
 _POINTS = 10_000  # of a machine, of which more make hardly another metric

@@ -9,8 +9,6 @@ from ..data.confusions import format_pair_errors, PairErrors
 from ..files.atomic import replacing
 from ..kernels.machine import decision_values
 
-__all__ = ["PairTally"]
-
 _BLOCK = 1 << 16
 
 

@@ -36,9 +36,6 @@ from .external import Trainer, TrainerOptions
 from .fit import TrainingSettings
 from .metric import with_rows
 
-__all__ = ["Output", "Plan", "plan", "Source"]
-
-
 _BLOCK = 1 << 19  # values at a time
 _MODELS = "a model", "a binary model"
 

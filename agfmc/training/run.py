@@ -35,9 +35,6 @@ from .external import train_external
 from .fit import fit, HeldOutRequest
 from .held_out import gather_held_out
 
-__all__ = ["PreviousRun", "finished", "held_out_of", "make_range_sums", "Outcome", "ranges_of",
-           "replaced", "save_normalisation", "TimeUp", "train", "until", "write_node"]
-
 _SAVE_BUDGET_S = 2.0  # seconds that a signal leaves for keeping sums
 _SMALL = 1 << 28  # bytes of support vectors that are kept in memory until the end
 

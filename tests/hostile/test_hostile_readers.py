@@ -47,8 +47,9 @@ def public_readers():
              if f"{room}.{module.name}" not in CALLERS]
     for module in [*names, *(f"agfmc.{name}" for name in MODULES)]:
         loaded = importlib.import_module(module)
-        for name in getattr(loaded, "__all__", ()):
-            thing = getattr(loaded, name)
+        for name, thing in vars(loaded).items():
+            if name.startswith("_") or getattr(thing, "__module__", "") != module:
+                continue
             if thing.__class__ is type and "Reader" not in name and name != "Header" or \
                     not callable(thing) or name.startswith(WRITES):
                 continue
@@ -61,6 +62,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "answers.columns.answer_ids", "data.weights.chosen_rows", "data.weights.given_weights",
     "data.weights.settled", "data.weights.with_class_weights", "data.weights.without_zeros",
     "files.kinds.answer_format", "files.kinds.is_answer_table", "files.kinds.is_table",
+    "tables.reading.column_names",
     "landmarks.sums_file.names_sums",
     "control.build.from_pairs", "control.build.from_rows", "control.build.with_heading",
     "control.build.with_options", "control.parse.heading_fault",

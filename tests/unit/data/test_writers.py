@@ -158,11 +158,12 @@ OTHERS = {"format_description", "format_kernel", "format_normalisation", "format
 
 def test_all_writers_are_here():
     rooms = "files tables data calibration answers models landmarks learners".split()
-    names = {name for room in rooms
-             for module in pkgutil.iter_modules([f"{agfmc.__path__[0]}/{room}"])
-             for name in getattr(importlib.import_module(f"agfmc.{room}.{module.name}"),
-                                 "__all__", ())
-             if name.startswith(("format_", "write_")) or name.endswith(("_bytes", "control_text"))}
+    modules = [importlib.import_module(f"agfmc.{room}.{module.name}") for room in rooms
+               for module in pkgutil.iter_modules([f"{agfmc.__path__[0]}/{room}"])]
+    names = {name for module in modules for name, value in vars(module).items()
+             if getattr(value, "__module__", "") == module.__name__ and callable(value)
+             if not name.startswith("_") and (name.startswith(("format_", "write_"))
+                                              or name.endswith(("_bytes", "control_text")))}
     assert names == WRITERS.keys() | OTHERS
 
 
