@@ -5,9 +5,9 @@ import warnings
 
 from .hints import classify_command, refuse_scheme
 from .messages import report
-from .option_types import output_file, probability, whole_number
-from .options import (add_calibration, add_input_kind, check_files, check_normalised, input_format,
-                      model_normalisation, Parser, refuse_gzip, refuse_table)
+from .option_types import output_file
+from .options import (add_calibration, check_files, model_normalisation, Parser, refuse_gzip,
+                      refuse_table)
 
 PROG = "mbh2mbm"
 
@@ -31,17 +31,6 @@ def get_parser():
     group.add_argument("-y", "--path", metavar="PATH",
                        help="folder of the models that control names")
     add_calibration(group)
-    group = parser.add_argument_group("fewer support vectors")
-    group.add_argument("--landmarks", type=whole_number(1), metavar="P", excludes="--keep",
-                       help="project all binary classifiers onto P of their support vectors; what "
-                            "that changes, and whether classification is faster, is reported")
-    group.add_argument("--keep", type=probability, metavar="SHARE", needs="--data",
-                       help="as few as leave at least this share of the points of --data their "
-                            "class, such as 0.999")
-    group = add_input_kind(parser, "--data", False)
-    group.add_argument("--data", metavar="POINTS", needs=("--landmarks", "--keep"),
-                       help="points, with or without labels, whose classes are compared: a .vec "
-                            "file, a table, LIBSVM text, or LVQ with -A")
     group = parser.add_argument_group("format of out")
     unheld = dict.fromkeys(("-a", "--names", "--calibration"), "that format has no place for it")
     group.add_argument("-Z", "--ascii", action="store_true", excludes=unheld,
@@ -49,7 +38,7 @@ def get_parser():
     group.add_argument("--libsvm", action="store_true",
                        excludes={**unheld, "-Z": "out has one format"},
                        help="one LIBSVM model of all classes, from a one-vs-one configuration")
-    parser.file_names = {"control": "trained", "data": "points"}
+    parser.file_names = {"control": "trained"}
     return parser.finish()
 
 
@@ -62,7 +51,6 @@ def execute(args):
     from ..data.class_names import read_names, read_names_of
 
     form = "ascii" if args.ascii else "svm" if args.libsvm else None
-    kind = _check_smaller(args)
     refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                                 "trained")
     check_model_name(args.out, binary=not form)
@@ -77,9 +65,6 @@ def execute(args):
     before = configuration.merged_from
     models = [] if before is None else model_files(configuration.tree, args.path, [args.out])
     check_files(args, inputs={"control": [args.control, calibration_of(args.control), *models]})
-    found = None if args.landmarks is None and args.keep is None else \
-        _smaller(args, configuration, kind)
-    trained, configuration = configuration, configuration if found is None else found.configuration
     if form:
         export(args.out, configuration, form)
     else:
@@ -90,7 +75,7 @@ def execute(args):
                 "svm": f"{alike}svm-predict does not check (classify_m does)"}[form]
         warnings.warn(f"{args.control}: trained on normalised points, and no normalisation is "
                       f"given (-a): {then}", AgfmcWarning, stacklevel=2)
-    after = len(trained.machines.sv)
+    after = len(configuration.machines.sv)
     vectors = f"{after} support vectors"
     if before is not None:
         share = f" ({100 * after / before:.1f} %)" if before else ""
@@ -107,67 +92,6 @@ def execute(args):
             classify_command(args.out, "table", configuration.recipe.source))
     report(args, PROG, f"{len(configuration.tree.rows)} binary models, {vectors}{calibrated}"
                        f"{recipe}{then}")
-    if found is not None:
-        _tell(args, found, calibrated=trained.calibration is not None and not form)
-
-
-def _check_smaller(args):
-    """The `InputFormat` of --data; `UsageError` for options that do not go together."""
-    from ..core.errors import UsageError
-
-    kind = input_format(args, args.data)
-    if args.data is None and kind.kind != "binary":
-        raise UsageError("-M, -A and --table are for --data")
-    return kind
-
-
-def _smaller(args, configuration, form):
-    """The `SmallerConfiguration` of the options."""
-    from ..data.from_table import table_points
-    from ..data.training import recipe_for
-    from ..data.reading import iter_points
-    from ..core.memory import within_memory
-    from ..prediction.smaller import smaller
-
-    points = None
-    if args.data is not None:
-        check_normalised(args, configuration, form, args.control)
-        parts = table_points(args.data, form, recipe_for(args.data, configuration.recipe)) \
-            if form.kind == "table" else iter_points(args.data, form, d=configuration.features)
-        points = list(within_memory(parts, args.data))
-    return smaller(configuration, args.landmarks, args.keep, points, form.kind)
-
-
-def _tell(args, found, calibrated):
-    """Lines on bounds, agreement and cost of a projection; calibrated: the model was before it."""
-    from ..core.errors import AgfmcWarning
-
-    bounds = sorted(found.bounds.tolist())
-    if not any(bounds):
-        report(args, PROG, f"there are no more than {found.support_vectors} support vectors: "
-                           "nothing is projected")
-        return
-    after = len(found.configuration.machines.sv)
-    report(args, PROG, f"projected onto {after} of {found.support_vectors} support vectors: "
-           f"decision values change by at most B sqrt(K(x, x)), B {bounds[0]:.3g} to "
-           f"{bounds[-1]:.3g}, median {bounds[len(bounds) // 2]:.3g}")
-    if found.agreement is not None:
-        same, count = found.agreement
-        report(args, PROG, f"{same} of {count} points keep their class")
-    before, now = found.times
-    report(args, PROG, f"classification of a point: about {before} multiplications before, {now} "
-                       "now")
-    if now >= before:
-        warnings.warn(f"classification is no faster with {after} support vectors: each of the "
-                      f"{len(bounds)} classifiers now uses all of them", AgfmcWarning,
-                      stacklevel=3)
-    if calibrated and not found.alike:
-        warnings.warn("the calibration is left out: it is that of other functions (it is kept "
-                      "where 99.9 % of the points of --data keep their class); calibrate_m makes "
-                      "one anew", AgfmcWarning, stacklevel=3)
-    elif calibrated:
-        report(args, PROG, "the maps of the calibration are kept, without its points: calibrate_m "
-                           "makes those of thresholds and sets anew")
 
 
 def check_model_name(out, binary=True):

@@ -4,11 +4,10 @@ The line has parts between semicolons: the version of this package, the library 
 `options ...`, `features N`, how the probabilities were fitted, `seed N`, `samples N N` (of each
 side), `classes 0-2,5/3` (of each side), `weights W W` (the sums of the weights of the samples of
 each side, where they had any), `seen W W` (the same without class weights, where these were given),
-`normalised DIGEST`, `metric N rounds of N points, N
-classes, data DIGEST` (where the normalisation was learned), `vectors raw`, `projected N of N within
-B` (onto N support vectors, with |f - f~| <= B sqrt(K(x, x))), `leave-one-out N` (samples whose
-values the probabilities were fitted to).  A part that is not understood, as another program's may
-be, stays where it stands.
+`normalised DIGEST`, `metric N rounds of N points, N classes, data DIGEST` (where the normalisation
+was learned), `vectors raw`, `leave-one-out N` (samples whose values the
+probabilities were fitted to).  A part that is not understood, as another program's may be, stays
+where it stands.
 """
 
 from __future__ import annotations
@@ -32,13 +31,11 @@ _PARTS = {
                          r"(?P<classes>[0-9]{1,8}) classes, data (?P<data>[0-9a-f]{16})"),
     "vectors": re.compile(r"vectors (raw)"),
     "leave-one-out": re.compile(r"leave-one-out ([0-9]{1,12})"),
-    "projected": re.compile(r"projected [0-9]{1,12} of [0-9]{1,12} within "
-                            r"([0-9]{1,6}(?:\.[0-9]{1,9})?(?:e[+-][0-9]{1,2})?)"),
 }
 # what one model of a configuration does not share with others
 
 _SIZES = ("samples", "weights", "seen")  # of each side, or of each class
-_OF_ONE = (*_SIZES, "classes", "projected")
+_OF_ONE = (*_SIZES, "classes")
 _RANGE = re.compile(r"(-?[0-9]{1,10})(?:-([0-9]{1,10}))?")
 
 
@@ -173,25 +170,6 @@ class Provenance:
     def raw_vectors(self):
         """True if the support vectors are not normalised."""
         return "vectors" in self._values
-
-    @property
-    def bound(self):
-        """B of a projected model, |f - f~| <= B sqrt(K(x, x)) where f is the trained one's."""
-        return float(self._values["projected"]) if "projected" in self._values else None
-
-    def projected(self, count, before, bound):
-        """The same of a model on `count` support vectors in place of `before`, within `bound`.
-
-        One that was projected before adds its own bound: the line keeps the first number.
-        """
-        rest = tuple(part for part in self.parts if not _is(part, ("projected",)))
-        if self.bound is not None:
-            bound += self.bound
-            before = next(part for part in self.parts if _is(part, ("projected",))).split()[3]
-        text = f"{bound:.3g}"
-        if float(text) < bound:
-            text = f"{1.0051 * bound:.3g}"
-        return Provenance((*rest, f"projected {count} of {before} within {text}"))
 
     def other_classes(self, sides):
         """The classes in training, as text, where they are not true of `sides`; else None.

@@ -1,1 +1,1 @@
-"""Kernel values in blocks, the kernel machine, projection."""
+"""Kernel values in blocks, the kernel machine."""

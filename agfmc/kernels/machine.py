@@ -31,10 +31,6 @@ _SMALL = 1_000_000
 
 _OVERHEAD = 2000
 
-# The time of what follows the product in a kernel value, in multiplications of the product.
-
-_FUNCTION = {"linear": 0, "polynomial": 10}  # of others 40
-
 _local = threading.local()
 
 
@@ -78,18 +74,6 @@ class Machine:
             span = slice(model.indptr[column], model.indptr[column + 1])
             planes[:, place] = model.coef[span] @ model.sv[model.index[span]]
         return planes
-
-    @property
-    def support_vectors(self):
-        """Number of kernel values computed for one point."""
-        return sum(part.kernel.size for part in self._parts)
-
-    @property
-    def multiplications(self):
-        """Their number for one point, the time of everything else included."""
-        return sum(part.kernel.size * (part.kernel.width
-                                       + _FUNCTION.get(part.kernel.kernel.kind, 40))
-                   + part.coefficients for part in self._parts)
 
     def decision_values(self, x):
         """f (n, m') of points x (n, d), float64, in LIBSVM's sign."""
@@ -141,11 +125,6 @@ class _Part:
             dense = np.zeros((len(active), stop - start))
             dense[(np.cumsum(present) - 1)[some], at[low:high] - start] = coef[low:high]
             self._blocks.append((slice(start, stop), _span(places[active]), dense))
-
-    @property
-    def coefficients(self):
-        """Their number in the dense blocks."""
-        return sum(dense.size for _, _, dense in self._blocks)
 
     def add(self, x, values, buffer):
         """Add sum coef K(x, sv) to the rows of `values` (m', BLOCK)."""

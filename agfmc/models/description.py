@@ -46,8 +46,7 @@ def describe(configuration: Configuration) -> dict:
              "support_vectors": int(model.indptr[i + 1] - model.indptr[i]),
              "kernel": int(model.kernel_of[i]),
              "probabilities": bool(np.isfinite(model.a[i])),
-             "made_by": model.provenances[i].to_line(), **_samples_of(model.provenances[i]),
-             **_bound_of(model.provenances[i])}
+             "made_by": model.provenances[i].to_line(), **_samples_of(model.provenances[i])}
             for i, (row, (left, right)) in enumerate(zip(tree.rows, tree.sides()))],
         "direct_classifiers": _node_classifiers(configuration),
         "kernels": [asdict(kernel) for kernel in model.kernels],
@@ -232,11 +231,6 @@ def _samples_of(provenance):
         ("samples", provenance.samples), ("weights", provenance.weights)) if found is not None}
 
 
-def _bound_of(provenance):
-    """{"bound": B of a projected model, |f - f~| <= B sqrt(K(x, x))}, {} for any other."""
-    return {} if provenance.bound is None else {"bound": provenance.bound}
-
-
 def _node_classifiers(configuration):
     """The kind, options and branches of each multi-class node, and what it was made from."""
     tree, models = configuration.tree, configuration.node_classifiers
@@ -300,8 +294,6 @@ def format_description(info: dict) -> str:
     for binary in info["binary_models"]:
         sides = " / ".join(_short(binary[side]) for side in ("left", "right"))
         note = "" if binary["probabilities"] else "  (no probabilities)"
-        if "bound" in binary:
-            note += f"  (projected, within {binary['bound']:g} sqrt(K(x, x)))"
         lines.append(f"{binary['name']:{max(width, 12)}}  {binary['support_vectors']:15d}  "
                      f"{sides}{note}")
     for direct in info["direct_classifiers"]:

@@ -397,7 +397,6 @@ FILES = [
 ]
 CLASSIFY = "classify_m m.mbm t.csv answer.csv"
 CALIBRATE = "calibrate_m --data t.csv -o out.cal m.mbm"
-MERGE = "mbh2mbm --keep 0.9 --data t.csv m.mbm out.mbm"
 CONVERT = "table2agf --recipe m.c.recipe t.csv q"
 EVALUATE = "eval_uc t.csv"
 ANSWERS = "id,class,p,p:ant,p:bee,p:cat,species\n" + "".join(
@@ -471,8 +470,6 @@ MODELS = [
      "t.csv:5: column 'colour' has a missing value, and training, with --missing", CLASSIFY),
     ("blank cal", line(5, 'r3,NA,1,red,ant\n'),
      "t.csv:5: column 'a' has a missing value, and training, with --missing", CALIBRATE),
-    ("blank mbm", line(5, 'r3,NA,1,red,ant\n'),
-     "t.csv:5: column 'a' has a missing value, and training, with --missing", MERGE),
     ("blank agf", line(5, 'r3,?,1,red,ant\n'),
      "t.csv:5: column 'a' has a missing value, and training, with --missing", CONVERT),
     ("duplicate ids", line(5, 'r1,1,1,red,ant\n'),
@@ -489,7 +486,6 @@ MODELS = [
     ("new rows, empty", "", "t.csv: expected a table, found no line", CLASSIFY),
     ("new rows, header only", HEAD, "t.csv: the table has no rows behind its header", CLASSIFY),
     ("header only cal", HEAD, "t.csv: the table has no rows behind its header", CALIBRATE),
-    ("header only mbm", HEAD, "t.csv: the table has no rows behind its header", MERGE),
     ("header only agf", HEAD, "t.csv: the table has no rows behind its header", CONVERT),
     ("new rows, no header", "".join(ROWS),
      "t.csv: lacks the columns 'a', 'b', 'colour', which the model needs", CLASSIFY),
@@ -498,7 +494,7 @@ MODELS = [
     ("new rows, gz cut", ZIPPED[:-20], "t.csv: is damaged, or not complete", CLASSIFY),
     ("gz cut cal", ZIPPED[:-20], "t.csv: is damaged, or not complete",
      CALIBRATE),
-    ("gz mbm", ZIPPED[:40], "t.csv: is damaged, or not complete", MERGE),
+    ("gz cut in its head", ZIPPED[:40], "t.csv: is damaged, or not complete", CALIBRATE),
     ("garbage", bytes(range(256)), "t.csv:1: is not text: there is a NUL in the line", CLASSIFY),
     ("damaged parquet", b"PAR1" + bytes(40) + b"PAR1",
      "t.csv: ", CLASSIFY),
@@ -511,9 +507,6 @@ MODELS = [
     ("model not of tables cal", GOOD,
      "t.csv: is a table, and the model has no recipe of columns: expected a model",
      "calibrate_m --data t.csv b.mbm"),
-    ("model not of tables mbm", GOOD,
-     "t.csv: is a table, and the model has no recipe of columns: expected a model",
-     "mbh2mbm --keep 0.9 --data t.csv b.mbm o.mbm"),
     ("output is input", GOOD,
      "output would overwrite test: both are the file t.csv; choose another name",
      "classify_m m.mbm t.csv t.csv"),

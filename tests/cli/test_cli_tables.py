@@ -191,7 +191,7 @@ def test_orders_are_those_of_binary_files(run):
 
 
 @pytest.mark.long
-def test_calibration_and_projection_by_points_of_tables(run):
+def test_calibration_by_points_of_tables(run):
     trained(run, "t.csv", *LABEL)
     run("classify_m", "-a", "none", "m.c", "t.csv", "o.csv", status=2).refused(
         "m.c was trained on normalised points, and tables are not: -a FILE")
@@ -207,18 +207,11 @@ def test_calibration_and_projection_by_points_of_tables(run):
              for table in (["--table"], [])]
     assert found[0] == found[1]
     assert Path("o0.cal").read_bytes() == Path("o1.cal").read_bytes()
-    small = [run("mbh2mbm", "--keep", "0.9", "--data", name, "m.c", f"{name}.mbm").err
-             for name in ("o.csv", "o.vec")]
-    small = [one.replace(f"o.{name}.mbm", "o.mbm") for one, name in zip(small, ("csv", "vec"))]
-    assert small[0] == small[1] and "of 60 points keep their class" in small[0]
-    assert Path("o.csv.mbm").read_bytes() == Path("o.vec.mbm").read_bytes()
-    for words in (["calibrate_m", "-a", "none", "--data", "o.csv", "m.c"],
-                  ["mbh2mbm", "-a", "none", "--keep", "0.9", "--data", "o.csv", "m.c", "x.mbm"]):
-        run(*words, status=2).line("m.c was trained on normalised points, and tables are not")
+    run("calibrate_m", "-a", "none", "--data", "o.csv", "m.c", status=2).line(
+        "m.c was trained on normalised points, and tables are not")
     trained(run, "b", out="n")
-    for words in (["calibrate_m", "--data", "o.csv", "n.c"],
-                  ["mbh2mbm", "--keep", "0.9", "--data", "o.csv", "n.c", "x.mbm"]):
-        run(*words, status=1).line("o.csv: is a table, and the model has no recipe of columns")
+    run("calibrate_m", "--data", "o.csv", "n.c", status=1).line(
+        "o.csv: is a table, and the model has no recipe of columns")
 
 
 # --- preprocessing

@@ -99,27 +99,6 @@ def test_one_line_for_all_pairs_and_back():
     assert shared([Provenance()] * 3, sides, 12).to_line() == "features 12"
 
 
-def test_projections_add_up():
-    one = Provenance.from_line("0.1; leave-one-out 30; samples 10 20; classes 0/1")
-    assert one.bound is None
-    once = one.projected(50, 200, 0.0123456)
-    assert once.to_line() == f"{one.to_line()}; projected 50 of 200 within 0.0124"
-    twice = once.projected(20, 50, 1000.0)
-    assert twice.to_line() == f"{one.to_line()}; projected 20 of 200 within 1.01e+03"
-    assert twice.bound == 1010 and twice.samples == (10, 20)
-    assert twice.without_identity().to_line() == "0.1; leave-one-out"
-
-
-@given(st.floats(1e-12, 1e12))
-def test_bounds_are_rounded_upwards(bound):
-    assert bound <= Provenance().projected(1, 2, bound).bound <= 1.02 * bound
-
-
-@pytest.mark.parametrize("text", ["1e999", "nan", "-1", "", "1 2", "1e+e", "inf"])
-def test_forged_bounds_are_none(text):
-    assert Provenance.from_line(f"x; projected 1 of 2 within {text}").bound is None
-
-
 def test_the_origin_of_a_metric():
     origin = MetricOrigin(2, 2310, 7, "9d0e6a51c3b7f284")
     assert origin.to_part() == LearnedMetric(*origin, "-m 30 seed 1", None).provenance
