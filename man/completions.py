@@ -233,7 +233,7 @@ def _fish(values, words, is_list):
 def get_parser():
     """The parser of this program."""
     parser = Parser(PROG, "Make the completions of all commands for bash, zsh and fish.")
-    parser.add_argument("folder", help="the folder that becomes share/")
+    parser.add("folder", "the folder that becomes share/")
     return parser.finish()
 
 

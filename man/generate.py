@@ -215,11 +215,10 @@ def _italic(text):
 def get_parser():
     """The command's argument parser; argparse-manpage is not loaded."""
     parser = Parser(PROG, "Make the manual pages of all commands.")
-    parser.add_argument("folder", nargs="?", default=str(ROOT / "man"),
-                        help="where the pages are, and extra/ (default: man in the source tree)")
-    group = parser.add_argument_group("action")
-    group.add_argument("--check", action="store_true",
-                       help="write nothing: fail where a page is not what would be written")
+    parser.add("folder", "where the pages are, and extra/ (default: man in the source tree)",
+               nargs="?", default=str(ROOT / "man"))
+    group = parser.group("action")
+    group.add("--check", "write nothing: fail where a page is not what would be written")
     return parser.finish()
 
 

@@ -14,28 +14,24 @@ def get_parser():
         "agf2ascii",
         "Print libAGF's binary files base.vec and base.cls as text: LVQ text, LIBSVM text with "
         "-M, or a table. Every value is printed in full.")
-    parser.add_argument("base", help="base name of the .vec and .cls files; with -C also the name "
-                                     "of the .vec file as it is, which then comes first")
-    parser.add_argument("out", nargs="?", default="-", type=output_file,
-                        help="file to be written (- or left out: standard output)")
-    group = parser.add_argument_group("output")
-    group.add_argument("-M", "--svm", action="store_true", excludes=("-H", "-C"),
-                       help="LIBSVM text, `label index:value ...`, zeros left out")
-    group.add_argument("--table", action="store_true", excludes=("-M", "-H", "-L", "-n", "--words"),
-                       help="a table: CSV, or, where out ends in .tsv, with tabs. With base.recipe "
-                            "it has the columns and words of the table that base was made of, "
-                            "with base.ids its ids")
-    group.add_argument("-H", "--no-header", action="store_true",
-                       help="LVQ text without the first line, the number of features")
-    group.add_argument("-C", "--no-labels", action="store_true", excludes=("-L", "--words"),
-                       help="LVQ text, or a table, without labels; base.cls is not read")
-    group.add_argument("-L", "--ordinates", action="store_true", excludes="--words",
-                       help="the numbers of base.dat in place of the labels of base.cls")
-    group.add_argument("-n", "--normalise", action="store_true",
-                       help="subtract the mean of each feature and divide by its standard "
-                            "deviation; constant features are left out")
-    group.add_argument("--words", action="store_true",
-                       help="the class names of base.names in place of the labels")
+    parser.add("base", "base name of the .vec and .cls files; with -C also the name of the .vec "
+               "file as it is, which then comes first")
+    parser.add("out", "file to be written (- or left out: standard output)", output_file, nargs="?",
+               default="-")
+    group = parser.group("output")
+    group.add("-M, --svm", "LIBSVM text, `label index:value ...`, zeros left out",
+              excludes=("-H", "-C"))
+    group.add("--table", "a table: CSV, or, where out ends in .tsv, with tabs. With base.recipe it "
+              "has the columns and words of the table that base was made of, with base.ids its ids",
+              excludes=("-M", "-H", "-L", "-n", "--words"))
+    group.add("-H, --no-header", "LVQ text without the first line, the number of features")
+    group.add("-C, --no-labels", "LVQ text, or a table, without labels; base.cls is not read",
+              excludes=("-L", "--words"))
+    group.add("-L, --ordinates", "the numbers of base.dat in place of the labels of base.cls",
+              excludes="--words")
+    group.add("-n, --normalise", "subtract the mean of each feature and divide by its standard "
+              "deviation; constant features are left out")
+    group.add("--words", "the class names of base.names in place of the labels")
     parser.file_names = {"base": "base"}
     return parser.finish()
 

@@ -24,60 +24,44 @@ def get_parser():
         "select features, shuffle or sort, split into training and test data, normalise, in this "
         "order. Statistics come from the training part alone.",
         operands="[input output [test]] [feature ... | left ... / right ... [/ ...]]")
-    parser.add_argument("input", nargs="?",
-                        help="base name of the .vec and .cls files to be read, or a table, or "
-                             "LIBSVM text, or LVQ with -A")
-    parser.add_argument("output", nargs="?", type=output_base,
-                        help="base name of the files to be written; with -f, of the training "
-                             "part, and with -d, output-00, output-01, ... Of a table also a "
-                             "table, .csv or .tsv: the rows as they are")
-    parser.add_argument("rest", nargs="*", default=[], type=output_base,
-                        metavar="test | feature | partition",
-                        help="with -f first the base name of the test part; then, with -F, the "
-                             "features to keep, counted from 0, or else a partition such as "
-                             "`0 1 / 2 / 3`: its sides become classes 0, 1, 2, and other classes "
-                             "are left out")
+    parser.add("input", "base name of the .vec and .cls files to be read, or a table, or LIBSVM "
+               "text, or LVQ with -A", nargs="?")
+    parser.add("output", "base name of the files to be written; with -f, of the training part, and "
+               "with -d, output-00, output-01, ... Of a table also a table, .csv or .tsv: the rows "
+               "as they are", output_base, nargs="?")
+    parser.add("rest", "with -f first the base name of the test part; then, with -F, the features "
+               "to keep, counted from 0, or else a partition such as `0 1 / 2 / 3`: its sides "
+               "become classes 0, 1, 2, and other classes are left out", output_base, nargs="*",
+               default=[], metavar="test | feature | partition")
     group = add_input_kind(parser, "input", excludes="--table")  # libAGF's users say -A -M
     add_weights(group, classes=False)
-    group.add_argument("-0", "--from-stdin", action="store_true",
-                       help="read standard input: the operand input is left out")
-    group.add_argument("-1", "--to-stdout", action="store_true",
-                       help="write standard output: the operand output is left out")
-    group.add_argument("-C", "--no-labels", action="store_true", excludes="-L",
-                       help="there are no labels, neither input.cls nor a last column of LVQ text")
-    group.add_argument("-L", "--ordinates", action="store_true", help="numbers in place of "
-                       "labels, and .dat files in place of .cls")
-    group = parser.add_argument_group("selection")
-    group.add_argument("-F", "--features", action="store_true",
-                       help="keep only the features listed, in the order listed")
-    group.add_argument("-U", "--relabel", action="store_true",
-                       help="number the classes 0 to k-1 in ascending order of their labels")
-    group.add_argument("--rows", type=whole_number(1), metavar="N",
-                       help="keep N rows, drawn at random: of each class its share; all of a file "
-                            "that has no more")
-    group.add_argument("--min-per-class", type=whole_number(0), metavar="M", needs="--rows",
-                       help="with --rows: at least M rows of each class, or all of one that has "
-                            "fewer (default: 1)")
-    group = parser.add_argument_group("order and splitting")
-    group.add_argument("-z", "--shuffle", action="store_true", help="put the rows in random order")
-    group.add_argument("-B", "--sort", action="store_true", help="sort the rows by class, with -L "
-                       "by ordinate; equal ones keep their order")
-    group.add_argument("-f", "--fraction", type=float, metavar="FRACTION", excludes=("-d", "-P"),
-                       help="put the last FRACTION of the rows into the test part")
-    group.add_argument("-R", "--independent", action="store_true", needs="-f",
-                       excludes="--stratified",
-                       help="with -f: each row goes into the test part with probability FRACTION")
-    group.add_argument("--stratified", action="store_true", needs="-f",
-                       help="with -f: the FRACTION of every class, drawn at random")
-    group.add_argument("-d", "--parts", type=whole_number(2, 100_000), metavar="PARTS",
-                       excludes="-P",
-                       help="divide the rows into PARTS equal parts")
+    group.add("-0, --from-stdin", "read standard input: the operand input is left out")
+    group.add("-1, --to-stdout", "write standard output: the operand output is left out")
+    group.add("-C, --no-labels", "there are no labels, neither input.cls nor a last column of LVQ "
+              "text", excludes="-L")
+    group.add("-L, --ordinates", "numbers in place of labels, and .dat files in place of .cls")
+    group = parser.group("selection")
+    group.add("-F, --features", "keep only the features listed, in the order listed")
+    group.add("-U, --relabel", "number the classes 0 to k-1 in ascending order of their labels")
+    group.add("--rows N", "keep N rows, drawn at random: of each class its share; all of a file "
+              "that has no more", whole_number(1))
+    group.add("--min-per-class M", "with --rows: at least M rows of each class, or all of one that "
+              "has fewer (default: 1)", whole_number(0), needs="--rows")
+    group = parser.group("order and splitting")
+    group.add("-z, --shuffle", "put the rows in random order")
+    group.add("-B, --sort", "sort the rows by class, with -L by ordinate; equal ones keep their "
+              "order")
+    group.add("-f, --fraction FRACTION", "put the last FRACTION of the rows into the test part",
+              float, excludes=("-d", "-P"))
+    group.add("-R, --independent", "with -f: each row goes into the test part with probability "
+              "FRACTION", needs="-f", excludes="--stratified")
+    group.add("--stratified", "with -f: the FRACTION of every class, drawn at random", needs="-f")
+    group.add("-d, --parts PARTS", "divide the rows into PARTS equal parts",
+              whole_number(2, 100_000), excludes="-P")
     add_seed(group)
     group = add_normalisation(parser, trains=False)
     add_workers(group)
-    group.add_argument(
-        "-P", "--covariance", action="store_true",
-        help="print the covariance matrix of the features, and write no file")
+    group.add("-P, --covariance", "print the covariance matrix of the features, and write no file")
     parser.needs_words = True
     parser.file_names = {"input": "data"}
     return parser.finish()

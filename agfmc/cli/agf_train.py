@@ -33,19 +33,16 @@ def get_parser():
         "what was chosen, with which scores, and has the commands that do the same, as a shell "
         "script.")
     add_train(parser)
-    parser.add_argument("model", type=output_file, help="the model file to be written (.mbm)")
-    group = parser.add_argument_group("work")
-    group.add_argument("--time-limit", type=time_span, default=300.0, metavar="TIME",
-                       help="time for everything, in seconds, M:SS or H:MM:SS (default 5:00). The "
-                            "choice of a configuration has two fifths of it at most; the tuning "
-                            "leaves a fifth, or more where training takes longer. The best so far "
-                            "is then trained, however long that takes")
-    group.add_argument("--by", choices=tuple(BY_OPTION), default="log-loss", metavar="SCORE",
-                       help="the score of held-out points that decides: "
-                            f"{', '.join(BY_OPTION)} (default log-loss)")
-    group.add_argument("-j", "--jobs", type=whole_number(0, 1024), default=0, metavar="N",
-                       help="threads; 0 means all cores of this process (default). The model does "
-                            "not depend on it unless the time limit comes")
+    parser.add("model", "the model file to be written (.mbm)", output_file)
+    group = parser.group("work")
+    group.add("--time-limit TIME", "time for everything, in seconds, M:SS or H:MM:SS (default "
+              "5:00). The choice of a configuration has two fifths of it at most; the tuning "
+              "leaves a fifth, or more where training takes longer. The best so far is then "
+              "trained, however long that takes", time_span, default=300.0)
+    group.add("--by SCORE", f"the score of held-out points that decides: {', '.join(BY_OPTION)} "
+              "(default log-loss)", choices=tuple(BY_OPTION), default="log-loss")
+    group.add("-j, --jobs N", "threads; 0 means all cores of this process (default). The model "
+              "does not depend on it unless the time limit comes", whole_number(0, 1024), default=0)
     add_seed(group)
     add_report(parser, "data, choice, search, model, and the answers to points that are held out, "
                        "one fifth after the other; these take about five times as long as the last "

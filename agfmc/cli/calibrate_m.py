@@ -24,50 +24,41 @@ def get_parser():
         PROG,
         "Calibrate the class probabilities of a trained configuration with points that it was "
         "not trained on, show what that does, and write the model with the calibration.")
-    parser.add_argument("model", metavar="{control | model}",
-                        help="model file, or control file for classification (- is standard "
-                             "input); its calibration, if it has one, is kept for the other "
-                             "decoders")
+    parser.add("model", "model file, or control file for classification (- is standard input); its "
+               "calibration, if it has one, is kept for the other decoders",
+               metavar="{control | model}")
     group = add_input_kind(parser, "--data", "label")
     add_weights(group)
-    group.add_argument("--data", metavar="DATA", excludes="--from",
-                       help="points with labels that were kept apart from training: base name of "
-                            ".vec and .cls files, a table, LIBSVM text, or LVQ with -A")
-    group.add_argument("--from", dest="base", metavar="BASE",
-                       help="in place of --data: the answers of a cross-validation, the files "
-                            "BASE.truth, .cls and .txt (or .raw.txt) that nfold writes, with "
-                            "weights .wgt")
-    group = parser.add_argument_group("model")
-    group.add_argument("-a", "--norm-file", metavar="FILE",
-                       help="normalisation (.std) to be applied to the points, and stored in OUT, "
-                            "in place of the one that a control file names, or none: the points "
-                            "are normalised already; an error for a model file that holds its "
-                            "own")
-    group.add_argument("-y", "--path", metavar="FOLDER",
-                       help="folder of the models that control names")
+    group.add("--data DATA", "points with labels that were kept apart from training: base name of "
+              ".vec and .cls files, a table, LIBSVM text, or LVQ with -A", excludes="--from")
+    group.add("--from BASE", "in place of --data: the answers of a cross-validation, the files "
+              "BASE.truth, .cls and .txt (or .raw.txt) that nfold writes, with weights .wgt",
+              dest="base")
+    group = parser.group("model")
+    group.add("-a, --norm-file FILE", "normalisation (.std) to be applied to the points, and "
+              "stored in OUT, in place of the one that a control file names, or none: the points "
+              "are normalised already; an error for a model file that holds its own")
+    group.add("-y, --path FOLDER", "folder of the models that control names")
     add_calibration(group)
-    group = parser.add_argument_group("calibration")
-    group.add_argument("-Q", "--decoder", metavar="DECODER",
-                       help="the decoder that is calibrated, as for nfold (default: the one that "
-                            "suits the configuration; with --data also least-squares, and full of "
-                            "a tree)")
-    group.add_argument("--tree", choices=tuple(TREE_DECODERS), metavar="MODE",
-                       help="for trees: recursive or full, for ensembles average or geometric; "
-                            "with -Q as the decoder of the matrices in them, as for classify_m")
-    group.add_argument("--map", choices=MAPS, default=MAPS[0], metavar="KIND",
-                       help="auto (default): the simplest whose log loss is within one standard "
-                            "error of the least; temperature, vector or matrix: this one, with a "
-                            "floor; none: the decoder's own probabilities")
-    group.add_argument("--folds", type=whole_number(2, 1000), default=5, metavar="N",
-                       help="parts of the points in the cross-validation of the maps (default 5)")
+    group = parser.group("calibration")
+    group.add("-Q, --decoder DECODER", "the decoder that is calibrated, as for nfold (default: the "
+              "one that suits the configuration; with --data also least-squares, and full of a "
+              "tree)")
+    group.add("--tree MODE", "for trees: recursive or full, for ensembles average or geometric; "
+              "with -Q as the decoder of the matrices in them, as for classify_m",
+              choices=tuple(TREE_DECODERS))
+    group.add("--map KIND", "auto (default): the simplest whose log loss is within one standard "
+              "error of the least; temperature, vector or matrix: this one, with a floor; none: "
+              "the decoder's own probabilities", choices=MAPS, default=MAPS[0])
+    group.add("--folds N", "parts of the points in the cross-validation of the maps (default 5)",
+              whole_number(2, 1000), default=5)
     add_seed(group)
     add_workers(group)
-    group = parser.add_argument_group("output")
-    group.add_argument("-o", "--output", type=output_base, metavar="OUT",
-                       help="the model file to be written (.mbm), which may be model itself; or "
-                            "a name that ends in .cal or .cal.gz, for the calibration alone. "
-                            "Without it, nothing is written")
-    group.add_argument("--json", action="store_true", help="print one JSON object")
+    group = parser.group("output")
+    group.add("-o, --output OUT", "the model file to be written (.mbm), which may be model itself; "
+              "or a name that ends in .cal or .cal.gz, for the calibration alone. Without it, "
+              "nothing is written", output_base)
+    group.add("--json", "print one JSON object")
     parser.need("--data", "-M", "-A", "--table", "--weight", "--weights", "--class-weight")
     parser.file_names = {"model": "model", "data": "data", "base": "answers"}
     return parser.finish()

@@ -35,124 +35,97 @@ def get_parser():
         "Classify points with a trained configuration. Writes the classes (output.cls) and "
         "their confidence ratings (output.con), and prints the class probabilities; or, to a "
         "table, the ids of the rows, their classes and probabilities.")
-    parser.add_argument("model", metavar="{control | model}",
-                        help="control file for classification, whose binary models are read, or "
-                             "one model file: .mbm, libAGF's ASCII model, or LIBSVM's")
-    parser.add_argument("test", help="points to classify: a table (.csv, .tsv, .parquet, "
-                                     ".feather; or --table), a .vec file, LIBSVM text, LVQ with -A "
-                                     "(- is standard input, to its end)")
-    parser.add_argument("output", metavar="table | output", nargs="?", default="-",
-                        type=output_base,
-                        help="a table of answers (" + "; ".join(
-                            f"{one.ending}: {one.help}" for one in ANSWER_FORMATS)
-                             + "; text with .gz too; - or left out: CSV on standard output); else "
-                             "the base name of output.cls (int32 classes) and output.con (float32 "
-                             "confidence ratings (k p - 1)/(k - 1)); with -O the text file that "
-                             "is written in their place")
-    _add_decoding(parser.add_argument_group("decoding"))
-    _add_guarantees(parser.add_argument_group("answers with a guarantee, from calibration points"))
-    _add_queries(parser.add_argument_group("decoders that ask some of the classifiers"))
+    parser.add("model", "control file for classification, whose binary models are read, or one "
+               "model file: .mbm, libAGF's ASCII model, or LIBSVM's", metavar="{control | model}")
+    parser.add("test", "points to classify: a table (.csv, .tsv, .parquet, .feather; or --table), "
+               "a .vec file, LIBSVM text, LVQ with -A (- is standard input, to its end)")
+    parser.add("output",
+               "a table of answers (" + "; ".join(
+              f"{one.ending}: {one.help}" for one in ANSWER_FORMATS)
+               + "; text with .gz too; - or left out: CSV on standard output); else "
+               "the base name of output.cls (int32 classes) and output.con (float32 "
+               "confidence ratings (k p - 1)/(k - 1)); with -O the text file that "
+               "is written in their place", output_base, metavar="table | output", nargs="?",
+               default="-")
+    _add_decoding(parser.group("decoding"))
+    _add_guarantees(parser.group("answers with a guarantee, from calibration points"))
+    _add_queries(parser.group("decoders that ask some of the classifiers"))
     kinds = add_input_kind(parser, "test", roles=False)
-    kinds.add_argument("-C", "--no-labels", action="store_true",
-                       help="with -A: the lines hold no labels")
-    group = parser.add_argument_group("answers to a table")
-    group.add_argument("--id", type=names, metavar="COLUMN,...",
-                       help="columns that identify the rows, by names or numbers from 1, which the "
-                            "answers repeat (default: those of training, else the rows are "
-                            "numbered from 1)")
-    group.add_argument("--all-columns", action="store_true",
-                       help="the answers repeat all columns of the table; ids may stand twice "
-                            "then, unless --id names them")
-    group = parser.add_argument_group("other programs")
-    group.add_argument("-O", "--predictor", metavar="COMMAND",
-                       excludes=("--stop", "--top", "--count", "--margins", "--quantity",
-                                 "--executor"),
-                       help="program that reads the binary models, called `COMMAND points model "
-                            "output` like svm-predict -b 1; test is then LVQ text, unless -M or "
-                            "its name ends in .vec, and output a text file as svm-predict's")
-    group.add_argument("-K", "--keep", action="store_true", needs="-O",
-                       help="keep the temporary files of other programs, in folders agfmc.*.tmp")
-    group.add_argument("--allow-commands", action="store_true", excludes="--executor",
-                       help="run the commands that control names for classifiers of code G")
+    kinds.add("-C, --no-labels", "with -A: the lines hold no labels")
+    group = parser.group("answers to a table")
+    group.add("--id COLUMN,...", "columns that identify the rows, by names or numbers from 1, "
+              "which the answers repeat (default: those of training, else the rows are numbered "
+              "from 1)", names)
+    group.add("--all-columns", "the answers repeat all columns of the table; ids may stand twice "
+              "then, unless --id names them")
+    group = parser.group("other programs")
+    group.add("-O, --predictor COMMAND", "program that reads the binary models, called `COMMAND "
+              "points model output` like svm-predict -b 1; test is then LVQ text, unless -M or its "
+              "name ends in .vec, and output a text file as svm-predict's",
+              excludes=("--stop", "--top", "--count", "--margins", "--quantity", "--executor"))
+    group.add("-K, --keep", "keep the temporary files of other programs, in folders agfmc.*.tmp",
+              needs="-O")
+    group.add("--allow-commands", "run the commands that control names for classifiers of code G",
+              excludes="--executor")
     parser.file_names = {"model": "model", "test": "points"}
     return parser.finish()
 
 
 def _add_decoding(group):
-    group.add_argument("-Q", "--method", metavar="METHOD",
-                       help="the decoder of coding matrices, by number or name (default: the one "
-                            "that control or the model names, else 0):\n" + "\n".join(
-                           (f"{m.number} " if m.number is not None else "")
-                           + f"{m.name}: {m.summary}" for m in METHODS))
-    group.add_argument("-0", "--decision-values", action="store_true",
-                       help="print the raw decision values of the binary models, in the order "
-                            "and with the signs of LIBSVM, instead of probabilities")
-    group.add_argument("--tree", choices=_MODES, metavar="MODE",
-                       help="for decision trees and nested configurations: recursive (default, "
-                            "unless control or the model names a decoder) descends to one class "
-                            "and prints nothing; path prints the probability of that class; full "
-                            "queries all binary classifiers and prints all probabilities, "
-                            "products along the branches. For ensembles, several configurations "
-                            "in one file: average (default) of the probabilities that each of "
-                            "them gives, arithmetic, or geometric")
-    group.add_argument("--stop", type=probability, metavar="P",
-                       help="for decision trees and nested configurations: go down while the most "
-                            "probable branch has probability P or more, else answer with the set "
-                            "of the classes below the node; print its probability, not calibrated, "
-                            "and the labels, "
-                            "and write the sets to output.sets")
-    group.add_argument("--top", type=whole_number(1), metavar="K",
-                       help="print, in place of the probabilities, the K most probable classes of "
-                            "each point, each with its probability; of a tree, unless --tree full "
-                            "is given, only classifiers that may change them are queried, and the "
-                            "probabilities are not calibrated")
-    group.add_argument("--reject", type=probability, metavar="P",
-                       help="answer -1 where the winner's probability is below P")
-    group.add_argument("--priors", type=_priors, metavar="P",
-                       help="the classes occur in these proportions, which differ from those in "
-                            f"training: {PROPORTIONS}; or training, for those of the training "
-                            "data where class weights have moved them; for decoders that give all "
-                            "probabilities")
-    group.add_argument("--costs", metavar="FILE",
-                       help="answer with the class of the least expected cost, by the "
-                            "probabilities, which stay as they are: FILE has a row for each true "
-                            "class and a column for each answer, a last one, -, for none; for "
-                            "decoders that give all probabilities")
-    group.add_argument("--decisions", action="store_true", needs="--costs",
-                       excludes=("-O", "--quantity", "--top", "--coverage", "--p-values"),
-                       help="with --costs: print, in place of the probabilities, the answer, its "
-                            "expected cost, and the most probable class")
-    group.add_argument("--trained-priors", type=proportions, metavar="P", needs="--priors",
-                       help="with --priors: the proportions in training, if the models do not "
-                            "record them")
-    group.add_argument("-a", "--norm-file", metavar="FILE",
-                       help="normalisation (.std) to be applied to the points, in place of the "
-                            "one that a control file names, or none: the points are normalised "
-                            "already; an error for a model file that holds its own")
-    group.add_argument("-u", "--unnormalised", action="store_true", needs="-a",
-                       help="with -a: the support vectors are not normalised either, and are "
-                            "normalised as they are read")
-    group.add_argument("-y", "--path", metavar="FOLDER",
-                       help="folder of the models that control names")
+    group.add("-Q, --method METHOD",
+              "the decoder of coding matrices, by number or name (default: the one "
+              "that control or the model names, else 0):\n" + "\n".join(
+             (f"{m.number} " if m.number is not None else "")
+             + f"{m.name}: {m.summary}" for m in METHODS))
+    group.add("-0, --decision-values", "print the raw decision values of the binary models, in the "
+              "order and with the signs of LIBSVM, instead of probabilities")
+    group.add("--tree MODE", "for decision trees and nested configurations: recursive (default, "
+              "unless control or the model names a decoder) descends to one class and prints "
+              "nothing; path prints the probability of that class; full queries all binary "
+              "classifiers and prints all probabilities, products along the branches. For "
+              "ensembles, several configurations in one file: average (default) of the "
+              "probabilities that each of them gives, arithmetic, or geometric", choices=_MODES)
+    group.add("--stop P", "for decision trees and nested configurations: go down while the most "
+              "probable branch has probability P or more, else answer with the set of the classes "
+              "below the node; print its probability, not calibrated, and the labels, and write "
+              "the sets to output.sets", probability)
+    group.add("--top K", "print, in place of the probabilities, the K most probable classes of "
+              "each point, each with its probability; of a tree, unless --tree full is given, only "
+              "classifiers that may change them are queried, and the probabilities are not "
+              "calibrated", whole_number(1))
+    group.add("--reject P", "answer -1 where the winner's probability is below P", probability)
+    group.add("--priors P", "the classes occur in these proportions, which differ from those in "
+              f"training: {PROPORTIONS}; or training, for those of the training data where class "
+              "weights have moved them; for decoders that give all probabilities", _priors)
+    group.add("--costs FILE", "answer with the class of the least expected cost, by the "
+              "probabilities, which stay as they are: FILE has a row for each true class and a "
+              "column for each answer, a last one, -, for none; for decoders that give all "
+              "probabilities")
+    group.add("--decisions", "with --costs: print, in place of the probabilities, the answer, its "
+              "expected cost, and the most probable class", needs="--costs",
+              excludes=("-O", "--quantity", "--top", "--coverage", "--p-values"))
+    group.add("--trained-priors P", "with --priors: the proportions in training, if the models do "
+              "not record them", proportions, needs="--priors")
+    group.add("-a, --norm-file FILE", "normalisation (.std) to be applied to the points, in place "
+              "of the one that a control file names, or none: the points are normalised already; "
+              "an error for a model file that holds its own")
+    group.add("-u, --unnormalised", "with -a: the support vectors are not normalised either, and "
+              "are normalised as they are read", needs="-a")
+    group.add("-y, --path FOLDER", "folder of the models that control names")
     add_calibration(group)
-    group.add_argument("-c", "--sigmoid", type=whole_number(0, 3), metavar="CODE",
-                       help="function g of r = g(a f + b) for a decision value f: 0 tanh, for "
-                            "which a and b are fitted, 1 error function, 2 logistic function, 3 "
-                            "arctangent; models without probabilities have a = 1, b = 0")
-    group.add_argument("-Z", "--libsvm", action="store_true",
-                       help="the models are LIBSVM's (always the case)")
+    group.add("-c, --sigmoid CODE", "function g of r = g(a f + b) for a decision value f: 0 tanh, "
+              "for which a and b are fitted, 1 error function, 2 logistic function, 3 arctangent; "
+              "models without probabilities have a = 1, b = 0", whole_number(0, 3))
+    group.add("-Z, --libsvm", "the models are LIBSVM's (always the case)")
     add_workers(group)
     add_executor(group)
-    group.add_argument("--header", action="store_true",
-                       help="print a line `labels 0 1 ...` first, where a column for each class "
-                            "follows: the labels of the columns")
-    group.add_argument("--quantity", action="store_true",
-                       excludes=("--coverage", "--p-values", "--stop", "--top"),
-                       help="print, in place of the probabilities, the expected value of the "
-                            "quantity whose intervals the classes are (float_to_class)")
-    group.add_argument("--quantiles", type=list_of(probability), metavar="Q,Q,...",
-                       needs="--quantity",
-                       help="with --quantity: and these quantiles of it, from 0 to 1")
+    group.add("--header", "print a line `labels 0 1 ...` first, where a column for each class "
+              "follows: the labels of the columns")
+    group.add("--quantity", "print, in place of the probabilities, the expected value of the "
+              "quantity whose intervals the classes are (float_to_class)",
+              excludes=("--coverage", "--p-values", "--stop", "--top"))
+    group.add("--quantiles Q,Q,...", "with --quantity: and these quantiles of it, from 0 to 1",
+              list_of(probability), needs="--quantity")
 
 
 def _priors(text):
@@ -161,44 +134,34 @@ def _priors(text):
 
 
 def _add_guarantees(group):
-    group.add_argument("--max-error", type=probability, metavar="E",
-                       help="answer -1 where the probability of the winner is too low to keep the "
-                            "share of wrong answers, among those that are given, at E or less")
-    group.add_argument("--confidence", type=probability, metavar="C", needs="--max-error",
-                       help="with --max-error: the probability that this holds (default 0.95)")
-    group.add_argument("--coverage", type=probability, metavar="C",
-                       help="print, in place of the probabilities, a set of classes for each "
-                            "point, which holds the true one with probability C or more, and "
-                            "write them to output.sets: the labels, or - for an empty set")
-    group.add_argument("--p-values", action="store_true",
-                       help="print, in place of the probabilities, conformal p values: sets of "
-                            "coverage C have the classes with p values above 1 - C")
-    group.add_argument("--by-class", action="store_true",
-                       help="with --coverage or --p-values: for the points of each class, not "
-                            "only of all classes together; rare classes share the points of "
-                            "--coverage, and their p values are never small")
-    group.add_argument("--set-score", choices=_SCORES, metavar="SCORE",
-                       help="what orders the classes: lac, one minus the probability, for the "
-                            "smallest sets (default), or aps, the sum of the probabilities down "
-                            "to that of the class, for sets that are larger where a point is "
-                            "harder")
+    group.add("--max-error E", "answer -1 where the probability of the winner is too low to keep "
+              "the share of wrong answers, among those that are given, at E or less", probability)
+    group.add("--confidence C", "with --max-error: the probability that this holds (default 0.95)",
+              probability, needs="--max-error")
+    group.add("--coverage C", "print, in place of the probabilities, a set of classes for each "
+              "point, which holds the true one with probability C or more, and write them to "
+              "output.sets: the labels, or - for an empty set", probability)
+    group.add("--p-values", "print, in place of the probabilities, conformal p values: sets of "
+              "coverage C have the classes with p values above 1 - C")
+    group.add("--by-class", "with --coverage or --p-values: for the points of each class, not only "
+              "of all classes together; rare classes share the points of --coverage, and their p "
+              "values are never small")
+    group.add("--set-score SCORE", "what orders the classes: lac, one minus the probability, for "
+              "the smallest sets (default), or aps, the sum of the probabilities down to that of "
+              "the class, for sets that are larger where a point is harder", choices=_SCORES)
 
 
 def _add_queries(group):
-    group.add_argument("--opponents", default="3log", metavar="L",
-                       help="with -Q poll: random opponents of each class, a number, or a multiple "
-                            "of log2 of the number of classes such as 3log (default)")
-    group.add_argument("--finalists", type=whole_number(1), metavar="T",
-                       help="with -Q poll: query all classifiers of the T best classes")
+    group.add("--opponents L", "with -Q poll: random opponents of each class, a number, or a "
+              "multiple of log2 of the number of classes such as 3log (default)", default="3log")
+    group.add("--finalists T", "with -Q poll: query all classifiers of the T best classes",
+              whole_number(1))
     add_seed(group)
-    group.add_argument("--pair-errors", metavar="FILE",
-                       help="with -Q radag: errors of the pairs, as multi_borders --cv-errors "
-                            "writes them")
-    group.add_argument("--count", action="store_true",
-                       help="report the binary classifiers queried and the kernel evaluations "
-                            "per point, on average; with any decoder")
-    group.add_argument("--margins", action="store_true",
-                       help="report the sum of 1/margin^2 over the binary classifiers")
+    group.add("--pair-errors FILE", "with -Q radag: errors of the pairs, as multi_borders "
+              "--cv-errors writes them")
+    group.add("--count", "report the binary classifiers queried and the kernel evaluations per "
+              "point, on average; with any decoder")
+    group.add("--margins", "report the sum of 1/margin^2 over the binary classifiers")
 
 
 def execute(args):

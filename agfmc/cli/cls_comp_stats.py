@@ -14,18 +14,15 @@ def get_parser():
         "Compare classes with the truth: contingency table, uncertainty coefficients, accuracy "
         "and, from confidence ratings, how often answers of each rating are right, in libAGF's "
         "layout.")
-    parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
-    parser.add_argument("result", help="base name of result.cls and, if there are ratings, "
-                                       "result.con")
-    group = parser.add_argument_group("output")
-    group.add_argument("-b", "--brief", action="store_true",
-                       help="one line for scripts: accuracy and uncertainty coefficient")
-    group.add_argument("-H", "--no-header", action="store_true",
-                       help="with -b: leave the line of headings out")
-    group.add_argument("-q", "--bins", type=whole_number(0, 100_000), default=10, metavar="BINS",
-                       help="bins of the confidence ratings, for each side of 0 where there are "
-                            "two classes; 0 leaves their table out (default 10)")
-    add_weights(parser.add_argument_group("weights"))
+    parser.add("truth", "file of true classes (.cls), or - for standard input")
+    parser.add("result", "base name of result.cls and, if there are ratings, result.con")
+    group = parser.group("output")
+    group.add("-b, --brief", "one line for scripts: accuracy and uncertainty coefficient")
+    group.add("-H, --no-header", "with -b: leave the line of headings out")
+    group.add("-q, --bins BINS", "bins of the confidence ratings, for each side of 0 where there "
+              "are two classes; 0 leaves their table out (default 10)", whole_number(0, 100_000),
+              default=10)
+    add_weights(parser.group("weights"))
     parser.file_names = {"truth": "labels", "result": "answers"}
     return parser.finish()
 

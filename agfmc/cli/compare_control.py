@@ -25,40 +25,32 @@ def get_parser():
         "fast each classifies. A binary problem that several configurations share is trained "
         "once.")
     add_train(parser)
-    parser.add_argument("control", nargs="*",
-                        help="a training control file, or the name of a scheme of print_control; "
-                             "with decoders after a colon if not those that suit it, as in "
-                             f"one-vs-one:inverse,vote (default: {' '.join(COMPARED)})")
-    group = parser.add_argument_group("decoders")
-    group.add_argument("-Q", "--decoders", metavar="DECODER,...",
-                       help="decoders for every control that names none: those of classify_m, "
-                            "and for trees recursive and full; any other decodes a tree as a "
-                            "coding matrix (default: those that suit the control; for trees "
-                            "full and least-squares)")
+    parser.add("control", "a training control file, or the name of a scheme of print_control; with "
+               "decoders after a colon if not those that suit it, as in one-vs-one:inverse,vote "
+               f"(default: {' '.join(COMPARED)})", nargs="*")
+    group = parser.group("decoders")
+    group.add("-Q, --decoders DECODER,...", "decoders for every control that names none: those of "
+              "classify_m, and for trees recursive and full; any other decodes a tree as a coding "
+              "matrix (default: those that suit the control; for trees full and least-squares)")
     add_answers(group, both=True)
-    group.add_argument("--against", metavar="CONTROL",
-                       help="the configuration, CONTROL or CONTROL:DECODER, that the others are "
-                            "compared with (default one-vs-one, or else the first)")
-    group = parser.add_argument_group("output")
-    group.add_argument("--csv", action="store_true", excludes=("--json", "--markdown"),
-                       help="the table as CSV")
-    group.add_argument("--json", action="store_true", excludes="--markdown",
-                       help="everything as JSON, with the values of each split")
-    group.add_argument("--markdown", action="store_true", help="the table in Markdown")
-    group.add_argument("--plot", type=output_file, metavar="FILE",
-                       help="a picture too, differences with intervals, and scores against kernel "
-                            "values or classifiers asked: .png, .svg or .pdf")
+    group.add("--against CONTROL", "the configuration, CONTROL or CONTROL:DECODER, that the others "
+              "are compared with (default one-vs-one, or else the first)")
+    group = parser.group("output")
+    group.add("--csv", "the table as CSV", excludes=("--json", "--markdown"))
+    group.add("--json", "everything as JSON, with the values of each split", excludes="--markdown")
+    group.add("--markdown", "the table in Markdown")
+    group.add("--plot FILE", "a picture too, differences with intervals, and scores against kernel "
+              "values or classifiers asked: .png, .svg or .pdf", output_file)
     add_report(parser, "the data, and the configurations with their differences")
-    group = parser.add_argument_group("schemes, as for print_control")
-    group.add_argument("-G", "--strict", action="store_true", help="random codes without 0")
-    group.add_argument("--rows", type=whole_number(1), metavar="N", help="rows of random codes")
-    group.add_argument("--draws", type=whole_number(1, 10**6), default=1, metavar="N",
-                       help="the best of N random codes; of N random trees, by their "
-                            "leave-one-out loss in each training part (default 1)")
-    group.add_argument("--metric", choices=("hausdorff", "mean-deviation"),
-                       help="distance of classes, for schemes that are made from data")
-    group.add_argument("--linkage", choices=("single", "complete", "average"),
-                       help="distance of groups of classes, for trees from data")
+    group = parser.group("schemes, as for print_control")
+    group.add("-G, --strict", "random codes without 0")
+    group.add("--rows N", "rows of random codes", whole_number(1))
+    group.add("--draws N", "the best of N random codes; of N random trees, by their leave-one-out "
+              "loss in each training part (default 1)", whole_number(1, 10**6), default=1)
+    group.add("--metric", "distance of classes, for schemes that are made from data",
+              choices=("hausdorff", "mean-deviation"))
+    group.add("--linkage", "distance of groups of classes, for trees from data",
+              choices=("single", "complete", "average"))
     add_nested(parser)
     add_experiment(parser, "10 with -f, 1 with -d; -f 0.3 if neither is given", by=True,
                    loo="where all classifiers are learner=nystrom: hold out no parts, but score "

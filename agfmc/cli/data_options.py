@@ -11,41 +11,33 @@ from .option_types import blanks, CLASS_WEIGHTS, class_weights, finite_number, j
 
 def add_table(parser, what="train", roles=True):
     """The options of tables; roles: as for `add_input_kind`."""
-    group = parser.add_argument_group("tables (.csv, .tsv, .parquet, .feather)")
-    group.add_argument("--table", action="store_true",
-                       help=f"{what} is a table, whatever its name, or - for standard input")
-    group.add_argument("--delimiter", metavar="C",
-                       help="the character between cells, or tab (default: what divides the first "
-                            "lines best, of comma, semicolon, tab and |)")
-    group.add_argument("--no-quotes", action="store_true",
-                       help="a double quote is a character like others (default: cells may stand "
-                            "in double quotes)")
-    group.add_argument("--blanks", type=blanks, metavar="WORD,...",
-                       help="cells that are missing values (default: empty ones, NA, NaN, nan, "
-                            "null, NULL and ?; empty ones always are)")
+    group = parser.group("tables (.csv, .tsv, .parquet, .feather)")
+    group.add("--table", f"{what} is a table, whatever its name, or - for standard input")
+    group.add("--delimiter C", "the character between cells, or tab (default: what divides the "
+              "first lines best, of comma, semicolon, tab and |)")
+    group.add("--no-quotes", "a double quote is a character like others (default: cells may stand "
+              "in double quotes)")
+    group.add("--blanks WORD,...", "cells that are missing values (default: empty ones, NA, NaN, "
+              "nan, null, NULL and ?; empty ones always are)", blanks)
     if not roles:
         return group
-    group.add_argument("--label", metavar="COLUMN",
-                       help="the column of the classes, by its name, or its number from 1 "
-                            "(default: the one named class, label or target)"
-                            if roles is True else
-                            "the column of the classes, by its name, or its number from 1 "
-                            "(default: the one of the training table)")
-    group.add_argument("--weight", metavar="COLUMN",
-                       help="the column of the weights of the rows, numbers of 0 or more"
-                            + ("" if roles is True else " (default: the one of the training "
-                               "table, if it is there)"))
+    group.add("--label COLUMN",
+              "the column of the classes, by its name, or its number from 1 "
+              "(default: the one named class, label or target)"
+              if roles is True else
+              "the column of the classes, by its name, or its number from 1 "
+              "(default: the one of the training table)")
+    group.add("--weight COLUMN",
+              "the column of the weights of the rows, numbers of 0 or more"
+              + ("" if roles is True else " (default: the one of the training "
+                 "table, if it is there)"))
     if roles == "label":
         return group
-    group.add_argument("--id", type=names, metavar="COLUMN,...",
-                       help="columns that identify the rows, and are no features")
-    group.add_argument("--ignore", type=names, metavar="COLUMN,...",
-                       help="columns that are left out")
-    group.add_argument("--categorical", type=names, metavar="COLUMN,...",
-                       help="columns of numbers that stand for words, as columns of words do: "
-                            "each word is a feature, 1 or 0")
-    group.add_argument("--classes", type=names, metavar="NAME,...",
-                       help="all classes in their order (default: sorted)")
+    group.add("--id COLUMN,...", "columns that identify the rows, and are no features", names)
+    group.add("--ignore COLUMN,...", "columns that are left out", names)
+    group.add("--categorical COLUMN,...", "columns of numbers that stand for words, as columns of "
+              "words do: each word is a feature, 1 or 0", names)
+    group.add("--classes NAME,...", "all classes in their order (default: sorted)", names)
     return group
 
 
@@ -112,17 +104,14 @@ def _roles(args):
 
 def add_weights(group, classes=True):
     """--weights, and with `classes` --class-weight, of the commands that read data with classes."""
-    group.add_argument("--weights", metavar="FILE",
-                       help="weights of the samples, numbers of 0 or more: text with one in each "
-                            "line, or binary (.wgt); or none: all samples count alike (default: "
-                            "the file base.wgt beside binary data, and of a table the column of "
-                            "--weight)")
+    group.add("--weights FILE", "weights of the samples, numbers of 0 or more: text with one in "
+              "each line, or binary (.wgt); or none: all samples count alike (default: the file "
+              "base.wgt beside binary data, and of a table the column of --weight)")
     if not classes:
         return
-    group.add_argument("--class-weight", type=class_weights, metavar="WEIGHTS",
-                       help=f"factors of the weights of classes: {CLASS_WEIGHTS}. With {BALANCED} "
-                            "all classes count alike. Probabilities are then those of data in "
-                            "which the classes have these weights")
+    group.add("--class-weight WEIGHTS", f"factors of the weights of classes: {CLASS_WEIGHTS}. With "
+              f"{BALANCED} all classes count alike. Probabilities are then those of data in which "
+              "the classes have these weights", class_weights)
 
 
 def weight_source(args, source=None):

@@ -20,23 +20,18 @@ _OF_DRAWS = ("--search-options", "--by")  # that the best of many draws heeds
 
 def add_drawing(parser):
     """The group of options of random trees and of ensembles."""
-    group = parser.add_argument_group("random trees and ensembles")
-    group.add_argument("--kind", choices=_KINDS,
-                       help="with -Q random-tree, and ensembles of them: all trees alike, or with "
-                            "half of the classes, or about half of the points, on each side of "
-                            "every node (default uniform, for ensembles class-balanced)")
-    group.add_argument("--of", metavar="SCHEME",
-                       help="with -Q ensemble: the scheme of its members, random-tree (default), "
-                            "random or random-as-orthogonal, of one draw after the other; "
-                            "random-tree with --draws, the best of so many; or best-tree, the "
-                            "best trees of tenths of the points")
-    group.add_argument("--members", type=whole_number(2, 10_000), metavar="N",
-                       help="with -Q ensemble: how many different configurations (default 10, or "
-                            "as many as there are)")
-    group.add_argument("--average", choices=_AVERAGES,
-                       help="with -Q ensemble: write the decoder of this average of the "
-                            "probabilities into the head of the control file (default none, which "
-                            "is the arithmetic one)")
+    group = parser.group("random trees and ensembles")
+    group.add("--kind", "with -Q random-tree, and ensembles of them: all trees alike, or with half "
+              "of the classes, or about half of the points, on each side of every node (default "
+              "uniform, for ensembles class-balanced)", choices=_KINDS)
+    group.add("--of SCHEME", "with -Q ensemble: the scheme of its members, random-tree (default), "
+              "random or random-as-orthogonal, of one draw after the other; random-tree with "
+              "--draws, the best of so many; or best-tree, the best trees of tenths of the points")
+    group.add("--members N", "with -Q ensemble: how many different configurations (default 10, or "
+              "as many as there are)", whole_number(2, 10_000))
+    group.add("--average", "with -Q ensemble: write the decoder of this average of the "
+              "probabilities into the head of the control file (default none, which is the "
+              "arithmetic one)", choices=_AVERAGES)
 
 
 def with_average(args, tree):
@@ -123,41 +118,33 @@ def _refuse_idle(args, scheme):
 
 def add_searching(parser):
     """The group of options of searches."""
-    group = parser.add_argument_group("search for a tree")
-    group.add_argument("--search-options", metavar="TEXT",
-                       help="options, as of learner=nystrom, of the classifiers that splits, or "
-                            "rows of a code, are judged by: -m landmarks (default 400), -g, -l, "
-                            "--loo and others (default: the kernel that --options give, or the "
-                            "gamma with the least leave-one-out error)")
-    group.add_argument("--splits", type=whole_number(1, 10**9), metavar="N",
-                       help="try at most N splits of classes: where all of them are no more, the "
-                            "best tree of all is found, else one that a local search comes to "
-                            "(default 300,000, which is all for 12 classes)")
-    group.add_argument("--max-depth", type=whole_number(1), metavar="D",
-                       help="trees of depth D at most: the classifiers on the way to any class")
-    group.add_argument("--balance", type=_balance, metavar="W",
-                       help="add W to the loss for each classifier that a point is asked on its "
-                            "way; auto takes the tree that asks the fewest, of those within a "
-                            "standard error of the least loss (default 0)")
-    group.add_argument("--together", action="append", metavar="CLASSES",
-                       help="tell these classes, by name or label with commas between them, apart "
-                            "last: they are one branch (may be given several times)")
-    group.add_argument("--top", metavar="SIDES", action="append",
-                       help="the root of the tree, as '0 1 / 2 3 4': the classes on its left and "
-                            "its right side, with blanks or, for names that have blanks, with "
-                            "commas between them")
-    group = parser.add_argument_group("search for a code")
-    group.add_argument("--rows", type=_rows, metavar="M|auto",
-                       help="with -Q best-code, the same as nrow: M rows; auto stops where more of "
-                            "them do not lower the loss of points that did not choose them by a "
-                            "standard error (default auto)")
-    group.add_argument("--pool", type=whole_number(1, 10**6), metavar="N",
-                       help="with -Q best-code: choose from N candidate rows, all there are, if "
-                            "they are no more, else one-vs-rest, all pairs and random ones "
-                            "(default 2000)")
-    group.add_argument("--from", dest="start", metavar="CONTROL",
-                       help="with -Q best-code: start from the partitions of this control file, "
-                            "and add, exchange or drop rows (default: start without any)")
+    group = parser.group("search for a tree")
+    group.add("--search-options TEXT", "options, as of learner=nystrom, of the classifiers that "
+              "splits, or rows of a code, are judged by: -m landmarks (default 400), -g, -l, --loo "
+              "and others (default: the kernel that --options give, or the gamma with the least "
+              "leave-one-out error)")
+    group.add("--splits N", "try at most N splits of classes: where all of them are no more, the "
+              "best tree of all is found, else one that a local search comes to (default 300,000, "
+              "which is all for 12 classes)", whole_number(1, 10**9))
+    group.add("--max-depth D", "trees of depth D at most: the classifiers on the way to any class",
+              whole_number(1))
+    group.add("--balance W", "add W to the loss for each classifier that a point is asked on its "
+              "way; auto takes the tree that asks the fewest, of those within a standard error of "
+              "the least loss (default 0)", _balance)
+    group.add("--together CLASSES", "tell these classes, by name or label with commas between "
+              "them, apart last: they are one branch (may be given several times)", action="append")
+    group.add("--top SIDES", "the root of the tree, as '0 1 / 2 3 4': the classes on its left and "
+              "its right side, with blanks or, for names that have blanks, with commas between "
+              "them", action="append")
+    group = parser.group("search for a code")
+    group.add("--rows M|auto", "with -Q best-code, the same as nrow: M rows; auto stops where more "
+              "of them do not lower the loss of points that did not choose them by a standard "
+              "error (default auto)", _rows)
+    group.add("--pool N", "with -Q best-code: choose from N candidate rows, all there are, if they "
+              "are no more, else one-vs-rest, all pairs and random ones (default 2000)",
+              whole_number(1, 10**6))
+    group.add("--from CONTROL", "with -Q best-code: start from the partitions of this control "
+              "file, and add, exchange or drop rows (default: start without any)", dest="start")
 
 
 def _balance(text):

@@ -19,49 +19,36 @@ def get_parser():
         "Score classification results: accuracy, scores of probabilities and of sets of classes, "
         "contingency table, calibration.",
         operands="{answers | truth result [probabilities]}")
-    parser.add_argument("truth", metavar="{answers | truth}",
-                        help=f"a table of answers, as classify_m writes it ({ANSWERS_IN_HELP}; "
-                             "with --table any file, or -); or file of true classes (.cls, or "
-                             "LIBSVM text), or - for standard input")
-    parser.add_argument("result", nargs="?",
-                        help="base name of result.cls and result.con, as classify_m writes them")
-    parser.add_argument("probabilities", nargs="?",
-                        help="what classify_m printed: k probabilities and a class in each line, "
-                             "with or without a first line `labels ...` (- is standard input)")
+    parser.add("truth", f"a table of answers, as classify_m writes it ({ANSWERS_IN_HELP}; with "
+               "--table any file, or -); or file of true classes (.cls, or LIBSVM text), or - for "
+               "standard input", metavar="{answers | truth}")
+    parser.add("result", "base name of result.cls and result.con, as classify_m writes them",
+               nargs="?")
+    parser.add("probabilities", "what classify_m printed: k probabilities and a class in each "
+               "line, with or without a first line `labels ...` (- is standard input)", nargs="?")
     add_scores(parser)
     group = add_table(parser, "the answers", roles=False)
-    group.add_argument("--truth", dest="column", metavar="COLUMN",
-                       help="the column of the true classes, in the table of the answers or of "
-                            "--data (default: class, label or target, or the only one that has "
-                            "the names of the classes)")
-    group.add_argument("--data", metavar="TABLE",
-                       help="the table of the true classes, if it is not that of the answers")
-    group.add_argument("--id", type=names, metavar="COLUMN,...",
-                       help="with --data: columns by which the rows of both tables are joined "
-                            "(default: those that both have; else the rows are in one order)")
-    group.add_argument("--predicted", metavar="COLUMN",
-                       help="the column of the answers (default class); the probability of a "
-                            "class is in the column p:CLASS")
-    group.add_argument("--weight", metavar="COLUMN",
-                       help="the column of the weights of the rows, numbers of 0 or more, in the "
-                            "table that has the true classes")
-    group = parser.add_argument_group("output")
-    group.add_argument("-b", "--brief", action="store_true",
-                       help="one line for scripts: accuracy and uncertainty coefficient")
-    group.add_argument("-H", "--no-header", action="store_true",
-                       help="with -b or -B: leave the line of headings out")
-    group.add_argument("-B", "--brier", action="store_true",
-                       help="libAGF's Brier score alone, the root of the mean square over all "
-                            "classes; with -b that of the winning classes")
-    group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
-                       help="bins of the calibration table (default 10)")
-    group.add_argument("--json", action="store_true", excludes="--csv",
-                       help="all scores as one JSON object")
-    group.add_argument("--csv", action="store_true",
-                       help="all scores as CSV: score,class,value,low,high")
-    group.add_argument("--plot", type=output_file, metavar="FILE",
-                       help="a picture of the contingency table, of the calibration, and of the "
-                            "error of the surest points: .png, .svg or .pdf (needs matplotlib)")
+    group.add("--truth COLUMN", "the column of the true classes, in the table of the answers or of "
+              "--data (default: class, label or target, or the only one that has the names of the "
+              "classes)", dest="column")
+    group.add("--data TABLE", "the table of the true classes, if it is not that of the answers")
+    group.add("--id COLUMN,...", "with --data: columns by which the rows of both tables are joined "
+              "(default: those that both have; else the rows are in one order)", names)
+    group.add("--predicted COLUMN", "the column of the answers (default class); the probability of "
+              "a class is in the column p:CLASS")
+    group.add("--weight COLUMN", "the column of the weights of the rows, numbers of 0 or more, in "
+              "the table that has the true classes")
+    group = parser.group("output")
+    group.add("-b, --brief", "one line for scripts: accuracy and uncertainty coefficient")
+    group.add("-H, --no-header", "with -b or -B: leave the line of headings out")
+    group.add("-B, --brier", "libAGF's Brier score alone, the root of the mean square over all "
+              "classes; with -b that of the winning classes")
+    group.add("-q, --bins BINS", "bins of the calibration table (default 10)",
+              whole_number(1, 100_000), default=10)
+    group.add("--json", "all scores as one JSON object", excludes="--csv")
+    group.add("--csv", "all scores as CSV: score,class,value,low,high")
+    group.add("--plot FILE", "a picture of the contingency table, of the calibration, and of the "
+              "error of the surest points: .png, .svg or .pdf (needs matplotlib)", output_file)
     add_classes(parser)
     parser.file_names = {"truth": "truth", "result": "answers", "control": "model",
                          "probabilities": "printed", "before": "printed", "sets": "sets"}

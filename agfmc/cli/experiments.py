@@ -25,18 +25,15 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
     """
     group = add_splits(parser, trials)
     if loo is not None:
-        group.add_argument("--loo", action="store_true", excludes=("-f", "-d", "--trials"),
-                           help=loo)
+        group.add("--loo", loo, excludes=("-f", "-d", "--trials"))
     add_seed(group, seed)
-    group = parser.add_argument_group("training")
-    group.add_argument("-+", "--options", metavar="OPTIONS", default="",
-                       help='training options where a control file has "", as for multi_borders')
+    group = parser.group("training")
+    group.add("-+, --options OPTIONS", 'training options where a control file has "", as for '
+              'multi_borders', default="")
     add_trying(group, by, platt)
-    group.add_argument("--costs", metavar="FILE",
-                       help="what it costs to answer one class where another is true, as for "
-                            "classify_m: answers are those of the least expected cost where a "
-                            "decoder gives the probabilities of all classes, and the mean cost is "
-                            "one more score")
+    group.add("--costs FILE", "what it costs to answer one class where another is true, as for "
+              "classify_m: answers are those of the least expected cost where a decoder gives the "
+              "probabilities of all classes, and the mean cost is one more score")
     add_state(parser)
     add_training_kind(parser)
     add_normalisation(parser)
@@ -44,22 +41,20 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
 
 def add_splits(parser, trials):
     """-f, -d and --trials; -> their group."""
-    group = parser.add_argument_group("splits")
-    group.add_argument("-f", "--fraction", type=_fraction, metavar="FRACTION", excludes="-d",
-                       help="hold out this fraction of each class, drawn at random in each trial")
-    group.add_argument("-d", "--parts", type=whole_number(2, 10**6), metavar="PARTS",
-                       help="divide the data into PARTS parts, each with its share of every "
-                            "class, and hold out one after the other")
-    group.add_argument("--trials", type=whole_number(1, 10**6), metavar="N",
-                       help=f"number of times that this is done (default {trials})")
+    group = parser.group("splits")
+    group.add("-f, --fraction FRACTION", "hold out this fraction of each class, drawn at random in "
+              "each trial", _fraction, excludes="-d")
+    group.add("-d, --parts PARTS", "divide the data into PARTS parts, each with its share of every "
+              "class, and hold out one after the other", whole_number(2, 10**6))
+    group.add("--trials N", f"number of times that this is done (default {trials})",
+              whole_number(1, 10**6))
     return group
 
 
 def add_sample(group):
     """--sample, of the commands that choose by experiments."""
-    group.add_argument("--sample", type=whole_number(1), metavar="N",
-                       help="choose by about N rows, drawn at random: of each class its share, "
-                            "but five at least, or all that there are")
+    group.add("--sample N", "choose by about N rows, drawn at random: of each class its share, but "
+              "five at least, or all that there are", whole_number(1))
 
 
 def add_trying(group, by=False, platt="cv"):
@@ -67,49 +62,43 @@ def add_trying(group, by=False, platt="cv"):
     text = "cv, from five folds, or loo, by a formula, in about half the time (default cv)" \
         if platt == "cv" else "loo, by a formula (default where all classifiers are C-SVC), or " \
         "cv, from five folds, in half as much time again or more"
-    group.add_argument("--platt", choices=("cv", "loo"), default=platt, metavar="WAY",
-                       help=f"decision values that the probabilities are fitted to: {text}. Does "
-                            "not apply to learner=nystrom")
-    group.add_argument("--kernel-memory", type=whole_number(0, 10**9), default=512, metavar="MB",
-                       help="megabytes for tables of kernel values (default 512; 0: none), and "
-                            "for the sums of learner=nystrom, which need at least 16 P^2 bytes "
-                            "with P landmarks (two tables). Results do not depend on it")
+    group.add("--platt WAY", f"decision values that the probabilities are fitted to: {text}. Does "
+              "not apply to learner=nystrom", choices=("cv", "loo"), default=platt)
+    group.add("--kernel-memory MB", "megabytes for tables of kernel values (default 512; 0: none), "
+              "and for the sums of learner=nystrom, which need at least 16 P^2 bytes with P "
+              "landmarks (two tables). Results do not depend on it", whole_number(0, 10**9),
+              default=512)
     add_workers(group)
     add_executor(group)
     if by:
-        group.add_argument("--by", choices=tuple(BY_COST), default=_BY, metavar="SCORE",
-                           help=f"the score of all held-out points that decides: "
-                                f"{', '.join(BY_OPTION)} (default {_BY}), or, with --costs, "
-                                f"{COST.option}. With few points for "
-                                "each class uncertainty is too large, even of random answers")
+        group.add("--by SCORE", "the score of all held-out points that decides: "
+                  f"{', '.join(BY_OPTION)} (default {_BY}), or, with --costs, {COST.option}. With "
+                  "few points for each class uncertainty is too large, even of random answers",
+                  choices=tuple(BY_COST), default=_BY)
 
 
 def add_answers(group, both=False):
     """--uncalibrated, and --both where there is that option."""
-    group.add_argument("--uncalibrated", action="store_true",
-                       help="score the decoder's own probabilities, not the calibrated ones that "
-                            "classify_m gives")
+    group.add("--uncalibrated", "score the decoder's own probabilities, not the calibrated ones "
+              "that classify_m gives")
     if both:
-        group.add_argument("--both", action="store_true", excludes="--uncalibrated",
-                           help="score the calibrated probabilities and the decoder's own")
+        group.add("--both", "score the calibrated probabilities and the decoder's own",
+                  excludes="--uncalibrated")
 
 
 def add_nested(parser, by=False):
     """--tune, --search and --time-limit; by: with --by for it alone."""
-    group = parser.add_argument_group("tuning")
-    group.add_argument("--tune", action="store_true",
-                       help="search the options that a control leaves open, as tune_m does, "
-                            "inside each training part: the held-out points judge options that "
-                            "they did not choose")
+    group = parser.group("tuning")
+    group.add("--tune", "search the options that a control leaves open, as tune_m does, inside "
+              "each training part: the held-out points judge options that they did not choose")
     if by:
-        group.add_argument("--by", choices=tuple(BY_COST), metavar="SCORE", needs="--tune",
-                           help=f"the score that this search is for: {', '.join(BY_OPTION)} "
-                                f"(default {_BY}), or, with --costs, {COST.option}")
-    group.add_argument("--search", choices=SEARCHES, metavar="WAY", needs="--tune",
-                       help="fast or full, as for tune_m (default fast)")
-    group.add_argument("--time-limit", type=time_span, metavar="TIME", needs="--tune",
-                       help="end each of these searches after TIME, in seconds, M:SS or H:MM:SS, "
-                            "with the best so far")
+        group.add("--by SCORE", f"the score that this search is for: {', '.join(BY_OPTION)} "
+                  f"(default {_BY}), or, with --costs, {COST.option}", choices=tuple(BY_COST),
+                  needs="--tune")
+    group.add("--search WAY", "fast or full, as for tune_m (default fast)", choices=SEARCHES,
+              needs="--tune")
+    group.add("--time-limit TIME", "end each of these searches after TIME, in seconds, M:SS or "
+              "H:MM:SS, with the best so far", time_span, needs="--tune")
 
 
 def nested_tuning(args):
@@ -123,13 +112,11 @@ def nested_tuning(args):
 
 def add_state(parser):
     """--state and --no-state."""
-    group = parser.add_argument_group("unfinished work")
-    group.add_argument("--state", type=output_file, metavar="FOLDER", excludes="--no-state",
-                       help="keep the result cache in FOLDER, which any number of runs on several "
-                            "machines can share (default: a folder for these data in the user's "
-                            "cache folder)")
-    group.add_argument("--no-state", action="store_true",
-                       help="keep no results and reuse none")
+    group = parser.group("unfinished work")
+    group.add("--state FOLDER", "keep the result cache in FOLDER, which any number of runs on "
+              "several machines can share (default: a folder for these data in the user's cache "
+              "folder)", output_file, excludes="--no-state")
+    group.add("--no-state", "keep no results and reuse none")
 
 
 def _fraction(text):

@@ -21,29 +21,24 @@ def get_parser():
         "one in a line. Without out, print the values. For out NAME.cls, NAME.names gets names of "
         "the classes that tell their limits.",
         operands="file [out [min max | threshold ...]]")
-    parser.add_argument("file", help="values, float32 one after the other (.dat)")
-    parser.add_argument("out", nargs="?", type=output_file,
-                        help="file of classes to be written (.cls)")
-    parser.add_argument("numbers", nargs="*", default=[], type=finite_number,
-                        metavar="min max | threshold",
-                        help="with -q, the ends of the range that is divided (default: of the "
-                             "values); without -q, the thresholds themselves")
-    group = parser.add_argument_group("classes")
-    group.add_argument("-q", "--classes", type=whole_number(2, 10_000_000), metavar="N",
-                       help="number of classes, of equal width between min and max (default 2)")
-    group.add_argument("-g", "--geometric", action="store_true",
-                       help="thresholds in geometric progression, for values above 0")
-    group.add_argument("-o", "--open", action="store_true",
-                       help="one threshold more than classes: values below the first or above the "
-                            "last have class -1")
-    group.add_argument("-T", "--missing", type=finite_number, metavar="MISSING",
-                       help="values above MISSING are missing, and do not count for min and max")
-    group = parser.add_argument_group("output")
-    group.add_argument("-M", "--range", action="store_true",
-                       help="print the least and the greatest value, each in a line; without out "
-                            "nothing else")
-    group.add_argument("-Q", "--break-down", action="store_true",
-                       help="print the number of values in each class in place of the thresholds")
+    parser.add("file", "values, float32 one after the other (.dat)")
+    parser.add("out", "file of classes to be written (.cls)", output_file, nargs="?")
+    parser.add("numbers", "with -q, the ends of the range that is divided (default: of the "
+               "values); without -q, the thresholds themselves", finite_number, nargs="*",
+               default=[], metavar="min max | threshold")
+    group = parser.group("classes")
+    group.add("-q, --classes N", "number of classes, of equal width between min and max (default "
+              "2)", whole_number(2, 10_000_000))
+    group.add("-g, --geometric", "thresholds in geometric progression, for values above 0")
+    group.add("-o, --open", "one threshold more than classes: values below the first or above the "
+              "last have class -1")
+    group.add("-T, --missing MISSING", "values above MISSING are missing, and do not count for min "
+              "and max", finite_number)
+    group = parser.group("output")
+    group.add("-M, --range", "print the least and the greatest value, each in a line; without out "
+              "nothing else")
+    group.add("-Q, --break-down", "print the number of values in each class in place of the "
+              "thresholds")
     return parser.finish()
 
 

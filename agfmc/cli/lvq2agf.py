@@ -16,18 +16,16 @@ def get_parser():
         "label for each sample, to libAGF's binary files base.vec and base.cls. Labels are taken "
         "as svm2agf takes them.",
         operands="[[infile] base]")
-    parser.add_argument("infile", nargs="?", help="LVQ text (- or left out: standard input; one "
-                                                  "operand alone is base)")
-    parser.add_argument("base", nargs="?", type=output_base,
-                        help="base name of the files to be written (- or left out, with -C or -o: "
-                             "the contents of a .vec file to standard output)")
-    group = parser.add_argument_group("conversion")
-    group.add_argument("-H", "--no-header", action="store_true",
-                       help="there is no first line with the number of features")
-    group.add_argument("-C", "--no-labels", action="store_true", excludes=("-o", "-L", "--names"),
-                       help="the lines hold no labels: only base.vec is written")
-    group.add_argument("-o", "--omit-labels", action="store_true", excludes=("-L", "--names"),
-                       help="the lines hold labels, but only base.vec is written")
+    parser.add("infile", "LVQ text (- or left out: standard input; one operand alone is base)",
+               nargs="?")
+    parser.add("base", "base name of the files to be written (- or left out, with -C or -o: the "
+               "contents of a .vec file to standard output)", output_base, nargs="?")
+    group = parser.group("conversion")
+    group.add("-H, --no-header", "there is no first line with the number of features")
+    group.add("-C, --no-labels", "the lines hold no labels: only base.vec is written",
+              excludes=("-o", "-L", "--names"))
+    group.add("-o, --omit-labels", "the lines hold labels, but only base.vec is written",
+              excludes=("-L", "--names"))
     add_label_options(group)
     parser.needs_words = True
     parser.file_names = {"infile": "lvq"}

@@ -18,26 +18,20 @@ def get_parser():
         PROG,
         "Merge a control file and its binary models into one file that holds everything "
         "needed to classify, each support vector once; or bring a model file into another format.")
-    parser.add_argument("control", help="control file for classification, as multi_borders "
-                                        "writes it, or any model file (- is standard input)")
-    parser.add_argument("out", type=output_file, help="the model file to be written (.mbm)")
-    group = parser.add_argument_group("contents")
-    group.add_argument("-a", "--norm-file", metavar="FILE",
-                       help="normalisation (.std) to be stored, in place of the one that control "
-                            "names: the model then takes raw data; or none: it takes normalised "
-                            "data")
-    group.add_argument("--names", metavar="FILE",
-                       help="class names, line i for label i, in place of those in control")
-    group.add_argument("-y", "--path", metavar="PATH",
-                       help="folder of the models that control names")
+    parser.add("control", "control file for classification, as multi_borders writes it, or any "
+               "model file (- is standard input)")
+    parser.add("out", "the model file to be written (.mbm)", output_file)
+    group = parser.group("contents")
+    group.add("-a, --norm-file FILE", "normalisation (.std) to be stored, in place of the one that "
+              "control names: the model then takes raw data; or none: it takes normalised data")
+    group.add("--names FILE", "class names, line i for label i, in place of those in control")
+    group.add("-y, --path PATH", "folder of the models that control names")
     add_calibration(group)
-    group = parser.add_argument_group("format of out")
+    group = parser.group("format of out")
     unheld = dict.fromkeys(("-a", "--names", "--calibration"), "that format has no place for it")
-    group.add_argument("-Z", "--ascii", action="store_true", excludes=unheld,
-                       help="libAGF's ASCII model")
-    group.add_argument("--libsvm", action="store_true",
-                       excludes={**unheld, "-Z": "out has one format"},
-                       help="one LIBSVM model of all classes, from a one-vs-one configuration")
+    group.add("-Z, --ascii", "libAGF's ASCII model", excludes=unheld)
+    group.add("--libsvm", "one LIBSVM model of all classes, from a one-vs-one configuration",
+              excludes={**unheld, "-Z": "out has one format"})
     parser.file_names = {"control": "trained"}
     return parser.finish()
 

@@ -17,23 +17,18 @@ def get_parser():
         "normalisation, the recipe of tables, and the settings that made it. Of a normalisation "
         "(.std): its features, and what a learned metric was learned from, with the weight of "
         "each feature. Of a recipe (.recipe): the columns of the table, and what they become.")
-    parser.add_argument("model", help="model file, or a control file whose models are read, or a "
-                                      "normalisation, whose name ends in .std, or a recipe of "
-                                      "tables, whose name ends in .recipe")
-    group = parser.add_argument_group("input")
-    group.add_argument("-y", "--path", metavar="FOLDER",
-                       help="folder of the models that a control file names")
+    parser.add("model", "model file, or a control file whose models are read, or a normalisation, "
+               "whose name ends in .std, or a recipe of tables, whose name ends in .recipe")
+    group = parser.group("input")
+    group.add("-y, --path FOLDER", "folder of the models that a control file names")
     add_calibration(group)
-    group.add_argument("--feature-names", metavar="FILE",
-                       help="names of the features of a normalisation, one on each line")
-    group = parser.add_argument_group("output")
-    group.add_argument("--control", action="store_true", excludes="--json",
-                       help="print the control file alone")
-    group.add_argument("--json", action="store_true", help="print one JSON object")
-    group.add_argument("--plot", type=output_file, metavar="FILE",
-                       help="a picture: of a model its coding matrix, or its tree with the share "
-                            "of the training points at each node, of a learned metric the weights "
-                            "of the features (.png, .svg or .pdf; needs matplotlib)")
+    group.add("--feature-names FILE", "names of the features of a normalisation, one on each line")
+    group = parser.group("output")
+    group.add("--control", "print the control file alone", excludes="--json")
+    group.add("--json", "print one JSON object")
+    group.add("--plot FILE", "a picture: of a model its coding matrix, or its tree with the share "
+              "of the training points at each node, of a learned metric the weights of the "
+              "features (.png, .svg or .pdf; needs matplotlib)", output_file)
     parser.file_names = {"model": "model"}
     return parser.finish()
 

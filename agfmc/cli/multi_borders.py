@@ -32,103 +32,78 @@ def get_parser():
         "default. Writes one LIBSVM model file for each, with probabilities, and the control file "
         "for classification.")
     parser.dashes = "--command"
-    parser.add_argument("control", nargs="?",
-                        help="training control file, as print_control writes it "
-                             "(- or left out: standard input), or the name of a scheme")
+    parser.add("control", "training control file, as print_control writes it (- or left out: "
+               "standard input), or the name of a scheme", nargs="?")
     add_train(parser)
-    parser.add_argument("model", type=output_base,
-                        help="base name of the model files: model-00 for rows of a "
-                             "coding matrix, model.00 for branches of a tree")
-    parser.add_argument("control_out", type=output_base, metavar="control-out",
-                        help="control file for classification, written last "
-                             "(- is standard output)")
-    group = parser.add_argument_group("training")
-    group.add_argument("-+", "--options", metavar="OPTIONS",
-                       help='training options where the control file has "", in place of those in '
-                            "its head: LIBSVM's -s -t -d -g -r -c -n -m -e -h, and -w0 -w1 for the "
-                            "left and right side (-b and -q change nothing: probabilities are "
-                            "always fitted); or learner=NAME and the options of that learner: "
-                            "linear, logistic, or "
-                            "nystrom, which trains all classifiers from one pass over the data")
+    parser.add("model", "base name of the model files: model-00 for rows of a coding matrix, "
+               "model.00 for branches of a tree", output_base)
+    parser.add("control_out", "control file for classification, written last (- is standard "
+               "output)", output_base, metavar="control-out")
+    group = parser.group("training")
+    group.add("-+, --options OPTIONS", "training options where the control file has \"\", in place "
+              "of those in its head: LIBSVM's -s -t -d -g -r -c -n -m -e -h, and -w0 -w1 for the "
+              "left and right side (-b and -q change nothing: probabilities are always fitted); or "
+              "learner=NAME and the options of that learner: linear, logistic, or nystrom, which "
+              "trains all classifiers from one pass over the data")
     add_seed(group)
     add_workers(group)
     add_executor(group)
-    group.add_argument("-0", "--dry-run", action="store_true",
-                       excludes=("--only", "--sums", "--executor"),
-                       help="train nothing: print one shell command for each "
-                            "classifier, to be run in any order or side by side; the control "
-                            "file and the normalisation are written. When all have run, the "
-                            "same command without -0 only adds the calibration. Classifiers "
-                            "that share landmarks have one command for each range of rows, and "
-                            "a last one, to be run after all others, which adds up their sums, "
-                            "trains, and writes the calibration")
-    group.add_argument("--null", action="store_true", needs="-0",
-                       help="with -0: end each command with a NUL character, for xargs -0; names "
-                            "of data and folders may then hold line breaks")
-    group.add_argument("--only", metavar="NAME", excludes="--sums",
-                       help="train only the model of that name, and do not write control-out; "
-                            "control may then be the control file that -0 wrote")
-    group.add_argument("--sums", type=_range, metavar="GROUP:RANGE",
-                       excludes=("--time-limit", "--cv-errors"),
-                       help="train nothing: make the sums over one range of rows for one group of "
-                            "classifiers that share landmarks, both counted from 0, and write "
-                            "them to MODEL.sums-GROUP-RANGE, from which the same command without "
-                            "--sums goes on. The commands that -0 prints use it")
-    group.add_argument("--retrain", action="store_true",
-                       help="train everything; without it, models of an earlier run that this "
-                            "one would write again are kept")
-    group.add_argument("--time-limit", type=time_span, metavar="TIME", excludes="--cv-errors",
-                       help="stop after TIME, in seconds, M:SS or H:MM:SS, and keep finished "
-                            "models; the exit status is then 3, and the same command continues "
-                            "from there")
-    group.add_argument("--platt", choices=("cv", "loo"), metavar="WAY",
-                       help="decision values that the probabilities are fitted to: cv, from five "
-                            "folds (default), or loo, from leaving out each sample by a formula, "
-                            "in about half the time; for C-SVC only (nystrom needs neither)")
-    group.add_argument("--kernel-memory", type=whole_number(0, 10**9), metavar="MB",
-                       help="megabytes for tables of kernel values, used where they save time "
-                            "(default 512; 0: none), and for the sums of learner=nystrom, which "
-                            "need at least 16 P^2 bytes with P landmarks (two tables). Results do "
-                            "not depend on it")
-    group.add_argument("--cv-errors", type=output_file, metavar="FILE",
-                       help="for one-vs-one: write how often each pair of classes was confused "
-                            "when its samples were held out, for order_classes and classify_m")
-    group.add_argument("--cv-irrelevant", action="store_true", needs="--cv-errors",
-                       help="with --cv-errors: also where each classifier sends the samples of "
-                            "all other classes, which takes longer")
-    group.add_argument("-y", "--path", metavar="FOLDER",
-                       help="folder of the model files, which control-out does not name")
-    group.add_argument("--no-calibration", action="store_true",
-                       help="fit no calibration of the probabilities; without it one is fitted to "
-                            "decision values of samples that were held out, and written beside "
-                            "control-out, as CONTROL-OUT.cal")
-    group.add_argument("--member-weights", choices=("held-out",), metavar="WAY",
-                       excludes=("--no-calibration", "-0", "--only", "--sums"),
-                       help="for an ensemble, several configurations in control: held-out gives "
-                            "each of them the weight in their average with which the log loss of "
-                            "samples that were held out is least, and writes it into control-out")
-    group.add_argument("--no-names", action="store_true",
-                       help="leave the class names, the decoder and the normalisation out of "
-                            "control-out: libAGF cannot read a control file that holds them")
-    group = parser.add_argument_group("training by another program")
-    group.add_argument("--command", metavar="COMMAND",
-                       excludes=("-u", "--platt", "--kernel-memory", "--time-limit", "--cv-errors",
-                                 "--executor", "--member-weights"),
-                       help="`-- COMMAND` does the same: the program that trains each binary "
-                            "classifier, called `COMMAND OPTIONS data model` like svm-train; data "
-                            "is LIBSVM text, or LVQ text with -A, with the labels 0 and 1")
-    group.add_argument("-^", "--convert", metavar="COMMAND", needs="--command",
-                       help="program that converts the data for the trainer, from its standard "
-                            "input to its standard output")
-    group.add_argument("-K", "--keep", action="store_true", needs="--command",
-                       help="keep the temporary files of the trainer, in folders MODEL.*.tmp")
-    group.add_argument("--allow-commands", action="store_true", needs="--command",
-                       help="pass on all options of control; without it those that could name "
-                            "a file to the trainer are refused")
+    group.add("-0, --dry-run", "train nothing: print one shell command for each classifier, to be "
+              "run in any order or side by side; the control file and the normalisation are "
+              "written. When all have run, the same command without -0 only adds the calibration. "
+              "Classifiers that share landmarks have one command for each range of rows, and a "
+              "last one, to be run after all others, which adds up their sums, trains, and writes "
+              "the calibration", excludes=("--only", "--sums", "--executor"))
+    group.add("--null", "with -0: end each command with a NUL character, for xargs -0; names of "
+              "data and folders may then hold line breaks", needs="-0")
+    group.add("--only NAME", "train only the model of that name, and do not write control-out; "
+              "control may then be the control file that -0 wrote", excludes="--sums")
+    group.add("--sums GROUP:RANGE", "train nothing: make the sums over one range of rows for one "
+              "group of classifiers that share landmarks, both counted from 0, and write them to "
+              "MODEL.sums-GROUP-RANGE, from which the same command without --sums goes on. The "
+              "commands that -0 prints use it", _range, excludes=("--time-limit", "--cv-errors"))
+    group.add("--retrain", "train everything; without it, models of an earlier run that this one "
+              "would write again are kept")
+    group.add("--time-limit TIME", "stop after TIME, in seconds, M:SS or H:MM:SS, and keep "
+              "finished models; the exit status is then 3, and the same command continues from "
+              "there", time_span, excludes="--cv-errors")
+    group.add("--platt WAY", "decision values that the probabilities are fitted to: cv, from five "
+              "folds (default), or loo, from leaving out each sample by a formula, in about half "
+              "the time; for C-SVC only (nystrom needs neither)", choices=("cv", "loo"))
+    group.add("--kernel-memory MB", "megabytes for tables of kernel values, used where they save "
+              "time (default 512; 0: none), and for the sums of learner=nystrom, which need at "
+              "least 16 P^2 bytes with P landmarks (two tables). Results do not depend on it",
+              whole_number(0, 10**9))
+    group.add("--cv-errors FILE", "for one-vs-one: write how often each pair of classes was "
+              "confused when its samples were held out, for order_classes and classify_m",
+              output_file)
+    group.add("--cv-irrelevant", "with --cv-errors: also where each classifier sends the samples "
+              "of all other classes, which takes longer", needs="--cv-errors")
+    group.add("-y, --path FOLDER", "folder of the model files, which control-out does not name")
+    group.add("--no-calibration", "fit no calibration of the probabilities; without it one is "
+              "fitted to decision values of samples that were held out, and written beside "
+              "control-out, as CONTROL-OUT.cal")
+    group.add("--member-weights WAY", "for an ensemble, several configurations in control: "
+              "held-out gives each of them the weight in their average with which the log loss of "
+              "samples that were held out is least, and writes it into control-out",
+              choices=("held-out",), excludes=("--no-calibration", "-0", "--only", "--sums"))
+    group.add("--no-names", "leave the class names, the decoder and the normalisation out of "
+              "control-out: libAGF cannot read a control file that holds them")
+    group = parser.group("training by another program")
+    group.add("--command COMMAND", "`-- COMMAND` does the same: the program that trains each "
+              "binary classifier, called `COMMAND OPTIONS data model` like svm-train; data is "
+              "LIBSVM text, or LVQ text with -A, with the labels 0 and 1",
+              excludes=("-u", "--platt", "--kernel-memory", "--time-limit", "--cv-errors",
+                  "--executor", "--member-weights"))
+    group.add("-^, --convert COMMAND", "program that converts the data for the trainer, from its "
+              "standard input to its standard output", needs="--command")
+    group.add("-K, --keep", "keep the temporary files of the trainer, in folders MODEL.*.tmp",
+              needs="--command")
+    group.add("--allow-commands", "pass on all options of control; without it those that could "
+              "name a file to the trainer are refused", needs="--command")
     group = add_training_kind(parser)
-    group.add_argument("--dense", action="store_true", needs="-M",
-                       help="with -M: keep the points as a full table in memory, even if all "
-                            "classifiers are linear and they could stay sparse")
+    group.add("--dense", "with -M: keep the points as a full table in memory, even if all "
+              "classifiers are linear and they could stay sparse", needs="-M")
     add_normalisation(parser, unnormalised="write support vectors as they were before the "
                                            "normalisation, which classify_m and mbh2mbm then need")
     parser.file_names["control"] = "control"

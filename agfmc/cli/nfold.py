@@ -25,29 +25,25 @@ def get_parser():
         "Cross-validate one configuration: train it on a part of the data, classify the rest, and "
         "repeat this until each point has been held out. Prints the scores, and writes the "
         "answers for the held-out points.")
-    parser.add_argument("control", help="training control file (- is standard input), or the name "
-                                        "of a scheme of print_control")
+    parser.add("control", "training control file (- is standard input), or the name of a scheme of "
+               "print_control")
     add_train(parser)
-    parser.add_argument("outbase", nargs="?", type=output_base,
-                        help="base name of the answers: outbase.cls, .con, .truth and, where there "
-                             "are probabilities, .txt, for eval_uc; .raw.txt has those before the "
-                             "calibration, for calibrate_m, and .names the names of the classes")
-    group = parser.add_argument_group("output")
-    group.add_argument("-Q", "--decoder", metavar="DECODER",
-                       help="a decoder of classify_m, or for trees recursive or full; any other "
-                            "decodes a tree as a coding matrix (default: the one that suits "
-                            "the control; for trees full)")
+    parser.add("outbase", "base name of the answers: outbase.cls, .con, .truth and, where there "
+               "are probabilities, .txt, for eval_uc; .raw.txt has those before the calibration, "
+               "for calibrate_m, and .names the names of the classes", output_base, nargs="?")
+    group = parser.group("output")
+    group.add("-Q, --decoder DECODER", "a decoder of classify_m, or for trees recursive or full; "
+              "any other decodes a tree as a coding matrix (default: the one that suits the "
+              "control; for trees full)")
     add_answers(group, both=True)
-    group.add_argument("-b", "--brief", action="store_true",
-                       help="only the scores of the splits, without the page of eval_uc for all "
-                            "held-out points together")
-    group.add_argument("--json", action="store_true",
-                       help="everything as JSON: the keys of eval_uc --json for all held-out "
-                            "points together, and over_splits, with the values of each split")
-    group.add_argument("--plot", type=output_file, metavar="FILE",
-                       help="a picture too, calibration and contingency table: .png, .svg or .pdf")
-    group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
-                       help="bins of the calibration table (default 10)")
+    group.add("-b, --brief", "only the scores of the splits, without the page of eval_uc for all "
+              "held-out points together")
+    group.add("--json", "everything as JSON: the keys of eval_uc --json for all held-out points "
+              "together, and over_splits, with the values of each split")
+    group.add("--plot FILE", "a picture too, calibration and contingency table: .png, .svg or .pdf",
+              output_file)
+    group.add("-q, --bins BINS", "bins of the calibration table (default 10)",
+              whole_number(1, 100_000), default=10)
     add_report(parser, "the data, the configuration, the scores with their intervals, the hardest "
                        "points")
     add_nested(parser, by=True)

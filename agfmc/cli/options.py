@@ -67,15 +67,25 @@ _NEGATIVE = re.compile(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 
 
 class _Declared:
-    """Adds options with what they need and exclude: names of options, or of operands.
+    """Adds options in the words of their help, with what they need and exclude."""
 
-    needs: one of these has to be given with it;  excludes: none of them may be; in a dictionary
-    each with the reason.
-    """
+    def add(self, names, help, type=None, *, needs=(), excludes=(), **settings):
+        """Add an operand, or an option as "-q, --bins BINS"; one without a value is a flag.
 
-    def add_argument(self, *names, needs=(), excludes=(), **settings):
-        """As that of argparse; -> the action."""
-        action = super().add_argument(*names, **settings)
+        needs: one of these options, or operands, has to be given with it;  excludes: none of them
+        may be; in a dictionary each with the reason;  settings: further ones of argparse.
+        """
+        *short, name = names.split(", ")
+        name, _, value = name.partition(" ")
+        if value.startswith("["):
+            settings |= {"nargs": "?", "metavar": value[1:-1]}
+        elif value:
+            settings["metavar"] = value
+        elif name.startswith("-") and not settings.keys() & {"choices", "action"}:
+            settings["action"] = "store_true"
+        if type is not None:
+            settings["type"] = type
+        action = self.add_argument(*short, name, help=help, **settings)
         action.needs = (needs,) if isinstance(needs, str) else needs
         if not isinstance(excludes, dict):
             excludes = dict.fromkeys((excludes,) if isinstance(excludes, str) else excludes, "")
@@ -108,9 +118,9 @@ class Parser(_Declared, argparse.ArgumentParser):
                          add_help=False, formatter_class=_Formatter)
         self._operands = operands
 
-    def add_argument_group(self, *args, **settings):
-        """A group whose options have needs, too."""
-        group = _Group(self, *args, **settings)
+    def group(self, title):
+        """A group of options under a title."""
+        group = _Group(self, title)
         self._action_groups.append(group)
         return group
 
@@ -122,18 +132,15 @@ class Parser(_Declared, argparse.ArgumentParser):
     def finish(self):
         """Add the options of every command; -> the parser, complete."""
         self.usage = self._usage()
-        group = self.add_argument_group("general options")
-        group.add_argument("--quiet", action="store_true", help="errors only: no warnings, "
-                           "no progress, no reports")
-        group.add_argument("--log", choices=("text", "json"), default="text", metavar="FORM",
-                           help="what standard error has: text (default), or json, for programs: "
-                           "an event in each line, a JSON object (man agfmc)")
-        group.add_argument("--debug", action="store_true",
-                           help="show where in the program an error arose")
-        group.add_argument("--version", action="version",
-                           version=f"%(prog)s (agfmc) {__version__}",
-                           help="print the version and stop")
-        group.add_argument("--help", action="help", help="print this text and stop")
+        group = self.group("general options")
+        group.add("--quiet", "errors only: no warnings, no progress, no reports")
+        group.add("--log FORM", "what standard error has: text (default), or json, for programs: "
+                  "an event in each line, a JSON object (man agfmc)", choices=("text", "json"),
+                  default="text")
+        group.add("--debug", "show where in the program an error arose")
+        group.add("--version", "print the version and stop", action="version",
+                  version=f"%(prog)s (agfmc) {__version__}")
+        group.add("--help", "print this text and stop", action="help")
         return self
 
     def _usage(self):
@@ -432,20 +439,17 @@ def check_plot(args):
 
 def add_train(parser):
     """The operand train."""
-    parser.add_argument("train", help="training data: a table (.csv, .tsv, .parquet, .feather), "
-                                      "the base name of .vec and .cls files, LIBSVM text, "
-                                      "or LVQ text with -A")
+    parser.add("train", "training data: a table (.csv, .tsv, .parquet, .feather), the base name of "
+               ".vec and .cls files, LIBSVM text, or LVQ text with -A")
     parser.file_names = {"train": "data"}
 
 
 def add_label_options(group):
     """-L and --names of the commands that convert text."""
-    group.add_argument("-L", "--ordinates", action="store_true", excludes="--names",
-                       help="the labels are numbers, whole or not: base.dat is written in place "
-                            "of base.cls")
-    group.add_argument("--names", metavar="FILE",
-                       help="class names, line i for label i, for labels that are words, below 0 "
-                            "or not whole: test data then get the numbers of the training data")
+    group.add("-L, --ordinates", "the labels are numbers, whole or not: base.dat is written in "
+              "place of base.cls", excludes="--names")
+    group.add("--names FILE", "class names, line i for label i, for labels that are words, below 0 "
+              "or not whole: test data then get the numbers of the training data")
 
 
 def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table")):
@@ -454,44 +458,38 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"))
     roles: the columns of a table can be chosen, all or, "label", that of the classes: a model
     knows the others;  excludes: options that -M excludes.
     """
-    group = parser.add_argument_group("input")
-    group.add_argument("-M", "--svm", action="store_true",
-                       excludes=excludes,
-                       help=f"{what} is LIBSVM text, `label index:value ...`, or - for "
-                            "standard input (default for a file that begins so)")
-    group.add_argument("-E", "--missing", metavar="VALUE",
-                       help="with -M: the value of features that a line leaves out (default 0)"
-                            + (". With a table: what is done with missing values: error "
-                               "(default), mean, median or value:X in their place, or indicator: "
-                               "the median, and a feature that is 1 where a value is missing"
-                               if roles is True else ""))
-    group.add_argument("-A", "--lvq", action="store_true", excludes="--table",
-                       help=f"{what} is LVQ text: a line with the number of features, then "
-                            "a line of features and label for each sample")
-    group.add_argument("-H", "--no-header", action="store_true",
-                       help="with -A: there is no first line with the number of features. With a "
-                            "table: there is no first line with the names of the columns, which "
-                            "are numbers from 1 then")
+    group = parser.group("input")
+    group.add("-M, --svm", f"{what} is LIBSVM text, `label index:value ...`, or - for standard "
+              "input (default for a file that begins so)", excludes=excludes)
+    group.add("-E, --missing VALUE",
+              "with -M: the value of features that a line leaves out (default 0)"
+              + (". With a table: what is done with missing values: error "
+                 "(default), mean, median or value:X in their place, or indicator: "
+                 "the median, and a feature that is 1 where a value is missing"
+                 if roles is True else ""))
+    group.add("-A, --lvq", f"{what} is LVQ text: a line with the number of features, then a line "
+              "of features and label for each sample", excludes="--table")
+    group.add("-H, --no-header", "with -A: there is no first line with the number of features. "
+              "With a table: there is no first line with the names of the columns, which are "
+              "numbers from 1 then")
     add_table(parser, what, roles)
     return group
 
 
 def add_calibration(group):
     """--calibration and --uncalibrated, of the commands that read a trained configuration."""
-    group.add_argument("--calibration", metavar="FILE",
-                       help="calibration of the probabilities, in place of the file control.cal "
-                            "beside a control file, or of the one in a .mbm")
-    group.add_argument("--uncalibrated", action="store_true", excludes="--calibration",
-                       help="no calibration: the probabilities are those of the decoder")
+    group.add("--calibration FILE", "calibration of the probabilities, in place of the file "
+              "control.cal beside a control file, or of the one in a .mbm")
+    group.add("--uncalibrated", "no calibration: the probabilities are those of the decoder",
+              excludes="--calibration")
 
 
 def add_training_kind(parser, what="train"):
     """The options of training data: those of `add_input_kind`, the weights, and --min-class."""
     group = add_input_kind(parser, what)
     add_weights(group)
-    group.add_argument("--min-class", type=whole_number(1), metavar="N",
-                       help="leave out classes with fewer than N samples, from the data and from "
-                            "a control file that names them; answers never name them")
+    group.add("--min-class N", "leave out classes with fewer than N samples, from the data and "
+              "from a control file that names them; answers never name them", whole_number(1))
     return group
 
 
@@ -533,39 +531,35 @@ def add_normalisation(parser, unnormalised=None, trains=True):
 
     trains: -n is the default for tables, and --no-normalise turns it off.
     """
-    group = parser.add_argument_group("normalisation")
-    group.add_argument("-n", "--normalise", action="store_true", default=None if trains else False,
-                       help="subtract the mean of each feature and divide by its standard "
-                            "deviation; constant features are left out"
-                            + " (default for tables, unless -a gives a normalisation)" * trains)
+    group = parser.group("normalisation")
+    group.add("-n, --normalise",
+              "subtract the mean of each feature and divide by its standard "
+              "deviation; constant features are left out"
+              + " (default for tables, unless -a gives a normalisation)" * trains,
+              default=None if trains else False)
     if trains:
-        group.add_argument("--no-normalise", dest="normalise", action="store_false", default=None,
-                           excludes="-n",
-                           help="leave features as they are, also those of tables, without a "
-                                "warning of unequal standard deviations")
-    group.add_argument("-a", "--norm-file", metavar="FILE",
-                       help="file of the normalisation (.std): read, or, with -n or -S, written")
-    group.add_argument("-S", "--svd", type=whole_number(1), metavar="N",
-                       help="keep the first N singular vectors of the features")
-    group.add_argument("--weighted-norm", action="store_true",
-                       help="with -n or -S: means and deviations are weighted as the samples are "
-                            "(default: all samples count alike there)")
-    group.add_argument("--learn-metric", nargs="?", const="auto", type=_rounds, metavar="ROUNDS",
-                       help="with -n or -S: then learn a linear map of the features from the "
-                            "classes, in ROUNDS rounds, or auto: 0 to 3, as many as lower the "
-                            "error of points that are held out (auto where no number follows). "
-                            "It is a part of the normalisation")
-    group.add_argument("--diagonal", action="store_true", needs="--learn-metric",
-                       help="with --learn-metric: a weight for each feature, and no mixtures of "
-                            "them; for thousands of features")
-    group.add_argument("--components", type=finite_number, metavar="D", needs="--learn-metric",
-                       help="with --learn-metric: keep the D directions that matter most, or, "
-                            "below 1, as many as have this share of the metric")
-    group.add_argument("--metric-options", metavar="OPTIONS", needs="--learn-metric",
-                       help='with --learn-metric: its machine, "-m LANDMARKS -g GAMMA -l LAMBDA" '
-                            '(default "-m 1000 -g auto -l auto"), and -t KERNEL (default rbf)')
+        group.add("--no-normalise", "leave features as they are, also those of tables, without a "
+                  "warning of unequal standard deviations", dest="normalise", action="store_false",
+                  default=None, excludes="-n")
+    group.add("-a, --norm-file FILE", "file of the normalisation (.std): read, or, with -n or -S, "
+              "written")
+    group.add("-S, --svd N", "keep the first N singular vectors of the features", whole_number(1))
+    group.add("--weighted-norm", "with -n or -S: means and deviations are weighted as the samples "
+              "are (default: all samples count alike there)")
+    group.add("--learn-metric [ROUNDS]", "with -n or -S: then learn a linear map of the features "
+              "from the classes, in ROUNDS rounds, or auto: 0 to 3, as many as lower the error of "
+              "points that are held out (auto where no number follows). It is a part of the "
+              "normalisation", _rounds, const="auto")
+    group.add("--diagonal", "with --learn-metric: a weight for each feature, and no mixtures of "
+              "them; for thousands of features", needs="--learn-metric")
+    group.add("--components D", "with --learn-metric: keep the D directions that matter most, or, "
+              "below 1, as many as have this share of the metric", finite_number,
+              needs="--learn-metric")
+    group.add("--metric-options OPTIONS", 'with --learn-metric: its machine, "-m LANDMARKS -g '
+              'GAMMA -l LAMBDA" (default "-m 1000 -g auto -l auto"), and -t KERNEL (default rbf)',
+              needs="--learn-metric")
     if unnormalised is not None:
-        group.add_argument("-u", "--unnormalised", action="store_true", help=unnormalised)
+        group.add("-u, --unnormalised", unnormalised)
     return group
 
 
@@ -678,24 +672,22 @@ def load_normalised(args, prog, source, form):
 def add_seed(group, splits=1):
     """The option --seed, None where it is not given and the `splits` have another one than 1."""
     told = "1" if splits == 1 else f"{splits} for the splits, else 1"
-    group.add_argument("--seed", type=whole_number(0), default=1 if splits == 1 else None,
-                       metavar="N", help=f"seed of all random choices (default {told})")
+    group.add("--seed N", f"seed of all random choices (default {told})", whole_number(0),
+              default=1 if splits == 1 else None)
 
 
 def add_workers(group):
     """The option -j."""
-    group.add_argument("-j", "--jobs", type=whole_number(0, 1024), default=1, metavar="N",
-                       help="threads; 0 means all cores of this process (default 1). "
-                            "Results do not depend on it")
+    group.add("-j, --jobs N", "threads; 0 means all cores of this process (default 1). Results do "
+              "not depend on it", whole_number(0, 1024), default=1)
 
 
 def add_executor(group):
     """Add --executor to a group that has -j."""
-    group.add_argument("--executor", metavar="WHERE", excludes="-j",
-                       help="workers, in place of -j: dask:HOST:PORT or dask:FILE, a running "
-                            "dask.distributed cluster by its scheduler's address or scheduler "
-                            "file; processes:N, N processes here (processes: one for each core); "
-                            "or threads:N, as -j. Results do not depend on it")
+    group.add("--executor WHERE", "workers, in place of -j: dask:HOST:PORT or dask:FILE, a running "
+              "dask.distributed cluster by its scheduler's address or scheduler file; processes:N, "
+              "N processes here (processes: one for each core); or threads:N, as -j. Results do "
+              "not depend on it", excludes="-j")
 
 
 def workers(args):

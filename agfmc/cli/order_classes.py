@@ -16,35 +16,29 @@ def get_parser():
         "Write to standard output a control file with its classes in a better order: for DDAGs, "
         "which query one-against-one classifiers in the order of the braces, or, with --path, for "
         "adjacent codes.")
-    parser.add_argument("control", help="control file: one against one, trained or not; with "
-                                        "--path any coding matrix that is not trained yet (- is "
-                                        "standard input)")
-    parser.add_argument("train", nargs="?",
-                        help="training data, for the frequencies of the classes or, with --path, "
-                             "their distances (base name, table, LIBSVM text, or LVQ with -A)")
-    group = parser.add_argument_group("order for DDAGs")
-    group.add_argument("--errors", metavar="FILE", excludes="--error-rate",
-                       help="errors of the classifiers, counted in cross-validation (- is "
-                            "standard input); without it all are assumed to err equally often")
-    group.add_argument("--priors", type=list_of(finite_number), metavar="P,P,...", excludes="train",
-                       help="relative frequencies of the classes, in ascending order of their "
-                            "labels (default: those of train, else of the file of errors, else "
-                            "equal)")
-    group.add_argument("--error-rate", type=probability, metavar="Q",
-                       help="without --errors: error rate of every classifier, for the accuracy "
-                            "that is reported (default 0.1)")
-    group.add_argument("--exact-up-to", type=whole_number(0, 14), metavar="N", needs="--errors",
-                       help="with --errors: find the best possible order of up to N classes "
-                            "(default 10, a few seconds; each further class takes ten times as "
-                            "long)")
+    parser.add("control", "control file: one against one, trained or not; with --path any coding "
+               "matrix that is not trained yet (- is standard input)")
+    parser.add("train", "training data, for the frequencies of the classes or, with --path, their "
+               "distances (base name, table, LIBSVM text, or LVQ with -A)", nargs="?")
+    group = parser.group("order for DDAGs")
+    group.add("--errors FILE", "errors of the classifiers, counted in cross-validation (- is "
+              "standard input); without it all are assumed to err equally often",
+              excludes="--error-rate")
+    group.add("--priors P,P,...", "relative frequencies of the classes, in ascending order of "
+              "their labels (default: those of train, else of the file of errors, else equal)",
+              list_of(finite_number), excludes="train")
+    group.add("--error-rate Q", "without --errors: error rate of every classifier, for the "
+              "accuracy that is reported (default 0.1)", probability)
+    group.add("--exact-up-to N", "with --errors: find the best possible order of up to N classes "
+              "(default 10, a few seconds; each further class takes ten times as long)",
+              whole_number(0, 14), needs="--errors")
     add_seed(group)
-    group = parser.add_argument_group("order for adjacent codes")
-    group.add_argument("--path", action="store_true", needs="train",
-                       excludes=("--errors", "--priors", "--error-rate", "--exact-up-to"),
-                       help="the shortest path through the classes of train")
-    group.add_argument("--metric", choices=("mean-deviation", "hausdorff"),
-                       help="distance of two classes: that of the means over the root of the "
-                            "deviations' product (default), or that of Hausdorff")
+    group = parser.group("order for adjacent codes")
+    group.add("--path", "the shortest path through the classes of train", needs="train",
+              excludes=("--errors", "--priors", "--error-rate", "--exact-up-to"))
+    group.add("--metric", "distance of two classes: that of the means over the root of the "
+              "deviations' product (default), or that of Hausdorff",
+              choices=("mean-deviation", "hausdorff"))
     add_training_kind(parser)
     add_normalisation(parser)
     parser.need("--path", "--metric", "-n", "-S", "-a", "--learn-metric")

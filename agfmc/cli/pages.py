@@ -17,22 +17,19 @@ _NOT_TOLD = ("quiet", "debug", "log", "report", "multiqc", "output")  # not how 
 
 def add_report(parser, what):
     """--report and its companions; what: stands on the page."""
-    group = parser.add_argument_group("report")
-    group.add_argument("--report", type=output_file, metavar="FILE",
-                       help=f"a page too, one file of HTML to look at and to pass on: {what} "
-                            "(needs jinja2)")
+    group = parser.group("report")
+    group.add("--report FILE", f"a page too, one file of HTML to look at and to pass on: {what} "
+              "(needs jinja2)", output_file)
     add_page_words(group)
     return parser
 
 
 def add_page_words(group):
     """--multiqc, --card and --title."""
-    group.add_argument("--multiqc", type=output_file, metavar="FILE",
-                       help="the scores too, as a section of a MultiQC report, which finds the "
-                            "file by its name: it ends in _mqc.json")
-    group.add_argument("--card", metavar="FILE", help=_CARD)
-    group.add_argument("--title", metavar="TEXT",
-                       help="the title of the page, and the name of the sample in MultiQC")
+    group.add("--multiqc FILE", "the scores too, as a section of a MultiQC report, which finds the "
+              "file by its name: it ends in _mqc.json", output_file)
+    group.add("--card FILE", _CARD)
+    group.add("--title TEXT", "the title of the page, and the name of the sample in MultiQC")
 
 
 class Page:

@@ -35,85 +35,66 @@ def get_parser():
         "Write to standard output a training control file: the partitions of the classes "
         "that a multi-class classifier is built from.",
         operands="{n | data | control | confusions} [nrow | control ...]")
-    parser.add_argument(
-        "source", metavar="{n | data | control | confusions}",
-        help="the number of classes, labelled 0 to n-1; or training data, whose labels are "
-             "used (a table, base name of .vec and .cls files, LIBSVM text, LVQ with -A); or, for "
-             "-Q 9, a control file; or, for -Q contingency and -Q adjacent-ordered, how often "
-             "classes were confused: what eval_uc --json or multi_borders --cv-errors wrote "
-             "(- is standard input)")
-    parser.add_argument("nrow", nargs="*", action=Operands,
-                        help="rows of a random code (default 4 ceil(n/4)) or of -Q best-code; "
-                             "for -Q 10 the number of entries that are not 0 in a row of the "
-                             "full matrix; for -Q ensemble, where the first operand is a "
-                             "control file, others that are joined to it")
+    parser.add("source", "the number of classes, labelled 0 to n-1; or training data, whose labels "
+               "are used (a table, base name of .vec and .cls files, LIBSVM text, LVQ with -A); "
+               "or, for -Q 9, a control file; or, for -Q contingency and -Q adjacent-ordered, how "
+               "often classes were confused: what eval_uc --json or multi_borders --cv-errors "
+               "wrote (- is standard input)", metavar="{n | data | control | confusions}")
+    parser.add("nrow", "rows of a random code (default 4 ceil(n/4)) or of -Q best-code; for -Q 10 "
+               "the number of entries that are not 0 in a row of the full matrix; for -Q ensemble, "
+               "where the first operand is a control file, others that are joined to it", nargs="*",
+               action=Operands)
     parser.set_defaults(controls=())
-    group = parser.add_argument_group("scheme")
-    group.add_argument("-Q", "--type", metavar="TYPE",
-                       help="the scheme, by number or name:\n" + "\n".join(
-                           f"{s.heading}: {s.summary}" for s in SCHEMES))
-    group.add_argument("-G", "--strict", action="store_true",
-                       help="random codes without 0: every classifier tells all classes apart")
-    group.add_argument("-Y", "--reduced", action="store_true",
-                       help="orthogonal codes with one row fewer: the Hadamard matrix is "
-                            "normalised and its constant row left out")
-    group.add_argument("--metric", choices=_METRICS,
-                       help="with -Q 3 (default hausdorff) and -Q adjacent-ordered (default "
-                            "mean-deviation): the distance of two classes, that of Hausdorff or "
-                            "that of the means over the root of the deviations' product")
-    group.add_argument("--linkage", choices=_LINKAGES,
-                       help="with -Q 3 (default single) and -Q contingency (default average): "
-                            "the distance of two groups, the smallest, the largest or the mean "
-                            "of the distances between their classes")
-    group.add_argument("--draws", type=whole_number(1, 10**7), metavar="N",
-                       help="with -Q 7 and -Q 16: the best of N random codes, with columns, then "
-                            "rows, as far as possible from each other; with -Q random-tree and "
-                            "data, the random tree with the least leave-one-out loss of N "
-                            "(default 1)")
-    group.add_argument("-P", "--print-matrix", action="store_true",
-                       help="also print the coding matrix on standard error, columns in ascending "
-                            "order of the labels")
+    group = parser.group("scheme")
+    group.add("-Q, --type TYPE",
+              "the scheme, by number or name:\n" + "\n".join(
+             f"{s.heading}: {s.summary}" for s in SCHEMES))
+    group.add("-G, --strict", "random codes without 0: every classifier tells all classes apart")
+    group.add("-Y, --reduced", "orthogonal codes with one row fewer: the Hadamard matrix is "
+              "normalised and its constant row left out")
+    group.add("--metric", "with -Q 3 (default hausdorff) and -Q adjacent-ordered (default "
+              "mean-deviation): the distance of two classes, that of Hausdorff or that of the "
+              "means over the root of the deviations' product", choices=_METRICS)
+    group.add("--linkage", "with -Q 3 (default single) and -Q contingency (default average): the "
+              "distance of two groups, the smallest, the largest or the mean of the distances "
+              "between their classes", choices=_LINKAGES)
+    group.add("--draws N", "with -Q 7 and -Q 16: the best of N random codes, with columns, then "
+              "rows, as far as possible from each other; with -Q random-tree and data, the random "
+              "tree with the least leave-one-out loss of N (default 1)", whole_number(1, 10**7))
+    group.add("-P, --print-matrix", "also print the coding matrix on standard error, columns in "
+              "ascending order of the labels")
     add_seed(group)
-    group.add_argument("-+", "--options", default="", metavar="TEXT",
-                       help='training options to write into the quotes, or with --best into the '
-                            'head of the control file (default none: "")')
-    group.add_argument("-y", "--path", metavar="FOLDER",
-                       help="with -Q 9: folder that is put before the names of the models")
-    group.add_argument("--names", metavar="FILE", excludes="--no-names",
-                       help="class names, line i for label i, carried along as comments")
-    group.add_argument("--no-names", action="store_true",
-                       help="leave out the class names that data or a control file give, and what "
-                            "else stands in its head: libAGF cannot read a control file that holds "
-                            "them")
-    group = parser.add_argument_group("best")
-    group.add_argument("--best", action="store_true",
-                       help="the configuration that cross-validation on data prefers, with its "
-                            "decoder, and a table of all of them on standard error; -Q may list "
-                            f"schemes with commas (default {', '.join(COMPARED)} and "
-                            "adjacent-ordered), and --options is also what they are trained with")
+    group.add("-+, --options TEXT", 'training options to write into the quotes, or with --best '
+              'into the head of the control file (default none: "")', default="")
+    group.add("-y, --path FOLDER", "with -Q 9: folder that is put before the names of the models")
+    group.add("--names FILE", "class names, line i for label i, carried along as comments",
+              excludes="--no-names")
+    group.add("--no-names", "leave out the class names that data or a control file give, and what "
+              "else stands in its head: libAGF cannot read a control file that holds them")
+    group = parser.group("best")
+    group.add("--best", "the configuration that cross-validation on data prefers, with its "
+              "decoder, and a table of all of them on standard error; -Q may list schemes with "
+              f"commas (default {', '.join(COMPARED)} and adjacent-ordered), and --options is also "
+              "what they are trained with")
     add_trying(group)
-    group.add_argument("--by", metavar="SCORE",
-                       help="with --best, the score of all held-out points that decides: "
-                            f"{', '.join(BY_OPTION)}; with -Q best-tree, and random-tree with "
-                            "--draws, the loss of points that is to be least: log-loss, error, or "
-                            "cost:FILE, costs of answers (default log-loss). With few points for "
-                            "each class uncertainty is too large, even of random answers")
-    group.add_argument("--time-limit", type=time_span, metavar="TIME",
-                       help="with --best: stop after TIME, in seconds, M:SS or H:MM:SS, and write "
-                            "the best of the splits that are finished; the exit status is then 3, "
-                            "and the same command continues from there")
+    group.add("--by SCORE", "with --best, the score of all held-out points that decides: "
+              f"{', '.join(BY_OPTION)}; with -Q best-tree, and random-tree with --draws, the loss "
+              "of points that is to be least: log-loss, error, or cost:FILE, costs of answers "
+              "(default log-loss). With few points for each class uncertainty is too large, even "
+              "of random answers")
+    group.add("--time-limit TIME", "with --best: stop after TIME, in seconds, M:SS or H:MM:SS, and "
+              "write the best of the splits that are finished; the exit status is then 3, and the "
+              "same command continues from there", time_span)
     add_answers(group)
     add_sample(add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given"))
     add_state(parser)
     add_searching(parser)
     add_drawing(parser)
-    group = parser.add_argument_group("pictures")
-    group.add_argument("--dot", action="store_true",
-                       help="Graphviz text in place of the control file")
-    group.add_argument("--plot", type=output_file, metavar="FILE",
-                       help="a picture too: the tree, with the distances where this command "
-                            "makes it from them, or the coding matrix; .png, .svg or .pdf; needs "
-                            "matplotlib")
+    group = parser.group("pictures")
+    group.add("--dot", "Graphviz text in place of the control file")
+    group.add("--plot FILE", "a picture too: the tree, with the distances where this command makes "
+              "it from them, or the coding matrix; .png, .svg or .pdf; needs matplotlib",
+              output_file)
     add_training_kind(parser, "data")
     add_normalisation(parser)
     parser.need("--best", "-f", "-d", "--trials", "--sample", "--time-limit", "--executor",

@@ -22,46 +22,36 @@ def get_parser():
         PROG,
         "Write one page, a file of HTML that needs no other: of a model, of its answers with their "
         "scores, of a comparison, of a search, or of all of them.")
-    parser.add_argument("model", nargs="?",
-                        help="a model file, a control file whose models are read, or a training "
-                             "control file")
-    group = parser.add_argument_group("input")
-    group.add_argument("--answers", metavar="ANSWERS",
-                       help="the answers: the base name of the files of nfold (held for held.cls, "
-                            "held.truth, held.txt) or of classify_m (answer.cls), or a table of "
-                            f"answers ({ANSWERS_IN_HELP}; with --table any file)")
-    group.add_argument("--probabilities", metavar="FILE",
-                       help="what classify_m printed (default, without --truth: ANSWERS.txt, if it "
-                            "is there)")
-    group.add_argument("--comparison", metavar="FILE",
-                       help="what compare_control --json printed")
-    group.add_argument("--search", metavar="FILE", help="what tune_m --json FILE wrote")
-    group.add_argument("-y", "--path", metavar="FOLDER",
-                       help="folder of the models that a control file names")
+    parser.add("model", "a model file, a control file whose models are read, or a training control "
+               "file", nargs="?")
+    group = parser.group("input")
+    group.add("--answers ANSWERS", "the answers: the base name of the files of nfold (held for "
+              "held.cls, held.truth, held.txt) or of classify_m (answer.cls), or a table of "
+              f"answers ({ANSWERS_IN_HELP}; with --table any file)")
+    group.add("--probabilities FILE", "what classify_m printed (default, without --truth: "
+              "ANSWERS.txt, if it is there)")
+    group.add("--comparison FILE", "what compare_control --json printed")
+    group.add("--search FILE", "what tune_m --json FILE wrote")
+    group.add("-y, --path FOLDER", "folder of the models that a control file names")
     add_calibration(group)
     add_scores(parser)
     group = add_table(parser, "the answers", roles=False)
-    group.add_argument("--truth", metavar="TRUTH",
-                       help="the true classes: a file of labels (.cls, or LIBSVM text; default "
-                            "ANSWERS.truth), or, for a table, the column in the table of the "
-                            "answers or of --data (default: as in training, or as for eval_uc)")
-    group.add_argument("--data", metavar="TABLE",
-                       help="the table of the true classes, if it is not that of the answers")
-    group.add_argument("--id", type=names, metavar="COLUMN,...",
-                       help="columns that name the points, by which, with --data, the rows of both "
-                            "tables are joined (default: those before the answers, or that both "
-                            "tables have)")
-    group.add_argument("--predicted", metavar="COLUMN",
-                       help="the column of the answers (default class)")
-    group.add_argument("--weight", metavar="COLUMN",
-                       help="the column of the weights of the rows, in the table that has the true "
-                            "classes")
+    group.add("--truth TRUTH", "the true classes: a file of labels (.cls, or LIBSVM text; default "
+              "ANSWERS.truth), or, for a table, the column in the table of the answers or of "
+              "--data (default: as in training, or as for eval_uc)")
+    group.add("--data TABLE", "the table of the true classes, if it is not that of the answers")
+    group.add("--id COLUMN,...", "columns that name the points, by which, with --data, the rows of "
+              "both tables are joined (default: those before the answers, or that both tables "
+              "have)", names)
+    group.add("--predicted COLUMN", "the column of the answers (default class)")
+    group.add("--weight COLUMN", "the column of the weights of the rows, in the table that has the "
+              "true classes")
     add_classes(parser)
-    group = parser.add_argument_group("output")
-    group.add_argument("-o", "--output", type=output_file, metavar="FILE", default="-",
-                       help="the page (.html; default -: standard output)")
-    group.add_argument("-q", "--bins", type=whole_number(1, 100_000), default=10, metavar="BINS",
-                       help="bins of the calibration table (default 10)")
+    group = parser.group("output")
+    group.add("-o, --output FILE", "the page (.html; default -: standard output)", output_file,
+              default="-")
+    group.add("-q, --bins BINS", "bins of the calibration table (default 10)",
+              whole_number(1, 100_000), default=10)
     add_page_words(group)
     parser.need("--answers", "--probabilities", "--truth", "--data", "--id", "--predicted",
                 "--weight", "--before", "--sets", "--costs", "--names", "--labels", "--priors",

@@ -13,52 +13,39 @@ from .options import add_seed
 
 def add_scores(parser):
     """The options of what is scored, and how."""
-    group = parser.add_argument_group("scores")
-    group.add_argument("--top", type=whole_number(1), metavar="K",
-                       help="the share of the points whose true class is among the K most "
-                            "probable ones")
-    group.add_argument("--ordered", action="store_true",
-                       help="scores for classes that have an order, that of their labels: mean "
-                            "class error, share within one class, ranked probability score")
-    group.add_argument("--by-class", action="store_true",
-                       help="calibration of the probability of each class")
-    group.add_argument("--intervals", nargs="?", const=1000, default=0,
-                       type=whole_number(10, 1_000_000), metavar="N",
-                       help="intervals of 95 %% of all scores, from N bootstrap resamples "
-                            "(default 1000); shares have theirs without it")
+    group = parser.group("scores")
+    group.add("--top K", "the share of the points whose true class is among the K most probable "
+              "ones", whole_number(1))
+    group.add("--ordered", "scores for classes that have an order, that of their labels: mean "
+              "class error, share within one class, ranked probability score")
+    group.add("--by-class", "calibration of the probability of each class")
+    group.add("--intervals [N]", "intervals of 95 %% of all scores, from N bootstrap resamples "
+              "(default 1000); shares have theirs without it", whole_number(10, 1_000_000),
+              const=1000, default=0)
     add_seed(group)
-    group.add_argument("--costs", metavar="FILE",
-                       help="what it costs to answer one class where another is true, as for "
-                            "classify_m: mean cost with its interval, beside that of the best "
-                            "single answer to all points; rejected points cost what the column - "
-                            "says")
-    group.add_argument("--sets", metavar="FILE",
-                       help="sets of classes, as classify_m --coverage and --stop write them: "
-                            "coverage and sizes")
-    group.add_argument("--control", metavar="FILE",
-                       help="with sets: a control file, or a model, of whose tree the sets are "
-                            "nodes, as those of classify_m --stop: hierarchical precision and "
-                            "recall")
-    group.add_argument("--before", metavar="FILE",
-                       help="probabilities before calibration, as classify_m --uncalibrated "
-                            "prints them: both side by side")
+    group.add("--costs FILE", "what it costs to answer one class where another is true, as for "
+              "classify_m: mean cost with its interval, beside that of the best single answer to "
+              "all points; rejected points cost what the column - says")
+    group.add("--sets FILE", "sets of classes, as classify_m --coverage and --stop write them: "
+              "coverage and sizes")
+    group.add("--control FILE", "with sets: a control file, or a model, of whose tree the sets are "
+              "nodes, as those of classify_m --stop: hierarchical precision and recall")
+    group.add("--before FILE", "probabilities before calibration, as classify_m --uncalibrated "
+              "prints them: both side by side")
 
 
 def add_classes(parser):
     """The options of the classes and weights of the points."""
-    group = parser.add_argument_group("classes")
-    group.add_argument("-k", "--classes", type=whole_number(2), metavar="K",
-                       help="number of classes, which confidence ratings depend on; it is never "
-                            "inferred from the labels")
-    group.add_argument("--labels", type=_labels, metavar="L,L,...",
-                       help="labels of the columns of probabilities, ascending")
-    group.add_argument("--names", metavar="FILE",
-                       help="names of the classes, line i for label i (default: the .names file "
-                            "beside truth, .cls or .truth, if there is one); of a table their "
-                            "order (default: that of the columns of probabilities)")
-    group.add_argument("--priors", type=proportions, metavar="P", excludes="--class-weight",
-                       help="proportions of the true classes where the classifier will be used, "
-                            f"for which all scores are then estimated: {PROPORTIONS}")
+    group = parser.group("classes")
+    group.add("-k, --classes K", "number of classes, which confidence ratings depend on; it is "
+              "never inferred from the labels", whole_number(2))
+    group.add("--labels L,L,...", "labels of the columns of probabilities, ascending", _labels)
+    group.add("--names FILE", "names of the classes, line i for label i (default: the .names file "
+              "beside truth, .cls or .truth, if there is one); of a table their order (default: "
+              "that of the columns of probabilities)")
+    group.add("--priors P", "proportions of the true classes where the classifier will be used, "
+              f"for which all scores are then estimated: {PROPORTIONS}", proportions,
+              excludes="--class-weight")
     add_weights(group)
 
 

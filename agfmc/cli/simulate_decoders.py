@@ -23,39 +23,32 @@ def get_parser():
         "Simulate one-vs-one classifiers that err at random, and print how often the decoders "
         "MAX-WIN, POLL, POLL with TOP-t, ADAG and DDAG find the true class, against the number "
         "of classes.")
-    group = parser.add_argument_group("model")
-    group.add_argument("--classes", type=_distinct(whole_number(2, 4096)), metavar="K,K,...",
-                       help="numbers of classes (default 16,32,64,128,256,512)")
-    group.add_argument("--error", type=_distinct(probability), metavar="P,P,...",
-                       excludes="--similarity",
-                       help="probabilities that a classifier of the true class is wrong; the "
-                            "others toss a coin (default 0.1,0.3)")
-    group.add_argument("--similarity", metavar="R",
-                       help="in place of --error, the similarity of the point to each class, the "
-                            "true one first: values `r,r,...`, a file of them, or a family "
-                            "for any number of classes, `geometric:Q` (Q to the power i - 1) or "
-                            "`power:Q` (1/i to the power Q). Classifier {i, j} says i with "
-                            "probability r_i/(r_i + r_j)")
-    group = parser.add_argument_group("decoders")
-    group.add_argument("--opponents", type=_distinct(_opponents), default=OPPONENTS,
-                       metavar="L,L,...",
-                       help="opponents that POLL draws for each class: a number, or `3log` for "
-                            "3 log2 K, rounded up (default 1log,3log,5log)")
-    group.add_argument("--finalists", type=whole_number(1), default=5, metavar="T",
-                       help="number of best classes of POLL that TOP-t compares by their full "
-                            "scores (default 5)")
-    group = parser.add_argument_group("simulation")
-    group.add_argument("--rounds", type=whole_number(1, 10**9), default=10000, metavar="N",
-                       help="points for each number in the table (default 10000)")
+    group = parser.group("model")
+    group.add("--classes K,K,...", "numbers of classes (default 16,32,64,128,256,512)",
+              _distinct(whole_number(2, 4096)))
+    group.add("--error P,P,...", "probabilities that a classifier of the true class is wrong; the "
+              "others toss a coin (default 0.1,0.3)", _distinct(probability),
+              excludes="--similarity")
+    group.add("--similarity R", "in place of --error, the similarity of the point to each class, "
+              "the true one first: values `r,r,...`, a file of them, or a family for any number of "
+              "classes, `geometric:Q` (Q to the power i - 1) or `power:Q` (1/i to the power Q). "
+              "Classifier {i, j} says i with probability r_i/(r_i + r_j)")
+    group = parser.group("decoders")
+    group.add("--opponents L,L,...", "opponents that POLL draws for each class: a number, or "
+              "`3log` for 3 log2 K, rounded up (default 1log,3log,5log)", _distinct(_opponents),
+              default=OPPONENTS)
+    group.add("--finalists T", "number of best classes of POLL that TOP-t compares by their full "
+              "scores (default 5)", whole_number(1), default=5)
+    group = parser.group("simulation")
+    group.add("--rounds N", "points for each number in the table (default 10000)",
+              whole_number(1, 10**9), default=10000)
     add_seed(group)
-    group = parser.add_argument_group("output")
-    group.add_argument("--csv", action="store_true", excludes="--json",
-                       help="comma-separated values with a line of names, in full precision")
-    group.add_argument("--json", action="store_true",
-                       help="one JSON object, with a standard error for each number")
-    group.add_argument("--plot", type=output_file, metavar="FILE",
-                       help="also draw success against the number of classes: .png, .svg or "
-                            ".pdf; needs matplotlib")
+    group = parser.group("output")
+    group.add("--csv", "comma-separated values with a line of names, in full precision",
+              excludes="--json")
+    group.add("--json", "one JSON object, with a standard error for each number")
+    group.add("--plot FILE", "also draw success against the number of classes: .png, .svg or .pdf; "
+              "needs matplotlib", output_file)
     return parser.finish()
 
 

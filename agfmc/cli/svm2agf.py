@@ -17,14 +17,13 @@ def get_parser():
         "Convert LIBSVM text, `label index:value ...`, to libAGF's binary files base.vec and "
         "base.cls. Labels that are words are numbered in sorted order, and labels of which some "
         "are below 0 or not whole in the order of their values; base.names holds them.")
-    parser.add_argument("infile", nargs="?", help="LIBSVM text (- or left out: standard input)")
-    parser.add_argument("base", type=output_base, help="base name of the files to be written")
-    group = parser.add_argument_group("conversion")
-    group.add_argument("-U", "--relabel", action="store_true", excludes="-L",
-                       help="number the classes 0 to k-1, in ascending order of their labels; "
-                            "the labels that change are reported")
-    group.add_argument("-E", "--missing", type=finite_number, metavar="VALUE", default=0.0,
-                       help="the value of features that a line leaves out (default 0)")
+    parser.add("infile", "LIBSVM text (- or left out: standard input)", nargs="?")
+    parser.add("base", "base name of the files to be written", output_base)
+    group = parser.group("conversion")
+    group.add("-U, --relabel", "number the classes 0 to k-1, in ascending order of their labels; "
+              "the labels that change are reported", excludes="-L")
+    group.add("-E, --missing VALUE", "the value of features that a line leaves out (default 0)",
+              finite_number, default=0.0)
     add_label_options(group)
     parser.file_names = {"infile": "svm"}
     return parser.finish()

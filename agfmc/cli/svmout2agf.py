@@ -15,11 +15,10 @@ def get_parser():
         "Convert the output file of LIBSVM's svm-predict to classes and confidence ratings, "
         "base.cls and base.con. Labels of which some are below 0 are numbered in the order of "
         "their values, as svm2agf numbers them.")
-    parser.add_argument("in", help="what svm-predict wrote (- is standard input)")
-    parser.add_argument("base", type=output_base, help="base name of the files to be written")
-    parser.add_argument("--names", metavar="FILE",
-                        help="class names of the training data, line i for label i: labels are "
-                             "looked up there, if they are names, and k is their number")
+    parser.add("in", "what svm-predict wrote (- is standard input)")
+    parser.add("base", "base name of the files to be written", output_base)
+    parser.add("--names FILE", "class names of the training data, line i for label i: labels are "
+               "looked up there, if they are names, and k is their number")
     return parser.finish()
 
 

@@ -18,25 +18,20 @@ def get_parser():
         "Convert a table (CSV, TSV, Parquet, Feather) to libAGF's binary files base.vec and "
         "base.cls, with the names of the classes in base.names, and in base.recipe how its cells "
         "become numbers.")
-    parser.add_argument("source", metavar="table",
-                        help="the table, whatever its name, or - for standard input")
-    parser.add_argument("base", type=output_base, help="base name of the files to be written")
-    group = parser.add_argument_group("conversion")
-    group.add_argument("-E", "--missing", metavar="POLICY",
-                       help="what is done with missing values: error (default), mean, median or "
-                            "value:X in their place, or indicator: the median, and a feature "
-                            "that is 1 where a value is missing")
-    group.add_argument("--recipe", metavar="FILE",
-                       excludes=("-E", "--ignore", "--categorical", "--classes"),
-                       help="the recipe of the training table: test data then get its features, "
-                            "columns found by name, and its numbers of the classes")
-    group.add_argument("-C", "--no-labels", action="store_true", needs="--recipe",
-                       excludes="--label",
-                       help="with --recipe: the table has no column of the classes; base.vec "
-                            "alone is written, and base.ids where there are ids")
-    group.add_argument("-H", "--no-header", action="store_true",
-                       help="there is no first line with the names of the columns, which are "
-                            "numbers from 1 then")
+    parser.add("source", "the table, whatever its name, or - for standard input", metavar="table")
+    parser.add("base", "base name of the files to be written", output_base)
+    group = parser.group("conversion")
+    group.add("-E, --missing POLICY", "what is done with missing values: error (default), mean, "
+              "median or value:X in their place, or indicator: the median, and a feature that is 1 "
+              "where a value is missing")
+    group.add("--recipe FILE", "the recipe of the training table: test data then get its features, "
+              "columns found by name, and its numbers of the classes",
+              excludes=("-E", "--ignore", "--categorical", "--classes"))
+    group.add("-C, --no-labels", "with --recipe: the table has no column of the classes; base.vec "
+              "alone is written, and base.ids where there are ids", needs="--recipe",
+              excludes="--label")
+    group.add("-H, --no-header", "there is no first line with the names of the columns, which are "
+              "numbers from 1 then")
     add_table(parser, "table")
     parser.file_names = {"source": "table"}
     return parser.finish()

@@ -32,55 +32,45 @@ def get_parser():
         "Search the parameters of a learner (kernel, gamma, C; of nodes, the number of neighbours) "
         "by cross-validation, and write the training control file to standard output with the "
         "options found in place of each \"\".")
-    parser.add_argument("control", help="training control file (- is standard input), or the name "
-                                        "of a scheme of print_control")
+    parser.add("control", "training control file (- is standard input), or the name of a scheme of "
+               "print_control")
     add_train(parser)
-    group = parser.add_argument_group("search")
-    group.add_argument("--search", choices=SEARCHES, default=SEARCHES[0], metavar="WAY",
-                       help="fast, the whole grid on few points of the data and the best of it "
-                            "on more (default), or full, everything on all splits")
-    group.add_argument("--again", action="store_true",
-                       help="tune the rows of control that have options, too: those of the learner "
-                            "of -+, of the options in the head of control, or else of its first "
-                            "row. The search starts from -+ or the head, or else from the options "
-                            "that most of these rows have")
-    group.add_argument("--per-partition", action="store_true",
-                       help="tune each binary problem on its own, too, and take what is found "
-                            "where splits that chose nothing show that it is better than one set "
-                            "of options for all; with --search full take it in any case")
-    group.add_argument("--kernels", type=_kernels, metavar="KERNEL,...",
-                       help=f"kernels to try: {', '.join(TUNED_KERNELS)} (default: that of the "
-                            f"options given, -t, and {' and '.join(SEARCHED_KERNELS)} if they name "
-                            "none)")
+    group = parser.group("search")
+    group.add("--search WAY", "fast, the whole grid on few points of the data and the best of it "
+              "on more (default), or full, everything on all splits", choices=SEARCHES,
+              default=SEARCHES[0])
+    group.add("--again", "tune the rows of control that have options, too: those of the learner of "
+              "-+, of the options in the head of control, or else of its first row. The search "
+              "starts from -+ or the head, or else from the options that most of these rows have")
+    group.add("--per-partition", "tune each binary problem on its own, too, and take what is found "
+              "where splits that chose nothing show that it is better than one set of options for "
+              "all; with --search full take it in any case")
+    group.add("--kernels KERNEL,...", f"kernels to try: {', '.join(TUNED_KERNELS)} (default: that "
+              f"of the options given, -t, and {' and '.join(SEARCHED_KERNELS)} if they name none)",
+              _kernels)
     for column, parameter in sorted(PARAMETERS.items()):
-        group.add_argument(f"--{column}", type=_axis, metavar="LO:HI[:STEP]",
-                           help=f"first grid of {parameter.name}, exponents of 2, from LO to HI in "
-                                f"steps of STEP ({_STEP:g} if left out), or a single one "
-                                f"(default {_grids(column)})")
-    group.add_argument("--degrees", type=_degrees, default=(1, 6), metavar="LO:HI",
-                       help="degrees of polynomials, or a single one (default 1:6)")
-    group.add_argument("--coef0", type=list_of(finite_number), default=(0.0, 1.0),
-                       metavar="VALUE,...",
-                       help="the options -r of polynomials (default 0,1: homogeneous and not)")
-    group.add_argument("--refine", type=whole_number(0, 10), metavar="N",
-                       help="number of times that the step around the best is halved, at most "
-                            "(default 1; with --search full 2)")
-    group.add_argument("--time-limit", type=time_span, metavar="TIME",
-                       help="stop after TIME, in seconds, M:SS or H:MM:SS, and write the best "
-                            "so far; the exit status is then 3, and the same command "
-                            "continues from there")
-    group = parser.add_argument_group("score")
-    group.add_argument("-Q", "--decoder", metavar="DECODER",
-                       help="a decoder of classify_m, or for trees recursive or full (default: "
-                            "what suits the control; for trees full)")
+        group.add(f"--{column} LO:HI[:STEP]",
+                  f"first grid of {parameter.name}, exponents of 2, from LO to HI in steps of STEP "
+                  f"({_STEP:g} if left out), or a single one (default {_grids(column)})", _axis)
+    group.add("--degrees LO:HI", "degrees of polynomials, or a single one (default 1:6)", _degrees,
+              default=(1, 6))
+    group.add("--coef0 VALUE,...", "the options -r of polynomials (default 0,1: homogeneous and "
+              "not)", list_of(finite_number), default=(0.0, 1.0))
+    group.add("--refine N", "number of times that the step around the best is halved, at most "
+              "(default 1; with --search full 2)", whole_number(0, 10))
+    group.add("--time-limit TIME", "stop after TIME, in seconds, M:SS or H:MM:SS, and write the "
+              "best so far; the exit status is then 3, and the same command continues from there",
+              time_span)
+    group = parser.group("score")
+    group.add("-Q, --decoder DECODER", "a decoder of classify_m, or for trees recursive or full "
+              "(default: what suits the control; for trees full)")
     add_answers(group)
     add_sample(group)
-    group = parser.add_argument_group("output")
+    group = parser.group("output")
     for form in ("json", "csv"):
-        group.add_argument(f"--{form}", type=output_file, metavar="FILE",
-                           help=f"everything that was tried, as {form.upper()}")
-    group.add_argument("--plot", type=output_file, metavar="FILE", excludes="--per-partition",
-                       help="a picture of the score over C and gamma: .png, .svg or .pdf")
+        group.add(f"--{form} FILE", f"everything that was tried, as {form.upper()}", output_file)
+    group.add("--plot FILE", "a picture of the score over C and gamma: .png, .svg or .pdf",
+              output_file, excludes="--per-partition")
     add_report(parser, "the data, the control, and all that was tried")
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", by=True, platt=None,
                    loo="learner=nystrom: score the result by leave-one-out values too, without "

@@ -13,22 +13,17 @@ def get_parser():
         "validate_probabilities",
         "Measure how well probabilities predict: Brier score, and how the sum of the forecasts "
         "follows the number of those that came true, in libAGF's layout.")
-    parser.add_argument("truth", help="file of true classes (.cls), or - for standard input")
-    parser.add_argument("prob", help="text with the probabilities and the class of each point, "
-                                     "or - for standard input; with -b the base name of prob.cls "
-                                     "and prob.con")
-    parser.add_argument("output", nargs="?", type=output_file,
-                        help="file for the sums, as text for plotting")
-    group = parser.add_argument_group("input")
-    group.add_argument("-b", "--results", action="store_true",
-                       help="take the probabilities of the winning classes from classes and "
-                            "confidence ratings, prob.cls and prob.con")
-    group.add_argument("-C", "--no-labels", action="store_true",
-                       help="there is no class after the probabilities")
-    group.add_argument("-H", "--no-header", action="store_true",
-                       help="there is no first line with the number of columns")
-    group = parser.add_argument_group("output")
-    group.add_argument("-B", "--brier", action="store_true", help="the Brier score alone")
+    parser.add("truth", "file of true classes (.cls), or - for standard input")
+    parser.add("prob", "text with the probabilities and the class of each point, or - for standard "
+               "input; with -b the base name of prob.cls and prob.con")
+    parser.add("output", "file for the sums, as text for plotting", output_file, nargs="?")
+    group = parser.group("input")
+    group.add("-b, --results", "take the probabilities of the winning classes from classes and "
+              "confidence ratings, prob.cls and prob.con")
+    group.add("-C, --no-labels", "there is no class after the probabilities")
+    group.add("-H, --no-header", "there is no first line with the number of columns")
+    group = parser.group("output")
+    group.add("-B, --brier", "the Brier score alone")
     parser.file_names = {"truth": "labels"}
     return parser.finish()
 

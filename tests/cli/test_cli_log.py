@@ -38,9 +38,9 @@ def events(text):
 def called(*words, execute=lambda args: None, options=()):
     """(status, events, standard output) of a command with an operand `file`."""
     parser = Parser("try", "A command.")
-    parser.add_argument("file", nargs="?")
+    parser.add("file", "", nargs="?")
     for option in options:
-        parser.add_argument(option)
+        parser.add(f"{option} VALUE", "")
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", errors="backslashreplace")
                for _ in range(2)]
     with pytest.MonkeyPatch.context() as patch:
@@ -222,7 +222,7 @@ def execute(args):
         time.sleep(60)
 
 parser = Parser("try", "A command.")
-parser.add_argument("file")
+parser.add("file", "")
 sys.exit(run_command(parser.finish(), execute))
 """
 
