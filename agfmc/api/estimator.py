@@ -13,9 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ..calibration.maps import apply_map, KINDS
-from ..calibration.separate_points import DecodedData, recalibrate, CalibrationResult
-from ..calibration.sets import answer_points, calibration_points, prediction_sets, quantiles, SCORES
+from ..calibration.maps import apply_map
+from ..calibration.separate_points import (CalibrationResult, DecodedData, mapped_points,
+                                           recalibrate)
+from ..calibration.sets import prediction_sets, quantiles, SCORES
 from ..calibration.types import DecoderCalibration, MAP_KINDS, ProbabilityMap
 from ..control.parse import parse
 from ..control.tree import Tree
@@ -567,14 +568,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """The `CalibrationResult` decoder `key`: its map as it is, and these points."""
         old, tree = self._calibration(), self.configuration_.tree
         kept = ProbabilityMap("none") if old is None else old.map
-        p, answer = apply_map(kept, answered.p), answered.answer
-        if key.startswith("recursive"):
-            points = answer_points(p[:, 0], np.asarray(tree.classes)[answered.y],
-                                   answer == answered.y)
-        else:
-            if not KINDS[kept.kind].keeps_order:
-                answer = p.argmax(axis=1)
-            points = calibration_points(p, answered.y, answer, tree.classes)
+        points, _ = mapped_points(apply_map(kept, answered.p), answered.y, answered.answer,
+                                  kept.kind, key, tree.classes)
         return CalibrationResult(DecoderCalibration(kept, points), {
             "points": len(answered.y), "source": answered.source})
 

@@ -30,7 +30,7 @@ def check_calibration_output(path):
 
 
 def format_calibration(calibration, path=None):
-    """The text of a `Calibration`, which is `checked`; each number reads back bit for bit."""
+    """The text of a `Calibration`, which is `checked`."""
     return format_sidecar(_TITLE, calibration, lambda plain: _calibration(plain, path), path)
 
 
@@ -52,68 +52,60 @@ def _calibration(plain, path):
     return calibration
 
 
-_LARGEST = 1e100  # of a weight: a sum of its products with log-probabilities stays finite
-
-
 def check_calibration(calibration, fail):
     """Check all that later steps take on trust of a `Calibration`; fail(message): the exception.
 
     The number of classifiers of a learned decoder is left to who has the configuration.
     """
-    classes, counts = calibration.classes, calibration.counts
+    classes, learned = calibration.classes, calibration.learned
     if not classes or list(classes) != sorted(set(classes)):
         raise fail("the classes of the calibration are invalid")
-    if len(counts) != len(classes):
+    if len(calibration.counts) != len(classes):
         raise fail("the calibration does not count the points of each class")
     for key, decoder in calibration.decoders.items():
-        columns = 2 if key.split()[0] == "recursive" else len(classes)
-        _check_map(decoder.map, columns, lambda message: fail(f"{message} ('{key}')"))
-        if decoder.points is not None:
-            _check_points(decoder.points, classes, decoder.map.kind == "none",
-                          lambda message: fail(f"{message} ('{key}')"))
-    if calibration.learned is not None:
-        _check_learned(calibration.learned, len(classes), fail)
-
-
-def _check_map(stored, columns, fail):
-    """The map of a decoder of so many columns."""
-    if stored.floor == 1:
-        raise fail("the floor of a calibration map is not below 1")
-    shape, weights, intercept = KINDS[stored.kind].shape(columns), stored.weights, stored.intercept
-    if shape is None:
-        if weights is not None or intercept is not None or stored.floor:
-            raise fail("a calibration map of kind none has numbers")
-        return
-    if weights is None or np.shape(weights) != shape or np.shape(intercept) != (columns,):
-        raise fail("a calibration map does not fit the number of classes")
-    if not (_moderate(weights) and _moderate(intercept)):
-        raise fail("a number of a calibration map is not finite, or too large")
-    if stored.kind == "temperature" and not (weights > 0 and not np.any(intercept)):
-        raise fail("a temperature is not above 0")
-
-
-def _check_points(points, classes, unmapped, fail):
-    """The calibration points of a decoder; unmapped: its numbers may be estimates of any sum."""
-    n = len(points.label)
-    if any(len(part) != n for part in (points.p_true, points.cumulative, points.p_largest,
-                                       points.right)):
-        raise fail("the calibration points are not all of one number")
-    if not np.isin(points.label, classes).all():
-        raise fail("a calibration point is of none of the classes")
-    for values in (points.p_true, points.cumulative, points.p_largest):
-        if not (_moderate(values) and unmapped or
-                np.all((values >= -1e-9) & (values <= 1 + 1e-9))):
-            raise fail("a probability of a calibration point is not in [0, 1]")
-
-
-def _check_learned(learned, k, fail):
-    """A learned decoder of k classes."""
-    if len(learned.weights) != k or np.shape(learned.intercept) != (k,):
+        fault = _fault_of_map(decoder.map, 2 if key.split()[0] == "recursive" else len(classes)) \
+            or _fault_of_points(decoder.points, classes, decoder.map.kind == "none")
+        if fault:
+            raise fail(f"{fault} ('{key}')")
+    if learned is not None and (len(learned.weights) != len(classes)
+                                or np.shape(learned.intercept) != (len(classes),)):
         raise fail("the learned decoder does not fit the number of classes")
-    if not (_moderate(learned.weights) and _moderate(learned.intercept)):
+    if learned is not None and not (_moderate(learned.weights) and _moderate(learned.intercept)):
         raise fail("a number of the learned decoder is not finite, or too large")
 
 
+def _fault_of_map(stored, columns):
+    """What is wrong with the map of a decoder of so many columns, or None."""
+    shape, weights, intercept = KINDS[stored.kind].shape(columns), stored.weights, stored.intercept
+    if stored.floor == 1:
+        return "the floor of a calibration map is not below 1"
+    if shape is None:
+        return "a calibration map of kind none has numbers" \
+            if weights is not None or intercept is not None or stored.floor else None
+    if weights is None or np.shape(weights) != shape or np.shape(intercept) != (columns,):
+        return "a calibration map does not fit the number of classes"
+    if not (_moderate(weights) and _moderate(intercept)):
+        return "a number of a calibration map is not finite, or too large"
+    if stored.kind == "temperature" and not (weights > 0 and not np.any(intercept)):
+        return "a temperature is not above 0"
+    return None
+
+
+def _fault_of_points(points, classes, unmapped):
+    """What is wrong with calibration points, or None; unmapped: they may hold any estimates."""
+    if points is None:
+        return None
+    values = points.p_true, points.cumulative, points.p_largest
+    if {len(part) for part in (*values, points.right)} != {len(points.label)}:
+        return "the calibration points are not all of one number"
+    if not np.isin(points.label, classes).all():
+        return "a calibration point is of none of the classes"
+    if not all(_moderate(part) and unmapped or np.all((part >= -1e-9) & (part <= 1 + 1e-9))
+               for part in values):
+        return "a probability of a calibration point is not in [0, 1]"
+    return None
+
+
 def _moderate(values):
-    """True where all are finite and no sum of their products overflows."""
-    return bool(np.all(np.abs(values) <= _LARGEST))
+    """Whether all are finite and no sum of their products with log-probabilities overflows."""
+    return bool(np.all(np.abs(values) <= 1e100))

@@ -6,14 +6,12 @@ vector, matrix); M. Kull and others, "Beyond temperature scaling: obtaining well
 multi-class probabilities with Dirichlet calibration", NeurIPS 2019 (ridge on what is off the
 diagonal and on b).
 
-All maps are fitted by the log loss.  Few points, or points that are all answered rightly, must
-not make certain answers, so the sum of their losses gets two terms, which many points outweigh:
--log(e) / 2, as if one half of an error had been seen that only the floor explains (the floor of n
-points without any is then about 1 / (2 n)), and log(T)^2 / 2, a temperature of 1 with a deviation
-of a factor of e = 2.7.
+All maps are fitted by the log loss.  So that few points, or points that are all answered rightly,
+do not make certain answers, the sum of losses has two terms more: -log(e) / 2, half an error that
+only the floor explains, and log(T)^2 / 2, a temperature of 1 with a deviation of a factor of 2.7.
 
-Weights of points (n,), where there are some, multiply their losses: a weight of 2 is two copies of
-the point.  In a cross-validation both copies are in one part.
+Weights of points (n,), None where all count alike, multiply their losses: a weight of 2 is two
+copies of the point, which are in one part in a cross-validation.
 """
 
 from __future__ import annotations
@@ -31,10 +29,7 @@ from ..core.reproducible import Uniform
 from ..core.splits import FOLDS, stratified_folds
 from .types import ProbabilityMap
 
-# The least probability whose logarithm vectors and matrices take: exact zeros, which least squares
-# gives, would have more weight in a sum of logarithms than all that can be told from them.
-
-SMALLEST_LINEAR = 1e-4
+SMALLEST_LINEAR = 1e-4  # of the probabilities whose logarithms vectors and matrices take
 BOUNDS = 1 / 20, 20.0  # of a temperature
 PRIOR_ERRORS = 0.5
 PRIOR_TEMPERATURE = 1.0  # one over the variance of log T
@@ -46,15 +41,11 @@ MOST_CLASSES, MOST_POINTS = 16, 2000  # of a matrix that is tried in training
 ROWS = 4096  # points whose logarithms are made at once
 
 
-# A map applied
-
-
 def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
     """Calibrated probabilities (n, c) of p (n, c), whose rows sum to 1.
 
-    Numbers below 1e-16, or 1e-4 for vectors and matrices, count as that, so that estimates may be
-    negative.  "none" leaves p as it
-    is.  A row's bits do not depend on its neighbours.
+    Numbers below 1e-16, or 1e-4 for vectors and matrices, count as that: estimates may be
+    negative.  A row's bits do not depend on its neighbours.
     """
     weights, intercept = fitted.weights, fitted.intercept
     if weights is None or intercept is None:
@@ -73,16 +64,12 @@ def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
     return out
 
 
-# Fitting a temperature
-
-
 def fit_temperature(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None,
                     floor: bool = True) -> ProbabilityMap:
     """The temperature, 1/20 to 20, and the floor of p (n, c) with the least log loss.
 
-    y (n,): true columns;  weights (n,): of the points;  floor: False for a floor of 0, and neither
-    of the terms for few points.  For each temperature the loss is convex in the floor; the
-    temperature is sought on a grid, then between its neighbours.
+    y (n,): true columns;  floor: False for a floor of 0, and neither of the terms for few points.
+    The loss is convex in the floor; the temperature is sought on a grid, then between neighbours.
     """
     if len(y) == 0:
         raise DataError("a calibration map needs points, there are none")
@@ -104,8 +91,7 @@ def fit_temperature(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = N
             where = _root(lambda at: profile(at)[1], *ends)
         else:  # the slope turns more than once between them
             where = min(np.linspace(ends[0], ends[1], 33).tolist(), key=lambda at: profile(at)[0])
-    c = np.shape(p)[1]
-    return ProbabilityMap("temperature", np.array(np.exp(where)), np.zeros(c),
+    return ProbabilityMap("temperature", np.array(np.exp(where)), np.zeros(np.shape(p)[1]),
                           profile(where)[2])
 
 
@@ -148,9 +134,6 @@ def _root(function, a, b):
     from scipy.optimize import brentq
 
     return brentq(function, a, b, xtol=1e-13, rtol=1e-15)
-
-
-# Fitting vectors and matrices
 
 
 def _fit_linear(kind, p, y, ridge, weights):
@@ -200,13 +183,10 @@ def _fit_linear(kind, p, y, ridge, weights):
     least, most = np.full(len(x), -np.inf), np.full(len(x), np.inf)
     least[-2:], most[-2:] = (1 / BOUNDS[1], -4 * limit), (1 / BOUNDS[0], limit)
     end = minimize(loss, x, jac=True, method="L-BFGS-B", options={"maxiter": STEPS},
-                     bounds=Bounds(least, most)).x
+                   bounds=Bounds(least, most)).x
     scale = end[-2] if diagonal else end[-2] * np.eye(c)
     return ProbabilityMap(kind, scale + end[:size].reshape(shape), end[size:size + c].copy(),
                           float(1 / (1 + np.exp(-end[-1]))))
-
-
-# The kinds of maps
 
 
 class Kind(NamedTuple):
@@ -248,9 +228,6 @@ KINDS = {
 }
 
 
-# Choosing a map
-
-
 class MapTrial(NamedTuple):
     """A kind of map tried by cross-validation: its ridge, 0 without one, and losses (n,)."""
 
@@ -263,9 +240,8 @@ def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
                     weights: np.ndarray | None = None) -> tuple[ProbabilityMap, np.ndarray]:
     """The map of p (n, c) and true columns y (n,) that training fits in passing, and p' (n, c).
 
-    A temperature; but a matrix where there are few classes and four points for each of its numbers,
-    and its cross-validated log loss is lower by more than a standard error.  p': each point by a
-    map that was fitted without it, where that has many numbers.  weights (n,): of the points.
+    A temperature, or a matrix where there are few classes and four points for each number, and its
+    cross-validated log loss is lower by more than a standard error: p' is then cross-validated too.
     """
     c = p.shape[1]
     if 2 < c <= MOST_CLASSES and _has_points_for("matrix", p, weights):
@@ -278,7 +254,7 @@ def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
         if chosen.kind == "matrix":
             fitted = refit(chosen, few, true, w)
             out = apply_map(fitted, p)
-            out[rows] = _held_out(chosen, few, true, fold, w)
+            out[rows] = held_out_map(chosen, few, true, fold, w)
             return fitted, out
     fitted = fit_temperature(p, y, weights)
     return fitted, apply_map(fitted, p)
@@ -302,10 +278,9 @@ def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1
                  folds: int = FOLDS, weights: np.ndarray | None = None) -> list[MapTrial]:
     """A `MapTrial` of each kind, from the simple to the complex; of one, unless it is "auto".
 
-    p (n, c), y (n,): true columns;  weights (n,): of the points.  The ridge of a kind is that with
-    the least cross-validated log loss on the same folds.  "auto" leaves out matrices with fewer
-    than four points for each of their numbers: they did harm on other points even where
-    cross-validation was for them.
+    p (n, c), y (n,): true columns.  The ridge of a kind has the least cross-validated log loss on
+    the same folds.  "auto" leaves out matrices with fewer than four points for each number, which
+    did harm on other points even where cross-validation was for them.
     """
     kinds = [name for name in KINDS if _has_points_for(name, p, weights)] \
         if kind == "auto" else [kind]
@@ -316,17 +291,13 @@ def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1
 def _best_ridge(kind, p, y, fold, ridges, weights):
     """The `MapTrial` of a kind whose ridge has the least cross-validated log loss."""
     trials = [MapTrial(kind, ridge, p[:0]) for ridge in ridges]
-    return min((trial._replace(losses=losses(_held_out(trial, p, y, fold, weights), y))
+    return min((trial._replace(losses=losses(held_out_map(trial, p, y, fold, weights), y))
                 for trial in trials), key=lambda trial: mean(trial.losses, weights))
 
 
-def held_out_map(trial: MapTrial, p: np.ndarray, y: np.ndarray, seed: int = 1,
-                 folds: int = FOLDS, weights: np.ndarray | None = None) -> np.ndarray:
-    """p' (n, c), each point by the map that was fitted without its fold; weights (n,)."""
-    return _held_out(trial, p, y, stratified_folds(y, seed, folds), weights)
-
-
-def _held_out(trial, p, y, fold, weights):
+def held_out_map(trial: MapTrial, p: np.ndarray, y: np.ndarray, fold: np.ndarray,
+                 weights: np.ndarray | None = None) -> np.ndarray:
+    """p' (n, c), each point by the map that was fitted without its fold (n,)."""
     out = np.empty(p.shape)
     for number in range(fold.max() + 1):
         test = fold == number
@@ -338,8 +309,7 @@ def _held_out(trial, p, y, fold, weights):
 def choose_map(trials: list[MapTrial], weights: np.ndarray | None = None) -> MapTrial:
     """The simplest of trials whose mean loss is within one standard error of the least.
 
-    The standard error is that of the mean difference of the losses, point by point;  weights (n,):
-    of the points, in means and errors.
+    The standard error is that of the mean difference of the losses, point by point.
     """
     best = min(trials, key=lambda trial: mean(trial.losses, weights))
     for trial in trials:

@@ -15,9 +15,8 @@ from ..core.errors import ModelError
 class Adjustment:
     """p (n, k) of a classifier trained with shares `trained` to p under shares `new`.
 
-    new, trained (k,): of the classes, in the order of the columns; those of training
-    are positive.  Negative estimates count as 0.  Where no class with a positive share
-    has a positive probability the shares themselves are all that is known.
+    new, trained (k,): in the order of the columns, those of training positive.  Negative estimates
+    count as 0; where no class with a positive share has a positive probability, p is `new`.
     """
 
     def __init__(self, new: np.ndarray, trained: np.ndarray):
@@ -51,11 +50,9 @@ def class_counts(totals: Sequence[tuple[Sequence[int], float]], k: int,
                  weighted: bool = False) -> np.ndarray | None:
     """Samples (k,) of the classes, from what sets of them have together; None if unknown.
 
-    totals: [(columns of the classes of a set, their samples)].  Solves the linear
-    system by least squares, rounds, and checks every number; it must have full rank,
-    as those of one-vs-one and one-vs-rest, of trees and of codes that tell all
-    probabilities have.  weighted: sums of weights in the place of numbers, which agree within
-    their rounding.  Raises `ModelError` where the numbers contradict each other.
+    totals: [(columns of the classes of a set, their samples)];  weighted: sums of weights in the
+    place of numbers, which agree within their rounding.  Solves the linear system, which must have
+    full rank, by least squares; raises `ModelError` where the numbers contradict each other.
     """
     near = 1e-6 if weighted else 0.0
     total_of: dict[frozenset[int], float] = {}

@@ -1,4 +1,4 @@
-"""Sets of classes that contain the true one with a wanted probability: split conformal prediction.
+"""Sets of classes that contain the true one with a given probability: split conformal prediction.
 
 A score says how badly a class fits a point; the classes whose score is at most a quantile of the
 scores of the true classes of calibration points make the set of a point.  For exchangeable points
@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..core.errors import AgfmcWarning
+from ..core.text import listed
 from .types import CalibrationPoints
 
 SCORES = ("lac", "aps")
@@ -27,10 +28,7 @@ CELLS = 1 << 20  # numbers made at once
 
 def calibration_points(p: np.ndarray, y: np.ndarray, answer: np.ndarray,
                        labels: Sequence[int]) -> CalibrationPoints:
-    """The `CalibrationPoints` of calibrated p (n, k); y, answer (n,): columns, of the labels (k,).
-
-    y is the true class of each point, answer the one that the classifier gave.
-    """
+    """The `CalibrationPoints` of p (n, k); y, answer (n,): true and given columns of `labels`."""
     rows = np.arange(len(y))
     cumulative = np.empty(len(y))
     for part in _parts(p):
@@ -40,9 +38,9 @@ def calibration_points(p: np.ndarray, y: np.ndarray, answer: np.ndarray,
 
 
 def answer_points(p: np.ndarray, labels: np.ndarray, right: np.ndarray) -> CalibrationPoints:
-    """`CalibrationPoints` where the probabilities p (n,) of the answers alone are known.
+    """`CalibrationPoints` for thresholds, of the probabilities p (n,) of the answers alone.
 
-    They serve for thresholds, not for sets.  labels (n,): true classes;  right (n,) bool.
+    labels (n,): true classes;  right (n,): a mask of the right answers.
     """
     return CalibrationPoints(labels.astype(np.int32), np.where(right, p, 1.0 - p),
                              np.ones(len(p)), p, right)
@@ -54,10 +52,10 @@ def point_scores(points: CalibrationPoints, score: str) -> np.ndarray:
 
 
 def class_scores(p: np.ndarray, score: str) -> np.ndarray:
-    """The scores (n, k) of all classes of p (n, k).
+    """The scores (n, k) of all classes of p (n, k): "lac", 1 - p, or "aps".
 
-    "lac": 1 - p;  "aps": the sum of p over the classes up to this one in falling order of p,
-    equal ones in the order of the columns.
+    The latter is the sum of p over the classes up to this one in falling order of p, equal ones in
+    the order of the columns.
     """
     if score == "lac":
         return 1 - p
@@ -83,10 +81,9 @@ def quantile(scores: np.ndarray, alpha: float) -> float:
 def class_groups(points: CalibrationPoints, labels: Sequence[int], alpha: float) -> np.ndarray:
     """The group (k,) of each class whose points share a quantile; -1 for one without points.
 
-    A class with `least_points` of them or more is a group of its own.  The rarer ones are one
-    group, joined by the smallest of the others until they have as many together: coverage then
-    holds on average over the classes of the group.  Groups depend on the counts alone, so the
-    guarantee is exact.
+    A class with `least_points` or more is a group.  The rarer ones are one group, joined by the
+    smallest of the others until they have as many: coverage then holds on average over its
+    classes.  Groups depend on the counts alone, so the guarantee is exact.
     """
     counts = np.bincount(np.searchsorted(labels, points.label), minlength=len(labels))
     group = np.arange(len(counts))
@@ -105,10 +102,9 @@ def quantiles(points: CalibrationPoints, labels: Sequence[int], alpha: float, sc
               by_class: bool = False) -> np.ndarray:
     """The largest score (k,) of each class with which it is in a set with error alpha.
 
-    labels (k,): of the classes.  With `by_class` the sets contain the true class with probability
-    1 - alpha for each class (or group of rare classes, see `class_groups`), else over all points.
-    Warns where there are too few points, and of classes without points, which are then in
-    every set.
+    With `by_class` the sets contain the true class with probability 1 - alpha for each class (or
+    group of rare classes, see `class_groups`), else over all points.  Warns of too few points, and
+    of classes without points: these are in every set.
     """
     scores = point_scores(points, score)
     if not by_class:
@@ -116,30 +112,20 @@ def quantiles(points: CalibrationPoints, labels: Sequence[int], alpha: float, sc
             warnings.warn(_too_few(alpha, len(scores), "every set has all classes"),
                           AgfmcWarning, stacklevel=2)
         return np.full(len(labels), quantile(scores, alpha))
-    found = np.full(len(labels), np.inf)
+    limits = np.full(len(labels), np.inf)
     group = class_groups(points, labels, alpha)
-    of_point = group[np.searchsorted(labels, points.label)]
-    for number in np.unique(of_point):
-        found[group == number] = quantile(scores[of_point == number], alpha)
-    _warn_of_groups(points, labels, group, alpha, found)
-    return found
-
-
-def _warn_of_groups(points, labels, group, alpha, found):
-    absent = [str(label) for label, one in zip(labels, group) if one < 0]
+    group_of_point = group[np.searchsorted(labels, points.label)]
+    for number in np.unique(group_of_point):
+        limits[group == number] = quantile(scores[group_of_point == number], alpha)
+    absent = np.asarray(labels)[group < 0].tolist()
     if absent:
-        warnings.warn(f"{_listed(absent)} without calibration points: in every set",
-                      AgfmcWarning, stacklevel=3)
-    if np.isinf(found[group >= 0]).any():
-        warnings.warn(_too_few(alpha, len(points.label), "rare classes are in every set"),
-                      AgfmcWarning, stacklevel=3)
-
-
-def _listed(names):
-    if len(names) == 1:
-        return f"class {names[0]} is"
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return f"classes {', '.join(names[:10])}{more} are"
+        names = f"class {absent[0]} is" if len(absent) == 1 else f"classes {listed(absent)} are"
+        warnings.warn(f"{names} without calibration points: in every set", AgfmcWarning,
+                      stacklevel=2)
+    if np.isinf(limits[group >= 0]).any():
+        warnings.warn(_too_few(alpha, len(scores), "rare classes are in every set"),
+                      AgfmcWarning, stacklevel=2)
+    return limits
 
 
 def _too_few(alpha, n, what):
@@ -148,10 +134,7 @@ def _too_few(alpha, n, what):
 
 
 def prediction_sets(p: np.ndarray, limits: np.ndarray, score: str) -> np.ndarray:
-    """The sets (n, k) bool of points with calibrated p (n, k); limits (k,): of `quantiles`.
-
-    A row's set does not depend on its neighbours.
-    """
+    """The sets (n, k) bool of points with calibrated p (n, k); limits (k,): of `quantiles`."""
     out = np.empty(p.shape, dtype=bool)
     for part in _parts(p):
         np.less_equal(class_scores(p[part], score), limits + TOLERANCE, out=out[part])
@@ -163,7 +146,7 @@ def p_values(p: np.ndarray, points: CalibrationPoints, labels: Sequence[int], sc
     """Conformal p values (n, k) of the classes, labels (k,), for calibrated p (n, k).
 
     (1 + points whose score is no less than that of the class) / (1 + points), with `by_class` of
-    the points of the class alone: 1 for a class without points.
+    the points of the class alone.
     """
     scores = point_scores(points, score)
     column = np.searchsorted(labels, points.label)
@@ -171,9 +154,9 @@ def p_values(p: np.ndarray, points: CalibrationPoints, labels: Sequence[int], sc
         else [(slice(None), np.sort(scores))]
     out = np.empty(p.shape)
     for part in _parts(p):
-        at = class_scores(p[part], score) - TOLERANCE
+        own = class_scores(p[part], score) - TOLERANCE
         for columns, ascending in parts:
-            less = np.searchsorted(ascending, at[:, columns])
+            less = np.searchsorted(ascending, own[:, columns])
             out[part, columns] = (1 + len(ascending) - less) / (1 + len(ascending))
     return out
 
