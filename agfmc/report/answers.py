@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ..score.rows import BEFORE, COST, HIERARCHICAL, PAGE, page_title
-from . import charts
+from . import charts, structure
 from .blocks import (beside, Block, Cell, facts, heading, Matrix, matrix, MatrixRow, note, pictures,
                      Section, table, text, Tile, without_empty)
 from .classes import Classes, classes_of
@@ -345,4 +345,4 @@ def _nodes(answers, classes, tree):
         return []
     return [text("What each node adds to the errors of the whole tree: the log losses of the nodes "
                  "sum to that of all points."),
-            *pictures(charts.node_costs(answers.nodes, tree, classes.names))]
+            *pictures(structure.node_costs(answers.nodes, tree, classes.names))]

@@ -8,10 +8,10 @@ from dataclasses import replace
 from ..core.provenance import Provenance
 from ..core.text import runs_text
 from ..score.rows import ALL_SCORES, COST_PER_POINT
-from . import charts
 from .answers import shares_alone
 from .blocks import heading, note, pictures, Section, table, text, Tile, without_empty
 from .content import Column, DataTable, ReportContent, TableRow
+from .experiment_charts import comparison, comparison_cost, search_surface
 from .words import count, cut, interval, number, percent, plural, signed
 
 _ASKED = ("accuracy", "log_loss", "cost")  # scores in a table that is not folded
@@ -114,7 +114,7 @@ def _comparison(result):
         blocks.append(note(f"These are the best {len(result['rows'])} of {count(every)} rows"))
     result = _merged(result)
     blocks += map(table, _comparison_tables(result))
-    blocks += pictures(charts.comparison(result), charts.comparison_cost(result))
+    blocks += pictures(comparison(result), comparison_cost(result))
     blocks += [note(f"{_called(row)} could not be computed: {cut(row['error'], 200)}")
                for row in result["rows"] if "error" in row]
     if result.get("tuned"):
@@ -306,7 +306,7 @@ def _search(result):
         blocks.append(note("The best lies on a limit of the search ("
                            f"{', '.join(search['border'])}): a wider one may find better."))
     if "points" in search:
-        blocks += pictures(*charts.search_surface(search | {"by": by}))
+        blocks += pictures(*search_surface(search | {"by": by}))
         blocks += [heading("Options that were tried"), *_tried(search, by)]
     return blocks + _partitions(result, by)
 

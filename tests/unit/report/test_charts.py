@@ -8,6 +8,7 @@ import pytest
 
 from agfmc.score.evaluation import ScoreRequest, evaluate, Results, Sets
 from agfmc.report import charts
+from agfmc.report.experiment_charts import comparison, comparison_cost, search_surface
 from agfmc.report.content import DataPart
 from agfmc.report.raster import png
 from agfmc.report.svg import WIDTH
@@ -224,7 +225,7 @@ def result():
 
 
 def test_differences_stand_by_their_size_and_are_filled_where_they_are_sure(read, result):
-    found = read(charts.comparison(result))
+    found = read(comparison(result))
     names = [text.split(",")[0] for text in found.texts if text.endswith(", full")]
     assert names == ["base", "better", "same", "worse"]
     dots = found.all("circle")
@@ -243,7 +244,7 @@ def test_better_is_on_the_right_where_larger_is(read, result):
         one["accuracy"] = one["log_loss"]
         if one["difference"]:
             one["difference"] = {"accuracy": one["difference"]["log_loss"]}
-    found = read(charts.comparison(result))
+    found = read(comparison(result))
     names = [text.split(",")[0] for text in found.texts if text.endswith(", full")]
     assert names == ["base", "worse", "same", "better"] and "better \u2192" in found.texts
 
@@ -251,22 +252,22 @@ def test_better_is_on_the_right_where_larger_is(read, result):
 def test_differences_without_intervals_are_points(read, result):
     for one in result["rows"][1:4]:
         del one["difference"]["log_loss"]["interval"]
-    found = read(charts.comparison(result))
+    found = read(comparison(result))
     assert not found.all("path", "left") and len(found.all("circle")) == 3
     assert "interval" not in found.picture.summary + found.picture.note
 
 
 def test_intervals_of_one_split_are_not_those_of_the_t_test(result):
-    assert "t test" in charts.comparison(result).note
-    assert "t test" not in charts.comparison({**result, "mcnemar": True}).note
+    assert "t test" in comparison(result).note
+    assert "t test" not in comparison({**result, "mcnemar": True}).note
 
 
 def test_the_reference_alone_is_no_comparison(result):
-    assert charts.comparison({**result, "rows": result["rows"][:1]}) is None
+    assert comparison({**result, "rows": result["rows"][:1]}) is None
 
 
 def test_without_a_reference_there_are_scores_with_their_deviations(read, result):
-    found = read(charts.comparison({**result, "against": None}))
+    found = read(comparison({**result, "against": None}))
     assert [row.cells[:2] for row in found.picture.table.rows] == [
         ("better, full", 0.3), ("base, full", 0.5), ("same, full", 0.5), ("worse, full", 0.9)]
     assert found.picture.table.rows[0].cells[2:] == pytest.approx((0.2, 0.4))
@@ -275,7 +276,7 @@ def test_without_a_reference_there_are_scores_with_their_deviations(read, result
 
 
 def test_scores_over_costs(read, result):
-    found = read(charts.comparison_cost(result))
+    found = read(comparison_cost(result))
     assert [row.cells for row in found.picture.table.rows] == [
         (1, "better, full", 0.3, 7.0, 3), (2, "base, full", 0.5, 6.0, 3),
         (3, "same, full", 0.5, 8.0, 3), (4, "worse, full", 0.9, 3.0, 3)]
@@ -288,7 +289,7 @@ def test_scores_over_costs(read, result):
 def test_twins_on_the_front_are_filled_and_nothing_lies_above_them(read, result):
     """A tree gives the same answers with several decoders: neither is better than the other."""
     result["rows"].insert(4, {**result["rows"][3], "decoder": "least-squares"})
-    found = read(charts.comparison_cost(result))
+    found = read(comparison_cost(result))
     dots = [(dot.find("title").text[0], "fill-left" in dot.get("class"))
             for dot in found.all("circle")]
     assert dots == [("4", False), ("5", True), ("3", True), ("2", True), ("1", True)]
@@ -296,22 +297,22 @@ def test_twins_on_the_front_are_filled_and_nothing_lies_above_them(read, result)
 
 def test_costs_fall_back_to_the_number_of_classifiers(read, result):
     del result["rows"][0]["queried"]
-    assert "binary classifiers" in read(charts.comparison_cost(result)).texts
+    assert "binary classifiers" in read(comparison_cost(result)).texts
     for one, cost in zip(result["rows"], (90.0, 10.0, 20.0, 30.0)):
         one["kernel_values"] = {"mean": cost}
-    assert "kernel values computed per point" in read(charts.comparison_cost(result)).texts
+    assert "kernel values computed per point" in read(comparison_cost(result)).texts
     for one in result["rows"][:-1]:  # of two costs, that which differs
         one["kernel_values"], one["queried"] = {"mean": 90.0}, {"mean": one["log_loss"]["mean"]}
-    assert "binary classifiers asked per point" in read(charts.comparison_cost(result)).texts
-    assert charts.comparison_cost({**result, "rows": result["rows"][-1:]}) is None
+    assert "binary classifiers asked per point" in read(comparison_cost(result)).texts
+    assert comparison_cost({**result, "rows": result["rows"][-1:]}) is None
 
 
 def test_twenty_configurations_with_long_names_do_not_overlap(read, result):
     rows = [row(f"a configuration with a very long name indeed {i}", 0.5 + i % 3 / 100, i / 100,
                 [i / 100 - 1, i / 100 + 1], queried={"mean": 5 + i % 4}) for i in range(20)]
-    found = read(charts.comparison({**result, "rows": rows}))
+    found = read(comparison({**result, "rows": rows}))
     assert not found.clashes()
-    found = read(charts.comparison_cost({**result, "rows": rows}))
+    found = read(comparison_cost({**result, "rows": rows}))
     assert not found.clashes() and "1, 2" in found.texts  # in one place
 
 
@@ -332,7 +333,7 @@ def search():
 
 
 def test_the_surface_of_a_search(read, search):
-    picture, = charts.search_surface(search)
+    picture, = search_surface(search)
     found = read(picture)
     dots = found.all("circle", "mark")
     depths = {dot.find("title").text.split(":")[0]: float(dot.get("fill-opacity")) for dot in dots}
@@ -349,26 +350,26 @@ def test_the_surface_of_a_search(read, search):
 
 def test_axes_of_exponents_have_whole_numbers(read):
     points = [point(c, g, 0.5 - c / 100) for c in (0, 1, 2, 3) for g in (-4.5, -4, -3.5, -3)]
-    texts = read(charts.search_surface({"by": "log_loss", "points": points, "best": 0})[0]).texts
+    texts = read(search_surface({"by": "log_loss", "points": points, "best": 0})[0]).texts
     assert {"\u22124", "\u22123"} <= set(texts) and "\u22123.5" not in texts
 
 
 def test_of_very_many_options_the_best_are_drawn(read):
     points = [point(c, g, 1 + c + g) for c in range(40) for g in range(40)]
-    found = read(charts.search_surface({"by": "log_loss", "points": points, "best": 0})[0])
+    found = read(search_surface({"by": "log_loss", "points": points, "best": 0})[0])
     assert len(found.all("circle", "mark")) == 1000 and "the best 1000" in found.picture.note
     assert len(found.picture.svg) < 250_000
 
 
 def test_a_search_that_was_ended_says_so(search):
-    picture, = charts.search_surface({**search, "complete": False, "border": ["C high"]})
+    picture, = search_surface({**search, "complete": False, "border": ["C high"]})
     assert "time limit" in picture.note and "C high" in picture.note
 
 
 def test_one_parameter_is_a_curve_with_deviations(read, search):
     for one in search["points"]:
         one["log2g"] = None
-    picture, = charts.search_surface(search)
+    picture, = search_surface(search)
     found = read(picture)
     assert len(found.all("path", "left")) == 7  # a line, and six bars
     assert "log2 C" in found.texts and not found.clashes()
@@ -377,7 +378,7 @@ def test_one_parameter_is_a_curve_with_deviations(read, search):
 def test_kernels_have_one_scale_and_the_best_comes_first(read, search):
     others = [point(c, g, 5 + c / 9, kernel="polynomial", degree=d, coef0=1)
               for d in range(2, 10) for c in (0, 2) for g in (-1, 0)]
-    pictures = charts.search_surface({**search, "points": others + search["points"],
+    pictures = search_surface({**search, "points": others + search["points"],
                                       "best": len(others) + 3})
     assert len(pictures) == 6 and pictures[0].title == "Search: rbf"
     assert "not drawn: polynomial of degree 7" in pictures[-1].note
@@ -387,17 +388,17 @@ def test_kernels_have_one_scale_and_the_best_comes_first(read, search):
 
 
 def test_searches_without_a_surface():
-    assert charts.search_surface({"partitions": []}) == []
-    assert charts.search_surface({"points": [], "best": None}) == []
+    assert search_surface({"partitions": []}) == []
+    assert search_surface({"points": [], "best": None}) == []
 
 
 def test_nothing_changes_what_it_is_given(result, search, scores):
     before = copy.deepcopy((result, search, scores))
-    charts.comparison(result), charts.comparison_cost(result), charts.search_surface(search)
+    comparison(result), comparison_cost(result), search_surface(search)
     charts.reliability(scores), charts.class_recall(scores, {})
     assert (result, search, scores) == before
 
 
 def test_pictures_have_labels_for_those_who_cannot_see_them(result):
-    root = ElementTree.fromstring(charts.comparison(result).svg)
+    root = ElementTree.fromstring(comparison(result).svg)
     assert root.get("role") == "img" and "better" in root.get("aria-label")
