@@ -83,7 +83,7 @@ def mapped_points(p: np.ndarray, y: np.ndarray, answer: np.ndarray, kind: str, k
     return calibration_points(p, y, answer, classes), answer
 
 
-def recalibrate(data: DecodedData, key: str, classes: Sequence[int], kind: str = "auto",
+def recalibrate(decoded: DecodedData, key: str, classes: Sequence[int], kind: str = "auto",
                 seed: int = 1, folds: int = FOLDS,
                 stored: ProbabilityMap | None = None) -> CalibrationResult:
     """Fit a map of `kind` ("auto" or of `MAP_KINDS`) for the decoder `key` of labels `classes`.
@@ -92,22 +92,22 @@ def recalibrate(data: DecodedData, key: str, classes: Sequence[int], kind: str =
     few points, or none of a class.  Maps and scores have the weights of the points; thresholds and
     sets count points, for which their guarantees are.
     """
-    p, y, weights = data.p, data.y, data.weights
+    p, y, weights = decoded.p, decoded.y, decoded.weights
     descended = key.startswith("recursive")
-    true = np.where(data.answer == y, 0, 1) if descended else y
-    absent = _absent_classes(y, classes, data.source)
+    true = np.where(decoded.answer == y, 0, 1) if descended else y
+    absent = _absent_classes(y, classes, decoded.source)
     if len(y) < 2:
         raise DataError("a map needs two points at least, to be fitted without one of them",
-                        file=data.source)
+                        file=decoded.source)
     trials = compare_maps(p, true, kind, seed, folds, weights) if kind != "none" else \
         [MapTrial("none", 0.0, losses(p, true))]
     chosen = choose_map(trials, weights)
     after = held_out_map(chosen, p, true, stratified_folds(true, seed, folds), weights)
-    points, answer = mapped_points(after, y, data.answer, chosen.kind, key, classes)
+    points, answer = mapped_points(after, y, decoded.answer, chosen.kind, key, classes)
     fitted = refit(chosen, p, true, weights)
-    columns = (np.zeros(len(y), dtype=int),) * 2 if descended else (data.answer, answer)
+    columns = (np.zeros(len(y), dtype=int),) * 2 if descended else (decoded.answer, answer)
     report = {
-        "decoder": key, "source": data.source, "points": len(y), "classes": len(classes),
+        "decoder": key, "source": decoded.source, "points": len(y), "classes": len(classes),
         "without_points": absent,
         "map": chosen.kind, "ridge": chosen.ridge or None,
         "temperature": 1 / float(fitted.weights) if chosen.kind == "temperature" else None,

@@ -43,10 +43,12 @@ def calibration_of(configuration: Configuration, decoding: Decoding,
 
 
 class Decisions(NamedTuple):
-    """The leaf (n,) that is the answer, and its probability `winner` (n,).
+    """The leaf (n,) that is the answer, in the order of the text, and its number `winner` (n,).
 
-    columns (n, k): probabilities or p values, labels ascending, or None beside sets (n, k) bool;
-    with ranked (n, count), the most probable leaves in descending order, theirs alone.
+    columns (n, c): probabilities or p values of all classes, labels ascending, None beside sets;
+    or what is printed in their place;  sets (n, k): masks of the classes in the set of each point;
+    ranked (n, c): the most probable leaves in descending order, whose columns alone these are;
+    queried (n, m): as in `Answers`, None where all classifiers were queried.
 
     Of answers by their cost: leaf is -1 where no answer is cheapest, whose `winner` is the
     probability of the most probable leaf `probable` (n,); cost (n,): expected, of the answer.
@@ -59,6 +61,7 @@ class Decisions(NamedTuple):
     ranked: np.ndarray | None = None
     probable: np.ndarray | None = None
     cost: np.ndarray | None = None
+    queried: np.ndarray | None = None
 
 
 class Decision:
