@@ -26,7 +26,7 @@ import numpy as np
 
 from ..control.tree import MAX_LABEL
 from ..core.errors import DataError
-from ..files.checked import checked
+from ..files.atomic import checked
 from ..files.number_text import blocks
 from ..files.opening import open_input, read_bytes
 from .class_names import show

@@ -15,8 +15,7 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import memory_limit, within_memory
-from ..files.atomic import replacing, replacing_all
-from ..files.checked import checked
+from ..files.atomic import checked, replacing, replacing_all
 from ..files.number_text import foreign_start, is_text, LABELS, POINTS, SCALE, VALUES
 from ..files.opening import open_input, read_bytes
 from .metric_file import check_metric_output, format_metric, metric_path, remove_metric, with_metric

@@ -12,9 +12,9 @@ import os
 import stat
 from _thread import allocate_lock  # `threading` would make each command start later
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, ExitStack, suppress
+from contextlib import contextmanager, suppress
 
-from ..core.errors import DataError, system_reason
+from ..core.errors import AgfmcError, DataError, ModelError, system_reason
 
 _LEVEL = 6  # of gzip
 _BUFFER = 1 << 16  # bytes that it gets at a time
@@ -23,64 +23,73 @@ _left = set()  # folders that could not be removed when their time had come
 _umask_lock = allocate_lock()
 
 
+def checked(content, read, path=None):
+    """The `content` of a file that is about to be written to `path`, if its reader accepts it.
+
+    read: called with the content.  Whoever makes the content of a file calls this, so that no
+    file appears that no command could read: raises `ModelError` in place of the reader's error.
+    """
+    try:
+        read(content)
+    except (AgfmcError, ValueError) as error:  # ValueError: of a number that JSON has not
+        raise ModelError("cannot write this file, because no command could read it: "
+                         f"{getattr(error, 'message', error)}", file=path) from error
+    return content
+
+
 @contextmanager
 def replacing(path, binary: bool = False, before: Callable | None = None,
               text: bool | None = None) -> Iterator[_Output]:
-    """A file object whose contents take the place of `path` when the block ends well.
-
-    On any exception `path` is as it was.  A new file gets the permissions of the umask, a
-    replaced one keeps its own, its owner and its group.  A symbolic link is followed.  What
-    exists and is not a regular file (a device, a pipe) is written directly.  Text is compressed
-    by gzip where the name ends in .gz: the same bytes for the same contents.
-    binary: what is written is bytes;  text: whether they are text (default: not with `binary`);
-    before: called when the new contents are on the disk, and `path` is still as it was.
-
-    Raises DataError when the file cannot be written; BrokenPipeError passes through.
-    """
+    """As `replacing_all`, for one file."""
     with replacing_all([path], binary, before, text) as (file,):
         yield file
 
 
 @contextmanager
-def replacing_all(paths: Iterable, binary: bool = False,
-                  before: Callable | None = None,
+def replacing_all(paths: Iterable, binary: bool = False, before: Callable | None = None,
                   text: bool | None = None) -> Iterator[list[_Output]]:
-    """Like `replacing` for several files: a list of file objects in the order of `paths`.
+    """File objects whose contents take the place of `paths` when the block ends well.
+
+    On any exception the paths are as they were.  A new file gets the permissions of the umask, a
+    replaced one keeps its own, its owner and its group.  A symbolic link is followed.  What
+    exists and is not a regular file (a device, a pipe) is written directly.  Text is compressed
+    by gzip where the name ends in .gz: the same bytes for the same contents.
+    binary: what is written is bytes;  text: whether they are text (default: not with `binary`);
+    before: called when the new contents are on the disk, and the paths are still as they were.
 
     Every file is complete on the disk before the first is renamed, and a signal between two
     renames comes after the last.  (kill -9, or a system that refuses one of the renames, leaves
-    files of two runs.)
+    files of two runs.)  Raises DataError when a file cannot be written; BrokenPipeError passes
+    through.
     """
     outputs = []
     try:
-        with ExitStack() as stack:
-            for path in paths:
-                # known before there is a file: a signal between the two leaves none behind
-                outputs.append(_Output(os.fsdecode(path), binary, text))
-                outputs[-1].begin()
-                stack.callback(outputs[-1].close)
-            targets = [output.target for output in outputs if not output.direct]
-            for output in outputs:
-                if not output.direct and targets.count(output.target) > 1:
-                    raise DataError("two outputs would go to this file", file=output.name)
-            yield outputs[:]
-            for output in outputs:
-                output.complete()
+        for path in paths:
+            # known before there is a file: a signal between the two leaves none behind
+            outputs.append(_Output(os.fsdecode(path), binary, text))
+            outputs[-1].open()
+        regular = [output for output in outputs if not output.direct]
+        targets = [output.target for output in regular]
+        for output in regular:
+            if targets.count(output.target) > 1:
+                raise DataError("two outputs would go to this file", file=output.name)
+        yield outputs[:]
+        for output in outputs:
+            output.complete()
         if before is not None:
             before()
-        _rename([output for output in outputs if not output.direct])
+        _rename(regular)
     finally:
         for output in outputs:
-            if output.temporary is not None:
-                remove_temporary(output.temporary)
+            output.discard()
 
 
 def _rename(outputs):
     """Give all files their names."""
     for output in outputs:
-        with writing(output.name):
-            if os.path.isdir(output.target):  # made since the work began
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if os.path.isdir(output.target):  # made since the work began
+            with writing(output.name):
+                _refuse_folder()
     try:
         for output in outputs:
             output.appear()
@@ -99,32 +108,32 @@ class _Output:
 
     def __init__(self, path, binary, text=None):
         self.name = path
-        self._zipped = (not binary if text is None else text) and path.lower().endswith(".gz")
-        self.temporary = None
         self.permissions = None  # of a file that replaces nothing, but for those of the umask
+        self.temporary = self._old = self._raw = self._file = None
         self._binary = binary
+        self._zipped = (not binary if text is None else text) and path.lower().endswith(".gz")
 
-    def begin(self):
+    def open(self):
         """Open the file, or a temporary one in the same folder."""
-        path = self.name
-        with writing(path):
-            if path.endswith("/"):
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            try:
-                self._old = os.stat(path)
-            except FileNotFoundError:
-                self._old = None
+        with writing(self.name):
+            if self.name.endswith("/"):
+                _refuse_folder()
+            with suppress(FileNotFoundError):
+                self._old = os.stat(self.name)
             self.direct = self._old is not None and not stat.S_ISREG(self._old.st_mode)
             # the link /dev/stdout of a pipe leads to no name: it is opened as given
-            self.target = path if self.direct else os.path.realpath(path)
-            self._raw = self._file = os.fdopen(self._open(), "wb")
+            self.target = self.name if self.direct else os.path.realpath(self.name)
+            self._raw = self._file = os.fdopen(self._open_handle(), "wb")
             if self._zipped:
-                self._file = _compressed(self._raw)
+                import gzip
+
+                self._file = io.BufferedWriter(  # without a name or a date
+                    gzip.GzipFile("", "wb", _LEVEL, self._raw, mtime=0), _BUFFER)
             if not self._binary:
                 self._file = io.TextIOWrapper(
                     self._file, encoding="utf-8", errors="surrogateescape", newline="\n")
 
-    def _open(self):
+    def _open_handle(self):
         if self.direct:
             return os.open(self.target, os.O_WRONLY)
         if self._old is not None:  # may it be written at all?
@@ -149,7 +158,7 @@ class _Output:
         return self._raw.fileno()
 
     def complete(self):
-        """Everything on the disk, with its final permissions, under the temporary name."""
+        """Bring everything to the disk, with its final permissions, under the temporary name."""
         with writing(self.name):
             if self._zipped:
                 self._file.close()  # writes the rest, and leaves what is beneath it open
@@ -170,18 +179,14 @@ class _Output:
         with writing(self.name):
             os.replace(self.temporary, self.target)
 
-    def close(self):
-        # after a failure the rest of the buffer cannot be written either: nothing to add
+    def discard(self):
+        """Close the file and remove the temporary one, which after a success are done already."""
         for file in (self._file, self._raw):
-            with suppress(OSError, ValueError):
-                file.close()
-
-
-def _compressed(file):
-    """A stream whose bytes gzip compresses into `file`, without a name or a date."""
-    import gzip
-
-    return io.BufferedWriter(gzip.GzipFile("", "wb", _LEVEL, file, mtime=0), _BUFFER)
+            if file is not None:
+                with suppress(OSError, ValueError):  # the rest of a buffer cannot be written either
+                    file.close()
+        if self.temporary is not None:
+            remove_temporary(self.temporary)
 
 
 def check_output(path) -> None:
@@ -196,11 +201,9 @@ def check_output(path) -> None:
             return
     output = _Output(path, True)
     try:
-        output.begin()
-        output.close()
+        output.open()
     finally:
-        if output.temporary is not None:
-            remove_temporary(output.temporary)
+        output.discard()
 
 
 @contextmanager
@@ -212,6 +215,10 @@ def writing(path: str) -> Iterator[None]:
         raise
     except (OSError, ValueError) as error:  # ValueError: a NUL, a character that is not in UTF-8
         raise DataError(f"cannot write: {system_reason(error)}", file=path) from error
+
+
+def _refuse_folder():
+    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
 
 
 def _sync(path):
@@ -238,7 +245,6 @@ def remove(path) -> None:
 
 
 def _new_permissions():
-    """Those of a file that replaces nothing, by the umask."""
     # the mask can only be read by setting it; for a moment it is stricter, never looser
     with _umask_lock:
         mask = os.umask(0o077)
@@ -305,13 +311,11 @@ def private_folder(parent: str | None = None, prefix: str = ".agfmc-") -> Iterat
     parent: None for the system's folder of temporary files.  Raises `DataError`
     where it cannot be made.
     """
-    path = temporary_name(_system_folder() if parent is None else parent, prefix, True)
+    parent = _system_folder() if parent is None else parent
+    path = temporary_name(parent, prefix, True)
     try:
-        try:
+        with writing(parent):
             os.mkdir(path, 0o700)
-        except OSError as error:
-            raise DataError(f"cannot make a temporary folder here: {error.strerror}",
-                            file=os.path.dirname(path)) from error
         yield path
     finally:
         remove_temporary(path)
@@ -322,11 +326,8 @@ def temporary_file():
     import tempfile
 
     folder = _system_folder()
-    try:
+    with writing(folder):
         return tempfile.TemporaryFile(dir=folder)
-    except OSError as error:
-        raise DataError(f"cannot make a temporary file here: {error.strerror}",
-                        file=folder) from error
 
 
 def _system_folder():
@@ -342,13 +343,10 @@ def _system_folder():
 def install(made: str, path: str, before: Callable | None = None) -> None:
     """Move the file or folder `made`, which another program wrote, in the place of `path`.
 
-    As with `replacing` everything is brought to the disk first, a symbolic link is
-    followed, what is replaced hands on its permissions, and on any exception `path` is
-    as it was.  What replaces nothing keeps those that its program gave it.
-    before: as for `replacing`.
-
-    Raises DataError where the system refuses, and for a file in the place of a folder or a
-    folder in that of a file.
+    As with `replacing_all` everything is brought to the disk first, a symbolic link is followed,
+    what is replaced hands on its permissions, and on any exception `path` is as it was.  What
+    replaces nothing keeps those that its program gave it.  Raises DataError where the system
+    refuses, and for a file in the place of a folder or a folder in that of a file.
     """
     import shutil
 

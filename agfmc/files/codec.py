@@ -33,7 +33,7 @@ import numpy as np
 
 from ..core.errors import ModelError, one_line
 from ..core.version import __version__
-from .checked import checked
+from .atomic import checked
 from .opening import open_input
 
 _PLAIN = {str: ((str,), "text"), bool: ((bool,), "true or false"),

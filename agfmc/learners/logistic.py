@@ -42,7 +42,7 @@ from ..core.models import NodeModel
 from ..core.points import is_sparse
 from ..core.provenance import Provenance
 from ..core.version import __version__
-from ..files.checked import checked
+from ..files.atomic import checked
 from ..files.number_text import NUMBER, numbers
 from ..files.opening import read_bytes
 from ..files.seal import check_seal, sealed, unsealed

@@ -8,8 +8,7 @@ from itertools import chain
 from ..control.parse import MAX_TEXT, parse
 from ..control.write import tree_lines
 from ..core.errors import ControlError
-from ..files.atomic import replacing
-from ..files.checked import checked
+from ..files.atomic import checked, replacing
 from ..files.kinds import is_table
 from ..files.opening import read_bytes, refuse_irregular
 from .mbm import MAGIC

@@ -23,8 +23,7 @@ from ..core.version import __version__
 from ..data.libagf import read_std
 from ..data.normalisation import Normalisation
 from ..decode.methods import is_learned
-from ..files.atomic import replacing
-from ..files.checked import checked
+from ..files.atomic import checked, replacing
 from ..files.opening import read_bytes, regular_files
 from ..learners.program_classifiers import ExternalClassifier
 from ..learners.protocol import learner_class, read_node

@@ -30,7 +30,7 @@ from ..core.models import BinaryModel, Kernel, KERNELS
 from ..core.provenance import Provenance, shared
 from ..data.class_names import ByValue, named_by_value, number_classes
 from ..data.libsvm import sparse_text
-from ..files.checked import checked
+from ..files.atomic import checked
 from ..files.number_text import NUMBER, numbers
 from ..files.opening import read_bytes
 from ..files.seal import check_seal, unsealed

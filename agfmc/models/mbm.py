@@ -31,8 +31,7 @@ from ..control.write import format_tree
 from ..core.errors import ControlError, ModelError, one_line
 from ..core.models import MergedModel, NodeModel
 from ..data.normalisation import Normalisation
-from ..files.atomic import replacing
-from ..files.checked import checked
+from ..files.atomic import checked, replacing
 from ..files.codec import decode, encode, strict_json
 from ..files.opening import read_bytes
 from ..tables.recipe_file import check_table_recipe

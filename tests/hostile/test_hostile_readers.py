@@ -81,7 +81,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "data.class_names.TextLabels", "data.class_names.numeric",
     "data.class_names.named_by_value", "data.class_names.number_classes",
     "data.libagf.VecWriter", "files.atomic.temporary_name",
-    "files.checked.checked", "models.control_files.control_text", "files.number_text.is_svm",
+    "files.atomic.checked", "models.control_files.control_text", "files.number_text.is_svm",
     "data.weights.weights_beside", "data.weights.weights_bytes",
     "data.reading.weights_of"}
 
