@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-
-if TYPE_CHECKING:
-    import numpy as np
-
 SMALLEST = 1e-16  # of the probabilities whose logarithm is taken
+REJECTED = -1
 
 
 def losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
     """-log p_i,y(i) (n,) of p (n, c), true columns y (n,); p below 2.2e-16 counts as that."""
-    return -np.log(np.clip(p[np.arange(len(y)), y], np.finfo(float).eps, 1.0))
+    return -np.log(np.clip(p[np.arange(len(y)), y], np.finfo(float).eps, 1.0)) + 0.0
+
+
+def log_loss(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Mean of `losses`."""
+    return mean(losses(p, y), weights)
 
 
 def total(values: np.ndarray, weights: np.ndarray | None = None) -> np.floating:
@@ -29,19 +29,6 @@ def softmax(z):
     np.exp(z, out=z)
     z /= z.sum(axis=1)[:, None]
     return z
-
-REJECTED = -1
-
-
-def log_losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """-log p_i,y(i) (n,); probabilities below 2.2e-16 count as that, so it is finite."""
-    chosen = np.asarray(p, dtype=float)[np.arange(len(p)), y]
-    return -np.log(np.clip(chosen, np.finfo(float).eps, 1.0)) + 0.0
-
-
-def log_loss(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Mean of `log_losses`."""
-    return mean(log_losses(p, y), weights)
 
 
 def confidence(p_win: np.ndarray, k: int, size: int | np.ndarray = 1) -> np.ndarray:
@@ -71,5 +58,5 @@ def standard_error(values: np.ndarray, w: np.ndarray | None = None) -> float:
     n = len(values)
     if w is None:
         return float(values.std(ddof=1) / n**0.5)
-    apart = w * (values - mean(values, w))
-    return float((apart @ apart * n / (n - 1))**0.5 / w.sum())
+    deviations = w * (values - mean(values, w))
+    return float((deviations @ deviations * n / (n - 1))**0.5 / w.sum())

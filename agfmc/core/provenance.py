@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from .text import runs_text
+
 _SUM = r"[0-9]{1,16}(?:\.[0-9]{1,16})?(?:e[+-][0-9]{1,3})?"
 _PARTS = {
     "options": re.compile(r"options (.*)"),
@@ -27,15 +29,13 @@ _PARTS = {
     "weights": re.compile(rf"weights ({_SUM}(?: {_SUM})*)"),
     "seen": re.compile(rf"seen ({_SUM}(?: {_SUM})*)"),
     "normalised": re.compile(r"normalised ([0-9a-f]{16})"),
-    "metric": re.compile(r"metric (?P<rounds>[0-9]{1,2}) rounds of (?P<points>[0-9]{1,12}) points, "
-                         r"(?P<classes>[0-9]{1,8}) classes, data (?P<data>[0-9a-f]{16})"),
+    "metric": re.compile(r"metric ([0-9]{1,2}) rounds of ([0-9]{1,12}) points, "
+                         r"([0-9]{1,8}) classes, data ([0-9a-f]{16})"),
     "vectors": re.compile(r"vectors (raw)"),
     "leave-one-out": re.compile(r"leave-one-out ([0-9]{1,12})"),
 }
-# what one model of a configuration does not share with others
-
 _SIZES = ("samples", "weights", "seen")  # of each side, or of each class
-_OF_ONE = (*_SIZES, "classes")
+_OF_ONE = (*_SIZES, "classes")  # what one model of a configuration does not share with others
 _RANGE = re.compile(r"(-?[0-9]{1,10})(?:-([0-9]{1,10}))?")
 
 
@@ -53,15 +53,46 @@ class MetricOrigin(NamedTuple):
                f"data {self.data}"
 
 
+def _value(name, convert, doc):
+    """The property of a `Provenance` that its part of that name gives; None without the part."""
+    def value(self):
+        words = self._words.get(name)
+        return None if words is None else convert(*words)
+
+    return property(value, doc=doc)
+
+
 @dataclass(frozen=True)
 class Provenance:
     """The origin of a model: options, seed, samples, normalisation.
 
-    parts: the parts of its line, in their order.  Every property is None where the line has
-    no such part.
+    parts: the parts of its line, in their order.  A property is None where the line has no such
+    part.
     """
 
     parts: tuple = ()
+
+    options = _value("options", str, "The training options in their one spelling.")
+    features = _value("features", int, "The number of features that the model was trained on.")
+    samples = _value("samples", lambda text: tuple(map(int, text.split())),
+                     "The numbers of samples of each side in training.")
+    weights = _value("weights", lambda text: tuple(map(float, text.split())),
+                     "The sums of the weights of the samples of each side.")
+    _seen = _value("seen", lambda text: tuple(map(float, text.split())),
+                   "The sums without class weights.")
+    classes = _value("classes", str,
+                     "The labels of each side in training, as `classes_text` writes them.")
+    normalisation = _value("normalised", str,
+                           "The digest of the normalisation of the points in training.")
+    metric = _value("metric", lambda rounds, points, classes, data: MetricOrigin(
+        int(rounds), int(points), int(classes), data),
+        "The `MetricOrigin` of the normalisation, if it was learned.")
+    raw_vectors = _value("vectors", bool, "True if the support vectors are not normalised.")
+
+    @property
+    def seen(self):
+        """The `weights` without class weights; where there are none, the `weights`."""
+        return self._seen or self.weights
 
     @classmethod
     def from_line(cls, line):
@@ -81,7 +112,7 @@ class Provenance:
             "" if seed is None else f"seed {seed}"])))
 
     def with_samples(self, samples, sides, normalised=()):
-        """The same of a model with so many samples of each side in training.
+        """The provenance of a model with so many samples of each side in training.
 
         sides: the labels of each;  normalised: the parts that tell of the normalisation that the
         samples went through, as `Normalisation.provenance` gives them.
@@ -90,14 +121,14 @@ class Provenance:
                            f"classes {classes_text(sides)}", *normalised))
 
     def with_weights(self, weighted, seen=None):
-        """The same of a model whose samples had weights, behind the samples and their classes.
+        """The provenance of a model whose samples had weights, behind the samples and classes.
 
         weighted, seen: their sums on each side, with class weights in them and without; None
         where there are no class weights.
         """
-        parts = [f"weights {_sums_text(weighted)}",
-                 *([] if seen is None else [f"seen {_sums_text(seen)}"])]
-        at = 1 + max(place for place, part in enumerate(self.parts)
+        parts = [f"{name} {' '.join(f'{total:.12g}' for total in sums)}"
+                 for name, sums in (("weights", weighted), ("seen", seen)) if sums is not None]
+        at = 1 + max(position for position, part in enumerate(self.parts)
                      if _is(part, ("samples", "classes")))
         return Provenance((*self.parts[:at], *parts, *self.parts[at:]))
 
@@ -109,67 +140,14 @@ class Provenance:
         return "; ".join(self.parts)
 
     @cached_property
-    def _values(self):
-        """{name: value, or {name: value}} of the parts that are understood, the first of each."""
-        values = {}
+    def _words(self):
+        """{name: words} of the parts that are understood, the first of each."""
+        words = {}
         for part in self.parts:
-            pattern = _PARTS.get(part.partition(" ")[0])
-            found = pattern and pattern.fullmatch(part)
-            if found:
-                values.setdefault(part.partition(" ")[0], found.groupdict() or found[1])
-        return values
-
-    @property
-    def options(self):
-        """The training options in their one spelling."""
-        return self._values.get("options")
-
-    @property
-    def features(self):
-        """The number of features that the model was trained on."""
-        return int(self._values["features"]) if "features" in self._values else None
-
-    @property
-    def samples(self):
-        """The numbers of samples of each side in training, as a tuple."""
-        numbers = self._values.get("samples")
-        return None if numbers is None else tuple(map(int, numbers.split()))
-
-    @property
-    def weights(self):
-        """The sums of the weights of the samples of each side, as a tuple; None without weights."""
-        return self._sums("weights")
-
-    @property
-    def seen(self):
-        """The same without class weights; where there are none, those of all weights."""
-        return self._sums("seen") or self.weights
-
-    def _sums(self, name):
-        numbers = self._values.get(name)
-        return None if numbers is None else tuple(map(float, numbers.split()))
-
-    @property
-    def classes(self):
-        """The labels of each side in training, as `classes_text` writes them."""
-        return self._values.get("classes")
-
-    @property
-    def normalisation(self):
-        """The digest of the normalisation that the points went through in training."""
-        return self._values.get("normalised")
-
-    @property
-    def metric(self):
-        """The `MetricOrigin` of the normalisation, if it was learned."""
-        words = self._values.get("metric")
-        return None if words is None else MetricOrigin(
-            *(int(words[name]) for name in ("rounds", "points", "classes")), words["data"])
-
-    @property
-    def raw_vectors(self):
-        """True if the support vectors are not normalised."""
-        return "vectors" in self._values
+            name = part.partition(" ")[0]
+            if name in _PARTS and (match := _PARTS[name].fullmatch(part)):
+                words.setdefault(name, match.groups())
+        return words
 
     def other_classes(self, sides):
         """The classes in training, as text, where they are not true of `sides`; else None.
@@ -185,12 +163,13 @@ class Provenance:
         return self.classes
 
     def without_identity(self):
-        """The same without what differs from one model of a configuration to another."""
+        """The provenance without what differs from one model of a configuration to another."""
         return Provenance(tuple("leave-one-out" if _is(part, ("leave-one-out",)) else part
                                 for part in self.parts if not _is(part, _OF_ONE)))
 
     def with_raw_vectors(self, features):
-        """The same of a model whose support vectors were not normalised, of so many features."""
+        """The provenance of a model whose support vectors, of so many features, are not normalised.
+        """
         return Provenance((*(f"features {features}" if _is(part, ("features",)) else part
                              for part in self.parts), "vectors raw"))
 
@@ -202,11 +181,20 @@ class Provenance:
         """
         if self.samples is None or len(self.samples) != len(labels) or self.classes is not None:
             return lambda left, right: self
-        place = {label: at for at, label in enumerate(sorted(labels))}
+        position = {label: i for i, label in enumerate(sorted(labels))}
 
         def of_pair(left, right):
-            return Provenance(tuple(new for part in self.parts for new in _of_pair(
-                part, place[left], place[right], f"classes {left}/{right}")))
+            parts = []
+            for part in self.parts:
+                name, *numbers = part.split(" ")
+                pair = position[left], position[right]
+                if not _is(part, _SIZES) or max(pair) >= len(numbers):
+                    parts.append(part)
+                    continue
+                parts.append(f"{name} {numbers[pair[0]]} {numbers[pair[1]]}")
+                if name == "samples":
+                    parts.append(f"classes {left}/{right}")
+            return Provenance(tuple(parts))
 
         return of_pair
 
@@ -238,28 +226,11 @@ def _sizes_of_all(name, provenances, sides):
     classifiers agree on them."""
     size = {}
     for one, labels in zip(provenances, sides):
-        numbers = one._values.get(name)
-        words = () if numbers is None else numbers.split()
+        words = one._words.get(name, ("",))[0].split()
         if len(words) != 2 or one.classes != classes_text([[label] for label in labels]) or \
                 any(size.setdefault(label, word) != word for label, word in zip(labels, words)):
             return None
     return f"{name} {' '.join(size[label] for label in sorted(size))}"
-
-
-def _of_pair(part, left, right, classes):
-    """The parts of a pair in place of one with a number for each class; left, right: their places.
-
-    classes: the part that names the two, which comes behind the samples.
-    """
-    name, *numbers = part.split(" ")
-    if not _is(part, _SIZES) or max(left, right) >= len(numbers):
-        return (part,)
-    own = f"{name} {numbers[left]} {numbers[right]}"
-    return (own, classes) if name == "samples" else (own,)
-
-
-def _sums_text(sums):
-    return " ".join(f"{total:.12g}" for total in sums)
 
 
 def _is(part, names):
@@ -270,38 +241,19 @@ def _is(part, names):
 
 def classes_text(sides):
     """`0-2,5/3`: the labels on each side, ascending, those that follow each other as a range."""
-    return "/".join(",".join(_ranges(sorted(labels))) for labels in sides)
-
-
-def _ranges(labels):
-    first = last = None
-    for label in labels:
-        if first is not None and label == last + 1:
-            last = label
-            continue
-        if first is not None:
-            yield _range(first, last)
-        first = last = label
-    if first is not None:
-        yield _range(first, last)
-
-
-def _range(first, last):
-    return str(first) if first == last else f"{first}-{last}"
+    return "/".join(runs_text(sorted(labels)) for labels in sides)
 
 
 def _within(labels, text):
-    """A mask of the labels that are in one of the ranges of the text."""
-    found = [_RANGE.fullmatch(word) for word in text.split(",")]
-    if None in found:
+    """True where all labels are in the ranges of the text."""
+    words = [_RANGE.fullmatch(word) for word in text.split(",")]
+    if None in words:
         return False
-    ranges = [(int(word[1]), int(word[2] or word[1])) for word in found]
-    wanted = iter(sorted(labels))
-    label = next(wanted, None)
-    for first, last in sorted(ranges):  # both are walked once
-        while label is not None and first <= label <= last:
-            label = next(wanted, None)
-    return label is None
+    labels = sorted(labels, reverse=True)
+    for first, last in sorted((int(word[1]), int(word[2] or word[1])) for word in words):
+        while labels and first <= labels[-1] <= last:  # both are walked once
+            labels.pop()
+    return not labels
 
 
 def libsvm_version() -> str:

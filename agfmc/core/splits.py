@@ -1,4 +1,4 @@
-"""Splits of rows: training and test part, equal parts, random order."""
+"""Splits of rows: training and test part, equal parts, folds, random order."""
 
 from __future__ import annotations
 
@@ -11,15 +11,29 @@ from .errors import DataError, UsageError
 from .points import label_counts
 
 FOLDS = 5
+_BLOCK = 1 << 19  # labels at a time
 
 
 def stratified_folds(y: np.ndarray, seed: int, count: int = FOLDS) -> np.ndarray:
-    """The folds (n,) of points of classes y (n,), drawn so that each has its share of a class."""
-    order = np.random.default_rng(seed).permutation(len(y))
+    """The fold, from 0, of every row of y (n,): each class is shuffled and dealt out in turn.
+
+    A class begins where the one before it ended, so that sizes of the folds, and of each class
+    in them, differ by one at most.
+    """
+    order = shuffled(len(y), seed)
     order = order[np.argsort(y[order], kind="stable")]
     fold = np.empty(len(y), dtype=np.int64)
     fold[order] = np.arange(len(y)) % min(count, len(y))
     return fold
+
+
+def stratified_parts(y: np.ndarray, parts: int, seed: int) -> np.ndarray:
+    """As `stratified_folds`; UsageError for fewer than 2 parts, DataError for more than rows."""
+    if parts < 2:
+        raise UsageError(f"the number of parts must be 2 or more, not {parts}")
+    if parts > len(y):
+        raise DataError(f"{len(y)} points cannot be divided into {parts} parts")
+    return stratified_folds(np.asarray(y), seed, parts)
 
 
 def job_seed(seed, left, right):
@@ -102,10 +116,10 @@ def _shares(size, rows, least):
     take = least.copy()
     free = np.ones(len(size), bool)  # the classes whose share is no less than their least
     while free.any():
-        left, of = rows - least[~free].sum(), size[free].sum()
-        below = free & (size * left < least * of)
+        left, total = rows - least[~free].sum(), size[free].sum()
+        below = free & (size * left < least * total)
         if not below.any():
-            take[free], rest = np.divmod(size[free] * left, of)
+            take[free], rest = np.divmod(size[free] * left, total)
             most = np.argsort(-rest, kind="stable")[:left - take[free].sum()]
             take[np.flatnonzero(free)[most]] += 1
             break
@@ -146,25 +160,6 @@ def split_parts(n: int, parts: int) -> list[np.ndarray]:
     return np.array_split(np.arange(n), parts)
 
 
-def stratified_parts(y: np.ndarray, parts: int, seed: int) -> np.ndarray:
-    """The part, from 0, of every row of y (n,): each class is shuffled and dealt out in turn.
-
-    A class begins where the one before it ended, so that sizes of the parts, and of
-    each class in them, differ by one at most.
-    Raises UsageError for fewer than 2 parts, DataError for more parts than rows.
-    """
-    if parts < 2:
-        raise UsageError(f"the number of parts must be 2 or more, not {parts}")
-    y = np.asarray(y)
-    if parts > len(y):
-        raise DataError(f"{len(y)} points cannot be divided into {parts} parts")
-    order = shuffled(len(y), seed)
-    order = order[np.argsort(y[order], kind="stable")]
-    part = np.empty(len(y), np.int64)
-    part[order] = np.arange(len(y)) % parts
-    return part
-
-
 def shuffled(n: int, seed: int) -> np.ndarray:
     """The rows 0..n-1 in the random order of `seed`."""
     return np.random.default_rng(seed).permutation(n)
@@ -173,7 +168,6 @@ def shuffled(n: int, seed: int) -> np.ndarray:
 def _check_fraction(fraction):
     if not 0 < fraction < 1:
         raise UsageError(f"a fraction must be between 0 and 1, not {fraction:g}")
-_BLOCK = 1 << 19  # labels at a time
 
 
 def calibration_rows(y: np.ndarray, labels: Sequence[int], count: int, seed: int) -> np.ndarray:
@@ -187,23 +181,17 @@ def calibration_rows(y: np.ndarray, labels: Sequence[int], count: int, seed: int
     total = sum(counts[label] for label in labels)
     if total <= count:
         return np.flatnonzero(np.isin(y, labels))
-    wanted = {}
+    members = {}  # {label: their numbers among those of the class, ascending}
     for label in labels:
         generator = np.random.Generator(np.random.PCG64(job_seed(seed, (label,), ())))
         share = -(-counts[label] * count // total)
-        wanted[label] = np.sort(generator.permutation(counts[label])[:share])
-    return _members(y, wanted)
-
-
-def _members(y, wanted):
-    """Rows, ascending, of members of classes; wanted: {label: their numbers, ascending}."""
-    rows, seen = [np.empty(0, dtype=np.int64)], dict.fromkeys(wanted, 0)
+        members[label] = np.sort(generator.permutation(counts[label])[:share])
+    rows, seen = [np.empty(0, dtype=np.int64)], dict.fromkeys(members, 0)
     for start in range(0, len(y), _BLOCK):
         for label, part in rows_by_class(y[start:start + _BLOCK]).items():
-            if label not in wanted:
-                continue
-            first = seen[label]
-            seen[label] += len(part)
-            inside = slice(*np.searchsorted(wanted[label], [first, seen[label]]))
-            rows.append(start + part[wanted[label][inside] - first])
+            if label in members:
+                first = seen[label]
+                seen[label] += len(part)
+                inside = slice(*np.searchsorted(members[label], [first, seen[label]]))
+                rows.append(start + part[members[label][inside] - first])
     return np.sort(np.concatenate(rows))

@@ -12,7 +12,7 @@ import numpy as np
 from ..core.costs import CostMatrix
 from ..core.errors import AgfmcWarning, DataError
 from ..core.points import as_numbers
-from ..core.probabilities import log_losses, mean
+from ..core.probabilities import losses, mean
 from ..core.weights import check_range, class_factors, of_points, total_weights
 from .classes import by_class, class_errors, ranked_probability_scores
 from .contingency import (adjusted_share, contingency, coverage, random_share,
@@ -422,7 +422,7 @@ def _before(results, y, bins):
     before, weights = results.before, results.weights
     rows = calibration(before.max(axis=1), before.argmax(axis=1) == y, bins, weights=weights)
     scores, change = {}, {}
-    for name, function in (("log_loss", log_losses), ("brier", squared_errors)):
+    for name, function in (("log_loss", losses), ("brier", squared_errors)):
         one, other = function(before, y), function(results.p, y)
         scores[name] = mean(one, weights)
         change[name] = {"mean": mean(other - one, weights),
