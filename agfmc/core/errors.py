@@ -27,7 +27,6 @@ EXIT_STATUSES = (
 
 
 # What ends a line, moves the cursor, or turns the order of what is shown: not part of a message.
-
 _UNSEEN = ("[\0-\x1f\x7f-\x9f\u061c\u200b-\u200f"
            "\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 _LONGEST = 2000  # characters of a message

@@ -55,8 +55,7 @@ class StoredTable:
                 raise DataError(_CHANGED, file=self.name)
             pieces.append(piece)
             at, left = at + len(piece), left - len(piece)
-        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        return np.frombuffer(data, self.dtype).reshape(stop - start, self.shape[1])
+        return np.frombuffer(b"".join(pieces), self.dtype).reshape(stop - start, self.shape[1])
 
     def take(self, rows):
         """Those rows (l,), from 0, in any order, as stored."""
@@ -80,9 +79,8 @@ class LazyPoints:
 
     table: a `StoredTable` of finite numbers;  normalisation: the one that its rows go through, or
     None;  rows: those of the table that are the points, ascending, or None for all.  Points are
-    taken as of an array, by a slice, a number, numbers or a mask, and are an array then: with the
-    bits that they have in the normalised table, which `np.asarray` makes.  `DataError` where the
-    file cannot be read any more.
+    taken as of an array, and are an array then: with the bits that they have in the normalised
+    table, which `np.asarray` makes.  `DataError` where the file cannot be read any more.
     """
 
     ndim = 2
@@ -96,9 +94,9 @@ class LazyPoints:
 
     @property
     def source(self):
-        """The (path, dtype, offset, shape, mtime_ns, size) for `open_points`; None if it is not so.
+        """The (path, dtype, offset, shape, mtime_ns, size) of the table, for `open_points`.
 
-        That is before the normalisation.  None for a file without a name, and for a choice of rows.
+        None for a file without a name, and for a choice of rows.
         """
         return None if self._rows is not None else self._table.source
 
@@ -131,33 +129,26 @@ class LazyPoints:
     def __len__(self):
         return self.shape[0]
 
-    def __getitem__(self, place):
+    def __getitem__(self, index):
         n = self.shape[0]
-        if isinstance(place, slice):
-            start, stop, step = place.indices(n)
-            if step == 1:
-                return self._part(start, max(start, stop))
-            place = np.arange(start, stop, step)
-        rows = np.asarray(place)
+        if isinstance(index, slice):
+            start, stop, step = index.indices(n)
+            if step == 1 and self._rows is None:
+                return self._normalised(self._table.read(start, max(start, stop)))
+            index = np.arange(start, stop, step)
+        rows = np.asarray(index)
         if rows.dtype == bool and rows.shape == (n,):
             rows = np.flatnonzero(rows)
         elif not rows.size:
             rows = rows.astype(np.int64)
-        if isinstance(place, tuple) or rows.ndim > 1 or rows.dtype.kind not in "iu":
+        if isinstance(index, tuple) or rows.ndim > 1 or rows.dtype.kind not in "iu":
             raise IndexError("points are taken by a slice, a number, numbers or a mask")
         if rows.size and not -n <= rows.min() <= rows.max() < n:
             raise IndexError(f"there are {n} points")
-        picked = self._picked(np.where(rows < 0, rows + n, rows).ravel())
-        return picked if rows.ndim else picked[0]
-
-    def _part(self, start, stop):
-        if self._rows is not None:
-            return self._picked(np.arange(start, stop))
-        return self._normalised(self._table.read(start, stop))
-
-    def _picked(self, rows):
-        rows = rows if self._rows is None else self._rows[rows]
-        return self._normalised(self._table.take(rows.astype(np.int64)))
+        chosen = np.where(rows < 0, rows + n, rows).ravel()
+        chosen = chosen if self._rows is None else self._rows[chosen]
+        points = self._normalised(self._table.take(chosen.astype(np.int64)))
+        return points if rows.ndim else points[0]
 
     def _normalised(self, table):
         return table.astype(np.float64) if self._normalisation is None else \

@@ -13,14 +13,14 @@ from .errors import DataError
 
 def as_numbers(value: object, name: str, ndim: int = 1) -> np.ndarray:
     """The numbers of an argument of that name, with one or two axes; `DataError` for others."""
-    found = None
+    array = np.empty(())
     with suppress(TypeError, ValueError):
-        found = np.asarray(value)
-        found = found if found.dtype.kind in "biuf" else found.astype(np.float64)
-        if found.ndim == ndim:
-            return found
-    what = "words" if found is not None and found.dtype.kind == "U" else \
-        f"shape {found.shape}" if found is not None and found.ndim else type(value).__name__
+        array = np.asarray(value)
+        array = array if array.dtype.kind in "biuf" else array.astype(np.float64)
+        if array.ndim == ndim:
+            return array
+    what = "words" if array.dtype.kind == "U" else \
+        f"shape {array.shape}" if array.ndim else type(value).__name__
     raise DataError(f"{name}: expected an array of numbers of shape (n{', d' if ndim > 1 else ','})"
                     f", found {what}")
 
@@ -29,9 +29,8 @@ def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
         -> Iterator[tuple[slice, np.ndarray]]:
     """Yield (part, block): x[part] of x (n, d), in blocks of `size` rows.
 
-    What BLAS and loops of numpy return for a row depends, in the last bit, on how many
-    rows there are: so the last block is filled up with rows of zeros, to `size` or to a
-    multiple of `multiple`, and a row's results do not depend on its neighbours.
+    The last one is filled up with zeros, to `size` or to a multiple of `multiple`: what BLAS and
+    numpy return for a row depends, in the last bit, on how many rows there are.
     """
     for start in range(0, len(x), size):
         block = x[start:start + size]
@@ -92,9 +91,9 @@ class LowerTriangle:
         """
         from scipy.linalg.lapack import dpotrf, dtrtri
 
-        made = cls.__new__(cls)
-        made._matrix, made._inverses = matrix, []
-        for span in made._spans():
+        triangle = cls.__new__(cls)
+        triangle._matrix, triangle._inverses = matrix, []
+        for span in triangle._spans():
             below = matrix[span.start:, span]
             if span.start:
                 below -= matrix[span.start:, :span.start] @ matrix[span, :span.start].T
@@ -103,9 +102,9 @@ class LowerTriangle:
             if info:
                 raise np.linalg.LinAlgError("not positive definite")
             below[:size] = factor
-            made._inverses.append(dtrtri(factor, lower=1)[0])
-            below[size:] = below[size:] @ made._inverses[-1].T
-        return made
+            triangle._inverses.append(dtrtri(factor, lower=1)[0])
+            below[size:] = below[size:] @ triangle._inverses[-1].T
+        return triangle
 
     def _spans(self):
         p, step = len(self._matrix), self.STEP
@@ -151,8 +150,7 @@ class SparsePoints:
     """Points x (n, d) of float64, stored as their non-zero values.
 
     csr: a SciPy CSR array with ascending indices and without stored zeros.  Rows are taken
-    as of an array, by a slice, numbers or a mask, and are `SparsePoints` again;
-    `np.asarray` makes the whole table.
+    as of an array, and are `SparsePoints`;  `np.asarray` makes the whole table.
     """
 
     ndim = 2
@@ -174,7 +172,8 @@ class SparsePoints:
         return cls(csr)
 
     def __reduce__(self):
-        return _same_points, (self.csr.indptr, self.csr.indices, self.csr.data, self.shape)
+        return SparsePoints.of_rows, (self.csr.indptr, self.csr.indices, self.csr.data,
+                                      self.shape[1])
 
     def __len__(self):
         return self.shape[0]
@@ -216,13 +215,6 @@ class SparsePoints:
     def _transposed(self):
         return self.csr.T
 
-
-def _same_points(indptr, index, value, shape):
-    from scipy.sparse import csr_array
-
-    csr = csr_array((value, index, indptr), shape=shape)
-    csr.has_sorted_indices = True
-    return SparsePoints(csr)
 
 _BLOCK = 1 << 22  # bytes of rows that are compared at once
 

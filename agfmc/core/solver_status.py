@@ -12,11 +12,9 @@ import numpy as np
 class SolverStatus:
     """Counts of how the solver of a decoder ended; add two of them for two chunks.
 
-    points        number of points solved
-    rounds        most rounds of an iterative solver any point needed (0: closed form)
-    unfinished    points that were given up at the limit of rounds
-    undetermined  points whose least squares problem has many solutions; the one
-                  nearest to equal probabilities was returned
+    points: solved;  rounds: the most that any point needed, 0 for a closed form;  unfinished:
+    points that were given up at the limit of rounds;  undetermined: points whose least squares
+    problem has many solutions, of which the nearest to equal probabilities was returned.
     """
 
     points: int = 0
@@ -26,8 +24,8 @@ class SolverStatus:
 
     def __add__(self, other: SolverStatus) -> SolverStatus:
         return SolverStatus(self.points + other.points, max(self.rounds, other.rounds),
-                     self.unfinished + other.unfinished,
-                     self.undetermined + other.undetermined)
+                            self.unfinished + other.unfinished,
+                            self.undetermined + other.undetermined)
 
     def warning(self) -> str | None:
         """One sentence on what the user should know, or None."""
@@ -48,8 +46,7 @@ Solver = Callable[[np.ndarray], tuple[np.ndarray, SolverStatus]]
 
 
 def in_chunks(solve: Solver, step: int, k: int) -> Solver:
-    """Solver r (n, m) -> (p (n, k),
-                           `SolverStatus`) that hands `solve` at most `step` points at a time."""
+    """A solver r (n, m) -> p (n, k) that hands `solve` at most `step` points at a time."""
     step = max(1, step)
 
     def solve_all(r):

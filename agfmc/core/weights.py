@@ -44,9 +44,8 @@ class WeightSource:
 class Weights:
     """Weights of points, more than 0, with the factors of their classes in them.
 
-    w (n,) float64, also 0 where they are as they stand in a file, before the points without weight
-    are left out;  factors: {label: factor} of the class weights that are in w, empty where there
-    are none.
+    w (n,) float64, also 0 before the points without weight are left out;  factors: {label: factor}
+    of the class weights that are in w, empty where there are none.
     """
 
     w: np.ndarray
@@ -86,7 +85,7 @@ class Weights:
         return self.of_totals(total_weights(y, self.w), sides)
 
     def of_totals(self, totals: Mapping[int, float], sides) -> tuple:
-        """The same from the sums of all classes, {label: sum of weights}."""
+        """As `of_sides`, from the sums of all classes, {label: sum of weights}."""
         weighted = tuple(sum(totals[label] for label in sorted(side)) for side in sides)
         if not self.factors:
             return weighted, None
@@ -119,25 +118,25 @@ def total_weights(y: np.ndarray, w: np.ndarray | None = None) -> dict[int, float
     return dict(zip(labels.tolist(), totals.tolist()))
 
 
-def class_factors(wanted: Mapping[int | str, float] | str, totals: Mapping[int, float],
+def class_factors(weights: Mapping[int | str, float] | str, totals: Mapping[int, float],
                   names: Mapping[int, str] | None = None) -> dict[int, float]:
     """{label: factor} of all classes of the `totals`, {label: sum of weights}.
 
-    wanted: `BALANCED`, for factors W / (k W_c) of the sums of weights W_c of k classes, W their
+    weights: `BALANCED`, for factors W / (k W_c) of the sums of weights W_c of k classes, W their
     sum; or {label or name: factor}, 1 for a class that is not named.  names: {label: name}, which
     goes before a label that reads the same.  Raises `UsageError` for a word that is not known,
     `DataError` for a class that is not there and a factor that is not a number above 0.
     """
-    if isinstance(wanted, str):
-        if wanted != BALANCED:
+    if isinstance(weights, str):
+        if weights != BALANCED:
             raise UsageError(f"class weights: expected '{BALANCED}' or a factor for each class, "
-                             f"found '{wanted}'")
+                             f"found '{weights}'")
         whole = sum(totals.values())
         return {label: whole / (len(totals) * total) for label, total in totals.items()}
     label_of = {name: label for label, name in (names or {}).items() if label in totals}
-    found: dict[int, float] = {}
-    for key, factor in wanted.items():
-        place = getattr(wanted, "places", {}).get(key, Place())  # of those from a file
+    factors: dict[int, float] = {}
+    for key, factor in weights.items():
+        place = getattr(weights, "places", {}).get(key, Place())  # of those from a file
         label = label_of.get(str(key))
         if label is None and str(key).isdecimal() and int(key) in totals:
             label = int(key)
@@ -145,10 +144,10 @@ def class_factors(wanted: Mapping[int | str, float] | str, totals: Mapping[int, 
             shown = [repr(names[one]) if names and one in names else str(one) for one in totals]
             raise place.error(DataError, f"class weights: there is no class '{key}': expected some "
                               f"of {', '.join(shown[:8])}{and_more(shown[7:])}")
-        if label in found:
+        if label in factors:
             raise place.error(DataError, f"class weights: class {key} is named twice")
         if not 0 < factor < float("inf"):
             raise place.error(DataError, f"class weights: {key}={factor:g}: expected a number "
                               "above 0 (a class without weight is one to leave out of the data)")
-        found[label] = float(factor)
-    return {label: found.get(label, 1.0) for label in totals}
+        factors[label] = float(factor)
+    return {label: factors.get(label, 1.0) for label in totals}
