@@ -1,8 +1,4 @@
-"""An executor of the workers of a dask.distributed cluster that runs somewhere.
-
-dask's own executor does the work; here are the checks of the scheduler and of the workers,
-and the data that go to each worker once.
-"""
+"""An executor of the workers of a dask.distributed cluster: dask's own, and shared data."""
 
 from __future__ import annotations
 
@@ -15,10 +11,9 @@ from collections import Counter
 from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
 
-from ..core.errors import CommandFailed, DataError, UsageError
-from .checks import check_versions, versions, warn
+from ..core.errors import AgfmcWarning, CommandFailed, DataError, UsageError
 
-_SCHEDULER_TIMEOUT_S = 10  # seconds for a scheduler to answer, and for a first worker to be there
+_TIMEOUT_S = 10  # for a scheduler to answer, and for a first worker to be there
 
 
 @contextmanager
@@ -26,9 +21,8 @@ def connected(where):
     """A `DaskPool`; where: HOST:PORT, an address such as tls://HOST:PORT, or a scheduler file.
 
     The name of a file that ends as an address does, in a colon and digits, needs a slash.
-    Raises `UsageError` without dask.distributed, and `CommandFailed` where no
-    scheduler answers within ten seconds, where there are no workers, or
-    where they have other versions of what the results depend on.
+    Raises `UsageError` without dask.distributed, and `CommandFailed` where no scheduler answers
+    within ten seconds, and where there are no workers, or they do not have this package.
     """
     try:
         from distributed import Client
@@ -38,21 +32,20 @@ def connected(where):
     address = address_of(where)
     with _quiet():
         try:
-            client = Client(address, timeout=_SCHEDULER_TIMEOUT_S, set_as_default=False)
+            client = Client(address, timeout=_TIMEOUT_S, set_as_default=False)
         except Exception as error:  # of bytes that another server sends, too
             raise CommandFailed(f"there is no scheduler of dask at {where}: "
                                 f"{_first_line(error)}") from error
         try:
             yield DaskPool(client, where)
         finally:
-            client.close(timeout=_SCHEDULER_TIMEOUT_S)
+            client.close(timeout=_TIMEOUT_S)
 
 
 class DaskPool(Executor):
     """An executor of the workers that a client of dask.distributed knows.
 
-    dask itself begins again what a worker had that is gone, and gives up a task after
-    some such workers.
+    dask itself repeats a task whose worker is gone, and gives it up after some such workers.
     workers: threads of all of them;  together: of those that share a machine.
     """
 
@@ -61,22 +54,19 @@ class DaskPool(Executor):
     def __init__(self, client, where):
         self._client, self._where = client, where
         try:
-            client.wait_for_workers(1, timeout=_SCHEDULER_TIMEOUT_S)
-        except TimeoutError as error:
-            raise CommandFailed(f"the cluster at {where} has no workers") from error
-        for worker, found in client.run(_report, on_error="return").items():
-            if isinstance(found, Exception):
-                raise CommandFailed(f"the worker {worker} cannot do this work: "
-                                    f"{_first_line(found)}")
-            check_versions(worker, found[0], versions())
-            if not found[1]:
-                warn(f"the worker {worker} may use several threads for one sum: start it with "
-                     "OMP_NUM_THREADS=1, else the last digits may differ from those here")
+            client.wait_for_workers(1, timeout=_TIMEOUT_S)
+            is_single = client.run(_is_single_threaded)
+        except Exception as error:  # of a worker without this package, too
+            raise CommandFailed(f"the workers at {where} cannot be used: {_first_line(error)}") \
+                from error
+        if not all(is_single.values()):
+            warnings.warn("workers may use several threads for one sum: start them with "
+                          "OMP_NUM_THREADS=1, else the last digits may differ from those here",
+                          AgfmcWarning, stacklevel=2)
         machines = Counter()
         for worker, count in client.nthreads().items():
             machines[worker.rpartition(":")[0]] += count
-        self.workers = max(1, machines.total())
-        self.together = max([1, *machines.values()])
+        self.workers, self.together = machines.total(), max(machines.values())
         self._futures = client.get_executor(pure=False)
         self._shared = self._data = None
 
@@ -85,10 +75,7 @@ class DaskPool(Executor):
         return self._futures.submit(function, *args)
 
     def submit_with(self, shared, function, /, *args):
-        """The `Future` of function(shared, *args); `shared` is sent to all workers once.
-
-        Raises `CommandFailed` where the scheduler or all workers are gone.
-        """
+        """The `Future` of function(shared, *args); `shared` is sent to all workers once."""
         # it goes with the last worker that holds it
         if self._shared is not shared or self._data.status != "finished":
             try:
@@ -105,18 +92,17 @@ class DaskPool(Executor):
 
         if isinstance(error, KilledWorker):
             return "all workers that began it ended"
-        if isinstance(error, (CancelledError, OSError)):
-            if isinstance(error, OSError) or self._client.status != "running":
-                raise CommandFailed(f"lost the scheduler at {self._where}") from error
-            return "all workers that had the data ended"
-        return None
+        if not isinstance(error, (CancelledError, OSError)):
+            return None
+        if isinstance(error, OSError) or self._client.status != "running":
+            raise CommandFailed(f"lost the scheduler at {self._where}") from error
+        return "all workers that had the data ended"
 
 
-def _report():
-    """A worker's versions; true where BLAS uses one thread: more sum in another order."""
-    found = (os.environ.get(name) for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-                                               "OMP_NUM_THREADS"))
-    return versions(), next((value for value in found if value), None) == "1"
+def _is_single_threaded():
+    """Whether BLAS uses one thread on this worker: several add in another order."""
+    names = "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"
+    return next((os.environ[name] for name in names if os.environ.get(name)), None) == "1"
 
 
 @contextmanager
@@ -141,19 +127,16 @@ def address_of(where):
     # a file of that name in the current folder may be a stranger's, and lead elsewhere
     if re.fullmatch(r"([a-z]+://)?[^/]*:[0-9]+", where):
         return where
-    if not os.path.isfile(where):
-        raise DataError(f"cannot read {where}: there is no such file: expected HOST:PORT or a "
-                        "scheduler file of dask")
     try:
         with open(where, encoding="utf-8") as file:
             return str(json.load(file)["address"])
     except OSError as error:
-        raise DataError(f"cannot read {where}: {error.strerror}") from error
+        raise DataError(f"cannot read {where}: {error.strerror}: expected HOST:PORT or a "
+                        "scheduler file of dask") from error
     except (ValueError, TypeError, KeyError) as error:
         raise DataError("expected a scheduler file of dask: it names no address", file=where) \
             from error
 
 
 def _first_line(error):
-    """The message of an error, in one line."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,8 +1,4 @@
-"""Processes of this machine as an executor: the standard pool, made anew when it breaks.
-
-The pool is that of `concurrent.futures`, which breaks as a whole when one of its processes
-dies; the next task then goes to a new pool.
-"""
+"""Processes of this machine as an executor: the standard pool, made anew when it breaks."""
 
 from __future__ import annotations
 
@@ -34,47 +30,11 @@ class ProcessPool(Executor):
         self.workers = self.together = workers
         self._shared: object = None
         self._pool: ProcessPoolExecutor | None = None
-        self._ready = Future[None]()  # the first task of the pool
+        self._first = Future[None]()  # of the pool: it tells whether workers can begin at all
         self._ended = False
 
     def submit(self, function, /, *args):
         """The `Future` of function(*args), for a function of a module."""
-        return self._submit(function, *args)
-
-    def submit_with(self, shared: object, function: Callable, /, *args) -> Future:
-        """The `Future` of function(shared, *args); `shared` is sent once to each process."""
-        if shared is not self._shared:
-            if self._pool is not None:
-                self._pool.shutdown()
-            self._shared, self._pool = shared, None
-        return self._submit(_call_with_shared, function, *args)
-
-    def lost(self, error: BaseException) -> str | None:
-        """The end of the worker, if `error` belongs to a future whose worker may have ended.
-
-        Raises `CommandFailed` where workers cannot even begin.
-        """
-        if not isinstance(error, BrokenProcessPool):
-            return None
-        if self._ended or self._ready.done() and self._ready.exception() is not None:
-            raise CommandFailed("the worker processes were stopped" if self._ended else
-                                "worker processes end before they begin to work: is there too "
-                                "little memory for so many?") from error
-        return "a worker process has ended"
-
-    def shutdown(self, wait=True, *, cancel_futures=False):
-        """As of any executor; the processes end with it."""
-        self._ended, pool, self._pool = True, self._pool, None
-        if pool is not None:
-            pool.shutdown(wait, cancel_futures=cancel_futures)
-
-    def kill_workers(self) -> None:
-        """End all processes, whatever they do."""
-        if self._pool is not None:
-            self._writer.close()
-        self.shutdown(cancel_futures=True)
-
-    def _submit(self, function, *args):
         if self._ended:
             raise RuntimeError("no tasks can be submitted after the shutdown")
         try:
@@ -87,24 +47,50 @@ class ProcessPool(Executor):
             with _starting():
                 self._pool = ProcessPoolExecutor(self.workers, context, _begin,
                                                  (_Parcel(self._shared), reader))
-            with _starting():
-                self._ready = self._pool.submit(_be_ready)
+                self._first = self._pool.submit(os.getpid)
                 return self._pool.submit(function, *args)
         except (OSError, RuntimeError) as error:
             raise CommandFailed(f"a worker process cannot be started: {error}: ask for fewer "
                                 "workers, or see ulimit -u") from error
 
+    def submit_with(self, shared: object, function: Callable, /, *args) -> Future:
+        """The `Future` of function(shared, *args); `shared` is sent once to each process."""
+        if shared is not self._shared:
+            if self._pool is not None:
+                self._pool.shutdown()
+            self._shared, self._pool = shared, None
+        return self.submit(_call_with_shared, function, *args)
+
+    def lost(self, error: BaseException) -> str | None:
+        """The end of the worker, if `error` belongs to a future whose worker may have ended.
+
+        Raises `CommandFailed` where workers cannot even begin.
+        """
+        if not isinstance(error, BrokenProcessPool):
+            return None
+        if self._ended:
+            raise CommandFailed("the worker processes were stopped") from error
+        if self._first.done() and self._first.exception() is not None:
+            raise CommandFailed("worker processes end before they begin to work: is there too "
+                                "little memory for so many?") from error
+        return "a worker process has ended"
+
+    def shutdown(self, wait=True, *, cancel_futures=True):
+        """End all processes, whatever they do."""
+        self._ended = True
+        if self._pool is not None:
+            self._writer.close()
+            self._pool.shutdown(wait, cancel_futures=True)
+
 
 def refuse_modules(folder: str = ".") -> None:
     """`CommandFailed` where a folder has a module that has the name of one of Python's own."""
     for name in sorted(os.listdir(folder)):
-        path = os.path.join(folder, name)
-        module = name.removesuffix(".py") if name.endswith(".py") else \
-            name if os.path.exists(os.path.join(path, "__init__.py")) else ""
-        if module in sys.stdlib_module_names:
-            raise CommandFailed(f"'{name}' in the current folder would be run in the place of "
-                                "Python's own module of that name: run the command in another "
-                                "folder, or with Python 3.11 or newer")
+        if name.endswith(".py") or os.path.exists(os.path.join(folder, name, "__init__.py")):
+            if name.removesuffix(".py") in sys.stdlib_module_names:
+                raise CommandFailed(f"'{name}' in the current folder would be run in the place of "
+                                    "Python's own module of that name: run the command in another "
+                                    "folder, or with Python 3.11 or newer")
 
 
 @contextmanager
@@ -159,10 +145,6 @@ def _end_with(reader):
     with suppress(EOFError, OSError):
         reader.recv_bytes()
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _be_ready():
-    """The first task of a pool."""
 
 
 def _call_with_shared(function, *args):

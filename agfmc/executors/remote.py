@@ -8,7 +8,7 @@ mpi4py, or one of `open_executor`.  It may have more than such a one, which is u
                                           several calls of `run_remote`
     lost(error)                           the end of the worker that a future may have had, in
                                           words, where that is its error; else None
-    tries                                 how often a lost task is begun again (default 2)
+    tries                                 how often a lost task is repeated (default 2)
     workers, num_workers                  how many tasks run at a time
     together                              how many of them share the memory of a machine
 """
@@ -16,19 +16,19 @@ mpi4py, or one of `open_executor`.  It may have more than such a one, which is u
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import platform
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor
 
 from ..core.errors import AgfmcError, AgfmcWarning, CommandFailed, UsageError
-from .checks import check_versions, versions, warn
-from .threads import available_cores, outcomes
+from ..core.provenance import libsvm_version
+from ..core.version import __version__
+from .threads import ALONE, available_cores, outcomes
 
-TRIES = 2  # so often a task is begun beside others before it is tried alone
 _collecting = threading.local()
 _installing = threading.Lock()
 
@@ -48,37 +48,31 @@ def executor_kind(text: str) -> tuple[str, str]:
     if kind == "dask" and rest or kind in ("processes", "threads") and (
             rest == "" or rest.isascii() and rest.isdecimal() and 0 < int(rest) <= 1024):
         return kind, rest
-    if kind in ("processes", "threads") and rest.isascii() and rest.isdecimal():
-        raise UsageError(f"executor '{text}': expected a number from 1 to 1024")
-    raise UsageError("expected dask:HOST:PORT, dask:FILE, processes:N or threads:N as executor, "
-                     f"found '{text}'")
+    raise UsageError("expected dask:HOST:PORT, dask:FILE, processes:N or threads:N, N from 1 to "
+                     f"1024, as executor, found '{text}'")
 
 
 @contextlib.contextmanager
 def open_executor(text: str) -> Iterator[Executor | int]:
     """The executor that `text` names, as `executor_kind` takes it; its workers end with the block.
 
-    Threads are a number, as wherever an executor may be given.
-
-    Raises `UsageError` for other text and for what is not installed, `CommandFailed`
-    where no scheduler answers.
+    Threads are a number, as wherever an executor may be given.  Raises `UsageError` for other text
+    and for what is not installed, `CommandFailed` where no scheduler answers.
     """
     kind, rest = executor_kind(text)
-    if kind == "threads":
-        yield int(rest or available_cores())
-        return
-    if kind == "processes":
-        from .processes import ProcessPool
+    if kind == "dask":
+        from .dask_cluster import connected
 
-        pool = ProcessPool(int(rest or available_cores()))
-        try:
+        with connected(rest) as pool:
             yield pool
-        finally:
-            pool.kill_workers()
         return
-    from .dask_cluster import connected
+    workers = int(rest or available_cores())
+    if kind == "threads":
+        yield workers
+        return
+    from .processes import ProcessPool
 
-    with connected(rest) as pool:
+    with ProcessPool(workers) as pool:
         yield pool
 
 
@@ -107,66 +101,71 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
 
     function: of a module, so that workers can import it;  part(shared, item): what is sent with
     an item in place of `shared`, as less is enough: by an executor without `submit_with`, where
-    `shared` is None,
-    and from the first result on that is `SharedDataUnavailable`;  name(item): what messages
-    call it;  ordered: as for `outcomes`, or a number, which is their window: else 4 a worker.
-    Tasks that are lost with a worker are done again, and the second time one by one: the task
+    `shared` is None, and from the first result on that is `SharedDataUnavailable`;  name(item):
+    what messages call it;  ordered: as for `outcomes`, or a number, which is their window: else 4
+    a worker.  Tasks that are lost with a worker are repeated, the second time one by one: the task
     that ends its worker has an error for its result.  Warnings of tasks are given here.  Raises
     any other exception of a task, and `CommandFailed` where the workers cannot be used.
     """
     home = _process()
     once = shared is not None and hasattr(executor, "submit_with")
-    losses: Counter = Counter()
-    tries, warned = getattr(executor, "tries", TRIES), 0
     by_parts = part is not None and not once
+    tries, warned = getattr(executor, "tries", ALONE), 0
     window = 4 * workers_of(executor) if isinstance(ordered, bool) else ordered
 
-    def submit(entry):
-        item = entry[1]
-        if once and not by_parts:  # by itself: the executor knows it again
+    def submit(item):
+        if by_parts:
+            return executor.submit(_call, part(shared, item), function, home, item)
+        if once:
             return executor.submit_with(shared, _call, function, home, item)
-        return executor.submit(_call, part(shared, item) if by_parts else shared, function, home,
-                               item)
+        return executor.submit(_call, shared, function, home, item)
 
     def lost(future):
         error = CancelledError() if future.cancelled() else future.exception()
         return executor.lost(error) if error is not None and hasattr(executor, "lost") else None
 
-    def retry(entry, future):
+    def retry(item, future, losses):
         nonlocal by_parts, warned
-        if not future.cancelled() and future.exception() is None and \
-                isinstance(future.result()[0], SharedDataUnavailable):
+        if not future.cancelled() and future.exception() is None:
+            if not isinstance(future.result()[0], SharedDataUnavailable):
+                return None
             by_parts = True
-            return "again"
+            return losses
         reason = lost(future)
-        if reason is None:
+        if reason is None or losses == tries:
             return None
-        losses[entry[0]] += 1
-        if losses[entry[0]] > tries:
-            return None
-        if losses[entry[0]] > warned:  # of all that were lost at once, one
-            warned = losses[entry[0]]
-            warn(f"{name(entry[1])}: {reason}; retrying")
-        return "again" if losses[entry[0]] < TRIES else "alone"
+        if losses == warned:  # of all that were lost at once, one
+            warned += 1
+            _warn(f"{name(item)}: {reason}; retrying")
+        return losses + 1
 
     try:
-        for (number, item), future in outcomes(submit, enumerate(items), window,
-                                               ordered=bool(ordered), retry=retry):
-            del losses[number]
+        for item, future in outcomes(submit, items, window, ordered=bool(ordered), retry=retry):
             reason = lost(future)
             if reason is not None:
                 yield item, CommandFailed(f"{name(item)}: {reason}; giving up")
                 continue
             result, texts = future.result()
             for text in texts:
-                warn(text)
+                _warn(text)
             yield item, result
     except (BrokenExecutor, CancelledError) as error:
         raise CommandFailed(f"the workers have ended: {error or 'they were stopped'}") from error
 
 
+def _warn(text):
+    warnings.warn(text, AgfmcWarning, stacklevel=3)
+
+
 def _process():
-    return platform.node(), os.getpid(), versions()
+    """(machine, number, versions of all that results depend on) of this process."""
+    return platform.node(), os.getpid(), _versions()
+
+
+@functools.cache
+def _versions():
+    return {"agfmc": __version__, "Python": ".".join(platform.python_version_tuple()[:2]),
+            "LIBSVM": libsvm_version()}
 
 
 def _call(shared, function, home, item):
@@ -174,10 +173,14 @@ def _call(shared, function, home, item):
 
     home: `_process` of the one that gets the result.
     """
-    here, texts = _process(), []
-    elsewhere = here[:2] != home[:2]
+    node, number, versions = _process()
+    texts: list[str] = []
+    elsewhere = (node, number) != home[:2]
     if elsewhere:
-        check_versions(f"process {here[1]} of {here[0]}", here[2], home[2])
+        for what, version in home[2].items():
+            if versions[what] != version:
+                raise CommandFailed(f"process {number} of {node} has {what} {versions[what]}, and "
+                                    f"here it is {version}: both must be the same")
         _collect_warnings()
         _collecting.texts = texts
     try:

@@ -11,7 +11,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 
 
 def available_cores() -> int:
@@ -30,53 +30,54 @@ def available_cores() -> int:
     return cores
 
 
+ALONE = 2  # losses after which a task runs when no other does, so that its worker's end is its own
+
+
 def outcomes(submit: Callable, items: Iterable, window: int, *, ordered: bool = False,
              retry: Callable | None = None) -> Iterator[tuple]:
     """Yield (item, future) when the future that submit(item) gave is done.
 
     ordered: in the order of `items`, else as they finish.  At most `window` items are
-    taken ahead of what was yielded, so that memory stays bounded.  retry(item, future): None, or
-    "again" or "alone" where the item is to be submitted again, at once or when no other future is
-    pending.  Futures that have not begun are cancelled when the generator is closed.
+    taken ahead of what was yielded, so that memory stays bounded.  retry(item, future, losses):
+    how often the item was lost now, if it is to be submitted again, else None; with `ALONE` losses
+    it runs when no other future is pending.  Futures that have not begun are cancelled when the
+    generator is closed.
     """
-    entries = enumerate(items)
+    entries = ((number, item, 0) for number, item in enumerate(items))
     done: queue.SimpleQueue = queue.SimpleQueue()
     pending: dict[Future, tuple] = {}
-    waiting: dict[int, tuple] = {}
-    turn = 0
+    finished: dict[int, tuple] = {}
     alone: deque = deque()
-    single = None
+    turn = 0
 
-    def begin(number, item):
-        future = submit(item)
-        pending[future] = number, item
+    def begin(entry):
+        future = submit(entry[1])
+        pending[future] = entry
         future.add_done_callback(done.put)
 
     def refill():
-        nonlocal single
-        if single in pending:
+        if any(losses >= ALONE for _, _, losses in pending.values()):
             return
-        while not alone and len(pending) + len(waiting) < window and (
+        while not alone and len(pending) + len(finished) < window and (
                 entry := next(entries, None)) is not None:
-            begin(*entry)
+            begin(entry)
         if alone and not pending:
-            begin(*alone.popleft())
-            single = next(iter(pending))
+            begin(alone.popleft())
 
     try:
         refill()
         while pending:
             future = done.get()
-            number, item = pending.pop(future)
-            how = None if retry is None else retry(item, future)
-            if how == "again":
-                begin(number, item)
-            elif how == "alone":
-                alone.append((number, item))
+            number, item, losses = pending.pop(future)
+            again = None if retry is None else retry(item, future, losses)
+            if again is None:
+                finished[number] = item, future
+            elif again < ALONE:
+                begin((number, item, again))
             else:
-                waiting[number] = item, future
-            while waiting and (not ordered or turn in waiting):
-                yield waiting.pop(turn) if ordered else waiting.popitem()[1]
+                alone.append((number, item, again))
+            while finished and (not ordered or turn in finished):
+                yield finished.pop(turn) if ordered else finished.popitem()[1]
                 turn += 1
                 refill()
             refill()
@@ -106,21 +107,8 @@ def run_tasks(function: Callable, items: Iterable, workers: int, *, ordered: boo
         threads.shutdown(wait=False)
 
 
-def start_threads(count: int, function: Callable, *args) -> list[threading.Thread]:
-    """`count` running daemon threads of function(*args), or as many as the system allows."""
-    threads = []
-    for _ in range(count):
-        thread = threading.Thread(target=function, args=args, daemon=True)
-        try:
-            thread.start()
-        except (RuntimeError, MemoryError):  # a limit of the user's processes, no room for a stack
-            break
-        threads.append(thread)
-    return threads
-
-
-class Threads(Executor):
-    """An executor of `count` threads, or of as many as the system allows.
+class Threads:
+    """`count` daemon threads that call what is submitted, or as many as the system allows.
 
     `ThreadPoolExecutor` joins its threads when the program ends, so that Ctrl-C would wait
     for a classifier to be trained, and its `submit` fails where a thread cannot be started.
@@ -128,30 +116,25 @@ class Threads(Executor):
 
     def __init__(self, count: int):
         self._tasks: queue.SimpleQueue = queue.SimpleQueue()
-        self._ended = False
-        self._threads = start_threads(count, self._serve)
+        self._threads: list[threading.Thread] = []
+        for _ in range(count):
+            thread = threading.Thread(target=self._serve, daemon=True)
+            try:
+                thread.start()
+            except (RuntimeError, MemoryError):  # a limit of the user's processes, no room
+                break
+            self._threads.append(thread)
 
-    def submit(self, function, /, *args, **kwargs):
+    def submit(self, function, /, *args) -> Future:
         """The `Future` of a call; it is done at once where there are no threads."""
-        if self._ended:
-            raise RuntimeError("no tasks can be submitted after the shutdown")
-        future = Future()
-        if self._threads:
-            self._tasks.put((future, function, args, kwargs))
-        else:
-            _perform(future, function, args, kwargs)
+        future: Future = Future()
+        self._tasks.put((future, function, args))
+        if not self._threads:
+            self._perform(*self._tasks.get())
         return future
 
-    def shutdown(self, wait=True, *, cancel_futures=False):
-        """Let the threads end when the queue is empty; cancel_futures: empty it."""
-        self._ended = True
-        while cancel_futures:
-            try:
-                task = self._tasks.get_nowait()
-            except queue.Empty:
-                break
-            if task is not None:
-                task[0].cancel()
+    def shutdown(self, wait=True):
+        """Let the threads end when the queue is empty."""
         for _ in self._threads:
             self._tasks.put(None)
         if wait:
@@ -160,16 +143,15 @@ class Threads(Executor):
 
     def _serve(self):
         while (task := self._tasks.get()) is not None:
-            _perform(*task)
+            self._perform(*task)
             del task  # else the result would live until the next task comes
 
-
-def _perform(future, function, args, kwargs):
-    if future.set_running_or_notify_cancel():
-        try:
-            future.set_result(function(*args, **kwargs))
-        except BaseException as error:
-            future.set_exception(error)
+    def _perform(self, future, function, args):
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(function(*args))
+            except BaseException as error:
+                future.set_exception(error)
 
 
 class Background:
@@ -177,31 +159,21 @@ class Background:
 
     For what waits rather than computes, such as bringing files to the disk.
     At most `most` calls are under way; the next one waits.  An error is raised by a later
-    call, or at the end, and what has not begun by then is not begun.
+    call, or at the end.
     """
 
     def __init__(self, threads: int = 4, most: int = 16):
-        self._count, self._most = threads, most
+        self._threads, self._most = Threads(threads), most
         self._calls: deque[Future] = deque()
-        self._error = None
 
     def __enter__(self):
-        self._threads = Threads(self._count)
         return self
 
     def __call__(self, function, *args):
         """Call function(*args) in the background, in the order of the calls."""
         while self._calls and (len(self._calls) >= self._most or self._calls[0].done()):
             self._calls.popleft().result()
-        self._calls.append(self._threads.submit(self._call, function, *args))
-
-    def _call(self, function, *args):
-        if self._error is None:
-            try:
-                function(*args)
-            except BaseException as error:
-                self._error = error
-                raise
+        self._calls.append(self._threads.submit(function, *args))
 
     def __exit__(self, kind, error, trace):
         try:
@@ -209,5 +181,5 @@ class Background:
         except BaseException:
             self._threads.shutdown()  # a signal: still leave no file half written
             raise
-        if kind is None and self._error is not None:
-            raise self._error
+        while self._calls and kind is None:
+            self._calls.popleft().result()

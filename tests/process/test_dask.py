@@ -244,7 +244,7 @@ def test_another_service(place, words):
 
 def test_other_versions_are_refused(cluster, place, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
-        "import agfmc.core.version\nagfmc._version.__version__ = '0.0.dev0'\n")
+        "import agfmc.core.version\nagfmc.core.version.__version__ = '0.0.dev0'\n")
     place.env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{place.env['PYTHONPATH']}"
     done = place.run("classify_m", f"--executor=dask:{cluster.file}", "all.mbm", "tst.vec", "out")
     assert done.returncode == 1 and b"and here it is 0.0.dev0: both must be the same" in done.stderr

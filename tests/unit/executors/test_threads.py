@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from agfmc.executors.threads import available_cores, Background, run_tasks, start_threads
+from agfmc.executors.threads import available_cores, Background, run_tasks, Threads
 from agfmc.training.run import TimeUp, until
 
 CASES = [(1, True), (1, False), (2, True), (5, False)]
@@ -174,4 +174,4 @@ def test_a_time_limit_without_a_thread(scarce):
 
 def test_fewer_threads(scarce):
     scarce(2)
-    assert len(start_threads(5, list)) == 2
+    assert len(Threads(5)._threads) == 2
