@@ -54,8 +54,11 @@ def mean(values: np.ndarray, w: np.ndarray | None = None) -> float:
 
 
 def standard_error(values: np.ndarray, w: np.ndarray | None = None) -> float:
-    """The standard error of the `mean`: sqrt(sum w^2 (v - mean)^2 n / (n - 1)) / sum w."""
+    """The standard error of the `mean`: sqrt(sum w^2 (v - mean)^2 n / (n - 1)) / sum w; NaN for
+    fewer than two values."""
     n = len(values)
+    if n < 2:
+        return float("nan")
     if w is None:
         return float(values.std(ddof=1) / n**0.5)
     deviations = w * (values - mean(values, w))

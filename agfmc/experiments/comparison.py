@@ -332,7 +332,7 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
 
     def words():
         columns = _summaries([outcomes[0] for outcomes in trials], _TOLD) if trials else {}
-        return "".join(f"{ALL_SCORES[name].short} {_number(column)}; "
+        return "".join(f"{ALL_SCORES[name].title} {_number(column)}; "
                        for name, column in columns.items() if column is not None)
 
     for split, outcomes in _trials(experiment, [candidate], tuning, progress, words, keep=True,

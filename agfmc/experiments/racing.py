@@ -24,7 +24,7 @@ import numpy as np
 
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from ..core.models import kernel_word, KERNELS
-from ..score.intervals import standard_error
+from ..core.probabilities import standard_error
 from ..score.rows import ALL_SCORES
 from ..training.run import TimeUp
 from .experiment import Experiment, Part, PreparedSplit

@@ -26,7 +26,7 @@ _ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".feather", ".svm", ".
 _HEADS: dict[str, tuple[str, str, bool | None]] = {
     "points": ("points", "points that are scored", None),
     "classes": ("classes", "number of classes", None),
-    **{name: (row.title, row.meaning, row.larger) for name, row in PAGE.items()},
+    **{name: (row.title, row.meaning, row.larger_is_better) for name, row in PAGE.items()},
     "classifiers": ("classifiers", "binary classifiers", None),
     "train_s": ("training", "seconds of a core, for a training part", False),
     "p_value": ("p", "probability of a difference to the reference as large by chance", None),

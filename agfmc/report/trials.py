@@ -201,7 +201,7 @@ def _comparison_table(result, scores, costs, caption):
     by, best = result["by"], chosen_row(result)
     scores = sorted(scores, key=lambda name: name != by)
     columns = [Column("configuration", "name"),
-               *(Column(ALL_SCORES[name].short, "number", "" if ALL_SCORES[name].larger_is_better
+               *(Column(ALL_SCORES[name].title, "number", "" if ALL_SCORES[name].larger_is_better
                         else "smaller is better") for name in scores),
                Column("difference", "number", f"in {ALL_SCORES[by].title}"),
                Column("95 % interval", "number"), Column("p", "number"),

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .contingency import answered, Contingency
+from ..core.costs import CostMatrix
+from .contingency import answered, Contingency, ratio
 
 
 class ByClass(NamedTuple):
@@ -33,22 +34,27 @@ def by_class(table: Contingency | np.ndarray) -> ByClass:
                        support)
 
 
+def mean_of_known(values: np.ndarray) -> float:
+    """The mean of the values that are not NaN, NaN where all are."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
 def balanced_accuracy(table: Contingency | np.ndarray) -> float:
     """Mean recall of the classes that have points."""
-    return _mean(by_class(table).recall)
+    return mean_of_known(by_class(table).recall)
 
 
 def macro_f1(table: Contingency | np.ndarray) -> float:
     """Mean F1 of the classes that have points or answers."""
-    return _mean(by_class(table).f1)
+    return mean_of_known(by_class(table).f1)
 
 
 def weighted_f1(table: Contingency | np.ndarray) -> float:
     """Mean F1, weighted by the points of the classes."""
     scores = by_class(table)
     known = scores.support > 0
-    total = scores.support.sum()
-    return float(scores.f1[known] @ scores.support[known] / total) if total else math.nan
+    return ratio(scores.f1[known] @ scores.support[known], scores.support.sum())
 
 
 def cohen_kappa(table: Contingency | np.ndarray) -> float:
@@ -57,7 +63,7 @@ def cohen_kappa(table: Contingency | np.ndarray) -> float:
     J. Cohen, "A coefficient of agreement for nominal scales", 1960.
     """
     total, right, chance, _, _ = _sums(table)
-    return _ratio(right * total - chance, total * total - chance)
+    return ratio(right * total - chance, total * total - chance)
 
 
 def matthews(table: Contingency | np.ndarray) -> float:
@@ -67,8 +73,8 @@ def matthews(table: Contingency | np.ndarray) -> float:
     coefficient", 2004.
     """
     total, right, chance, truth, answers = _sums(table)
-    return _ratio(right * total - chance,
-                  math.sqrt((total * total - truth) * (total * total - answers)))
+    return ratio(right * total - chance,
+                 math.sqrt((total * total - truth) * (total * total - answers)))
 
 
 def _sums(table):
@@ -79,13 +85,11 @@ def _sums(table):
             float(truth @ truth), float(answers @ answers))
 
 
-def _mean(values):
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else math.nan
-
-
-def _ratio(part, whole):
-    return part / whole if whole > 0 else math.nan
+def cost_by_class(table: Contingency, costs: CostMatrix) -> np.ndarray:
+    """The mean cost (k,) of the points of each class; NaN where there are none."""
+    total = table.table.sum(axis=1)
+    paid = (table.table * costs.whole[:, :table.table.shape[1]]).sum(axis=1)
+    return np.divide(paid, total, out=np.full(len(paid), np.nan), where=total > 0)
 
 
 def class_errors(y: np.ndarray, answers: np.ndarray) -> np.ndarray:

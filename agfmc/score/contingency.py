@@ -24,6 +24,11 @@ class Contingency:
     rejected: int
 
 
+def ratio(part, whole) -> float:
+    """part/whole, NaN unless the whole is above 0."""
+    return float(part / whole) if whole > 0 else float("nan")
+
+
 class Uncertainty(NamedTuple):
     """Uncertainty coefficients, each from 0 to 1, or NaN where it is 0/0."""
 
@@ -36,10 +41,9 @@ def contingency(truth: np.ndarray, result: np.ndarray, labels: np.ndarray | None
                 weights: np.ndarray | None = None) -> Contingency:
     """`Contingency` of two label vectors (n,).
 
-    labels: the classes, ascending or not, gaps allowed; by default all that
-    occur.  The result -1 is a rejected point unless -1 is one of the classes.
-    weights (n,): of the points.
-    Raises DataError for vectors of different lengths or an unknown label.
+    labels: the classes in any order; by default all that occur.  The result -1 is a rejected
+    point unless -1 is one of the classes.  weights (n,): of the points.  Raises `DataError` for
+    vectors of different lengths or an unknown label.
     """
     truth, result = np.asarray(truth), np.asarray(result)
     if truth.shape != result.shape or truth.ndim != 1:
@@ -63,29 +67,23 @@ def contingency(truth: np.ndarray, result: np.ndarray, labels: np.ndarray | None
 
 
 def _positions(values, labels, what):
+    unknown = values[~np.isin(values, labels)]
+    if len(unknown):
+        raise DataError(f"{what} {unknown[0]} is not among the labels")
     order = np.argsort(labels, kind="stable")
-    at = np.searchsorted(labels, values, sorter=order)
-    positions = order[np.minimum(at, len(labels) - 1)] if len(labels) else at
-    if len(values) and (len(labels) == 0 or np.any(labels[positions] != values)):
-        wrong = values[0] if len(labels) == 0 else values[labels[positions] != values][0]
-        raise DataError(f"{what} {wrong} is not among the labels")
-    return positions
+    return order[np.searchsorted(labels, values, sorter=order)]
 
 
 def accuracy(table: Contingency | np.ndarray) -> float:
-    """Share of the answered points that are right, NaN without any.
-
-    table: a `Contingency` or one's table (k, k), or (k, k + 1) with rejected points.
-    """
+    """Share of the answered points that are right, NaN without any; the table (k, k), or
+    (k, k + 1) with rejected points."""
     counts = answered(table)
-    total = counts.sum()
-    return float(np.trace(counts) / total) if total else float("nan")
+    return ratio(np.trace(counts), counts.sum())
 
 
 def coverage(table: Contingency | np.ndarray) -> float:
     """Share of the points that were answered, not rejected; NaN without points."""
-    total = _array(table).sum()
-    return float(answered(table).sum() / total) if total else float("nan")
+    return ratio(answered(table).sum(), _array(table).sum())
 
 
 def answered(table: Contingency | np.ndarray) -> np.ndarray:
@@ -104,8 +102,8 @@ def uncertainty_coefficient(table: Contingency | np.ndarray) -> Uncertainty:
     counts = _array(table)
     truth, answer = _entropy(counts.sum(axis=1)), _entropy(counts.sum(axis=0))
     shared = max(truth + answer - _entropy(counts.ravel()), 0.0)
-    return Uncertainty(_ratio(shared, truth), _ratio(shared, answer),
-                       _ratio(2 * shared, truth + answer))
+    return Uncertainty(*(min(ratio(part, whole), 1.0) for part, whole in (
+        (shared, truth), (shared, answer), (2 * shared, truth + answer))))
 
 
 def explained_share(table: Contingency | np.ndarray) -> float:
@@ -114,24 +112,22 @@ def explained_share(table: Contingency | np.ndarray) -> float:
 
 
 def random_share(table: Contingency | np.ndarray) -> float | None:
-    """The `explained_share` that random answers with the same margins have on average.
+    """E[I] / H(truth): the mean `explained_share` of random answers with the same margins.
 
-    E[I] / H(truth), where all orders of the answers are alike: with few points for each
-    class they seem to tell much.  NaN where it is 0/0; None for sums of weights, which have
-    no such model, and for tables of more than `MOST_CELLS` classes by answers.
+    With few points for each class they seem to tell much.  NaN where it is 0/0; None for sums of
+    weights, which have no such model, and for tables of more than `MOST_CELLS` cells.
     """
     counts = _array(table)
     if not np.issubdtype(counts.dtype, np.integer) or np.prod(np.shape(counts)) > MOST_CELLS:
         return None
     rows, columns = counts.sum(axis=1), counts.sum(axis=0)
-    return _ratio(expected_information(rows, columns), _entropy(rows))
+    return min(ratio(expected_information(rows, columns), _entropy(rows)), 1.0)
 
 
 def adjusted_share(table: Contingency | np.ndarray, random: float | None) -> float | None:
-    """(I - E[I]) / (H(truth) - E[I]): 0 on average for random answers, 1 for perfect ones.
+    """(I - E[I]) / (H(truth) - E[I]): the `explained_share` without the `random_share`.
 
-    The `explained_share` without the `random_share`; None and NaN as there (Vinh, Epps and
-    Bailey, "Information theoretic measures for clusterings comparison", 2010).
+    Vinh, Epps and Bailey, "Information theoretic measures for clusterings comparison", 2010.
     """
     if random is None:
         return None
@@ -146,9 +142,6 @@ def _entropy(counts):
     share = counts[counts > 0] / (counts.sum() or 1)
     return float(-np.sum(share * np.log(share))) + 0.0
 
-
-def _ratio(part, whole):
-    return min(part / whole, 1.0) if whole > 0 else float("nan")
 
 _PAIRS = 1 << 16  # of margins at once
 _TERMS = 1 << 18  # of their sums at once

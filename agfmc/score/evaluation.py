@@ -12,15 +12,14 @@ import numpy as np
 from ..core.costs import CostMatrix
 from ..core.errors import AgfmcWarning, DataError
 from ..core.points import as_numbers
-from ..core.probabilities import losses, mean
+from ..core.probabilities import losses, mean, standard_error
 from ..core.weights import check_range, class_factors, of_points, total_weights
-from .classes import by_class, class_errors, ranked_probability_scores
+from .classes import by_class, class_errors, cost_by_class, ranked_probability_scores
 from .contingency import (adjusted_share, contingency, coverage, random_share,
                           uncertainty_coefficient)
-from .costs import cost_by_class, mean_cost, single_answer
-from .intervals import effective_number, resampled, resampled_summary, standard_error, wilson
-from .probabilities import (calibration, calibration_by_class, class_weights,
-                            expected_calibration_error, squared_errors)
+from .intervals import effective_number, resampled, resampled_summary, wilson
+from .probabilities import (calibration, class_weights, expected_calibration_error,
+                            squared_errors)
 from .ranking import area_by_class, places, separation, top_shares
 from .risk_coverage import risk_coverage
 from .rows import ALL_SCORES, COST, FURTHER
@@ -180,13 +179,18 @@ def warn_of_no_probabilities(p, what):
 def compared_scores(results: Results) -> dict[str, float | None]:
     """{name: value} of `SCORES`, None where results do not allow them: what trials need; and of
     `COST` where there are costs."""
-    return _compared(results, contingency(results.truth, results.result, results.labels,
-                                          results.weights))
+    return _values(ALL_SCORES, results, _table(results))
 
 
-def _compared(results, table):
+def _table(results):
+    return contingency(results.truth, results.result, results.labels, results.weights)
+
+
+def _values(rows, results, table, area=None):
+    """{name: value} of rows of scores, {name: `Score`}."""
     weights = results.weights
-    takes = {"table": (table,)}
+    takes = {"table": (table,), **({} if area is None else {
+        "area": (area, table.table.sum(axis=1))})}
     if results.p is not None:
         takes["probabilities"] = results.p, _columns(results, results.truth), weights
     if results.winner is not None:
@@ -194,7 +198,7 @@ def _compared(results, table):
     if results.costs is not None:
         takes["costs"] = results.paid, weights
     return {name: score.value(*takes[score.takes]) if score.takes in takes else None
-            for name, score in ALL_SCORES.items() if score.takes != "costs" or "costs" in takes}
+            for name, score in rows.items() if score.takes != "costs" or "costs" in takes}
 
 
 def _columns(results, labels):
@@ -207,9 +211,9 @@ def _answered(results):
 
     A rejected point still has a most probable class, but it is not the answer.
     """
-    told = results.result >= 0
-    return (results.winner[told], results.result[told] == results.truth[told],
-            None if results.weights is None else results.weights[told])
+    rows = results.result >= 0
+    return (results.winner[rows], results.result[rows] == results.truth[rows],
+            _weights(results, rows))
 
 
 def evaluate(results, bins=10, asked=ScoreRequest()):
@@ -229,8 +233,7 @@ def evaluate(results, bins=10, asked=ScoreRequest()):
     ranked_probability_score; calibration_by_class and classwise_calibration_error.
     """
     results = replace(results, labels=np.asarray(results.labels))
-    table = contingency(results.truth, results.result, results.labels, results.weights)
-    y, k = _columns(results, results.truth), len(results.labels)
+    table, y, k = _table(results), _columns(results, results.truth), len(results.labels)
     points = dict(_scores_of_points(results, y, asked))
     found = area = None
     if results.p is not None:
@@ -274,10 +277,12 @@ def _asked_for(results, table, bins, asked):
     """Scores that `evaluate` adds for costs, sets and other probabilities, or on request."""
     found, y = {}, _columns(results, results.truth)
     if results.costs is not None:
-        single = single_answer(table, results.costs)
-        found["single_class"], found["single_class_cost"] = single.label, single.cost
-        if single.refusal is not None:
-            found["no_answer_cost"] = single.refusal
+        counts, costs = table.table.sum(axis=1), results.costs
+        always = counts @ costs.costs / counts.sum()
+        best = int(np.argmin(always))
+        found |= {"single_class": int(table.labels[best]), "single_class_cost": float(always[best])}
+        if costs.refusal is not None:
+            found["no_answer_cost"] = float(counts @ costs.refusal / counts.sum())
     if results.sets is not None:
         size, holds, paths = results.sets
         found["sets"] = set_scores(size, holds, y, results.labels, results.weights)
@@ -298,52 +303,45 @@ def _calibration(results, bins):
 
 
 def _scores_of_points(results, y, asked):
-    """Yield (name, (score of each point (n,), True where a point has one (n,) or None))."""
-    p = results.p
+    """Yield (name, (score of each point (n,), True where it counts (n,)))."""
+    p, answered = results.p, results.result >= 0
+    every = np.full(len(answered), True)
     if asked.top is not None and p is not None:
-        yield "top_accuracy", (top_shares(p, y, asked.top), None)
+        yield "top_accuracy", (top_shares(p, y, asked.top), every)
     if asked.ordered:
-        told = results.result >= 0
         errors = class_errors(y, _columns(results, results.result))
-        yield "mean_class_error", (errors, told)
-        yield "within_one_class", (errors <= 1, told)
+        yield "mean_class_error", (errors, answered)
+        yield "within_one_class", (errors <= 1, answered)
         if p is not None:
-            yield "ranked_probability_score", (ranked_probability_scores(p, y), None)
+            yield "ranked_probability_score", (ranked_probability_scores(p, y), every)
 
 
 def _overall(results, bins, points, area):
     """{name: value} of all scores that are one number, but for what `evaluate` adds itself."""
-    weights = results.weights
-    table = contingency(results.truth, results.result, results.labels, weights)
-    values = _compared(results, table)
-    takes = {"table": (table,)}
-    if area is not None:
-        takes["area"] = area, table.table.sum(axis=1)
-    for name, score in FURTHER.items():
-        values[name] = score.value(*takes[score.takes]) if score.takes in takes else None
-    values["expected_calibration_error"] = None
-    if results.winner is not None:
-        values["expected_calibration_error"] = expected_calibration_error(
-            _calibration(results, bins))
-    for name, (scores, told) in points.items():
-        if told is None:
-            values[name] = mean(scores, weights)
-        else:
-            values[name] = mean(scores[told], None if weights is None else weights[told])
+    values = _values(ALL_SCORES | FURTHER, results, _table(results), area)
+    values["expected_calibration_error"] = None if results.winner is None else \
+        expected_calibration_error(_calibration(results, bins))
+    for name, (scores, counted) in points.items():
+        values[name] = mean(scores[counted], _weights(results, counted))
     return values
+
+
+def _weights(results, rows):
+    """The weights of some points, or None."""
+    return None if results.weights is None else results.weights[rows]
 
 
 def _of_shares(results, values):
     """Wilson's intervals of the scores that are shares of points."""
-    told = results.result >= 0
     found = {}
     for name in _SHARES:
         if values.get(name) is not None:
-            counted = np.full(len(told), True) if name == "top_accuracy" else told
-            weights = None if results.weights is None else results.weights[counted]
-            interval = wilson(values[name], effective_number(weights, int(counted.sum())))
-            found[name] = list(interval)
-    return {name: interval for name, interval in found.items() if interval[0] == interval[0]}
+            counted = (results.result >= 0) | (name == "top_accuracy")
+            interval = wilson(values[name], effective_number(_weights(results, counted),
+                                                             int(counted.sum())))
+            if interval.low == interval.low:
+                found[name] = list(interval)
+    return found
 
 
 def _resampled(results, values, asked, overall):
@@ -356,7 +354,7 @@ def _resampled(results, values, asked, overall):
     def scores(counts):
         weights = counts if results.weights is None else counts * results.weights
         return overall(replace(results, weights=weights)) if asked.resamples else \
-            {COST.name: mean_cost(paid, weights)}
+            {COST.name: mean(paid, weights)}
 
     y = _columns(results, results.truth)
     wanted = {name: value for name, value in values.items()
@@ -393,27 +391,22 @@ def _abstaining(results):
 def _by_class(table, area, costs):
     """A dictionary for each class: its scores, what its points cost where there are costs, and,
     where any are, how many were rejected."""
-    scores = by_class(table)
-    areas = [None] * len(table.labels) if area is None else \
-        area_by_class(area, table.table.sum(axis=1))
-    rejected = table.table[:, -1] if table.rejected else None
-    paid = None if costs is None else cost_by_class(table, costs)
-    rows = []
-    for j, label in enumerate(table.labels):
-        row = {"label": int(label), "support": scores.support[j].item(),
-               **{name: _known(getattr(scores, name)[j]) for name in ("precision", "recall", "f1")},
-               "auc": _known(areas[j])}
-        if paid is not None:
-            row["cost"] = _known(paid[j])
-        if rejected is not None:
-            row["rejected"] = rejected[j].item()
-        rows.append(row)
-    return rows
+    scores = by_class(table)._asdict()
+    columns = {"support": scores.pop("support"), **scores,
+               "auc": np.full(len(table.labels), np.nan) if area is None else
+               area_by_class(area, table.table.sum(axis=1))}
+    if costs is not None:
+        columns["cost"] = cost_by_class(table, costs)
+    if table.rejected:
+        columns["rejected"] = table.table[:, -1]
+    return [{"label": int(label), **{name: _known(values[j].item())
+                                     for name, values in columns.items()}}
+            for j, label in enumerate(table.labels)]
 
 
 def _known(value):
-    """A number, or None for NaN and None."""
-    return None if value is None or value != value else float(value)
+    """A number, or None for NaN."""
+    return None if value != value else value
 
 
 def _before(results, y, bins):
@@ -439,7 +432,9 @@ def classwise_calibration(results: Results, bins: int = 10) -> dict:
 
 
 def _classwise(results, y, bins):
-    tables = calibration_by_class(results.p, y, bins, results.weights)
+    # the classwise error of Kull et al., "Beyond temperature scaling", 2019
+    tables = [calibration(results.p[:, j], y == j, bins, weights=results.weights)
+              for j in range(results.p.shape[1])]
     errors = [expected_calibration_error(rows) for rows in tables]
     return {"classwise_calibration_error": float(np.mean(errors)),
             "calibration_by_class": [

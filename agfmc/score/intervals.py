@@ -81,15 +81,11 @@ def resampled_summary(values: Mapping[str, float],
     The quantiles of the resamples, moved by their mean distance from the value: what repeats
     points, as resampling does, raises calibration errors and uncertainty coefficients.
     """
-    found: dict[str, list[float | None]] = {name: [] for name in values}
-    for _, counts in zip(range(number), resamples):
-        again = scores(counts)
-        for name, numbers in found.items():
-            numbers.append(again[name])
+    drawn = [scores(counts) for _, counts in zip(range(number), resamples)]
     tail = (1 - confidence) / 2
     intervals = {}
     for name, value in values.items():
-        numbers = np.array(found[name], dtype=float)
+        numbers = np.array([one[name] for one in drawn], dtype=float)
         numbers = numbers[~np.isnan(numbers)]
         if len(numbers) < 2 or np.isnan(value):
             intervals[name] = NOTHING
@@ -97,16 +93,3 @@ def resampled_summary(values: Mapping[str, float],
         low, high = np.quantile(numbers, (tail, 1 - tail)) + (value - numbers.mean())
         intervals[name] = Interval(float(low), float(high))
     return intervals
-
-
-def standard_error(values: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Standard error of the mean of values (n,), sqrt(sum w^2 (v - mean)^2 n/(n - 1)) / sum w.
-
-    weights (n,): of the points, 1 if there are none.  NaN for fewer than two points.
-    """
-    n = len(values)
-    if n < 2:
-        return float("nan")
-    w = np.ones(n) if weights is None else weights
-    apart = values - np.sum(w * values) / np.sum(w)
-    return float(np.sqrt(np.sum((w * apart)**2) * n / (n - 1)) / np.sum(w))

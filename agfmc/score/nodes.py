@@ -16,8 +16,8 @@ class NodeCost(NamedTuple):
     """The cost of the decision at one node of a tree.
 
     node: its number in the tree;  share: of the points whose true class is below it;  error: the
-    share of these whose most probable branch is another one than that of their class, NaN without
-    any;  log_loss: what the node adds to the log loss of all points.
+    share of these whose most probable branch is a wrong one, NaN without any;  log_loss: what the
+    node adds to that of all points.
     """
 
     node: int

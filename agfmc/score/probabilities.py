@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.errors import DataError, UsageError
 from ..core.probabilities import mean
+from .contingency import ratio
 
 
 def probability_of_answers(p: np.ndarray, result: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -29,19 +30,13 @@ def probability_of_answers(p: np.ndarray, result: np.ndarray, labels: np.ndarray
 _CELLS = 1 << 20  # probabilities that are copied at once
 
 
-# Weights
-
-
 def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int],
                   weights: np.ndarray | None = None) -> np.ndarray:
-    """Weights of samples for other shares of the classes, which sum to n.
+    """Weights w_i = priors[y_i] / (n_y(i) / n) of samples for other shares of the classes.
 
-    w_i = priors[y_i] / (n_y(i) / n); y (n,) true columns, 0 to k - 1.  Samples that have weights
-    (n,) already count with them: n and n_j are their sums, and w_i is multiplied by that of i.
-
-    priors (k,): shares of the classes that sum to 1; n_j: samples of class j;
-    labels (k,): for messages.  Raises `DataError` for a class with a positive share
-    that has no sample to stand for it.
+    priors (k,): these shares, which sum to 1;  y (n,): true columns;  labels (k,): for messages.
+    With weights (n,) n and n_j are sums of these, and w_i is multiplied by that of i.  Raises
+    `DataError` for a class with a positive share that has no sample.
     """
     counts = np.bincount(y, weights=weights, minlength=len(priors))
     absent = (counts == 0) & (priors > 0)
@@ -52,9 +47,6 @@ def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int],
         return (priors * (len(y) / np.maximum(counts, 1)))[y]
     factors = np.divide(priors * counts.sum(), counts, out=np.zeros(len(priors)), where=counts > 0)
     return weights * factors[y]
-
-
-# Brier scores, log loss, confidence
 
 
 def squared_errors(p: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -72,9 +64,8 @@ def squared_errors(p: np.ndarray, y: np.ndarray) -> np.ndarray:
 def brier(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """mean_i sum_j (p_ij - [j = y_i])^2 for p (n, k) and true columns y (n,): from 0 to 2.
 
-    weights (n,): of the points, in this score and the others; n is then their sum.
-    NaN without points (Brier, "Verification of forecasts expressed in terms of
-    probability", 1950).
+    weights (n,): of the points.  NaN without points (Brier, "Verification of forecasts expressed
+    in terms of probability", 1950).
     """
     return mean(squared_errors(p, y), weights)
 
@@ -90,15 +81,11 @@ def brier_winning(p_win: np.ndarray, correct: np.ndarray,
     return math.sqrt(mean((np.asarray(p_win, dtype=float) - correct)**2, weights))
 
 
-# Calibration
-
-
 class Bin(NamedTuple):
-    """Forecasts p with lower <= p < upper (the last bin: <= upper).
+    """Forecasts p with lower <= p < upper (the last bin: <= upper), of weights w.
 
-    error: standard error that `observed` has if the forecasts are right,
-    sqrt(sum w^2 p (1 - p))/sum w, where all weights w are 1 if there are none.
-    count: sum w.  forecast, observed and error are None in an empty bin.
+    count: sum w;  forecast, observed: means;  error: standard error that `observed` has if the
+    forecasts are right, sqrt(sum w^2 p (1 - p))/sum w.  The last three are None in an empty bin.
     """
 
     lower: float
@@ -111,12 +98,8 @@ class Bin(NamedTuple):
 
 def calibration(p: np.ndarray, happened: np.ndarray, q: int = 10, lower: float = 0.0,
                 weights: np.ndarray | None = None) -> list[Bin]:
-    """Table of q `Bin`s of equal width from lower to 1.
-
-    p (n,): forecast probabilities, e.g. of the winning class; happened (n,)
-    bool; weights (n,) of the forecasts.  Forecasts outside the range go to the
-    nearest bin.
-    """
+    """Table of q `Bin`s of equal width from lower to 1, of forecasts p (n,), of which some
+    happened (n,) bool; weights (n,).  Those outside the range go to the nearest bin."""
     if q < 1:
         raise UsageError(f"calibration needs at least one bin, not {q}")
     p = np.asarray(p, dtype=float)
@@ -130,31 +113,15 @@ def calibration(p: np.ndarray, happened: np.ndarray, q: int = 10, lower: float =
     observed = np.bincount(at, weights=w * happened, minlength=q)
     spread = np.sqrt(np.bincount(at, weights=w**2 * np.clip(p * (1 - p), 0, None),
                                  minlength=q))
-    table = []
-    for i in range(q):
-        n = count[i].item()
-        means = (None,) * 3 if n == 0 else tuple(
-            float(total[i] / n) for total in (forecast, observed, spread))
-        table.append(Bin(float(edges[i]), float(edges[i + 1]), n, *means))
-    return table
+    return [Bin(float(edges[i]), float(edges[i + 1]), count[i].item(), *(
+        float(total[i] / count[i]) if count[i] else None
+        for total in (forecast, observed, spread))) for i in range(q)]
 
 
 def expected_calibration_error(table: Sequence[Bin]) -> float:
     """sum over bins of count/n |observed - forecast|; NaN without points."""
-    n = sum(row.count for row in table)
-    if n == 0:
-        return float("nan")
-    return sum(row.count * abs(row.observed - row.forecast) for row in table if row.count) / n
-
-
-def calibration_by_class(p: np.ndarray, y: np.ndarray, q: int = 10,
-                         weights: np.ndarray | None = None) -> list[list[Bin]]:
-    """For each class j the `calibration` of p_j against [y = j]; p (n, k), true columns y (n,).
-
-    The mean of their k calibration errors is the classwise one (Kull et al., "Beyond
-    temperature scaling", 2019).
-    """
-    return [calibration(p[:, j], y == j, q, weights=weights) for j in range(p.shape[1])]
+    return ratio(sum(row.count * abs(row.observed - row.forecast) for row in table if row.count),
+                 sum(row.count for row in table))
 
 
 # Validation: running sums of forecasts and of events
@@ -226,12 +193,8 @@ def validate(samples: Curves, n: int) -> Validation:
     """
     c, s = samples.c, samples.s
     u, v = c - c.mean(), s - s.mean()
-    slope = _ratio(c @ s, c @ c)
+    slope = ratio(c @ s, c @ c)
     rest = s - slope * c
     places = np.arange(len(samples.p), dtype=float) - samples.mid
-    return Validation(_ratio(u @ v, np.sqrt((u @ u) * (v @ v))), slope,
-                      _ratio(np.sqrt(rest @ rest / n), np.sqrt(places @ places / n)))
-
-
-def _ratio(part, whole):
-    return float(part / whole) if whole > 0 else float("nan")
+    return Validation(ratio(u @ v, np.sqrt((u @ u) * (v @ v))), slope,
+                      ratio(np.sqrt(rest @ rest / n), np.sqrt(places @ places / n)))

@@ -1,10 +1,11 @@
 """Scores of the order that probabilities give: areas under curves, and the first K answers."""
 
-import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+
+from .classes import mean_of_known
 
 
 class Places(NamedTuple):
@@ -63,7 +64,7 @@ def area_by_class(area: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 def macro_area(area: np.ndarray, shares: np.ndarray) -> float:
     """Mean of `area_by_class` over the classes that have points."""
-    return _mean(area_by_class(area, shares))
+    return mean_of_known(area_by_class(area, shares))
 
 
 def hand_till(area: np.ndarray, shares: np.ndarray) -> float:
@@ -72,7 +73,7 @@ def hand_till(area: np.ndarray, shares: np.ndarray) -> float:
     D. J. Hand and R. J. Till, "A simple generalisation of the area under the ROC curve for
     multiple class classification problems", 2001.
     """
-    return _mean(area[~np.eye(len(area), dtype=bool)])
+    return mean_of_known(area[~np.eye(len(area), dtype=bool)])
 
 
 def top_shares(p: np.ndarray, y: np.ndarray, number: int) -> np.ndarray:
@@ -84,8 +85,3 @@ def top_shares(p: np.ndarray, y: np.ndarray, number: int) -> np.ndarray:
     greater = np.count_nonzero(p > chosen, axis=1)
     equal = np.count_nonzero(p == chosen, axis=1)
     return np.clip((number - greater) / equal, 0.0, 1.0)
-
-
-def _mean(values):
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else math.nan

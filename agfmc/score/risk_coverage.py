@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .contingency import ratio
+
 
 class RiskCoverage(NamedTuple):
     """Points in falling confidence, equal ones together: c distinct confidences.
@@ -41,13 +43,13 @@ class RiskCoverage(NamedTuple):
         # sum over j = 1 to m of (e + s j)/(i + j) = s m + (e - s i) (H(i + m) - H(i))
         total = np.sum(slope * number + (errors - slope * start)
                        * (_harmonic(start + number) - _harmonic(start)))
-        return _share(total, self.answered[-1])
+        return ratio(total, self.answered[-1])
 
     def excess(self) -> float:
         """E-AURC: the `area` beyond that of the best order, which has all errors at the end."""
         n, wrong = self.answered[-1], self.errors[-1]
         best = wrong - (n - wrong) * (_harmonic(n) - _harmonic(n - wrong))
-        return self.area() - _share(best, n)
+        return self.area() - ratio(best, n)
 
 
 def risk_coverage(confidence: np.ndarray, correct: np.ndarray,
@@ -68,7 +70,3 @@ def _harmonic(x):
     from scipy.special import digamma
 
     return digamma(x + 1.0)
-
-
-def _share(part, whole):
-    return float(part / whole) if whole > 0 else math.nan

@@ -1,97 +1,157 @@
-"""The scores that configurations are compared by: a row for each, read by all that shows them.
+"""The scores: a row for each, read by commands, comparisons, text, pages and MultiQC.
 
 A new score is one function and one row.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
 from importlib import import_module
+from typing import NamedTuple
 
 UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
 
 
-class Score(namedtuple("Score", "name option head short title larger_is_better takes pools "
-                              "function")):
+class Score(NamedTuple):
     """A score of results.
 
-    name: its key in dictionaries of scores;  option: the word for it on a command line;  head:
-    of its column in tables;  short: in lists of means;  title: in pages (shorter than 28
-    letters) and pictures;  takes: what its function is called with, "table" (a `Contingency`),
-    "probabilities" (p (n, k), columns y (n,) of the true classes, weights (n,) or None),
-    "winner" (its probability (n,), correct (n,), weights (n,) or None) or "costs" (of the answers
-    (n,), weights (n,) or None);  pools: how its values
-    on several splits become that of all held-out points, "table" (computed from the classes of
-    all points), "mean" (weighted by the points) or "square" (root of the mean of squares,
-    weighted so);  function: "room.module:function" of this package.
+    name: its key in dictionaries of scores;  title: in pages (shorter than 28 letters) and
+    pictures;  meaning: in one sentence.
+
+    takes: what its function is called with, "table" (a `Contingency`), "probabilities" (p (n, k),
+    columns y (n,) of the true classes, weights (n,) or None), "winner" (its probability (n,),
+    correct (n,), weights (n,) or None), "costs" (of the answers (n,), weights (n,) or None) or
+    "area" (A (k, k) of `ranking.separation`, points of each class (k,));  function:
+    "room.module:function" of this package, "" where `evaluate` knows it.
+
+    option: the word on a command line for a score that configurations are compared by;  head: of
+    its column in their tables;  pools: how its values on several splits become that of all
+    held-out points, "table" (computed from the classes of all points), "mean" (weighted by the
+    points) or "square" (root of the mean of squares, weighted so).
+
+    larger_is_better;  low, high: between which it is;  share: shown in percent;  line: its title
+    on the page of text, where that is another;  rare: few readers ask for it;  resampled: its
+    interval is that of a bootstrap, and may be the same in all resamples.
     """
 
-    __slots__ = ()
+    name: str
+    title: str
+    meaning: str = ""
+    takes: str = ""
+    function: str = ""
+    option: str = ""
+    head: str = ""
+    pools: str = ""
+    larger_is_better: bool = True
+    low: float = 0.0
+    high: float = 1.0
+    share: bool = False
+    line: str = ""
+    rare: bool = False
+    resampled: bool = False
 
     @property
     def sign(self):
         """+1 where larger is better, else -1."""
         return 1 if self.larger_is_better else -1
 
-    def value(self, *arguments):
-        """The score of what it `takes`."""
-        return _function(self.function)(*arguments)
-
     @property
     def axis(self):
         """The title, with the direction where it is not upward."""
         return self.title if self.larger_is_better else f"{self.title} (smaller is better)"
 
+    def value(self, *arguments):
+        """The score of what it `takes`."""
+        module, function = self.function.split(":")
+        return getattr(import_module(f"..{module}", __package__), function)(*arguments)
 
-SCORES = {score.name: score for score in (
-    Score("accuracy", "accuracy", "accuracy", "accuracy", "accuracy", True, "table", "table",
-          "score.contingency:accuracy"),
-    Score("log_loss", "log-loss", "log loss", "log loss", "log loss", False, "probabilities",
-          "mean", "core.probabilities:log_loss"),
-    Score("brier", "brier", "Brier", "Brier score", "Brier score", False, "probabilities", "mean",
-          "score.probabilities:brier"),
-    Score("uncertainty_coefficient", "uncertainty", "unc.coef", "uncertainty coefficient",
-          "uncertainty coefficient", True, "table", "table",
-          "score.contingency:explained_share"),
-    Score("brier_all", "brier-rms", "RMS all", "RMS error, all classes",
-          "RMS error, all classes", False, "probabilities", "square",
-          "score.probabilities:brier_all"),
-    Score("brier_winning", "brier-winning", "RMS win", "RMS error, winning",
-          "RMS error, winning class", False, "winner", "square",
-          "score.probabilities:brier_winning"),
+
+_LOSS = {"high": float("inf"), "larger_is_better": False}
+
+PAGE = {score.name: score for score in (  # in their order on a page
+    Score("coverage", "coverage", "Share of the points that are answered.", share=True),
+    Score("accuracy", "accuracy", "Share of the answers that are right.", "table",
+          "score.contingency:accuracy", "accuracy", "accuracy", "table", share=True),
+    Score("top_accuracy", "top-{} accuracy",
+          "Share of the points whose true class is among the most probable ones.", share=True),
+    # only where there are costs
+    Score("cost", "mean cost", "Mean cost of the answers.", "costs", "core.probabilities:mean",
+          "cost", "cost", "mean", resampled=True, **_LOSS),
+    Score("log_loss", "log loss", "Mean of \u2212ln p of the true class. 0 is perfect.",
+          "probabilities", "core.probabilities:log_loss", "log-loss", "log loss", "mean", **_LOSS),
+    Score("brier", "Brier score", "Mean of the squared errors of the probabilities, summed over "
+          "the classes. 0 is perfect.", "probabilities", "score.probabilities:brier", "brier",
+          "Brier", "mean", **_LOSS),
+    Score("expected_calibration_error", "expected calibration error", "Mean distance of the "
+          "probability of the answer from the share that is right.", larger_is_better=False),
+    Score("classwise_calibration_error", "calibration error, mean of classes", "The same of the "
+          "probabilities of each class.", line="  mean of the classes", rare=True,
+          larger_is_better=False),
+    Score("uncertainty_coefficient", "uncertainty coefficient", "Share of the information about "
+          "the class that the answers tell.", "table", "score.contingency:explained_share",
+          "uncertainty", "unc.coef", "table", resampled=True),
+    *(Score(f"uncertainty_coefficient_{word}", f"uncertainty coefficient, {word}",
+            line=f"  {word}", rare=True, low=-1.0 if word == "adjusted" else 0.0)
+      for word in ("adjusted", "reverse", "symmetric")),
+    Score("brier_all", "RMS error, all classes", "Root of the mean squared error of all "
+          "probabilities.", "probabilities", "score.probabilities:brier_all", "brier-rms",
+          "RMS all", "square", rare=True, larger_is_better=False),
+    Score("brier_winning", "RMS error, winning class", "Root of the mean squared error of the "
+          "probability of the answer.", "winner", "score.probabilities:brier_winning",
+          "brier-winning", "RMS win", "square", rare=True, larger_is_better=False),
+    Score("balanced_accuracy", "balanced accuracy", "Mean of the recalls of the classes.",
+          "table", "score.classes:balanced_accuracy", resampled=True, share=True),
+    Score("macro_f1", "F1, mean of classes", "Mean of the F1 of the classes.", "table",
+          "score.classes:macro_f1", resampled=True),
+    Score("weighted_f1", "F1, weighted by points", "Mean of the F1 of the classes, weighted by "
+          "their points.", "table", "score.classes:weighted_f1", resampled=True, rare=True),
+    Score("cohen_kappa", "Cohen's kappa", "Agreement beyond that of answers by chance with the "
+          "same shares.", "table", "score.classes:cohen_kappa", resampled=True, low=-1.0),
+    Score("matthews", "Matthews' correlation", "Correlation of answers and truth, for several "
+          "classes.", "table", "score.classes:matthews", resampled=True, low=-1.0),
+    Score("macro_auc", "AUC, class against rest", "Probability that a point of a class gets more "
+          "of it than one of another, mean of the classes.", "area", "score.ranking:macro_area",
+          resampled=True, share=True),
+    Score("hand_till_auc", "AUC, Hand and Till", "The same of pairs of classes.", "area",
+          "score.ranking:hand_till", resampled=True),
+    Score("mean_class_error", "mean class error", "Mean distance of the answer from the truth in "
+          "the order of the classes.", resampled=True, **_LOSS),
+    Score("within_one_class", "within one class", "Share of the answers that are right or in a "
+          "neighbouring class.", share=True),
+    Score("ranked_probability_score", "ranked probability score", "Squared errors of the "
+          "cumulative probabilities. 0 is perfect.", **_LOSS),
+    Score("aurc", "AURC", "Mean error over all shares of answered points, the surest first.",
+          rare=True, larger_is_better=False),
+    Score("e_aurc", "E-AURC", "What of it an order of the points by their errors would not have.",
+          rare=True, larger_is_better=False),
 )}
-# Where there are costs of the answers there is one more.
+HIERARCHICAL = {"hierarchical_precision": "hierarchical precision",
+                "hierarchical_recall": "hierarchical recall", "hierarchical_f": "hierarchical F1"}
+BEFORE = ("log_loss", "brier", "expected_calibration_error")  # compared before and after a map
 
-COST = Score("cost", "cost", "cost", "mean cost", "mean cost", False, "costs", "mean",
-             "score.costs:mean_cost")
+# Scores that configurations are compared by, that of costs only where there are costs; and those
+# of one page of results.
+
+COST = PAGE["cost"]
+SCORES = {name: score for name, score in PAGE.items() if score.option and score != COST}
 ALL_SCORES = {**SCORES, COST.name: COST}
+BY_OPTION = {score.option: score.name for score in SCORES.values()}
+BY_COST = {**BY_OPTION, COST.option: COST.name}
+FURTHER = {name: score for name, score in PAGE.items() if score.function and not score.option}
 
 # What is measured of each configuration: {name: (head of its column, title in a list)}.
 
 COLUMNS = {"design_s": ("design s", "design, seconds"),
            "train_s": ("train s", "training, seconds"),
            "classify_s": ("test s", "classification, seconds"),
-           **{name: (score.head, score.short) for name, score in ALL_SCORES.items()}}
+           **{name: (score.head, score.title) for name, score in ALL_SCORES.items()}}
 
 
-def columns_of(scores) -> list[str]:
-    """Those of `COLUMNS` that there are beside these scores: all, or all but the cost."""
-    return [name for name in COLUMNS if name != COST.name or name in scores]
+class PerPoint(NamedTuple):
+    """The words for the cost of an answer on any machine, a mean over the points: on an axis, and
+    at the head of a column."""
 
-
-def _function(place):
-    """The function "room.module:function" of this package."""
-    module, function = place.split(":")
-    return getattr(import_module(f"..{module}", __package__), function)
-BY_OPTION = {score.option: score.name for score in SCORES.values()}
-BY_COST = {**BY_OPTION, COST.option: COST.name}
-
-
-class PerPoint(namedtuple("PerPoint", "title head")):
-    """The cost of an answer on any machine, as a mean over the points: words for an axis, and for
-    the head of a column."""
-
-    __slots__ = ()
+    title: str
+    head: str
 
 
 COST_PER_POINT = {
@@ -100,99 +160,9 @@ COST_PER_POINT = {
 }
 
 
-class ResultScore(namedtuple("ResultScore", "name title takes function")):
-    """A score of one page of results, which configurations are not compared by.
-
-    name, title, function: as in `Score`;  takes: "table" (a `Contingency`) or "area" (A (k, k)
-    of `ranking.separation`, points of each class (k,)).
-    """
-
-    __slots__ = ()
-
-    def value(self, *arguments):
-        """The score of what it `takes`."""
-        return _function(self.function)(*arguments)
-
-
-FURTHER = {score.name: score for score in (
-    ResultScore("balanced_accuracy", "balanced accuracy", "table",
-                "score.classes:balanced_accuracy"),
-    ResultScore("macro_f1", "F1, mean of classes", "table", "score.classes:macro_f1"),
-    ResultScore("weighted_f1", "F1, weighted by points", "table", "score.classes:weighted_f1"),
-    ResultScore("cohen_kappa", "Cohen's kappa", "table", "score.classes:cohen_kappa"),
-    ResultScore("matthews", "Matthews' correlation", "table", "score.classes:matthews"),
-    ResultScore("macro_auc", "AUC, class against rest", "area", "score.ranking:macro_area"),
-    ResultScore("hand_till_auc", "AUC, Hand and Till", "area", "score.ranking:hand_till"),
-)}
-HIERARCHICAL = {"hierarchical_precision": "hierarchical precision",
-                "hierarchical_recall": "hierarchical recall", "hierarchical_f": "hierarchical F1"}
-
-# A score of all points on a page of results.  title, meaning: in a sentence;  line: its title on
-# the page of text;  rare: few readers ask for it;  resampled: its interval is that of a bootstrap,
-# and may be the same in all resamples;  share: shown in percent;  low, high: between which it is;
-# larger: is better.
-
-PageScore = namedtuple("PageScore", "title meaning line rare resampled share low high larger",
-                       defaults=(None, False, False, False, 0.0, 1.0, True))
-
-
-def _row(name, meaning, title=None, **more):
-    """(name, `PageScore`), with the title of a row above unless it is given."""
-    score = ALL_SCORES.get(name) or FURTHER.get(name)
-    return name, PageScore(title or score.title, meaning, larger=more.pop("larger", getattr(
-        score, "larger_is_better", True)), **more)
-
-
-_LOSS = {"high": float("inf"), "larger": False}
-_UNCERTAINTY = "uncertainty_coefficient"
-PAGE = dict((  # in their order there
-    _row("coverage", "Share of the points that are answered.", "coverage", share=True),
-    _row("accuracy", "Share of the answers that are right.", share=True),
-    _row("top_accuracy", "Share of the points whose true class is among the most probable ones.",
-         "top-{} accuracy", share=True),
-    _row("cost", "Mean cost of the answers.", resampled=True, **_LOSS),
-    _row("log_loss", "Mean of \u2212ln p of the true class. 0 is perfect.", **_LOSS),
-    _row("brier", "Mean of the squared errors of the probabilities, summed over the classes. "
-         "0 is perfect.", **_LOSS),
-    _row("expected_calibration_error", "Mean distance of the probability of the answer from the "
-         "share that is right.", "expected calibration error", larger=False),
-    _row("classwise_calibration_error", "The same of the probabilities of each class.",
-         "calibration error, mean of classes", line="  mean of the classes", rare=True,
-         larger=False),
-    _row(_UNCERTAINTY, "Share of the information about the class that the answers tell.",
-         resampled=True),
-    *(_row(f"{_UNCERTAINTY}_{word}", "", f"{SCORES[_UNCERTAINTY].title}, {word}",
-           line=f"  {word}", rare=True, low=-1.0 if word == "adjusted" else 0.0)
-      for word in ("adjusted", "reverse", "symmetric")),
-    _row("brier_all", "Root of the mean squared error of all probabilities.", rare=True),
-    _row("brier_winning", "Root of the mean squared error of the probability of the answer.",
-         rare=True),
-    _row("balanced_accuracy", "Mean of the recalls of the classes.", resampled=True, share=True),
-    _row("macro_f1", "Mean of the F1 of the classes.", resampled=True),
-    _row("weighted_f1", "Mean of the F1 of the classes, weighted by their points.", resampled=True,
-         rare=True),
-    _row("cohen_kappa", "Agreement beyond that of answers by chance with the same shares.",
-         resampled=True, low=-1.0),
-    _row("matthews", "Correlation of answers and truth, for several classes.", resampled=True,
-         low=-1.0),
-    _row("macro_auc", "Probability that a point of a class gets more of it than one of another, "
-         "mean of the classes.", resampled=True, share=True),
-    _row("hand_till_auc", "The same of pairs of classes.", resampled=True),
-    _row("mean_class_error", "Mean distance of the answer from the truth in the order of the "
-         "classes.", "mean class error", resampled=True, **_LOSS),
-    _row("within_one_class", "Share of the answers that are right or in a neighbouring class.",
-         "within one class", share=True),
-    _row("ranked_probability_score", "Squared errors of the cumulative probabilities. 0 is "
-         "perfect.", "ranked probability score", **_LOSS),
-    _row("aurc", "Mean error over all shares of answered points, the surest first.", "AURC",
-         rare=True, larger=False),
-    _row("e_aurc", "What of it an order of the points by their errors would not have.", "E-AURC",
-         rare=True, larger=False)))
-PAGE |= {name: PageScore(score.title, "") for name, score in (ALL_SCORES | FURTHER).items()
-         if name not in PAGE}
-# Those that are compared with what they were before calibration.
-
-BEFORE = ("log_loss", "brier", "expected_calibration_error")
+def columns_of(scores) -> list[str]:
+    """Those of `COLUMNS` that there are beside these scores: all, or all but the cost."""
+    return [name for name in COLUMNS if name != COST.name or name in scores]
 
 
 def page_title(name, scores, line=False):

@@ -16,42 +16,31 @@ def set_scores(size: np.ndarray, holds: np.ndarray, y: np.ndarray, labels: np.nd
     """Scores of the sets of points: of size (n,), with the true class or not, holds (n,) bool.
 
     y (n,): true columns, of the labels (k,).  Keys: points, coverage with its Clopper-Pearson
-    interval (low, high), mean_size, exact, the share of points whose set is the true class alone,
-    empty, sizes ([size, points], ...), by_class (label,
-    points, coverage, low, high, mean_size of the points of each class).
+    interval (low, high), mean_size, exact (share of the sets that are the true class alone),
+    empty, sizes ([size, points], ...), by_class (label, points, coverage, low, high, mean_size).
     """
     sizes, points = np.unique(size, return_counts=True)
-    k = len(labels)
-    of_class = np.bincount(y, minlength=k)
-    if weights is None:
-        hits = np.bincount(y, weights=holds, minlength=k)
-        members = np.bincount(y, weights=size, minlength=k)
-        whole, of_classes = (hits.sum(), len(size), members.sum()), zip(hits, of_class, members)
-    else:
-        whole = _effective(size, holds, weights)
-        of_classes = (_effective(*(one[y == j] for one in (size, holds, weights)))
-                      for j in range(k))
-    rows = [{"label": int(labels[j]), "points": int(of_class[j]), **_coverage(*counts)}
-            for j, counts in enumerate(of_classes)]
-    return {"points": len(size), **_coverage(*whole),
+    rows = []
+    for j, label in enumerate(labels):
+        chosen = np.flatnonzero(y == j)
+        rows.append({"label": int(label), "points": len(chosen), **_coverage(
+            size[chosen], holds[chosen], None if weights is None else weights[chosen])})
+    return {"points": len(size), **_coverage(size, holds, weights),
             "exact": mean(holds & (size == 1), weights),
             "empty": int(np.count_nonzero(size == 0)),
             "sizes": [[int(value), int(count)] for value, count in zip(sizes, points)],
             "by_class": rows}
 
 
-def _effective(size, holds, weights):
-    """Hits, points and members of all sets, for as many points as tell as much as weighted ones."""
+def _coverage(size, holds, weights):
+    """Coverage with its interval, for as many points as tell as much as weighted ones."""
     n = effective_number(weights, len(size))
-    return (n * mean(holds, weights), n, n * mean(size, weights)) if n else (0, 0, 0)
-
-
-def _coverage(hits, n, members):
     if not n:
         return dict.fromkeys(("coverage", "low", "high", "mean_size"))
-    interval = clopper_pearson(min(float(hits), float(n)), float(n))
-    return {"coverage": float(hits / n), "low": interval.low, "high": interval.high,
-            "mean_size": float(members / n)}
+    coverage = mean(holds, weights)
+    interval = clopper_pearson(min(n * coverage, n), n)
+    return {"coverage": coverage, "low": interval.low, "high": interval.high,
+            "mean_size": mean(size, weights)}
 
 
 class Paths(NamedTuple):

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .intervals import effective_number, Interval, NOTHING, standard_error
+from ..core.probabilities import standard_error
+from .intervals import effective_number, Interval, NOTHING
 
 _CONFIDENCE = 0.95
 

@@ -43,13 +43,13 @@ class ToyOptions(PlaneLearner):
     def solve(self, packed, rows, side, w=None):
         return solve(packed, rows, side, LogisticOptions(1.0 / self.strength), w)
 '''
-ROW = '''    "toy": Learner("toy", "toy:ToyOptions", searched=(
+ROW = '''    "toy": Learner("toy", "learners.toy:ToyOptions", searched=(
         Parameter("-z", "strength", "strength", -3.0, 9.0, 3.0),)),
     "K": Learner('''
-SCORE = '''    Score("mean_p", "mean-p", "mean p", "mean p", "probability of the class", True,
-          "probabilities", "mean", "toy:mean_p"),
+SCORE = '''    Score("mean_p", "probability of the class", "Its mean.", "probabilities",
+          "score.toy:mean_p", "mean-p", "mean p", "mean"),
 )}
-BY_OPTION'''
+HIERARCHICAL'''
 MEAN = '''"""The mean probability of the true class."""
 
 import numpy as np
@@ -75,7 +75,7 @@ def house(tmp_path_factory):
     (folder / "agfmc" / "learners" / "toy.py").write_text(LEARNER)
     insert("control/learners.py", '    "K": Learner(', ROW)
     (folder / "agfmc" / "score" / "toy.py").write_text(MEAN)
-    insert("scores/rows.py", ")}\nBY_OPTION", SCORE)
+    insert("score/rows.py", ")}\nHIERARCHICAL", SCORE)
     insert("experiments/pooling.py", "_ADDED = {\n",
            '_ADDED = {\n    "mean_p": lambda p, right, k: p[0],\n')
     x, y = make_points(240, 4)

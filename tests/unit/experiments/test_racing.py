@@ -117,8 +117,8 @@ def test_the_race_finds_what_the_full_search_finds():
 @pytest.fixture
 def mean_p(monkeypatch):
     """A score more, for which larger is better: a row of each of the two tables."""
-    score = Score("mean_p", "mean-p", "mean p", "mean p", "mean p", True, "probabilities", "mean",
-                  "toy:mean_p")
+    score = Score("mean_p", "mean p", "Its mean.", "probabilities", "score.toy:mean_p", "mean-p",
+                  "mean p", "mean")
     toy = SimpleNamespace(mean_p=lambda p, y, w=None: p[np.arange(len(p)), y].mean())
     monkeypatch.setitem(sys.modules, "agfmc.score.toy", toy)
     for table in (scores.SCORES, scores.ALL_SCORES):

@@ -20,7 +20,7 @@ from agfmc.experiments.trial import Outcome
 from agfmc.experiments.tuning import BinaryProblems, prepare_tuning, tune
 from agfmc.data.types import Dataset
 from agfmc.score.evaluation import evaluate, Results
-from agfmc.score.intervals import standard_error
+from agfmc.core.probabilities import standard_error
 from agfmc.score.rows import SCORES
 from agfmc.score.significance import mcnemar
 from agfmc.training.fit import TrainingSettings

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
+from agfmc.core.probabilities import standard_error
 from agfmc.score.intervals import (clopper_pearson, effective_number, resampled, resampled_summary,
-                                    standard_error, wilson)
+                                    wilson)
 
 
 @given(st.integers(1, 400), st.floats(0, 1))
