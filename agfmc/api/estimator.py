@@ -28,7 +28,7 @@ from ..core.weights import Weights
 from ..data.libagf import read_std
 from ..data.normalisation import named_features
 from ..data.types import Dataset
-from ..data.weights import settled
+from ..data.weights import with_final_weights
 from ..decode.costs import expected_costs
 from ..designs import design
 from ..designs.named import designed
@@ -388,7 +388,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             tree, labelled = named(tree, labelled)
         self._reject_label(classes)
         w = weights_of(sample_weight, y)
-        data = settled(Dataset(X, labelled.labels[codes].astype(np.int32),
+        data = with_final_weights(Dataset(X, labelled.labels[codes].astype(np.int32),
                                weights=None if w is None else Weights(w)),
                        classes=factors_of(self.class_weight, labelled))
         options = options_of(self, X)
@@ -553,7 +553,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             raise ValueError(f"the decoder {self.decoder_!r} gives no probabilities to calibrate")
         with refused_as_value_error():
             w, present = weights_of(sample_weight, y), set(labels.tolist())
-            data = settled(Dataset(X, labels, weights=None if w is None else Weights(w)), classes={
+            data = Dataset(X, labels, weights=None if w is None else Weights(w))
+            data = with_final_weights(data, classes={
                 label: factor for label, factor in self._factors.items() if label in present})
             answered = answers_of_data(self.configuration_, decoder, data, "binary",
                                        "points kept apart", workers_of(self.n_jobs))

@@ -47,13 +47,13 @@ def execute(args):
     from ..data.convert import break_down, classes_from_floats, range_of
     from ..files.atomic import replacing_all
     from ..data.class_names import names_bytes
-    from ..data.libagf import cls_bytes, read_dat
+    from ..data.libagf import cls_bytes, read_con
 
     if args.out is None:
         if args.classes or args.geometric or args.open or args.break_down:
             raise UsageError("-q, -g, -o and -Q need the file of classes to be written, after the "
                              "file of values")
-        values = range_of(args.file, args.missing) if args.range else read_dat(args.file).tolist()
+        values = range_of(args.file, args.missing) if args.range else read_con(args.file).tolist()
         sys.stdout.writelines(map(_line, values))
         return
     beside = f"{args.out[:-4]}.names" if args.out.endswith(".cls") else None

@@ -86,7 +86,7 @@ def read_results(args, of_table, arrange=None):
     from ..data.cost_file import read_costs
     from ..models.files import read_tree
     from ..score.evaluation import weighted, with_weights
-    from ..data.proportions import proportions
+    from ..data.weights import proportions
     from ..answers.results import with_weights_of
 
     tree = None if args.control is None else read_tree(args.control)

@@ -20,7 +20,6 @@ _MOST = 10_000  # different values
 _FEW = 20  # that may be as many as the points
 _LISTED = 8
 _LONGEST = 255
-_LETTERS = 1 << 24  # bytes of words at a time, each as wide as the longest
 _NOT_NUMBERS = {b"nan", b"inf", b"infinity"}
 
 
@@ -29,15 +28,16 @@ def read_names(path, stdin=None):
 
     Raises DataError with the line for an empty or repeated name, and for no names.
     """
-    text = read_bytes(path, stdin, most=SMALL_TEXT,
-                      expected="a name in each line").decode("utf-8", errors="surrogateescape")
-    text = text.removeprefix("\ufeff")
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    names = tuple(line.strip() for line in lines)
+    names = tuple(name_lines(path, stdin))
     check_names(names, path)
     return names
+
+
+def name_lines(path, stdin=None):
+    """The lines of a file of names, without outer blanks."""
+    text = read_bytes(path, stdin, most=SMALL_TEXT, expected="a name in each line").decode(
+        "utf-8", errors="surrogateescape").removeprefix("\ufeff").removesuffix("\n")
+    return [line.strip() for line in text.split("\n")] if text else []
 
 
 def read_names_of(path, labels, names=None):
@@ -85,8 +85,9 @@ class ByValue:
     """
 
     def __init__(self, names):
-        values = [_value(name) for name in names or ()]
-        if None in values or all(0 <= v < 2**31 and v == int(v) for v in values):
+        values = [float(name) if NUMBER.fullmatch(name.encode("utf-8", "surrogateescape"))
+                  else np.nan for name in names or ()]
+        if not np.isfinite(values).all() or all(0 <= v < 2**31 and v == int(v) for v in values):
             values = []
         self._order = np.argsort(np.array(values), kind="stable").astype(np.int32)
         self._sorted = np.array(values)[self._order]
@@ -105,21 +106,9 @@ class ByValue:
                                           (np.abs(self._sorted) < 2**31)))
 
     def find(self, values):
-        """(labels, found): the label (n,) int32 of each of `values` (n,), and which are there."""
-        place = np.minimum(np.searchsorted(self._sorted, values), len(self._sorted) - 1)
-        return self._order[place], self._sorted[place] == values
-
-
-def _value(name):
-    """The finite number that a name is, or None."""
-    if not NUMBER.fullmatch(name.encode("utf-8", "surrogateescape")):
-        return None
-    value = float(name)
-    return value if np.isfinite(value) else None
-
-
-def _name(value):
-    return str(int(value)) if value == int(value) else repr(value)
+        """(labels, known): the label (n,) int32 of each of `values` (n,), and which are there."""
+        at = np.minimum(np.searchsorted(self._sorted, values), len(self._sorted) - 1)
+        return self._order[at], self._sorted[at] == values
 
 
 def named_by_value(y, file, points=True):
@@ -134,19 +123,20 @@ def named_by_value(y, file, points=True):
         raise DataError(f"{k} different labels in {len(y)} points look like a continuous quantity, "
                         "not like classes: make classes of it with svm2agf -L or lvq2agf -L, then "
                         "float_to_class", file=file)
-    names = tuple(_name(value) for value in values.tolist())
+    names = tuple(str(int(value)) if value == int(value) else repr(value)
+                  for value in values.tolist())
     if k == 1:
-        told = f"label {names[0]} is taken as the name of class 0"
+        message = f"label {names[0]} is taken as the name of class 0"
     elif k <= _LISTED:
-        told = f"labels {', '.join(names)} are taken as names of the classes " \
-               + ", ".join(map(str, range(k)))
+        message = f"labels {', '.join(names)} are taken as names of the classes " \
+                  + ", ".join(map(str, range(k)))
     else:
-        told = f"{k} labels, {', '.join(names[:_LISTED // 2])}, ..., {names[-1]}, are taken as " \
-               f"names of the classes 0 to {k - 1}"
+        message = f"{k} labels, {', '.join(names[:_LISTED // 2])}, ..., {names[-1]}, are taken " \
+                  f"as names of the classes 0 to {k - 1}"
     if points and k > _FEW:
-        told += " (of a continuous quantity, float_to_class makes classes)"
+        message += " (of a continuous quantity, float_to_class makes classes)"
     source = "standard input" if file == "-" else file
-    warnings.warn(f"{source}: {told}", AgfmcWarning, stacklevel=4)
+    warnings.warn(f"{source}: {message}", AgfmcWarning, stacklevel=4)
     return labels.astype(np.int32).reshape(np.shape(y)), names
 
 
@@ -158,9 +148,9 @@ def number_classes(y, k, file, names=None, otherwise=""):
     """
     known = ByValue(names)
     if known:
-        labels, found = known.find(y)
-        if not found.all():
-            raise DataError(f"label {y[np.argmin(found)]} is not among the names of the classes",
+        labels, good = known.find(y)
+        if not good.all():
+            raise DataError(f"label {y[np.argmin(good)]} is not among the names of the classes",
                             file=file)
         return labels
     if k is None or len(np.unique(y)) != k:
@@ -178,13 +168,11 @@ class TextLabels:
     """
 
     def __init__(self, file, names=None, ignore=False, ordinates=False):
-        self.file = file
-        self.ignore = ignore
-        self.ordinates = ordinates
-        self.words = False if ordinates else None  # else settled by the first label
+        self.file, self.ignore, self.ordinates = file, ignore, ordinates
+        self.words = ignore if ignore or ordinates else None  # else the first label decides
         self._given = None if names is None else tuple(names)
-        listed = enumerate(self._given or ())
-        self._codes = {name.encode("utf-8", "surrogateescape"): i for i, name in listed}
+        self._codes = {name.encode("utf-8", "surrogateescape"): i
+                       for i, name in enumerate(self._given or ())}
         self._values = ByValue(self._given)
 
     def take(self, tokens, which):
@@ -192,42 +180,22 @@ class TextLabels:
 
         None where labels are numbers: they are left in the text for `checked`.
         """
-        start, length = tokens.start[which], tokens.end[which] - tokens.start[which]
+        start, end = tokens.start[which], tokens.end[which]
         if self.words is None and len(which):
-            word = tokens.text[start[0]:start[0] + length[0]].tobytes()
-            self._settle(word)
+            self.words = not numeric(tokens.text[start[0]:end[0]].tobytes())
         if not self.words:
             return None
-        codes = None if self.ignore else self._codes_of(tokens, start, length)
-        blank_out(tokens.text, start, start + length)
+        codes = None
+        if not self.ignore:
+            text = tokens.text.tobytes()
+            words = [text[i:j] for i, j in zip(start.tolist(), end.tolist())]
+            for word in dict.fromkeys(words):
+                if self._given is not None or word not in self._codes:
+                    self.check(word, int(tokens.line[words.index(word)]))
+                    self._codes.setdefault(word, len(self._codes))
+            codes = np.fromiter(map(self._codes.__getitem__, words), np.int32, len(words))
+        blank_out(tokens.text, start, end)
         return codes
-
-    def _settle(self, word):
-        if self.words is None:
-            self.words = self.ignore or not numeric(word)
-
-    def _codes_of(self, tokens, start, length):
-        """The number of each word (n,)."""
-        width = int(length.max(initial=1))
-        if width > _LONGEST:
-            row = int(np.argmax(length))
-            word = tokens.text[start[row]:start[row] + width].tobytes()
-            self.check(word, int(tokens.line[row]))
-        codes = np.empty(len(start), np.int32)
-        step = _LETTERS // width
-        for first in range(0, len(start), step):
-            part = slice(first, first + step)
-            codes[part] = self._number(_spelt(tokens.text, start[part], length[part], width),
-                                       tokens.line[part])
-        return codes
-
-    def _number(self, spelt, line):
-        words, first, inverse = np.unique(spelt, return_index=True, return_inverse=True)
-        codes = np.empty(len(words), np.int32)
-        for i, word in enumerate(words.tolist()):
-            self.check(word, int(line[first[i]]))
-            codes[i] = self._codes.setdefault(word, len(self._codes))
-        return codes[inverse]
 
     def checked(self, values, line):
         """Labels given as numbers (n,): int32, or float64 where some are not whole.
@@ -236,30 +204,37 @@ class TextLabels:
         """
         if self.ordinates:
             return values
-        y, good = self._values.find(values) if self._values else (values, self._possible(values))
+        y, good = self._labels(values)
         if not good.all():
             row = int(np.argmin(good))
             self.check(b"%.17g" % values[row], int(line[row]))
         return y if self._values or np.any(y != np.rint(y)) else y.astype(np.int32)
 
-    def _possible(self, values):
-        """A mask of the numbers (n,) that can be labels."""
+    def _labels(self, values):
+        """(labels, a mask of those that can be) of numbers (n,)."""
+        if self._values:
+            return self._values.find(values)
+        low = -2**31 if self._given is None else 0
         whole = values == np.rint(values)
-        if self._given is not None:
-            return whole & (values >= 0) & (values < 2**31)
-        return ~whole | (values >= -2**31) & (values < 2**31)
+        possible = whole & (values >= low) & (values < 2**31)
+        return values, possible | ~whole & np.isfinite(values) & (self._given is None)
 
     def check(self, word, line):
         """DataError if the bytes `word`, in that line of the file, cannot be a label here."""
-        self._settle(word)
-        problem = None
+        if self.words is None:
+            self.words = not numeric(word)
+        problem, is_number = None, NUMBER.fullmatch(word) is not None and np.isfinite(float(word))
+        unknown = f"the label {show(word)} is not among the names of the classes"
         if self.ignore:
-            pass
-        elif self.ordinates:
-            if not (NUMBER.fullmatch(word) and np.isfinite(float(word))):
-                problem = f"the ordinate {show(word)} is not a finite number"
+            return
+        if self.ordinates:
+            problem = None if is_number else f"the ordinate {show(word)} is not a finite number"
         elif not self.words:
-            problem = self._number_problem(word)
+            if not numeric(word):
+                problem = f"the label {show(word)} is not a number, but the first one is"
+            elif not is_number or not self._labels(np.array([float(word)]))[1][0]:
+                problem = unknown if self._given is not None and is_number else \
+                    f"the label {show(word)} is not a whole number of 32 bits"
         elif numeric(word):
             problem = f"the label {show(word)} is a number, but the first one is a word"
         elif len(word) > _LONGEST:
@@ -267,24 +242,9 @@ class TextLabels:
         elif CONTROL.search(word):
             problem = "there is a control character in the label"
         elif self._given is not None and word not in self._codes:
-            problem = f"the label {show(word)} is not among the names of the classes"
+            problem = unknown
         if problem:
             raise DataError(problem, file=self.file, line=line)
-
-    def _number_problem(self, word):
-        """The fault of the bytes `word` as a label among numbers, or None."""
-        if not numeric(word):
-            return f"the label {show(word)} is not a number, but the first one is"
-        value = float(word)
-        if self._values:
-            good = self._values.find(np.array([value]))[1]
-        else:
-            good = self._possible(np.array([value]))
-        if good.all() and np.isfinite(value):
-            return None
-        if self._given is not None and np.isfinite(value):
-            return f"the label {show(word)} is not among the names of the classes"
-        return f"the label {show(word)} is not a whole number of 32 bits"
 
     def finish(self, y):
         """(labels, names): words without a given numbering are numbered in sorted order.
@@ -304,15 +264,6 @@ class TextLabels:
         return rank[y], tuple(word.decode("utf-8", "surrogateescape") for word in ordered)
 
 
-def _spelt(text, start, length, width):
-    """The words of at most `width` letters as an array of bytes."""
-    letters = np.zeros((len(start), width), np.uint8)
-    for k in range(width):
-        longer = np.flatnonzero(length > k)
-        letters[longer, k] = text[start[longer] + k]
-    return letters.view(f"S{width}").ravel()
-
-
 def numeric(word):
     """True if the bytes `word` read as a number, NaN and infinity included."""
     bare = word[1:] if word[:1] in (b"+", b"-") else word
@@ -320,6 +271,6 @@ def numeric(word):
 
 
 def show(word):
-    """Bytes of the file as they go into a message."""
-    text = word.decode("utf-8", "backslashreplace")
+    """Text or bytes of a file as they go into a message."""
+    text = word if isinstance(word, str) else word.decode("utf-8", "backslashreplace")
     return repr(text if len(text) <= 40 else text[:37] + "...")

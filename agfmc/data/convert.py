@@ -23,7 +23,7 @@ from ..tables.recipe_file import format_recipe, recipe_beside
 from . import relabel
 from .class_names import names_bytes
 from .from_table import warn_of_old_files
-from .libagf import cls_bytes, con_bytes, read_dat, read_vec, write_table
+from .libagf import cls_bytes, con_bytes, read_con, read_vec, write_table
 from .libsvm import check_words, svm_lines
 from .lvq import lvq_lines
 from .normalisation import fit_normalisation
@@ -137,7 +137,7 @@ class Binning(NamedTuple):
 
 def range_of(source: str, missing: float | None = None) -> tuple[float, float]:
     """(least, greatest) of the values in `source` (.dat); above `missing` they do not count."""
-    seen = _present(source, read_dat(source), missing)
+    seen = _present(source, read_con(source), missing)
     return float(seen.min()), float(seen.max())
 
 
@@ -156,7 +156,7 @@ def classes_from_floats(source: str, bins: int | None = None, geometric: bool = 
     least and greatest.  ends: the thresholds include both ends, and what is outside
     has class -1.
     """
-    values = read_dat(source)
+    values = read_con(source)
     seen = _present(source, values, missing)
     if bins is None and numbers:
         if geometric:

@@ -195,7 +195,7 @@ def read_cls(path, n=None, negative=False, stdin=None):
     length is not `n` (the rows of the points beside it) and, unless `negative`,
     for a label below 0.
     """
-    y = _read_column(path, LABEL, n, stdin).astype(np.int32, copy=False)
+    y = read_column(path, LABEL, n, stdin, "labels", LABELS).astype(np.int32, copy=False)
     if not negative:
         refuse_negative(y, path)
     return y
@@ -212,37 +212,38 @@ def refuse_negative(y, path, where=""):
 
 
 def read_con(path, n=None, stdin=None):
-    """The confidence ratings of a `.con` file as (n,) float32; checks as in `read_cls`."""
-    values = _read_column(path, FLOAT, n, stdin).astype(np.float32, copy=False)
+    """The numbers of a `.con` or `.dat` file as (n,) float32; checks as in `read_cls`."""
+    values = read_column(path, FLOAT, n, stdin, "values", VALUES).astype(np.float32, copy=False)
     _refuse_nonfinite(values[:, None], path)
     return values
 
 
-def read_dat(path, n=None, stdin=None):
-    """The numbers of a `.dat` file as (n,) float32; checks as in `read_cls`."""
-    return read_con(path, n, stdin)
+def read_column(path, dtype, n, stdin, what, wanted):
+    """The n numbers of a file that holds nothing else, or all for None.
 
-
-def _read_column(path, dtype, n, stdin):
-    what, wanted, ending = ("labels", LABELS, ".cls") if dtype is LABEL else \
-        ("values", VALUES, ".con")
-    # writable, as every other reader's arrays are
-    data = bytearray(read_bytes(path, stdin, raw=True))
+    what: these are;  wanted: what is expected, where it is text, {} being its name.
+    """
+    data = bytearray(read_bytes(  # writable, as every other reader's arrays are
+        path, stdin, raw=True, most=None if n is None else max(_PIECE, dtype.itemsize * n),
+        expected="" if n is None else f"the {what} of {n} points"))
     if str(path).endswith(".gz") and (other := foreign_start(bytes(data[:4]), path)):
-        raise DataError(f"is not a {ending} file; {other}", file=path)
+        raise DataError(f"expected {what} in binary; {other}", file=path)
     if is_text(data, floats=dtype is FLOAT):
         raise DataError(f"looks like text, expected {wanted.format(path)}", file=path)
     if len(data) % dtype.itemsize:
-        raise DataError(
-            f"is damaged: {len(data)} bytes are not whole {what} of {dtype.itemsize} bytes",
-            file=path,
-        )
-    if not data:
-        raise DataError(f"has no {what}", file=path)
+        raise DataError(f"is damaged: {len(data)} bytes are not whole {what} of {dtype.itemsize} "
+                        "bytes", file=path)
     values = np.frombuffer(data, dtype)
+    check_count(values, n, what, path)
+    return values
+
+
+def check_count(values, n, what, path):
+    """DataError for no numbers at all, and for other than n where that is not None."""
+    if not len(values):
+        raise DataError(f"has no {what}", file=path)
     if n is not None and len(values) != n:
         raise DataError(f"has {len(values)} {what}, but there are {n} points", file=path)
-    return values
 
 
 def cls_bytes(y, path=None, start=0):

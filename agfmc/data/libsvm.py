@@ -5,9 +5,11 @@ read again line by line, for the message.  Points stay sparse (`SparsePoints`) o
 table, in memory or in a temporary file (`LazyPoints`).  Numbers are written without loss.
 """
 
+import functools
 import os
 import re
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from typing import NamedTuple
 
@@ -18,8 +20,8 @@ from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import memory_limit
 from ..core.points import SparsePoints
 from ..files.atomic import replacing, temporary_file, writing
-from ..files.number_text import (blank_out, BLOCK, blocks, CONTROL, NUMBER, table_line,
-                                 TABLE_MARKS, tokenise, values)
+from ..files.number_text import (blank_out, BLOCK, CONTROL, NUMBER, parsed_blocks,
+                                 table_line, TABLE_MARKS, values)
 from ..files.opening import open_input
 from .class_names import ByValue, numeric, show, TextLabels
 from .types import Dataset, InputFormat
@@ -40,128 +42,99 @@ def read_svm(path, form: InputFormat = InputFormat("svm"), names=None, *, stdin=
     instead.  Raises DataError with the line of whatever cannot be.
     """
     limit = memory_limit() if limit_bytes is None else limit_bytes
-    return _collected(path, form, names, stdin, SparseTable() if sparse else _Table(form.fill),
-                      limit, block)
+    return _collected(path, form, names, stdin,
+                      _Sparse(limit) if sparse else _Dense(form.fill, limit), block)
 
 
 def store_svm(path, form: InputFormat = InputFormat("svm"), *, stdin=None, least: int = 1 << 26,
-              limit_bytes=None, block: int = BLOCK) -> Dataset:
+              limit_bytes=np.inf, block: int = BLOCK) -> Dataset:
     """As `read_svm`, but a table of more than `least` bytes lies in a file, as `LazyPoints`.
 
     The file has no name, and stands in the folder for temporary files; memory holds the labels
     and a block of text.  A table of more than `limit_bytes`, or than there is space for, is
     refused before it is written.
     """
-    with closing(_Stored(form.fill, least, limit_bytes)) as table:
-        return _collected(path, form, None, stdin, table, memory_limit(), block)
+    with closing(_Dense(form.fill, memory_limit(), least, limit_bytes)) as points:
+        return _collected(path, form, None, stdin, points, block)
 
 
-def _collected(path, form, names, stdin, table, limit, block):
-    """The Dataset of all points of the text, put into the table block by block."""
+def _collected(path, form, names, stdin, points, block):
+    """The Dataset of all points of the text, collected block by block."""
     with open_input(path, stdin) as file:
         labels, codes = TextLabels(file.name, names, ordinates=form.ordinates), []
         for rows in _parsed(file, labels, None, block):
-            table.make_room(rows, limit, file.name)
-            table.append(rows)
+            points.append(rows, file.name)
             codes.append(rows.y)
         if not codes:
             raise DataError("has no points", file=path)
-        x = table.finish()
+        x = points.finish()
     if not x.shape[1]:
         raise DataError("has no features", file=path)
     y, names = labels.finish(np.concatenate(codes))
     return Dataset(x, y, names)
 
 
-class _Table:
-    """The points so far, growing in place: one copy of them at any time."""
+class _Dense:
+    """Points in blocks, which lie in a temporary file where all take more than `least` bytes.
 
-    def __init__(self, missing):
-        self._missing = missing
-        self._x = np.empty((0, 0))
-        self._n = 0
-
-    def make_room(self, rows, limit, file):
-        """Space for `rows`; DataError where that is more than `limit` bytes."""
-        n, d = self._n + len(rows.line), max(self._x.shape[1], rows.width)
-        _refuse_huge(n, d, limit, rows, file)
-        if d > self._x.shape[1]:
-            wider = np.full((n, d), self._missing, np.float64)
-            wider[:self._n, :self._x.shape[1]] = self._x[:self._n]
-            self._x = wider
-        elif n > len(self._x):
-            self._x.resize((max(n, len(self._x) * 9 // 8), d), refcheck=False)
-
-    def append(self, rows):
-        n, d = len(rows.line), self._x.shape[1]
-        self._x[self._n:self._n + n] = rows.dense(0, n, d, self._missing)
-        self._n += n
-
-    def finish(self):
-        self._x.resize((self._n, self._x.shape[1]), refcheck=False)
-        return self._x
-
-
-class _Stored(_Table):
-    """The points so far, in a temporary file as soon as they take more than `least` bytes.
-
-    Each block is written as wide as the points are so far; in the end narrow rows move apart.
+    fill: the value of absent features;  limit, most: bytes of a table in memory and in a file.
+    A block is as wide as the largest index so far; at last all become as wide as the last one.
     """
 
-    def __init__(self, missing, least, most=None):
-        super().__init__(missing)
-        self._least, self._most, self._file, self._width = least, most, None, 0
-        self._parts = []  # [rows, width] of what is written, one after the other
-        self._size = 0  # bytes
+    def __init__(self, fill, limit, least=np.inf, most=np.inf):
+        self._fill, self._limit, self._least, self._most = fill, limit, least, most
+        self._n = self._width = self._size = 0
+        self._blocks = []  # arrays, or [rows, width] of what is written, one after the other
+        self._file = None
 
-    def make_room(self, rows, limit, file):
-        """Space for `rows`; DataError where there is none."""
-        n, d = self._n + len(rows.line), max(self._width, rows.width)
-        if self._file is None:
-            if n * d * 8 <= self._least:
-                super().make_room(rows, limit, file)
-                self._width = d
-                return
-            self._file = temporary_file()
-        _refuse_huge(1, d, limit, rows, file)
-        if self._most is not None:
-            _refuse_huge(n, d, self._most, rows, file)
-        free, folder = _free_bytes(self._file)
-        _refuse_huge(n, d, self._size + free, rows, file,
-                     f" that are free in {folder} (TMPDIR names another folder)")
-        if len(self._x):
-            self._write(self._x[:self._n])
-            self._x = np.empty((0, 0))
-        self._width = d
-
-    def append(self, rows):
-        if self._file is None:
-            super().append(rows)
+    def append(self, rows, file):
+        """Take in the rows of a block; DataError where there is no space for them."""
+        n = len(rows.line)
+        self._n, self._width = self._n + n, max(self._width, rows.width)
+        if self._file is None and 8 * self._n * self._width <= self._least:
+            _refuse_huge(self._n, self._width, self._limit, rows, file)
+            self._blocks.append(rows.dense(0, n, self._width, self._fill))
             return
+        in_memory = self._blocks
+        if self._file is None:
+            self._file, self._blocks = temporary_file(), []
+        free, folder = _free_bytes(self._file)
+        _refuse_huge(1, self._width, self._limit, rows, file)
+        _refuse_huge(self._n, self._width, self._most, rows, file)
+        _refuse_huge(self._n, self._width, self._size + free, rows, file,
+                     f" that are free in {folder} (TMPDIR names another folder)")
+        if self._size == 0:
+            for x in in_memory:
+                self._write(x)
         step = max(1, _AT_ONCE // max(1, self._width))
-        for start in range(0, len(rows.line), step):
-            stop = min(start + step, len(rows.line))
-            self._write(rows.dense(start, stop, self._width, self._missing))
-        self._n += len(rows.line)
+        for start in range(0, n, step):
+            self._write(rows.dense(start, min(start + step, n), self._width, self._fill))
 
     def _write(self, x):
         with writing("a temporary file"):
             self._file.write(np.ascontiguousarray(x))
         self._size += x.nbytes
-        if self._parts and self._parts[-1][1] == x.shape[1]:
-            self._parts[-1][0] += len(x)
+        if self._blocks and self._blocks[-1][1] == x.shape[1]:
+            self._blocks[-1][0] += len(x)
         else:
-            self._parts.append([len(x), x.shape[1]])
+            self._blocks.append([len(x), x.shape[1]])
 
     def finish(self):
-        """`LazyPoints`, or the table where that is small."""
-        if self._file is None:
-            return super().finish()
-        with writing("a temporary file"):
-            self._file.flush()
-            if len(self._parts) > 1:
-                self._widen()
-        return LazyPoints(self._table(0, self._n, self._width))
+        """The points as an array, or as `LazyPoints` of the file."""
+        if self._file is not None:
+            with writing("a temporary file"):
+                self._file.flush()
+                if len(self._blocks) > 1:
+                    self._widen()
+            return LazyPoints(self._stored(0, self._n, self._width))
+        x, start = np.empty((self._n, self._width)), 0
+        self._blocks.reverse()
+        while self._blocks:  # memory of a block goes as that of the table comes
+            block = self._blocks.pop()
+            part = x[start:start + len(block)]
+            part[:, :block.shape[1]], part[:, block.shape[1]:] = block, self._fill
+            start += len(block)
+        return x
 
     def close(self):
         """Close the file, of which the points have a handle of their own."""
@@ -169,19 +142,19 @@ class _Stored(_Table):
             with suppress(OSError):  # what could not be written still cannot
                 self._file.close()
 
-    def _table(self, place, n, d):
-        return StoredTable(self._file.fileno(), "a temporary file", np.float64, place, (n, d))
+    def _stored(self, offset, n, d):
+        return StoredTable(self._file.fileno(), "a temporary file", np.float64, offset, (n, d))
 
     def _widen(self):
         """Give all rows the same width: from the last one, so that none is written over unread."""
-        end, place = self._n, self._size
+        end, offset = self._n, self._size
         step = max(1, _AT_ONCE // self._width)
-        for n, d in reversed(self._parts):
-            place -= 8 * n * d
-            old = self._table(place, n, d)
+        for n, d in reversed(self._blocks):
+            offset -= 8 * n * d
+            old = self._stored(offset, n, d)
             for stop in range(n, 0, -step):
                 start = max(0, stop - step)
-                wide = np.full((stop - start, self._width), self._missing)
+                wide = np.full((stop - start, self._width), self._fill)
                 wide[:, :d] = old.read(start, stop)
                 self._file.seek(8 * self._width * (end - n + start))
                 self._file.write(wide)
@@ -191,10 +164,31 @@ class _Stored(_Table):
 
 def _free_bytes(file):
     """(bytes that can be written to the file, the folder of temporary files)."""
-    import tempfile
-
     status = os.fstatvfs(file.fileno())
     return status.f_bavail * status.f_frsize, tempfile.gettempdir()
+
+
+class _Sparse:
+    """Points in blocks of compressed rows; limit: bytes of all their values."""
+
+    def __init__(self, limit):
+        self._limit, self._blocks = limit, []
+        self._entries = self._width = 0
+
+    def append(self, rows, file):
+        """Take in the rows of a block; DataError where there is no space for them."""
+        self._entries += len(rows.index)
+        if self._entries * 12 > self._limit:
+            raise DataError(f"{self._entries} values so far take "
+                            f"{self._entries * 12 / 2**30:.3g} GiB, above the limit of "
+                            f"{self._limit / 2**30:.3g} GiB", file=file, line=int(rows.line[-1]))
+        self._blocks.append((np.diff(rows.indptr), (rows.index - 1).astype(np.int32), rows.value))
+        self._width = max(self._width, rows.width)
+
+    def finish(self):
+        """`SparsePoints` as wide as the largest index."""
+        counts, index, value = map(np.concatenate, zip(*self._blocks))
+        return SparsePoints.of_rows(np.append(0, np.cumsum(counts)), index, value, self._width)
 
 
 def read_svm_labels(path, names=None, stdin=None, block=BLOCK):
@@ -223,7 +217,7 @@ def iter_svm(path, form: InputFormat = InputFormat("svm"), rows: int = 4096,
                 stop = min(start + rows, len(part.line))
                 seen = True
                 if sparse:
-                    yield sparse_rows(part, start, stop, width)
+                    yield part.sparse(start, stop, width)
                 else:
                     _refuse_huge(stop - start, width, memory_limit(), part, file.name)
                     yield part.dense(start, stop, width, form.fill)
@@ -261,42 +255,25 @@ class _Rows(NamedTuple):
         out.reshape(-1)[place] = value
         return out
 
+    def sparse(self, start, stop, d):
+        """The points start to stop as `SparsePoints` of d features."""
+        indptr = self.indptr[start:stop + 1]
+        entries = slice(indptr[0], indptr[-1])
+        return SparsePoints.of_rows(indptr - indptr[0], self.index[entries] - 1,
+                                    self.value[entries], d)
+
 
 def _parsed(file, labels, d, size):
     """Yield the _Rows of each block that has any."""
-    for data, first_line in blocks(file, size):
-        tokens = tokenise(data, first_line)
-        if not len(tokens.first):
-            continue
-        if b":" not in data:
-            _refuse_table(data, int(tokens.line[0]), labels.file)
-        try:
-            rows = _fast(tokens, labels, d)
-        except DataError:
-            # a label that cannot be; whatever is wrong in an earlier line comes first
-            _explain(data, first_line, labels, d)
-            raise
-        if rows is None:
-            _explain(data, first_line, labels, d)
-            raise DataError("cannot be read", file=labels.file, line=first_line)
-        yield rows
+    return parsed_blocks(file, lambda tokens: _rows(tokens, labels, d),
+                         lambda line, number: _check_line(line, number, labels, d), size)
 
 
-def _refuse_table(data, first_line, file):
-    """DataError where each line of a block without entries is one word in pieces, as of a table.
-
-    They would be taken for points without features, and each line for a label.
-    """
-    lines = [line for line in data.split(b"\n") if line.strip()]
-    for mark in TABLE_MARKS:
-        if all(mark in line.strip() and len(line.split()) == 1 for line in lines):
-            raise DataError(f"expected LIBSVM text; {table_line(lines[0], file)}", file=file,
-                            line=first_line)
-
-
-def _fast(tokens, labels, d):
+def _rows(tokens, labels, d):
     """_Rows, or None where anything is invalid."""
     text = tokens.text
+    if (tokens.count == 1).all():
+        _refuse_table(text.tobytes().split(), labels.file, int(tokens.line[0]))
     entry = np.ones(len(tokens.start), bool)
     entry[tokens.first] = False
     start, end = tokens.start[entry], tokens.end[entry]
@@ -349,25 +326,35 @@ def _indices(text, start, colon):
     return index
 
 
-def _explain(data, first_line, labels, d):
-    """Raise DataError for the first line of the block that cannot be read."""
-    for number, line in enumerate(data.split(b"\n"), first_line):
-        words = line.split()
-        if not words:
-            continue
-        table = table_line(line, labels.file)
-        if CONTROL.search(line):
-            problem = "there is a control character in the line"
-        elif b":" in words[0]:
-            problem = f"the line has no label before {show(words[0])}"
-        elif len(words) > 1 and b":" not in line:
-            problem = f"{show(words[1])} is not index:value"
-            table = table or "values without indices are LVQ text (-A, lvq2agf)"
-        else:
-            problem = _entries_problem(words[1:], d)
-        if problem:
-            raise DataError(problem + f"; {table}" * bool(table), file=labels.file, line=number)
-        labels.check(words[0], number)
+def _refuse_table(words, file, line):
+    """DataError where each line of a block is one word in pieces, as of a table.
+
+    They would be taken for points without features, and each line for a label.
+    """
+    for mark in TABLE_MARKS:
+        if all(mark in word and b":" not in word for word in words):
+            raise DataError(f"expected LIBSVM text; {table_line(words[0], file)}", file=file,
+                            line=line)
+
+
+def _check_line(line, number, labels, d):
+    """Raise DataError for a line that cannot be read."""
+    words = line.split()
+    if not words:
+        return
+    table = table_line(line, labels.file)
+    if CONTROL.search(line):
+        problem = "there is a control character in the line"
+    elif b":" in words[0]:
+        problem = f"the line has no label before {show(words[0])}"
+    elif len(words) > 1 and b":" not in line:
+        problem = f"{show(words[1])} is not index:value"
+        table = table or "values without indices are LVQ text (-A, lvq2agf)"
+    else:
+        problem = _entries_problem(words[1:], d)
+    if problem:
+        raise DataError(problem + f"; {table}" * bool(table), file=labels.file, line=number)
+    labels.check(words[0], number)
 
 
 def _entries_problem(words, d):
@@ -403,44 +390,6 @@ def _refuse_huge(n, d, limit, rows, file, which=""):
             f"{n * d * 8 / 2**30:.3g} GiB, above the limit of {limit / 2**30:.3g} GiB{which}",
             file=file, line=int(rows.line[point]),
         )
-
-
-class SparseTable:
-    """The points so far, in the place of a table of all their features."""
-
-    def __init__(self):
-        self._counts, self._index, self._value = [], [], []
-        self._entries = self._width = 0
-
-    def make_room(self, rows, limit, file):
-        """Nothing to be made; DataError where it would come to more than `limit` bytes."""
-        self._entries += len(rows.index)
-        if self._entries * 12 > limit:
-            raise DataError(f"{self._entries} values so far take "
-                            f"{self._entries * 12 / 2**30:.3g} GiB, above the limit of "
-                            f"{limit / 2**30:.3g} GiB", file=file, line=int(rows.line[-1]))
-
-    def append(self, rows):
-        """Take in the rows of a block."""
-        self._counts.append(np.diff(rows.indptr))
-        self._index.append((rows.index - 1).astype(np.int32))
-        self._value.append(rows.value)
-        self._width = max(self._width, rows.width)
-
-    def finish(self):
-        """`SparsePoints` as wide as the largest index."""
-        indptr = np.concatenate([[0], np.cumsum(np.concatenate(self._counts))])
-        index, self._index = np.concatenate(self._index), []
-        value, self._value = np.concatenate(self._value), []
-        return SparsePoints.of_rows(indptr, index, value, self._width)
-
-
-def sparse_rows(rows, start, stop, d):
-    """The points start to stop of a block, as `SparsePoints` of d features."""
-    indptr = rows.indptr[start:stop + 1]
-    entries = slice(indptr[0], indptr[-1])
-    return SparsePoints.of_rows(indptr - indptr[0], rows.index[entries] - 1,
-                                rows.value[entries], d)
 
 
 def svm_lines(x, y, names=None, full=False):
@@ -498,16 +447,6 @@ def sparse_text(point):
     return " ".join([f"{i}:{v!r}" for i, v in enumerate(point.tolist(), 1) if v != 0])
 
 
-class RowText:
-    """Text of training points, made once for each and used by every model that needs it."""
-
-    def __init__(self, x):
-        self._x = x
-        self._text = {}
-
-    def __call__(self, row):
-        """The text of a row."""
-        text = self._text.get(row)
-        if text is None:
-            text = self._text[row] = sparse_text(self._x[row])
-        return text
+def row_texts(x) -> Callable[[int], str]:
+    """The function of a row that gives its `sparse_text`, made once for all models that need it."""
+    return functools.cache(lambda row: sparse_text(x[row]))

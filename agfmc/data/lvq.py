@@ -7,7 +7,7 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.memory import within_memory
 from ..files.atomic import replacing
-from ..files.number_text import BLOCK, blocks, CONTROL, foreign_line, NUMBER, numbers, tokenise
+from ..files.number_text import BLOCK, CONTROL, foreign_line, NUMBER, numbers, parsed_blocks
 from ..files.opening import open_input
 from .class_names import show, TextLabels
 from .libsvm import check_points
@@ -67,97 +67,84 @@ def lvq_lines(x, y=None, header=True, names=None):
         yield f"{values}\n"
 
 
-def _parts(file, column, form, d, size):
-    """Yield (x, y) of each block; the first line with anything in it settles the width."""
-    header, labels = form.header, form.labels
-    width = header_line = None
-    seen = False
-    for data, first_line in blocks(file, size):
-        tokens = tokenise(data, first_line)
-        if len(tokens.first) and width is None:
-            width = _width(tokens, data, file.name, header, labels)
-            if d is not None and width != d:
-                bare = "; -C where the lines hold no labels" if labels and width == d - 1 else ""
-                raise DataError(f"has {width} features, the model needs {d}{bare}", file=file.name)
-            if header:
-                header_line = int(tokens.line[0])
+class _Lines:
+    """The lines of a text: how wide they are, by the first with anything in it.
+
+    d: the features that it must have, or None;  header: the number of the line of a header.
+    """
+
+    def __init__(self, column, form, d):
+        self.column, self.form, self.d = column, form, d
+        self.width = self.header = None
+
+    def parse(self, tokens):
+        """(x, y) of a block, or None where anything is invalid."""
+        if self.width is None:
+            self._begin(tokens)
+            if self.header is not None:
                 tokens = tokens.without_first_line()
-        if not len(tokens.first):
-            continue
-        seen = True
-        try:
-            part = _fast(tokens, width, column, labels)
-        except DataError:
-            # a label that cannot be; whatever is wrong in an earlier line comes first
-            _explain(data, first_line, header_line, width, column, labels)
-            raise
-        if part is None:
-            _explain(data, first_line, header_line, width, column, labels)
-            raise DataError("cannot be read", file=file.name, line=first_line)
-        yield part
+        n, labels = len(tokens.first), self.form.labels
+        if not np.all(tokens.count == self.width + bool(labels)):
+            return None
+        y = self.column.take(tokens, tokens.first + self.width) if labels else None
+        columns = self.width + (labels and not self.column.words)
+        table = numbers(tokens.text, n * columns)
+        if table is None:
+            return None
+        table = table.reshape(n, columns)
+        if labels and not self.column.words:
+            y = self.column.checked(table[:, -1], tokens.line)
+        return np.ascontiguousarray(table[:, :self.width]), y
+
+    def _begin(self, tokens):
+        """Take the number of features from the first line with anything in it."""
+        line, words, file = int(tokens.line[0]), tokens.words(0), self.column.file
+        foreign = foreign_line(tokens.text.tobytes().lstrip().split(b"\n", 1)[0], file)
+        labels, width = self.form.labels, len(words) - bool(self.form.labels)
+        if self.form.header:
+            word = words[0]
+            if len(words) > 1 or not word.isdigit() or len(word) > 9 or int(word) == 0:
+                raise DataError("the first line must be the number of features alone, found "
+                                f"{show(word)}{' and more' * (len(words) > 1)}; "
+                                + (foreign or "-H where there is no such line"), file=file,
+                                line=line)
+            width, self.header = int(word), line
+        elif width < 1:
+            raise DataError("the line has no values" + f"; {foreign}" * bool(foreign), file=file,
+                            line=line)
+        if self.d is not None and width != self.d:
+            bare = "; -C where the lines hold no labels" * (labels and width == self.d - 1)
+            raise DataError(f"has {width} features, the model needs {self.d}{bare}", file=file)
+        self.width = width
+
+    def check(self, line, number):
+        """Raise DataError for a line that cannot be read."""
+        words, file, labels = line.split(), self.column.file, self.form.labels
+        if not words or self.width is None or number == self.header:
+            return
+        if CONTROL.search(line):
+            raise DataError("there is a control character in the line", file=file, line=number)
+        if len(words) != self.width + bool(labels):
+            raise DataError(f"{len(words)} columns, where {self.width} values"
+                            f"{' and a label' * bool(labels)} were expected", file=file,
+                            line=number)
+        for word in words[:self.width]:
+            if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
+                other = foreign_line(line, file) or _headings(words, number)
+                raise DataError(f"the value {show(word)} is not a finite number"
+                                + f"; {other}" * bool(other), file=file, line=number)
+        if labels:
+            self.column.check(words[-1], number)
+
+
+def _parts(file, column, form, d, size):
+    """Yield (x, y) of each block."""
+    lines, seen = _Lines(column, form, d), False
+    for x, y in parsed_blocks(file, lines.parse, lines.check, size):
+        seen = seen or len(x) > 0
+        yield x, y
     if not seen:
         raise DataError("has no points", file=file.name)
-
-
-def _width(tokens, data, file, header, labels):
-    """The number of features, from the first line of `data` with anything in it."""
-    line, count = int(tokens.line[0]), int(tokens.count[0])
-
-    def foreign():
-        return foreign_line(data.lstrip().split(b"\n", 1)[0], file)
-
-    if not header:
-        if count - bool(labels) < 1:
-            words = foreign()
-            raise DataError("the line has no values" + f"; {words}" * bool(words),
-                            file=file, line=line)
-        return count - bool(labels)
-    word = tokens.words(0)[0]
-    if count > 1 or not word.isdigit() or len(word) > 9 or int(word) == 0:
-        raise DataError(f"the first line must be the number of features alone, found {show(word)}"
-                        f"{' and more' * (count > 1)}; "
-                        + (foreign() or "-H where there is no such line"), file=file, line=line)
-    return int(word)
-
-
-def _fast(tokens, width, column, labels):
-    """(x, y) of a block, or None where anything is invalid."""
-    if not np.all(tokens.count == width + bool(labels)):
-        return None
-    n = len(tokens.first)
-    y = column.take(tokens, tokens.first + width) if labels else None
-    if not labels or column.words:
-        x = numbers(tokens.text, n * width)
-        return None if x is None else (x.reshape(n, width), y)
-    table = numbers(tokens.text, n * (width + 1))
-    if table is None:
-        return None
-    table = table.reshape(n, width + 1)
-    return np.ascontiguousarray(table[:, :-1]), column.checked(table[:, -1], tokens.line)
-
-
-def _explain(data, first_line, header_line, width, column, labels):
-    """Raise DataError for the first line of the block that cannot be read."""
-    for line, text in enumerate(data.split(b"\n"), first_line):
-        words = text.split()
-        if not words or line == header_line:
-            continue
-        if CONTROL.search(text):
-            raise DataError("there is a control character in the line",
-                            file=column.file, line=line)
-        if len(words) != width + bool(labels):
-            raise DataError(
-                f"{len(words)} columns, where {width} values"
-                f"{' and a label' if labels else ''} were expected",
-                file=column.file, line=line,
-            )
-        for word in words[:width]:
-            if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
-                other = foreign_line(text, column.file) or _headings(words, line)
-                raise DataError(f"the value {show(word)} is not a finite number"
-                                + f"; {other}" * bool(other), file=column.file, line=line)
-        if labels:
-            column.check(words[-1], line)
 
 
 def _headings(words, line):

@@ -15,6 +15,7 @@ from ..core.errors import AgfmcWarning, DataError, ModelError
 from ..files.atomic import remove
 from ..files.codec import decode, format_sidecar, is_sidecar, read_sidecar
 from ..files.opening import is_stream, read_bytes, SMALL_TEXT
+from .class_names import name_lines
 from .normalisation import LearnedMetric
 
 
@@ -110,9 +111,9 @@ def _metric(plain, path):
 
 def read_feature_names(path, count):
     """The names of `count` features, one on each line; `DataError` for another number."""
-    raw = read_bytes(path, most=SMALL_TEXT, expected="a name in each line")
-    text = raw.decode("utf-8", errors="surrogateescape").removeprefix("\ufeff")
-    names = [line.strip() for line in text.rstrip().split("\n")]
+    names = name_lines(path)
+    while names and not names[-1]:
+        names.pop()
     if len(names) != count:
         raise DataError(f"holds {len(names)} line{'s' * (len(names) != 1)}: expected the names of "
                         f"{count} features, one on each line", file=path)

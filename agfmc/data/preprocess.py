@@ -18,7 +18,7 @@ from .libagf import read_std, std_files
 from .metric_file import check_metric_output, metric_path
 from .normalisation import covariance, Normalisation
 from .reading import read_training
-from .training import with_source_in_errors, tell_weights
+from .training import with_source_in_errors, warn_of_weights
 from .types import Dataset, InputFormat
 from .weights import chosen_rows, TEXT_ENDING
 
@@ -172,7 +172,7 @@ def _prepared(recipe, source):
         source, form,
         negative=recipe.compact or recipe.partition is not None or form.kind != "binary",
         mapped=recipe.rows is not None)
-    tell_weights(source, form)
+    warn_of_weights(source, form)
     if recipe.partition is not None:
         data = _partitioned(data, recipe.partition, source)
     if recipe.compact:

@@ -13,7 +13,7 @@ from ..files.number_text import foreign_line, foreign_start
 from ..files.opening import open_input
 from ..tables.recipe_file import recipe_beside, recipe_if_there
 from .class_names import named_by_value, read_names
-from .libagf import open_vec, read_cls, read_dat, read_vec, refuse_negative, VecReader
+from .libagf import open_vec, read_cls, read_con, read_vec, refuse_negative, VecReader
 from .libsvm import iter_svm, read_svm, read_svm_labels, store_svm
 from .lvq import iter_lvq, read_lvq
 from .types import Dataset, InputFormat
@@ -95,7 +95,7 @@ def _read_binary(base, form, names, stdin, large):
     read, least = large
     x = (read if os.path.isfile(vec) and os.path.getsize(vec) > least else read_vec)(vec)
     if form.ordinates:
-        return Dataset(x, read_dat(base + ".dat", len(x)))
+        return Dataset(x, read_con(base + ".dat", len(x)))
     y = read_cls(base + ".cls", len(x), negative=True)
     names = _names_beside(base, names)
     return Dataset(x, y, names, _recipe_beside(base, x, names))

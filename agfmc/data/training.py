@@ -20,7 +20,8 @@ from .libagf import read_std
 from .normalisation import blocks, named_features, uneven_features
 from .reading import open_training, read_labels, read_training
 from .types import Dataset, InputFormat
-from .weights import chosen_rows, settled, weights_beside, with_class_weights, without_zeros
+from .weights import (chosen_rows, weights_beside, with_class_weights, with_final_weights,
+                      without_zeros)
 
 
 def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> Dataset:
@@ -30,8 +31,8 @@ def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> D
     """
     data = read_training(base, form) if form.kind != "table" else \
         read_table(base, form, recipe_for(base, recipe))
-    tell_weights(base, form)
-    return settled(data, base, form.weights.classes)
+    warn_of_weights(base, form)
+    return with_final_weights(data, base, form.weights.classes)
 
 
 def recipe_for(table, recipe: TableRecipe | None) -> TableRecipe:
@@ -97,7 +98,7 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     else:
         data = open_training(base, form) if keep == "lazy" else \
             read_training(base, form, sparse=sparse, mapped=True)
-    tell_weights(base, form)
+    warn_of_weights(base, form)
     left = without_zeros(data, base, min_class is not None)
     if min_class is not None:
         left = _without_small(left, data.counts, min_class, base)
@@ -136,7 +137,7 @@ def _faint(x):
         and any(block.any() for block in blocks(values))
 
 
-def tell_weights(base: str, form: InputFormat) -> None:
+def warn_of_weights(base: str, form: InputFormat) -> None:
     """Warn where the weights beside points are taken, as nobody asked for them."""
     unasked = form.kind == "binary" and form.weights.file is None
     beside = weights_beside(os.fsdecode(base)) if unasked else None

@@ -1,4 +1,4 @@
-"""Weights of samples, and of classes, in files.
+"""Weights of samples, and of classes, in files; proportions of classes that a user gives.
 
 Weights of samples are text, a number in each line, in the order of the points, or, in a file whose
 name ends in `.wgt`, binary: one little-endian float32 per sample.  Binary data with the base name
@@ -9,30 +9,32 @@ to the end of the line are allowed everywhere.
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ..core.errors import AgfmcWarning, and_more, DataError, Place, UsageError
 from ..core.lazy_points import is_lazy
-from ..core.memory import refuse_beyond, within_memory
-from ..core.points import as_numbers
+from ..core.memory import within_memory
+from ..core.points import as_numbers, label_counts
+from ..core.text import listed
 from ..core.weights import (check_range, class_factors, LARGEST, of_points, SMALLEST, total_weights,
                             Weights)
-from ..files.number_text import blocks, is_text, tokenise, values
+from ..files.number_text import NUMBER, parsed_blocks, values
 from ..files.opening import open_input, read_bytes, SMALL_TEXT
-from .libagf import con_bytes
+from .class_names import number_classes, show
+from .libagf import check_count, con_bytes, FLOAT, read_cls, read_column, refuse_negative
 from .types import Dataset
 
 ENDING = ".wgt"
 TEXT_ENDING = ".weights"  # added to the name of a text of points, for the weights beside it
-_FLOAT = np.dtype("<f4")
-_PIECE = 1 << 20  # bytes of a pipe at a time
+_WANTED = "binary weights, float32, as the name ends in .wgt: weights in text have another name"
 _MOST_CLASSES = 1_000_000
-_SHOWN = 40  # letters of a word in a message
+_SMALL, _LARGE = 0.1, 10.0  # of the mean weight: beyond them weights are no numbers of samples
 
 
 def single_precision(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -55,30 +57,13 @@ def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
     the line of a text, for what is no such number.
     """
     path = os.fsdecode(path)
-    w = _read_binary(path, n, stdin) if path.endswith(ENDING) else _read_text(path, n, stdin)
-    if n is not None and len(w) != n:
-        raise DataError(f"has {len(w)} weights, but there are {n} points", file=path)
-    return w
-
-
-def _read_binary(path, n, stdin):
-    with open_input(path, stdin, raw=True) as file:
-        size = file.regular_size()
-        if size is not None:
-            if n is not None and size > max(4 * n, _PIECE):
-                raise DataError(f"has more weights than the {n} points", file=path)
-            refuse_beyond(2 * size, "the weights", path)
-        data = b"".join(within_memory(iter(lambda: file.read(_PIECE), b""), path, len,
-                                      "the weights"))
-    if is_text(data, floats=True):
-        raise DataError(f"looks like text, expected binary weights, float32, as the name ends in "
-                        f"{ENDING}: weights in text have another name", file=path)
-    if len(data) % 4:
-        raise DataError(f"is damaged: {len(data)} bytes are not whole weights of 4 bytes",
-                        file=path)
-    if not data:
-        raise DataError("has no weights", file=path)
-    w = np.frombuffer(data, _FLOAT).astype(np.float64)
+    if not path.endswith(ENDING):
+        with open_input(path, stdin) as file:
+            parts = parsed_blocks(file, _weights_of_lines, functools.partial(_check_line, path))
+            w = np.concatenate([np.empty(0), *within_memory(parts, path, what="the weights")])
+        check_count(w, n, "weights", path)
+        return w
+    w = read_column(path, FLOAT, n, stdin, "weights", _WANTED).astype(np.float64)
     bad = ~((w >= 0) & (w < np.inf))
     if bad.any():
         row = int(np.argmax(bad))
@@ -87,52 +72,23 @@ def _read_binary(path, n, stdin):
     return w
 
 
-def _read_text(path, n, stdin):
-    parts, count = [], 0
-    with open_input(path, stdin) as file:
-        for part in within_memory(_numbers(file), path, what="the weights"):
-            parts.append(part)
-            count += len(part)
-            if n is not None and count > n:
-                raise DataError(f"has more weights than the {n} points", file=path)
-    if not parts:
-        raise DataError("has no weights", file=path)
-    return np.concatenate(parts)
+def _weights_of_lines(tokens):
+    """The weights of a block of text, or None where one is invalid."""
+    w = values(tokens.text, tokens.start, tokens.end, alone=True) \
+        if (tokens.count == 1).all() else None
+    return None if w is None or (w < 0).any() else w
 
 
-def _numbers(file) -> Iterator[np.ndarray]:
-    """Yield the weights of each block of a text."""
-    for text, first_line in blocks(file):
-        tokens = tokenise(text, first_line)
-        if not len(tokens.first):
-            continue
-        found = values(tokens.text, tokens.start, tokens.end, alone=True) \
-            if (tokens.count == 1).all() else None
-        if found is None:
-            _refuse_line(tokens, file.name)
-        bad = found < 0
-        if bad.any():
-            at = int(np.argmax(bad))
-            raise DataError(f"the weight {found[at]:g} is below 0: expected a number of 0 or more",
-                            file=file.name, line=int(tokens.line[at]))
-        yield found
-
-
-def _refuse_line(tokens, name):
-    """`DataError` for the first line that is no number."""
-    for i, line in enumerate(tokens.line.tolist()):
-        words = tokens.words(i)
-        one = np.frombuffer(words[0], np.uint8)
-        if len(words) == 1 and values(one, np.zeros(1, np.int64), np.array([len(one)])) is not None:
-            continue
+def _check_line(path, line, number):
+    words = line.split()
+    if words and (len(words) > 1 or not 0 <= _number(words[0]) < np.inf):
         raise DataError("expected one weight in each line, a number of 0 or more, found "
-                        f"'{_shown(b' '.join(words))}'", file=name, line=line)
-    raise DataError("expected one weight in each line, a number of 0 or more", file=name)
+                        + show(b" ".join(words)), file=path, line=number)
 
 
-def _shown(word):
-    text = word.decode("utf-8", "backslashreplace")
-    return text if len(text) <= _SHOWN else text[:_SHOWN - 3] + "..."
+def _number(word):
+    """The number that the bytes of a word are, NaN if they are none."""
+    return float(word) if NUMBER.fullmatch(word) else np.nan
 
 
 def weights_bytes(w: np.ndarray, path: str | None = None, start: int = 0) -> bytes:
@@ -142,7 +98,7 @@ def weights_bytes(w: np.ndarray, path: str | None = None, start: int = 0) -> byt
     """
     w = np.asarray(w, np.float64)
     data = con_bytes(w, path, start)
-    lost = (np.frombuffer(data, _FLOAT) == 0) & (w > 0)
+    lost = (np.frombuffer(data, FLOAT) == 0) & (w > 0)
     if lost.any():
         row = int(np.argmax(lost))
         raise DataError(f"the weight of row {start + row} (from 0), {w[row]:g}, is too small for "
@@ -156,7 +112,7 @@ def format_weights(w: np.ndarray) -> Iterator[str]:
         yield f"{int(weight) if weight == int(weight) else weight!r}\n"
 
 
-class _Placed(dict):
+class _ClassWeights(dict):
     """Weights of classes, and the `Place` of each in `places`, for errors about classes."""
 
     def __init__(self):
@@ -169,68 +125,64 @@ def read_class_weights(path: str, stdin=None) -> Mapping[int | str, float]:
     A name may have blanks in it.  Raises `DataError` with the line for a class without a weight,
     one that is there twice, and a weight that is not a number above 0.
     """
-    found = _Placed()
+    weights = _ClassWeights()
     raw = read_bytes(path, stdin, most=SMALL_TEXT,
                      expected="a class and its weight in each line").removeprefix(b"\xef\xbb\xbf")
     for number, line in enumerate(raw.split(b"\n"), 1):
+        place = Place(path, number)
         if b"\0" in line:
-            raise DataError("is not text: there is a NUL in the line", file=path, line=number)
+            raise place.error(DataError, "is not text: there is a NUL in the line")
         words = line.partition(b"#")[0].rsplit(None, 1)
         if not words:
             continue
         if len(words) == 1:
-            raise DataError("expected the label or name of a class and its weight, found "
-                            f"'{_shown(words[0])}'", file=path, line=number)
-        key = words[0].strip().decode("utf-8", "surrogateescape")
-        one = np.frombuffer(words[1], np.uint8)
-        weight = values(one, np.zeros(1, np.int64), np.array([len(one)]))
-        if weight is None or not SMALLEST <= weight[0] <= LARGEST:
-            raise DataError(f"the weight of class '{_shown(words[0].strip())}': expected a number "
-                            f"from {SMALLEST:g} to {LARGEST:g}, found '{_shown(words[1])}'",
-                            file=path, line=number)
-        if key in found:
-            raise DataError(f"class '{_shown(words[0].strip())}' is there twice", file=path,
-                            line=number)
-        found[key], found.places[key] = weight[0].item(), Place(path, number)
-        if len(found) > _MOST_CLASSES:
-            raise DataError(f"has more than {_MOST_CLASSES} classes", file=path, line=number)
-    if not found:
+            raise place.error(DataError, "expected the label or name of a class and its weight, "
+                              f"found {show(words[0])}")
+        name, weight = words[0].strip(), _number(words[1])
+        if not SMALLEST <= weight <= LARGEST:
+            raise place.error(DataError, f"the weight of class {show(name)}: expected a number "
+                              f"from {SMALLEST:g} to {LARGEST:g}, found {show(words[1])}")
+        key = name.decode("utf-8", "surrogateescape")
+        if key in weights:
+            raise place.error(DataError, f"class {show(name)} is there twice")
+        weights[key], weights.places[key] = weight, place
+        if len(weights) > _MOST_CLASSES:
+            raise place.error(DataError, f"has more than {_MOST_CLASSES} classes")
+    if not weights:
         raise DataError("has no weights of classes", file=path)
-    return found
-
-_SMALL, _LARGE = 0.1, 10.0  # of the mean weight: beyond them weights are no numbers of samples
+    return weights
 
 
 def given_weights(data: Dataset, sample_weight=None,
                   classes: Mapping[int | str, float] | str | None = None) -> Dataset:
-    """A Dataset as it is trained on, with the weights that a Python program gives: `settled`.
+    """`with_final_weights`, with the weights that a Python program gives.
 
     sample_weight (n,): numbers of 0 or more, or None for those that the data have;  classes: class
     weights, as of `WeightSource`.  Raises `UsageError` for weights beside those of the data, and
-    `DataError` as `sample_weights` and `settled` do.
+    `DataError` as `sample_weights` and `with_final_weights` do.
     """
     if sample_weight is not None:
         if data.weights is not None:
             raise UsageError("the data have weights: sample_weight would be others")
         data = replace(data, weights=sample_weights(sample_weight, len(data.y)))
-    return settled(data, None, classes)
+    return with_final_weights(data, None, classes)
 
 
-def sample_weights(w: object, n: int) -> Weights:
+def sample_weights(w, n: int) -> Weights:
     """Weights of n samples, numbers of 0 or more, for the `weights` of a Dataset; `DataError`."""
-    found = as_numbers(w, "the weights of the samples").astype(np.float64)
-    if found.shape != (n,):
+    w = as_numbers(w, "the weights of the samples").astype(np.float64)
+    if w.shape != (n,):
         raise DataError(f"the weights of the samples: expected {n} numbers, one for each point, "
-                        f"found an array of shape {found.shape}")
-    bad = ~((found >= 0) & (found < np.inf))
+                        f"found an array of shape {w.shape}")
+    bad = ~((w >= 0) & (w < np.inf))
     if bad.any():
         row = int(np.argmax(bad))
-        raise DataError(f"the weight of sample {row} (from 0) is {found[row]:g}: expected a number "
+        raise DataError(f"the weight of sample {row} (from 0) is {w[row]:g}: expected a number "
                         "of 0 or more")
-    return Weights(found)
+    return Weights(w)
 
 
-def settled(data: Dataset, source: str | None = None,
+def with_final_weights(data: Dataset, source: str | None = None,
             classes: Mapping[int | str, float] | str | None = None) -> Dataset:
     """A Dataset as it is trained on: with class weights, and no weight of 0.
 
@@ -255,12 +207,12 @@ def without_zeros(data: Dataset, source: str | None = None,
         return data
     if not some.any():
         raise DataError(f"all {len(some)} samples have weight 0", file=source)
-    counts, kept = data.counts, dict(zip(*_counted(data.y[some])))
-    gone = [label for label in counts if label not in kept]
+    left = set(data.y[some].tolist())
+    gone = [label for label in data.counts if label not in left]
     if gone and not small_left_out:
         name = data.name_of.get(gone[0])
-        of = f"class {gone[0]}" + f", '{name}'" * bool(name) + and_more(gone)
-        raise DataError(f"{of}: all samples have weight 0: give some of them a weight, or leave "
+        what = f"class {gone[0]}" + f", '{name}'" * bool(name) + and_more(gone)
+        raise DataError(f"{what}: all samples have weight 0: give some of them a weight, or leave "
                         "them out of the data (--min-class 1)", file=source)
     zeros = len(some) - int(np.count_nonzero(some))
     where = "" if source is None else f"{'standard input' if source == '-' else source}: "
@@ -278,7 +230,7 @@ def with_class_weights(data: Dataset, source: str | None = None,
     """
     w = None if data.weights is None else data.weights.w
     if w is not None and not data.weights.factors:
-        _tell_scale(w, source)
+        _warn_of_scale(w, source)
     factors: Mapping[int, float] = {} if data.weights is None else data.weights.factors
     if classes is not None:
         try:
@@ -295,7 +247,7 @@ def with_class_weights(data: Dataset, source: str | None = None,
     return replace(data, weights=None if plain else Weights(w, factors))
 
 
-def _tell_scale(w, source):
+def _warn_of_scale(w, source):
     """Warn where weights are so small or large that they cannot stand for numbers of samples."""
     mean = float(w.mean())
     if not _SMALL <= mean <= _LARGE:
@@ -314,6 +266,61 @@ def chosen_rows(data: Dataset, rows: np.ndarray) -> Dataset:
                    rows=rows if data.rows is None else data.rows[rows])
 
 
-def _counted(y):
-    labels, counts = np.unique(y, return_counts=True)
-    return labels.tolist(), counts.tolist()
+def proportions(given, labels: Sequence[int], option: str = "--priors",
+                names: Mapping[int, str] | None = None) -> np.ndarray:
+    """Shares (k,) of the classes `labels`, ascending, which sum to 1.
+
+    given: a sequence of k numbers in the order of the labels, {label or name: number} of all
+    of them, or the name of a .cls file with samples;  names: {label: name} of the classes, which
+    go before labels.  Numbers that do not sum to 1 are
+    divided by their sum, with a warning.  Raises `UsageError` for what does not fit the
+    classes, `DataError` for a file.
+    """
+    labels = [int(label) for label in labels]
+    if isinstance(given, str):
+        return _frequencies(given, labels)
+    if isinstance(given, dict):
+        label_of = {name: label for label, name in (names or {}).items()}
+        given = {label_of.get(str(key), key): share for key, share in given.items()}
+        strange = [label for label in given if label not in labels]
+        if strange:
+            raise UsageError(f"{option}: class {strange[0]} is not one of the classes "
+                             + (listed(labels) if not names else ", ".join(
+                                 f"{label} {names.get(label, '')}" for label in labels[:20])))
+        missing = [label for label in labels if label not in given]
+        if missing:
+            raise UsageError(f"{option}: expected a number for each class, found none for "
+                             + listed(missing))
+        given = [given[label] for label in labels]
+    if len(given) != len(labels):
+        raise UsageError(f"{option}: expected {len(labels)} numbers, one for each class in "
+                         f"ascending order ({listed(labels)}), found {len(given)}")
+    numbers = np.array(given, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        total = numbers.sum()
+    if not np.isfinite(total) or numbers.min() < 0 or total == 0 or \
+            (numbers[numbers > 0] / total < SMALLEST).any():
+        raise UsageError(f"{option}: expected numbers that are not negative, nor all 0, and none "
+                         f"below {SMALLEST:g} of a finite sum, but for 0")
+    if abs(total - 1) > 1e-6:
+        warnings.warn(f"{option}: the numbers sum to {total:g}: they are divided by that",
+                      AgfmcWarning, stacklevel=3)
+    return numbers / total
+
+
+def _frequencies(path, labels):
+    """Shares (k,) of the classes among the samples in a .cls file."""
+    y = read_cls(path, negative=True)
+    if y.min() < 0 and labels == list(range(len(labels))):
+        y = number_classes(y, len(labels), path)
+    refuse_negative(y, path)
+    counts = label_counts(y)
+    strange = [label for label in counts if label not in labels]
+    if strange:
+        raise DataError(f"holds class {strange[0]}, which is not one of the classes "
+                        + listed(labels), file=path)
+    absent = sorted(set(labels) - set(counts))
+    if absent:
+        warnings.warn(f"{path} holds no sample of class {listed(absent)}: the proportion is 0",
+                      AgfmcWarning, stacklevel=4)
+    return np.array([counts.get(label, 0) for label in labels]) / len(y)

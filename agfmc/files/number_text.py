@@ -220,6 +220,28 @@ def tokenise(data, first_line):
     return Tokens(text, start, end, first[used], count[used], first_line + used)
 
 
+def parsed_blocks(file, parse, check_line, size=BLOCK):
+    """Yield parse(tokens) of each block of a text that has words, as of `blocks`.
+
+    Where that is None, or DataError is raised, check_line(line, number) is called for each line of
+    the block, so that the error is that of the first line that is wrong.
+    """
+    for data, first_line in blocks(file, size):
+        tokens = tokenise(data, first_line)
+        if not len(tokens.first):
+            continue
+        error = DataError("cannot be read", file=file.name, line=first_line)
+        try:
+            part = parse(tokens)
+        except DataError as caught:
+            part, error = None, caught
+        if part is None:
+            for number, line in enumerate(data.split(b"\n"), first_line):
+                check_line(line, number)
+            raise error
+        yield part
+
+
 def blank_out(text, start, end):
     """Put blanks in the place of the tokens text[start:end], which do not touch each other."""
     longest = int((end - start).max(initial=0))

@@ -275,14 +275,14 @@ class CommandOptions(NodeLearner):
 def partition_text(x, samples, text, row_text=None):
     """Lines of text of the points x[samples.rows], labelled with their sides.
 
-    text: "svm" or "lvq";  row_text: `RowText` of x, which may serve several partitions.
+    text: "svm" or "lvq";  row_text: `row_texts(x)`, which may serve several partitions.
     """
-    from ..data.libsvm import RowText
+    from ..data.libsvm import row_texts
     from ..data.lvq import lvq_lines
 
     if text == "lvq":
         yield from lvq_lines(x[samples.rows], samples.side)
         return
-    row_text = row_text or RowText(x)
+    row_text = row_text or row_texts(x)
     for row, label in zip(samples.rows.tolist(), samples.side.tolist()):
         yield f"{label} {row_text(row)}\n"

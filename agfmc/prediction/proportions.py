@@ -7,7 +7,7 @@ import numpy as np
 
 from ..calibration.priors import Adjustment
 from ..core.errors import ModelError, UsageError
-from ..data.proportions import proportions
+from ..data.weights import proportions
 from ..models.configuration import Configuration
 from ..models.description import class_sums
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..core.errors import AgfmcError, AgfmcWarning, CommandFailed, JobsFailed, one_line, UsageError
 from ..core.splits import rows_by_class
-from ..data.libsvm import RowText
+from ..data.libsvm import row_texts
 from ..executors.threads import available_cores, run_tasks
 from ..files.atomic import install, private_folder, remove, writing
 from ..learners.options import BinaryLearner
@@ -103,7 +103,7 @@ def train_external(plan, progress=None, control_out=None, started=None):
     check_jobs(plan.binary, {label: len(rows) for label, rows in rows_of.items()})
     for job in plan.binary:
         check_weights(job, plan.trainer.command, plan.data.weights is not None)
-    row_text = RowText(plan.data.x)
+    row_text = row_texts(plan.data.x)
     lock = threading.Lock()
 
     def put(source, target):

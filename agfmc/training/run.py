@@ -21,7 +21,7 @@ from ..core.errors import AgfmcError, DataError, JobsFailed, UsageError
 from ..core.models import HeldOut
 from ..core.splits import rows_by_class
 from ..data.libagf import read_std, write_std
-from ..data.libsvm import RowText
+from ..data.libsvm import row_texts
 from ..executors.threads import Background, Threads
 from ..files.atomic import remove, replacing, replacing_all, temporary_file, writing
 from ..files.opening import read_bytes
@@ -185,7 +185,7 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
     if not jobs:
         sums.remove(())
         return Outcome(before)
-    text = RowText(plan.data.x if plan.raw is None else plan.raw)
+    text = row_texts(plan.data.x if plan.raw is None else plan.raw)
     failures, written, stopped, trained, size, settled = {}, set(), False, {}, 0, {}
 
     def tell(done, total):

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import agfmc  # noqa: E402
 from agfmc.api.functions import scores  # noqa: E402
-from agfmc.data.weights import settled  # noqa: E402
+from agfmc.data.weights import with_final_weights  # noqa: E402
 from agfmc.data.libsvm import read_svm  # noqa: E402
 from agfmc.data.types import Dataset, InputFormat  # noqa: E402
 from agfmc.core.splits import split_stratified, stratified_sample  # noqa: E402
@@ -80,7 +80,7 @@ def answers(x, y, test, classes, learner):
     cost[classes] *= MISSED
     made = {}
     for way, wanted in (("none", None), ("balanced", "balanced")):
-        data = settled(Dataset(x, y), None, wanted)
+        data = with_final_weights(Dataset(x, y), None, wanted)
         tree = design("one-vs-one", list(range(k)), x=x, y=y)
         model = calibrated(*train_configuration(
             tree, x, y, TrainingSettings(learner, scale=True), weights=data.weights))

@@ -9,7 +9,7 @@ import pytest
 from agfmc.data.lvq import read_lvq, write_lvq
 from agfmc.data.libsvm import read_svm
 from agfmc.data.libsvm import write_svm
-from agfmc.data.libagf import (con_bytes, read_cls, read_dat, read_std, read_vec, write_cls,
+from agfmc.data.libagf import (con_bytes, read_cls, read_con, read_std, read_vec, write_cls,
                                write_vec)
 from agfmc.data.types import InputFormat
 
@@ -162,7 +162,7 @@ def test_ordinates(run, data):
     x, _, value = data
     order = np.argsort(value)
     run("agf_preprocess", "-L", "-B", "trn", "o")
-    assert read_dat("o.dat").tolist() == value[order].tolist() and not os.path.exists("o.cls")
+    assert read_con("o.dat").tolist() == value[order].tolist() and not os.path.exists("o.cls")
     assert read_vec("o.vec").tobytes() == x[order].tobytes()
     for kind, name, read in (("lvq", "ord.lvq", read_lvq), ("svm", "ord.svm", read_svm)):
         run("agf_preprocess", {"lvq": "-A", "svm": "-M"}[kind], "-L", "-B", name, "o")

@@ -8,7 +8,7 @@ import pytest
 
 from agfmc.files.csv import csv_line, csv_lines
 from agfmc.tables.recipe_file import read_recipe
-from agfmc.data.libagf import read_cls, read_dat, read_vec, write_cls, write_vec
+from agfmc.data.libagf import read_cls, read_con, read_vec, write_cls, write_vec
 
 COLOURS = ["blue", "dark, blue", "red"]
 
@@ -110,7 +110,7 @@ def test_a_stream_weights_and_order_of_classes(run, rows):
     done = run("table2agf", "-", "w", "--label", "4", "--weight", "w", "--ignore", "b,colour",
                "--classes", "oak,elm,ash", "--delimiter", ";", stdin=text)
     done.line("60 rows, 1 feature (a), classes: oak ")
-    assert read_dat("w.wgt").tolist() == [0.5 * i for i in range(60)]
+    assert read_con("w.wgt").tolist() == [0.5 * i for i in range(60)]
     assert Path("w.names").read_text() == "oak\nelm\nash\n"
     assert read_cls("w.cls").tolist() == (2 - by_hand(rows)[1]).tolist()
 

@@ -689,7 +689,6 @@ def readers():
          class_weights, ["data.weights.read_class_weights"]),
         ("con", functools.partial(vectors.read_con, n=4), [CON], False, columns,
          ["data.libagf.read_con"]),
-        ("dat", vectors.read_dat, [CON], False, columns, ["data.libagf.read_dat"]),
         ("std", vectors.read_std, [STD], False, normalisation, ["data.libagf.read_std"]),
         ("kind of std", vectors.holds_map, [STD], False, anything, ["data.libagf.holds_map"]),
         ("metric", metric_file.read_metric,

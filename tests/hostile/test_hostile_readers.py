@@ -60,7 +60,8 @@ def public_readers():
 
 NO_FILE = {  # they take text that a reader has taken apart already
     "answers.columns.answer_ids", "data.weights.chosen_rows", "data.weights.given_weights",
-    "data.weights.settled", "data.weights.with_class_weights", "data.weights.without_zeros",
+    "data.weights.with_final_weights", "data.weights.with_class_weights",
+    "data.weights.without_zeros",
     "files.kinds.answer_format", "files.kinds.is_answer_table", "files.kinds.is_table",
     "tables.reading.column_names",
     "landmarks.sums_file.names_sums",
@@ -72,7 +73,8 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "models.control_files.model_file", "models.control_files.model_files",
     "models.control_files.require_regular",
     "files.number_text.foreign_start", "files.number_text.is_text",
-    "data.libsvm.sparse_rows", "files.number_text.blank_out", "files.number_text.blocks",
+    "files.number_text.blank_out", "files.number_text.blocks",
+    "files.number_text.parsed_blocks", "data.libagf.read_column", "data.class_names.name_lines",
     "files.number_text.numbers", "files.number_text.tokenise", "files.number_text.values",
     "files.atomic.install", "core.memory.within_memory",
     "calibration.file.calibration_of", "files.codec.is_sidecar",

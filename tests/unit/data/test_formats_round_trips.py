@@ -109,7 +109,7 @@ def test_any_numbers_of_a_vec_come_back_as_the_same_bytes(folder, raw, d):
     column = folder / "a.con"
     column.write_bytes(values.tobytes())
     (folder / "b.con").write_bytes(libagf.con_bytes(libagf.read_con(column)))
-    (folder / "b.dat").write_bytes(libagf.con_bytes(libagf.read_dat(column).astype(np.float64)))
+    (folder / "b.dat").write_bytes(libagf.con_bytes(libagf.read_con(column).astype(np.float64)))
     assert (folder / "b.con").read_bytes() == (folder / "b.dat").read_bytes() == values.tobytes()
 
 
@@ -463,7 +463,7 @@ def test_output_of_svm_predict(data):
     classes = data.draw(st.lists(st.sampled_from(labels), min_size=n, max_size=n))
     text = "".join([f"labels {' '.join(map(str, labels))}\n",
                     *(f"{c} {' '.join(map(repr, row))}\n" for c, row in zip(classes, p.tolist()))])
-    got = read_svm_output("-", text.encode())
+    got = read_svm_output("-", io.BytesIO(text.encode()))
     assert got.labels == tuple(labels) and got.classes.tolist() == classes
     assert got.p.tobytes() == p.tobytes()
 

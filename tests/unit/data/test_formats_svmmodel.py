@@ -9,7 +9,7 @@ import pytest
 
 from agfmc.core.errors import ModelError
 from agfmc.models.libsvm import format_svm_model, held_out_values, read_svm_model
-from agfmc.data.libsvm import RowText
+from agfmc.data.libsvm import row_texts
 from agfmc.files.seal import check_seal, seal_of, sealed
 from agfmc.core.models import BinaryModel, Kernel
 from agfmc.core.provenance import Provenance
@@ -30,7 +30,7 @@ def model_of(kernel=KERNELS[2], **changes):
 
 def test_text_of_points_may_come_from_outside():
     model = model_of()
-    text = RowText(model.sv)
+    text = row_texts(model.sv)
     assert format_svm_model(model, [text(row) for row in range(6)]) == format_svm_model(model)
 
 

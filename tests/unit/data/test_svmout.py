@@ -13,7 +13,8 @@ NAMED = b"labels 5 -1 2\n-1 0.25 0.5 0.25\n5 0.75 0.125 0.125\n"
 
 
 def read(text, **more):
-    return read_svm_output("out", text if isinstance(text, bytes) else text.encode(), **more)
+    data = text if isinstance(text, bytes) else text.encode()
+    return read_svm_output("-", io.BytesIO(data), **more)
 
 
 def test_labels_in_their_own_order():
@@ -84,4 +85,4 @@ BAD = [
 def test_what_cannot_be(text, line, message, size):
     with pytest.raises(DataError, match=message) as caught:
         read(text, block=size)
-    assert (caught.value.file, caught.value.line) == ("out", line)
+    assert (caught.value.file, caught.value.line) == ("-", line)

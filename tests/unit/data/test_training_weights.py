@@ -8,7 +8,7 @@ from scipy import sparse
 
 from agfmc.core.points import SparsePoints
 from agfmc.data.training import load_training
-from agfmc.data.weights import sample_weights, settled
+from agfmc.data.weights import sample_weights, with_final_weights
 from agfmc.core.errors import AgfmcWarning, DataError
 from agfmc.core.lazy_points import is_lazy
 from agfmc.data.libagf import open_vec, write_vec
@@ -31,7 +31,7 @@ def test_points_without_weight_are_left_out(tmp_path, kind):
     x = {"array": lambda: X, "sparse": lambda: SparsePoints(sparse.csr_matrix(X)),
          "lazy": lambda: lazy(tmp_path)}[kind]()
     with pytest.warns(AgfmcWarning, match="d: 2 of 6 samples have weight 0 and are left out"):
-        data = settled(Dataset(x, Y, weights=Weights(W)), "d")
+        data = with_final_weights(Dataset(x, Y, weights=Weights(W)), "d")
     assert is_lazy(data.x) == (kind == "lazy") and type(data.x) is type(x)
     assert (np.asarray(data.x) == X[W > 0]).all()
     assert data.y.tolist() == [0, 1, 4, 4] and data.weights.w.tolist() == [2, 1, 0.5, 3]
@@ -40,18 +40,19 @@ def test_points_without_weight_are_left_out(tmp_path, kind):
 
 def test_class_weights_multiply_those_of_samples():
     names = ("oak", "elm", "x", "y", "1")  # a name that is another class's label
-    data = settled(Dataset(X, Y, names, weights=Weights(W + 1)), None, {"1": 10, "oak": 0.5})
+    data = Dataset(X, Y, names, weights=Weights(W + 1))
+    data = with_final_weights(data, None, {"1": 10, "oak": 0.5})
     assert data.weights.factors == {0: 0.5, 1: 1, 4: 10}
     assert data.weights.w.tolist() == [1.5, 1, 2, 15, 0.5, 40]
     assert data.weights.seen(Y).tolist() == (W + 1).tolist()
-    balanced = settled(Dataset(X, Y, weights=Weights(W + 1)), None, "balanced").weights
+    balanced = with_final_weights(Dataset(X, Y, weights=Weights(W + 1)), None, "balanced").weights
     assert np.allclose([balanced.w[label == Y].sum() for label in (0, 1, 4)], (W + 1).sum() / 3)
 
 
 def test_weights_that_are_all_1_are_none():
     for weights, classes in ((Weights(np.ones(6)), None), (None, None), (None, {1: 1}),
                              (None, "balanced"), (Weights(np.where(Y == 1, 0.5, 1)), {1: 2})):
-        assert settled(Dataset(X, Y, weights=weights), None, classes).weights is None
+        assert with_final_weights(Dataset(X, Y, weights=weights), None, classes).weights is None
 
 
 def test_what_cannot_be_trained_with():
@@ -61,7 +62,7 @@ def test_what_cannot_be_trained_with():
                               ([1e-60] * 6, {1: 1e-60}, "not all from 1e-100 to 1e"),
                               ([1e60] * 6, {1: 1e60}, "to 1e.100: multiply them")):
         with pytest.raises(DataError, match=words):
-            settled(Dataset(X, Y, weights=Weights(np.array(w, float))), None, classes)
+            with_final_weights(Dataset(X, Y, weights=Weights(np.array(w, float))), None, classes)
     for w, words in (([1, 2], r"expected 6 numbers, .*shape \(2,\)"), ([1] * 5 + [-1], "sample 5"),
                      ([1] * 5 + [np.nan], "is nan"), ("no", "expected"), ([[1] * 6], r"\(1, 6\)")):
         with pytest.raises(DataError, match=words):

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from agfmc.core.errors import DataError
 from agfmc.core import memory
 from agfmc.data import libagf
-from agfmc.data.libagf import (cls_bytes, con_bytes, read_cls, read_con, read_dat, read_std,
+from agfmc.data.libagf import (cls_bytes, con_bytes, read_cls, read_con, read_std,
                                read_vec, VecReader, VecWriter, write_cls, write_std, write_vec)
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -139,7 +139,7 @@ def test_text_is_not_taken_for_numbers(folder, text):
     path = folder / "numbers.txt"
     path.write_bytes(text.encode())
     with pytest.raises(DataError, match="looks like text, .*float32.*svm2agf -L"):
-        read_dat(path)
+        read_con(path)
 
 
 def test_a_normalisation_is_not_text(folder):
