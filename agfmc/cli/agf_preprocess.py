@@ -7,19 +7,17 @@ import sys
 from ..core.errors import UsageError
 from ..files.kinds import is_table, TEXT_ENDINGS
 from .data_options import add_weights
-from .messages import report, tell_metric
+from .messages import report
 from .option_types import output_base, whole_number
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, check_files,
                       data_files, fits_normalisation, input_format, learned_metric,
-                      normalisation_options, Parser, refuse_ending)
-
-PROG = "agf_preprocess"
+                      normalisation_options, Parser, refuse_ending, report_metric)
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "agf_preprocess",
         "Make data ready for training: partition and relabel the classes, draw some of the rows, "
         "select features, shuffle or sort, split into training and test data, normalise, in this "
         "order. Statistics come from the training part alone.",
@@ -104,7 +102,7 @@ def execute(args):
         recipe, source, output, test, sys.stdout.buffer, fitted_normalisation)
     _report(args, written)
     if recipe.metric is not None:
-        tell_metric(args, PROG, normalisation, recipe.norm_out or f"{output}.std")
+        report_metric(args, normalisation, recipe.norm_out or f"{output}.std")
 
 
 def _divide_table(args, form, source, output, test, rest):
@@ -145,7 +143,7 @@ def _divide_table(args, form, source, output, test, rest):
 
 def _report(args, written):
     """Tell the rows of each output."""
-    report(args, PROG, ", ".join(f"{'standard output' if base == '-' else base}: {rows} rows"
+    report(", ".join(f"{'standard output' if base == '-' else base}: {rows} rows"
                                  for base, rows in written.items()))
 
 
@@ -167,8 +165,8 @@ def _operands(args, kind):
     names = ["-" if given else words.pop(0) if words else None
              for given in (args.from_stdin, args.to_stdout)]
     if names[0] is None or names[1] is None and not args.covariance:
-        raise UsageError("expected the operands input and output (or -0 and -1) "
-                         "(try agf_preprocess --help)")
+        raise UsageError("expected the operands input and output (or -0 and -1) (try "
+                         "agf_preprocess --help)")
     if split and not words:
         raise UsageError("with -f, expected the base name of the test part after output")
     return *names, words[0] if split else None, words[split:]
@@ -206,7 +204,7 @@ def _check_files(args, recipe, source, output, test):
 
 def _partition(words):
     if "/" not in words:
-        raise UsageError(f"expected a partition of classes such as `0 1 / 2`, found "
+        raise UsageError("expected a partition of classes such as `0 1 / 2`, found "
                          f"'{' '.join(words)[:40]}' (features are selected with -F, and a test "
                          "part is made with -f)")
     sides, side_of = [[]], {}

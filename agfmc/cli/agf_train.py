@@ -1,5 +1,6 @@
 """agf_train: from training data to a calibrated model in one command."""
 
+import logging
 import os
 import shlex
 import time
@@ -10,12 +11,11 @@ from ..score.rows import BY_OPTION, SCORES
 from . import mbh2mbm, multi_borders, nfold, print_control, tune_m
 from .data_options import table_words, weight_files, weight_words
 from .hints import classify_command, operand
-from .messages import report, write_stdout, time_words
+from .messages import messages_from, report, time_words, write_stdout
 from .option_types import output_file, time_span, whole_number
 from .options import add_seed, add_train, add_training_kind, input_format, Parser
 from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
 
-PROG = "agf_train"
 _CHOICE, _TUNING = 0.4, 0.8  # shares of the time that are over at their ends, at the latest
 _LEAST = 0.1  # the share that tuning has in any case
 _OF_PARTS = 0.8  # the training part with -d5
@@ -27,7 +27,7 @@ _CHOSEN = "the options were chosen on these points, so that these scores are sli
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "agf_train",
         "Make a calibrated model of training data: choose a configuration by cross-validation, "
         "tune its options, train it on all of the data, and write one file. Standard output says "
         "what was chosen, with which scores, and has the commands that do the same, as a shell "
@@ -68,7 +68,7 @@ def execute(args):
     form = input_format(args, args.train)
     check_output(args.model)
     args.norm_file = None  # as for commands that have -a
-    page = Page(args, PROG, get_parser, training_inputs(args))
+    page = Page(args, training_inputs(args))
     beginning = begin(*training_labels(args.train, form), args.train, args.min_class)
     with private_folder() as folder:
         run = _Run(args, beginning, folder, start)
@@ -81,8 +81,8 @@ def execute(args):
             _show(run)
             raise
     _show(run)
-    report(args, PROG, f"wrote {args.model}; classify new data with: "
-                       f"{classify_command(args.model, form.kind, args.train)}")
+    report(f"wrote {args.model}; classify new data with: "
+           f"{classify_command(args.model, form.kind, args.train)}")
 
 
 def _show(run):
@@ -128,8 +128,8 @@ class _Run:
     def warn_of_time(self, seconds):
         """A line on standard error where training, with about so many seconds, is too long."""
         if seconds > max(self.left(1.0), 1.0):
-            report(self.args, PROG, "the time limit cannot be kept: training on all points takes "
-                                    f"about {time_words(seconds)}")
+            report("the time limit cannot be kept: training on all points takes about "
+                   f"{time_words(seconds)}")
 
     def path(self, name):
         """A file between the steps."""
@@ -137,8 +137,7 @@ class _Run:
 
     def parsed(self, command, words, *more):
         """The arguments of the command of a module; more: words for this run alone."""
-        quiet = ["--quiet"] * self.args.quiet
-        return command.get_parser().parse_args([*words[1:], *more, *quiet])
+        return command.get_parser().parse_args([*words[1:], *more])
 
     def add(self, words, to=None, text=None):
         """Add a command, with its output to a file between the steps; text: that takes its place.
@@ -188,9 +187,9 @@ def _choose(run):
     among = len({one["configuration"] for one in result["rows"]})
     splits = result["plan"] if choice.complete else \
         f"{choice.splits} of {result['splits']} splits, then the time limit"
-    run.say(f"configuration: {row['configuration']}, decoder {row['decoder']}\n"
-            f"  in the comparison: {_scores(row)} ({result['points']} points, {splits}; chosen "
-            f"among {among})")
+    run.say(f"configuration: {row['configuration']}, decoder {row['decoder']}\n  in the "
+            f"comparison: {_scores(row)} ({result['points']} points, {splits}; chosen among "
+            f"{among})")
     return None if beginning.options else beginning.training_seconds(
         row["train_s"]["mean"], [_OF_PARTS * result["points"]]) / run.cores
 
@@ -257,11 +256,11 @@ def _train(run, control, options):
     words = ["multi_borders", *run.common, *loo, *options, "-a",
              run.path("m.std"), "-y", run.folder, run.path(control), run.train, "m", out]
     run.add(words)
-    # its reports name files that go
-    multi_borders.execute(run.parsed(multi_borders, words, "--quiet"))
-    words = ["mbh2mbm", "-y", run.folder, out, run.model]
-    run.add(words)
-    mbh2mbm.execute(run.parsed(mbh2mbm, words, "--quiet"))
+    with messages_from(logging.WARNING):  # the reports name files that go
+        multi_borders.execute(run.parsed(multi_borders, words))
+        words = ["mbh2mbm", "-y", run.folder, out, run.model]
+        run.add(words)
+        mbh2mbm.execute(run.parsed(mbh2mbm, words))
     return time.monotonic() - start
 
 
@@ -275,8 +274,8 @@ def _answers(run, control, options, seconds):
     args = run.args
     needed = _PARTS * seconds
     if needed > max(run.left(1.0), 1.0):
-        report(args, PROG, "the page has no held-out answers: they would take about "
-                           f"{time_words(needed)}, more than the time limit leaves")
+        report(f"the page has no held-out answers: they would take about {time_words(needed)}, "
+               "more than the time limit leaves")
         return None, None
     loo = [] if run.options else [_LOO]
     splits = f"--seed={args.seed + _OTHER_SPLITS}"
@@ -289,9 +288,8 @@ def _answers(run, control, options, seconds):
         found = nfold.answers_of(experiment, replace(candidate, name="the chosen configuration"),
                                  results, rows)
     run.add([*words, run.path("held")])
-    run.say(f"held-out answers on the page: decoder {results[0].decoder}\n"
-            f"  on the page: {_scores(results[0].columns)} ({experiment.plan.description}; "
-            f"{_CHOSEN})\n")
+    run.say(f"held-out answers on the page: decoder {results[0].decoder}\n  on the page: "
+            f"{_scores(results[0].columns)} ({experiment.plan.description}; {_CHOSEN})\n")
     return replace(found, warnings=(_CHOSEN,)), (experiment, rows)
 
 

@@ -14,14 +14,13 @@ from .options import (add_calibration, add_input_kind, add_seed, add_workers, ch
                       check_normalised, input_format, model_normalisation, Parser, refuse_gzip,
                       refuse_table)
 
-PROG = "calibrate_m"
 MAPS = ("auto", *MAP_KINDS)
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "calibrate_m",
         "Calibrate the class probabilities of a trained configuration with points that it was "
         "not trained on, show what that does, and write the model with the calibration.")
     parser.add("model", "model file, or control file for classification (- is standard input); its "

@@ -22,7 +22,6 @@ from .options import (add_calibration, add_executor, add_input_kind, add_seed, a
                       check_files, check_normalised, input_format, model_normalisation, Parser,
                       refuse_ending, workers)
 
-PROG = "classify_m"
 _MODES = ("recursive", "path", "full", *(name for name, what in TREE_DECODERS.items()
                                          if what == "ensembles"))
 _SCORES = ("lac", "aps")
@@ -31,7 +30,7 @@ _SCORES = ("lac", "aps")
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "classify_m",
         "Classify points with a trained configuration. Writes the classes (output.cls) and "
         "their confidence ratings (output.con), and prints the class probabilities; or, to a "
         "table, the ids of the rows, their classes and probabilities.")
@@ -250,8 +249,8 @@ def _classified(args, form, recipe, classifier, quantity, executor):
                              quantity)
         if classifier.decoding.descends(classifier.tree) and args.tree is None \
                 and args.top is None and args.stop is None:
-            report(args, PROG, "a descent of the tree gives the probability of its class alone: "
-                               "--tree full gives those of all classes")
+            report("a descent of the tree gives the probability of its class alone: --tree full "
+                   "gives those of all classes")
         waiting = deque()
 
         def points():
@@ -322,8 +321,8 @@ def _check_together(args, kind):
         refuse_ending(args.output, (".cls", ".con"))
     if args.test != "-" and os.path.realpath(args.test) in map(
             os.path.realpath, (args.output, f"{args.output}.vec")):
-        raise UsageError(f"output would overwrite {args.output}.cls, the labels of "
-                         f"{args.test}: choose another name")
+        raise UsageError(f"output would overwrite {args.output}.cls, the labels of {args.test}: "
+                         "choose another name")
 
 
 def _check_table(args, kind, to_table):
@@ -374,8 +373,7 @@ def _warn_of_other_names(model, tree, path):
         warnings.warn(f"{path}: class {label} is '{there[label]}', in {model} "
                       f"'{tree.names[label]}'{and_more(other)}: the labels of these points mean "
                       "other classes than the answers do (--names of svm2agf and lvq2agf numbers "
-                      "words as in training)",
-                      AgfmcWarning, stacklevel=3)
+                      "words as in training)", AgfmcWarning, stacklevel=3)
 
 
 def _report(args, classifier, done):
@@ -384,27 +382,25 @@ def _report(args, classifier, done):
 
     if classifier.threshold is not None or classifier.decoding.decoder.name == "and":
         below = "" if args.max_error is None else f", below probability {classifier.threshold:g}"
-        report(args, PROG, f"{done.rejected} of {done.points} points rejected{below}")
+        report(f"{done.rejected} of {done.points} points rejected{below}")
     if args.costs is not None and done.points:
         none = f", {done.rejected} of them none" if done.rejected else ""
-        report(args, PROG, f"expected cost {done.cost / done.points:.6g} of a point on average, "
-                           f"{done.changed} of {done.points} answers other than the most probable "
-                           f"class{none}")
+        report(f"expected cost {done.cost / done.points:.6g} of a point on average, {done.changed} "
+               f"of {done.points} answers other than the most probable class{none}")
     if args.stop is not None and done.points:
-        report(args, PROG, f"{done.members / done.points:.2f} classes in an answer on average, "
-                           f"{done.points - done.rejected} of {done.points} answers one class")
+        report(f"{done.members / done.points:.2f} classes in an answer on average, "
+               f"{done.points - done.rejected} of {done.points} answers one class")
     if args.coverage is not None and done.points:
-        report(args, PROG, f"{done.members / done.points:.2f} classes in a set on average, "
-                           f"{done.empty} of {done.points} sets empty")
+        report(f"{done.members / done.points:.2f} classes in a set on average, {done.empty} of "
+               f"{done.points} sets empty")
     if args.count and done.points:
         model = classifier.values.model
-        report(args, PROG, f"{done.queried / done.points:.2f} of {len(model.rho)} binary "
-               f"classifiers and {done.kernels / done.points:.2f} of {KernelCounter(model).total} "
-               "kernel evaluations per point")
+        report(f"{done.queried / done.points:.2f} of {len(model.rho)} binary classifiers and "
+               f"{done.kernels / done.points:.2f} of {KernelCounter(model).total} kernel "
+               "evaluations per point")
     if args.margins:
         norms = squared_norms(classifier.values.model)
-        report(args, PROG, f"sum of 1/margin^2 over {len(norms)} binary classifiers: "
-                           f"{norms.sum():.6g}")
+        report(f"sum of 1/margin^2 over {len(norms)} binary classifiers: {norms.sum():.6g}")
 
 
 def _show(text):

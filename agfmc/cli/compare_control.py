@@ -14,13 +14,11 @@ from .option_types import output_file, whole_number
 from .options import add_train, check_plot, Parser
 from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
 
-PROG = "compare_control"
-
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "compare_control",
         "Try several configurations on the same splits of the data and print how well and how "
         "fast each classifies. A binary problem that several configurations share is trained "
         "once.")
@@ -65,7 +63,7 @@ def execute(args):
     from ..experiments.results import data_words
 
     check_plot(args)
-    page = Page(args, PROG, get_parser, training_inputs(args, *filter(os.path.isfile,
+    page = Page(args, training_inputs(args, *filter(os.path.isfile,
                                                                         args.control)))
     tuning, plan = nested_tuning(args), plan_of(args, 10)
     wanted = None if args.decoders is None else tuple(
@@ -78,11 +76,11 @@ def execute(args):
         candidates = suited(candidates, len(experiment.data.counts))
     candidates = [for_data(candidate, experiment, args) for candidate in candidates]
     by = BY_COST[args.by]
-    with result_cache(args, PROG, experiment) as experiment:
-        with Progress(args, "comparing") as progress:
+    with result_cache(args, experiment) as experiment:
+        with Progress("comparing") as progress:
             result = compare(experiment, candidates, by=by, against=args.against,
                              progress=progress, tuning=tuning)
-        report_reused(args, PROG, experiment)
+        report_reused(experiment)
         result = {"data": args.train, "options": args.options,
                   **cost_words(args), **data_words(experiment), **result}
         if page.wanted:
@@ -93,7 +91,7 @@ def execute(args):
             draw_comparison(args.plot, result, by)
     failed = [row for row in result["rows"] if "error" in row]
     for row in failed:
-        write_message(PROG, f"{row['configuration']}:{row['decoder']}: {row['error']}", "error")
+        write_message(f"{row['configuration']}:{row['decoder']}: {row['error']}")
     if failed:
         raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be computed")
 

@@ -181,7 +181,7 @@ def searching_options(args):
                                 "--balance", "--together", "--top"))
 
 
-def found_design(args, prog, scheme, data):
+def found_design(args, scheme, data):
     """The result of a search of a scheme in a `Dataset`: its `tree`, and `notes`."""
     from ..designs.best_tree import count_splits
     from ..data.training import with_source_in_errors
@@ -202,26 +202,26 @@ def found_design(args, prog, scheme, data):
         options["search"] = _tree_search(args, labels, names)
     keeps = "kept" in scheme.options
     long = keeps and count_splits(len(labels)) > COMPARED_SPLITS
-    with state(args, prog, data, wanted=long) as cache, with_source_in_errors(args.source), \
-            _told_of_the_end(args, prog, keeps):
+    with state(args, data, wanted=long) as cache, with_source_in_errors(args.source), \
+            _told_of_the_end(keeps):
         if keeps:
             options["kept"] = kept = CostStore(cache, data.x, data.y, data.weights)
-        with Progress(args, "searching", prog) as progress:
+        with Progress("searching") as progress:
             found = search(scheme.name, LabelledPoints(
                 data.x, data.y, labels, names, data.weights), progress=progress, **options)
         if keeps:
-            report_reused(args, prog, kept)
+            report_reused(kept)
     return found
 
 
 @contextmanager
-def _told_of_the_end(args, prog, keeps):
+def _told_of_the_end(keeps):
     """A report after a signal, where nothing of the work is kept."""
     try:
         yield
     except KeyboardInterrupt:
         if not keeps:
-            report(args, prog, "interrupted: a search for a code keeps nothing")
+            report("interrupted: a search for a code keeps nothing")
         raise
 
 

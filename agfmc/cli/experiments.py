@@ -194,14 +194,14 @@ def for_data(candidate, experiment, args):
         candidate.for_classes(experiment.data.counts)
 
 
-def read_one_candidate(args, prog):
+def read_one_candidate(args):
     """The `Candidate` of the operand control and the option --decoder."""
     from ..experiments.candidates import read_candidate
 
     candidate = read_candidate(args.control, None if args.decoder is None else (args.decoder,),
                                seed=args.seed)
     if candidate.wanted is not None and len(candidate.wanted) > 1:
-        raise UsageError(f"{prog} takes one decoder: compare_control takes several")
+        raise UsageError(f"{args.parser.prog} takes one decoder: compare_control takes several")
     if candidate.wanted is None and candidate.tree is not None:
         _check_named(candidate.tree, args.by or getattr(args, "tune", False) and _BY)
     return candidate
@@ -219,17 +219,17 @@ def _check_named(tree, by):
 
 
 @contextmanager
-def result_cache(args, prog, experiment):
+def result_cache(args, experiment):
     """The `Experiment` with its workers and a cache of results, for `with`."""
     from ..experiments.experiment import clear_worker_caches
 
     with library_words(), clear_worker_caches(), workers(args) as pool, \
-            state(args, prog, experiment.data) as cache:
+            state(args, experiment.data) as cache:
         yield replace(experiment, cache=cache, settings=replace(experiment.settings, workers=pool))
 
 
 @contextmanager
-def state(args, prog, data, wanted=True):
+def state(args, data, wanted=True):
     """The cache of results on a `Dataset`, for `with`.
 
     After a signal the cache is kept, and a report says so.  wanted: False to keep nothing unless
@@ -246,13 +246,13 @@ def state(args, prog, data, wanted=True):
             raise
         except BaseException:
             if cache.keeps_anything():
-                report(args, prog, f"interrupted: {CONTINUES}")
+                report(f"interrupted: {CONTINUES}")
             raise
 
 
-def report_reused(args, prog, user):
+def report_reused(user):
     """A report of how many results were there before, of the `cache` of its user."""
     count = user.cache.found
     if count:
         results = "1 result that was" if count == 1 else f"{count} results that were"
-        report(args, prog, f"reused {results} there already")
+        report(f"reused {results} there already")

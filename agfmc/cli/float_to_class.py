@@ -9,13 +9,11 @@ from .messages import report
 from .option_types import finite_number, output_file, whole_number
 from .options import check_files, Parser
 
-PROG = "float_to_class"
-
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "float_to_class",
         "Turn a continuous quantity into ordered classes: class 0 below the first threshold, and "
         "so on; a value on a threshold belongs to the class above it. The thresholds are printed, "
         "one in a line. Without out, print the values. For out NAME.cls, NAME.names gets names of "
@@ -75,7 +73,7 @@ def execute(args):
             file.flush()
         sys.stdout.writelines(lines)
         sys.stdout.flush()  # before the file appears: a reader that left ends the run here
-    report(args, PROG, f"{args.out}: {len(binning.classes)} values in "
+    report(f"{args.out}: {len(binning.classes)} values in "
                        f"{len(binning.edges) + (-1 if args.open else 1)} classes"
                        + "".join(f", their limits in {path}" for path in named))
 

@@ -42,8 +42,8 @@ def execute(args):
     if base is None:
         infile, base = "-", infile
         if base is not None and os.path.isfile(base):
-            raise UsageError("expected the base name of the files to be written after "
-                             f"'{base}' (or - before it, to read standard input)")
+            raise UsageError(f"expected the base name of the files to be written after '{base}' "
+                             "(or - before it, to read standard input)")
     if base is None and not (args.no_labels or args.omit_labels):
         raise UsageError("expected the base name of the files to be written (only with -C or -o "
                          "can standard output hold them)")

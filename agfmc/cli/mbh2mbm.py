@@ -9,13 +9,11 @@ from .option_types import output_file
 from .options import (add_calibration, check_files, model_normalisation, Parser, refuse_gzip,
                       refuse_table)
 
-PROG = "mbh2mbm"
-
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "mbh2mbm",
         "Merge a control file and its binary models into one file that holds everything "
         "needed to classify, each support vector once; or bring a model file into another format.")
     parser.add("control", "control file for classification, as multi_borders writes it, or any "
@@ -84,8 +82,7 @@ def execute(args):
         "; classify new data with: " + (
             classify_command(args.out, "binary") if configuration.recipe is None else
             classify_command(args.out, "table", configuration.recipe.source))
-    report(args, PROG, f"{len(configuration.tree.rows)} binary models, {vectors}{calibrated}"
-                       f"{recipe}{then}")
+    report(f"{len(configuration.tree.rows)} binary models, {vectors}{calibrated}{recipe}{then}")
 
 
 def check_model_name(out, binary=True):
@@ -95,8 +92,8 @@ def check_model_name(out, binary=True):
     from ..models.control_files import read_control
 
     if out in ("", "-"):
-        raise UsageError("expected the name of a file for the model, found "
-                         f"'{out}' (/dev/stdout is one)")
+        raise UsageError(f"expected the name of a file for the model, found '{out}' (/dev/stdout "
+                         "is one)")
     refuse_table(out, "the model")
     if binary:
         refuse_gzip(out, "the model")
@@ -106,5 +103,5 @@ def check_model_name(out, binary=True):
         read_control(out)
     except AgfmcError:
         return
-    raise UsageError(f"the model would overwrite the control file {out}: expected control "
-                     "and then out, the file to be written")
+    raise UsageError(f"the model would overwrite the control file {out}: expected control and then "
+                     "out, the file to be written")

@@ -70,8 +70,7 @@ def execute(args):
 def _refuse_for_normalisations(args, options):
     for option, given in options:
         if given is not None:
-            raise UsageError(f"{option} is for a normalisation, as X.std, and {args.model} is "
-                             "none")
+            raise UsageError(f"{option} is for a normalisation, as X.std, and {args.model} is none")
 
 
 def _refuse_for_models(args, what):

@@ -8,26 +8,23 @@ import sys
 import time
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 
 from ..core.errors import AgfmcError, JobsFailed, UsageError
 from ..files.opening import is_stream
 from .data_options import table_words, weight_files, weight_words
 from .file_names import names_scheme
-from .messages import (library_words, Progress, report, write_message, write_stdout,
-                       tell_landmarks, tell_metric,
-                       tell_settled)
+from .messages import (counted, library_words, Progress, report, write_message, write_stdout)
 from .option_types import output_base, output_file, time_span, whole_number
 from .options import (add_executor, add_normalisation, add_seed, add_train, add_training_kind,
                       add_workers, check_files, checks_scales, input_format, learned_metric,
-                      normalises, Parser, refuse_table, workers)
-
-PROG = "multi_borders"
+                      normalises, Parser, refuse_table, report_metric, workers)
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "multi_borders",
         "Train the binary classifiers that a control file describes, support vector machines by "
         "default. Writes one LIBSVM model file for each, with probabilities, and the control file "
         "for classification.")
@@ -114,8 +111,8 @@ def _range(text):
     """A type for options: (group, range), two whole numbers from 0."""
     found = re.fullmatch("([0-9]{1,9}):([0-9]{1,9})", text)
     if found is None:
-        raise argparse.ArgumentTypeError(
-            f"expected GROUP:RANGE, two whole numbers from 0, found '{text}'")
+        raise argparse.ArgumentTypeError("expected GROUP:RANGE, two whole numbers from 0, found "
+                                         f"'{text}'")
     return int(found[1]), int(found[2])
 
 
@@ -158,7 +155,7 @@ def execute(args):
                     all_of_it and trainer is None and checks_scales(args, form))
     work = plan(source, output, settings, trainer)
     if settings.metric is not None:
-        tell_metric(args, PROG, work.settings.normalisation, work.norm_file)
+        report_metric(args, work.settings.normalisation, work.norm_file)
     named_decoding(work.tree)  # refused before the training, not after it
     check_weights(args.member_weights, work.tree, work.calibration_rows is not None)
     tally = None if args.cv_errors is None else PairTally(
@@ -177,7 +174,7 @@ def execute(args):
     tree, calibration, told = _calibration(args, work, trained)
     _save(args, work, tree, calibration, finish)
     for line in told:
-        report(args, PROG, line)
+        report(line)
 
 
 def _control(args, form, settings):
@@ -393,20 +390,20 @@ def _operand(name):
 def _ourselves():
     """The words that start this very program, also where the shell has another environment."""
     program = os.path.abspath(sys.argv[0])
-    if os.path.basename(program) == PROG and os.path.isfile(program) and sys.executable:
+    if os.path.basename(program) == "multi_borders" and os.path.isfile(program) and sys.executable:
         return [sys.executable, program]
-    return [PROG]
+    return ["multi_borders"]
 
 
 def _make_sums(args, work, pool):
     """Make the sums over one range of rows, where they are not there from an earlier run."""
     from ..training.run import make_range_sums
 
-    with pool as executor, Progress(args, "sums", PROG) as progress:
+    with pool as executor, Progress("sums") as progress:
         made = make_range_sums(work, *args.sums, progress, not args.retrain, executor)
     if not made:
-        report(args, PROG, "kept from an earlier run: the sums of this range, or what is trained "
-                           "from them (--retrain makes them again)")
+        report("kept from an earlier run: the sums of this range, or what is trained from them "
+               "(--retrain makes them again)")
 
 
 def _train(args, work, pool, deadline, tally):
@@ -419,21 +416,37 @@ def _train(args, work, pool, deadline, tally):
 
     earlier = PreviousRun(_kept(args, work, tally), _replaceable(work.control_out),
                           not args.retrain)
-    tell_landmarks(args, PROG, work, earlier.kept)
-    with library_words(), pool as executor, Progress(args, "training", PROG) as progress:
+    with library_words(), pool as executor, Progress("training") as progress:
         made = train(work, progress, earlier, deadline=deadline, held_out=tally and tally.add,
                      workers=executor)
-    tell_settled(args, PROG, work, made.settled)
+    _report_chosen(work, made.settled)
     for failure in made.errors:
-        write_message(PROG, str(failure), "error")
+        write_message(str(failure))
     if made.stopped:
         raise JobsFailed(f"time limit reached: {made.done} of {len(work.jobs)} classifiers are "
-                         f"trained; the same command {'without --retrain ' * args.retrain}"
-                         "continues from there")
+                         "trained; the same command "
+                         f"{'without --retrain ' * args.retrain}continues from there")
     if made.errors:
         raise JobsFailed(f"{len(made.errors)} of {len(work.binary)} binary classifiers could not "
                          "be trained; the finished ones are kept, and control-out is not written")
     return made.trained
+
+
+def _report_chosen(work, chosen):
+    """A line for each group of classifiers with numbers that training has chosen.
+
+    chosen: {name of a classifier: its options}.
+    """
+    groups = {}
+    for job in work.binary:
+        if job.name in chosen and None in (job.options.landmarks, job.options.ridge):
+            groups.setdefault(job.together, []).append(job)
+    for jobs in groups.values():
+        options = [dict(pairwise(chosen[job.name].split())) for job in jobs]
+        ridges = sorted({float(one["-l"]) for one in options})
+        between = " to ".join(f"{ridge:g}" for ridge in ridges[:1] + ridges[1:][-1:])
+        report(f"{' '.join(jobs[0].text.split())}: {counted(int(options[0]['-m']), 'landmark')}, "
+               f"lambda {between} ({counted(len(jobs), 'classifier')})")
 
 
 def _finish(args, work, tally):
@@ -443,13 +456,13 @@ def _finish(args, work, tally):
     other = replaced(work)
     if other is not None:
         raise JobsFailed(f"'{other}' is no longer what this run has written: another run took the "
-                         "same names. control-out is not written; the same command continues "
-                         "from there")
+                         "same names. control-out is not written; the same command continues from "
+                         "there")
     if tally is not None:
         tally.write(args.cv_errors)
     if args.keep:
-        report(args, PROG, "the temporary files are kept in the folders "
-                           f"{os.path.join(args.path or '', args.model)}*.tmp")
+        report("the temporary files are kept in the folders "
+               f"{os.path.join(args.path or '', args.model)}*.tmp")
 
 
 def _replaceable(control_out):
@@ -472,10 +485,9 @@ def _kept(args, work, tally):
         return frozenset()
     kept = finished(work)
     if kept and tally is not None:
-        report(args, PROG, "--cv-errors counts samples that are held out: all are trained again")
+        report("--cv-errors counts samples that are held out: all are trained again")
         return frozenset()
     if kept:
-        report(args, PROG, f"kept from an earlier run: {len(kept)} of "
-                           f"{len(work.jobs)} classifiers "
-                           "(--retrain trains all)")
+        report(f"kept from an earlier run: {len(kept)} of {len(work.jobs)} classifiers (--retrain "
+               "trains all)")
     return kept

@@ -14,14 +14,13 @@ from .option_types import output_base, output_file, whole_number
 from .options import add_train, check_files, check_plot, input_format, Parser, refuse_ending
 from .pages import add_report, names_in, Page, page_name, training_inputs, training_part
 
-PROG = "nfold"
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "nfold",
         "Cross-validate one configuration: train it on a part of the data, classify the rest, and "
         "repeat this until each point has been held out. Prints the scores, and writes the "
         "answers for the held-out points.")
@@ -58,7 +57,7 @@ def execute(args):
 
     check_plot(args)
     _check_outputs(args)
-    page = Page(args, PROG, get_parser, training_inputs(args, args.control))
+    page = Page(args, training_inputs(args, args.control))
     with cross_validated(args, args.outbase is not None or page.wanted) as (
             experiment, candidate, results, tuning):
         if args.outbase is not None:
@@ -97,15 +96,15 @@ def cross_validated(args, both):
     tuning, plan = nested_tuning(args), plan_of(args, 1, 5)
     if args.seed is None:
         args.seed, plan = 1, plan._replace(seed=_SEED)
-    candidate = read_one_candidate(args, PROG)
+    candidate = read_one_candidate(args)
     experiment = read_experiment(args, args.train, plan, args.platt == "loo")
     candidate = for_data(candidate, experiment, args)
     if both and not args.uncalibrated:
         experiment = replace(experiment, calibrated=(True, False))
-    with result_cache(args, PROG, experiment) as experiment:
-        with Progress(args, "cross-validating") as progress:
+    with result_cache(args, experiment) as experiment:
+        with Progress("cross-validating") as progress:
             results = cross_validate(experiment, candidate, progress=progress, tuning=tuning)
-        report_reused(args, PROG, experiment)
+        report_reused(experiment)
         yield experiment, candidate, results, tuning
 
 

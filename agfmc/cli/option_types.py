@@ -16,8 +16,7 @@ def whole_number(low, high=2**62):
         try:
             value = numeral(text, whole=True)
         except ValueError:
-            raise argparse.ArgumentTypeError(
-                f"expected a whole number, found '{text}'") from None
+            raise argparse.ArgumentTypeError(f"expected a whole number, found '{text}'") from None
         if not low <= value <= high:
             raise argparse.ArgumentTypeError(
                 f"{value} is out of range: expected "
@@ -105,14 +104,13 @@ def proportions(text):
         try:
             return [finite_number(word) for word in words]
         except argparse.ArgumentTypeError as error:
-            raise argparse.ArgumentTypeError(
-                f"expected p,p,... or label=p,... or a .cls file: {error}") from None
+            raise argparse.ArgumentTypeError("expected p,p,... or label=p,... or a .cls file: "
+                                             f"{error}") from None
     found: dict = {}
     for label, sign, number in pairs:
         label = label.strip()
         if not sign or not label:
-            raise argparse.ArgumentTypeError(
-                f"expected label=p, found '{label}{sign}{number}'")
+            raise argparse.ArgumentTypeError(f"expected label=p, found '{label}{sign}{number}'")
         key = int(label) if label.isdecimal() else label
         if key in found:
             raise argparse.ArgumentTypeError(f"class {key} is named twice")

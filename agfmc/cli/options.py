@@ -48,7 +48,7 @@ from .data_options import (add_table, add_weights, table_format, table_options,
 from .file_names import file_named, holds_svm
 from .hints import (has_unknown_letter, hint_for, refuse_name, refuse_unquoted,
                     refuse_unquoted_command, reword)
-from .messages import report, tell_metric
+from .messages import counted, report
 from .option_types import (finite_number, output_base, output_file, whole_number)
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
@@ -191,7 +191,7 @@ class Parser(_Declared, argparse.ArgumentParser):
         if self.needs_words and not any(word.partition("=")[0] not in _GENERAL for word in joined):
             self.error("the following arguments are required: ")
         found = self.parse_intermixed_args(joined, namespace)
-        found.given_words = tuple(args)  # as they were given
+        found.given_words, found.parser = tuple(args), self
         self._check_given(found)
         self._complete(found)
         found.files = self.files_of(found)
@@ -207,11 +207,11 @@ class Parser(_Declared, argparse.ArgumentParser):
             path = file_named(given, what)
             if path != given:
                 setattr(args, name, path)
-                report(args, self.prog, f"'{given}' is taken for {path}")
+                report(f"'{given}' is taken for {path}")
             if not any(getattr(args, kind, True) for kind in ("svm", "lvq", "table")) and \
                     holds_svm(path, what):
                 args.svm = True
-                report(args, self.prog, f"{path} is LIBSVM text, and read as with -M")
+                report(f"{path} is LIBSVM text, and read as with -M")
 
     def files_of(self, args):
         """[(operand or option, path, True for an output)] of the files that the arguments name.
@@ -570,8 +570,8 @@ def _rounds(text):
     try:
         return whole_number(0, 20)(text)
     except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(
-            f"expected a whole number from 0 to 20, or auto, found '{text}'") from None
+        raise argparse.ArgumentTypeError("expected a whole number from 0 to 20, or auto, found "
+                                         f"'{text}'") from None
 
 
 def normalisation_options(args):
@@ -629,8 +629,8 @@ def check_normalised(args, configuration, form, model):
         raise UsageError(f"{model} was trained on normalised points, and tables are not: -a FILE "
                          "gives the normalisation that multi_borders wrote")
     if args.norm_file is None:
-        warnings.warn(f"{model}: trained on normalised points, and no normalisation is given "
-                      "(-a): the points are assumed to be normalised", AgfmcWarning, stacklevel=3)
+        warnings.warn(f"{model}: trained on normalised points, and no normalisation is given (-a): "
+                      "the points are assumed to be normalised", AgfmcWarning, stacklevel=3)
 
 
 def fits_normalisation(args):
@@ -638,7 +638,7 @@ def fits_normalisation(args):
     return getattr(args, "normalise", False) or getattr(args, "svd", None) is not None
 
 
-def load_normalised(args, prog, source, form):
+def load_normalised(args, source, form):
     """The `Dataset` of training data, its points as they are, or as -n, -S and -a make them.
 
     A normalisation is written to the file of -a.
@@ -665,8 +665,34 @@ def load_normalised(args, prog, source, form):
     if written:
         write_std(path, normalisation)
         if metric is not None:
-            tell_metric(args, prog, normalisation, path)
+            report_metric(args, normalisation, path)
     return data
+
+
+def report_metric(args, normalisation, path):
+    """A line about the metric that was learned with a normalisation; path: of its `.std` file."""
+    from ..data.metric_file import metric_path
+    from ..training.metric import FEWEST, MOST_ROUNDS
+
+    learned, beside = normalisation.metric, metric_path(path)
+    rounds, losses = learned.rounds, [loss for loss, _ in learned.losses]
+    text = f"metric: {counted(rounds, 'round')}"
+    if losses and rounds:
+        most = ", the most that auto tries" if rounds == MOST_ROUNDS else ""
+        text += f"{most}, with which the log loss of pairs of classes falls from " \
+                f"{losses[0]:.4g} to {losses[rounds]:.4g} for held-out points"
+    elif losses:
+        text += ", as with more the log loss of pairs of classes for held-out points, " \
+                f"{losses[0]:.4g}, does not fall by a standard error"
+    elif args.learn_metric == "auto":
+        text += ", as there are too few points to choose rounds"
+    elif rounds and learned.points < FEWEST:
+        text += f", learned from {learned.points} points, which are too few to trust it"
+    if args.components is not None:
+        matrix = normalisation.matrix
+        before = args.svd or len(matrix) - len(normalisation.dropped)
+        text += f"; {matrix.shape[1]} of {before} directions"
+    report(text + (f"; weights of features in {beside}" if beside and rounds else ""))
 
 
 def add_seed(group, splits=1):

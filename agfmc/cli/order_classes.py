@@ -6,13 +6,11 @@ from .option_types import finite_number, list_of, probability, whole_number
 from .options import (add_normalisation, add_seed, add_training_kind, input_format, load_normalised,
                       Parser)
 
-PROG = "order_classes"
-
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "order_classes",
         "Write to standard output a control file with its classes in a better order: for DDAGs, "
         "which query one-against-one classifiers in the order of the braces, or, with --path, for "
         "adjacent codes.")
@@ -58,8 +56,7 @@ def execute(args):
     ordered = _by_path(args, form) if args.path else _by_accuracy(args, form)
     write_stdout(tree_lines(for_output(ordered.tree)))
     what = "length of the path" if args.path else "expected accuracy"
-    report(args, PROG, f"{ordered.method}: {what} {ordered.before:.6g} before, "
-                       f"{ordered.after:.6g} now")
+    report(f"{ordered.method}: {what} {ordered.before:.6g} before, {ordered.after:.6g} now")
 
 
 def _by_accuracy(args, form):
@@ -95,7 +92,7 @@ def _by_path(args, form):
 
     tree = read_control(args.control)
     require_untrained_matrix(tree)
-    data = load_normalised(args, PROG, args.train, form)
+    data = load_normalised(args, args.train, form)
     if args.min_class is not None:
         tree = for_classes(tree, data.counts)
     check_classes(tree, data.counts, args.train)

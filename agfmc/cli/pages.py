@@ -35,17 +35,17 @@ def add_page_words(group):
 class Page:
     """The page and the file for MultiQC of one run, checked before its work.
 
-    prog: the command;  get_parser: makes the parser of its options;  card: Markdown, or "".
+    prog: the command;  card: Markdown, or "".
     """
 
-    def __init__(self, args, prog, get_parser, inputs=(), path=None):
+    def __init__(self, args, inputs=(), path=None):
         """inputs: files that the command reads, which are told with their digests;  path: of the
         page, in place of --report.
 
         Raises `UsageError` and `DataError` for what could not be written after the work.
         """
-        self.prog, self.card = prog, ""
-        self._args, self._get_parser = args, get_parser
+        self.prog, self.card = args.parser.prog, ""
+        self._args = args
         self._inputs = [path for path in inputs if path is not None]
         self._option = "--report" if path is None else "-o"
         self._path = args.report if path is None else path
@@ -96,7 +96,7 @@ class Page:
         training of a model, of which `describe` tells in info."""
         from .gather import file_digests, settings_of, versions
 
-        found = [*versions(), ("command", self.prog), *_options(self._get_parser(), self._args),
+        found = [*versions(), ("command", self.prog), *_options(self._args),
                  *more]
         if info is not None:
             found += [(f"model: {name}", value) for name, value in settings_of(info)]
@@ -122,9 +122,9 @@ class Page:
             sys.stdout.flush()
 
 
-def _options(parser, args):
+def _options(args):
     """(name, value) of the operands and options that are given, or have a default."""
-    for action in parser._actions:
+    for action in args.parser._actions:
         value = getattr(args, action.dest, None)
         if action.dest in _NOT_TOLD or value is None or value is False or value in ("", (), []):
             continue  # but 0 is a value

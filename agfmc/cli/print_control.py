@@ -1,11 +1,13 @@
 """print_control: write the control file of a scheme, given or chosen by cross-validation."""
 
+import logging
 import os
 import sys
 import time
+import warnings
 from contextlib import contextmanager
 
-from ..core.errors import DataError, JobsFailed, UsageError
+from ..core.errors import AgfmcWarning, DataError, JobsFailed, UsageError
 from ..designs import schemes
 from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..files.kinds import is_table
@@ -17,12 +19,11 @@ from .designs import (add_drawing, add_searching, draw_design, drawn_design, fou
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
                           for_data, plan_of, read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
-from .messages import Progress, report, write_message, write_stdout, write_stderr
+from .messages import Progress, report, write_stdout, write_stderr
 from .option_types import output_file, time_span, whole_number
 from .options import (add_normalisation, add_seed, add_training_kind, check_plot, input_format,
                       load_normalised, normalisation_options, Parser)
 
-PROG = "print_control"
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 _METRICS = ("hausdorff", "mean-deviation")
 _LINKAGES = ("single", "complete", "average")
@@ -31,7 +32,7 @@ _LINKAGES = ("single", "complete", "average")
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "print_control",
         "Write to standard output a training control file: the partitions of the classes "
         "that a multi-class classifier is built from.",
         operands="{n | data | control | confusions} [nrow | control ...]")
@@ -133,8 +134,8 @@ def _write_best(args):
             if not choice.complete:
                 # raised in here, so that what is finished is kept
                 raise JobsFailed(f"time limit reached after {choice.splits} of "
-                                 f"{choice.result['splits']} splits, the best of which is "
-                                 f"written; {CONTINUES}")
+                                 f"{choice.result['splits']} splits, the best of which is written; "
+                                 f"{CONTINUES}")
     except TimeUp:
         raise JobsFailed("time limit reached before the end of the first split; "
                          f"{CONTINUES}") from None
@@ -176,9 +177,10 @@ def _print_matrix(tree):
     from ..designs.design import matrix_of
 
     rows, labels = matrix_of(to_code(tree) if tree.directs else tree)
-    write_stderr("".join(f"{line}\n" for line in format_matrix(rows, len(labels))))
+    lines = format_matrix(rows, len(labels))
+    write_stderr("".join(f"{line}\n" for line in lines), logging.CRITICAL)
     if len(rows) > 1:
-        write_message(PROG, "smallest distance between rows {}, between columns {}".format(
+        report("smallest distance between rows {}, between columns {}".format(
             *smallest_distances(rows, len(labels))))
 
 
@@ -211,7 +213,7 @@ def _refuse_idle(args, scheme):
                                       f"-Q {', '.join(first)}{' and ' * bool(first)}{last}")
         if option not in _LETTERS or scheme is None or scheme.number is None:
             raise UsageError(f"{text}, not for {name}")
-        report(args, PROG, f"{text}, and changes nothing in {name}")
+        report(f"{text}, and changes nothing in {name}")
     if not {"classes", "data"}.intersection(made_of) or is_number(args.source):
         for given, text in ((args.min_class is not None,
                              "--min-class is for training data, whose samples it counts"),
@@ -330,7 +332,7 @@ def _searched(args, scheme, form):
     if "members" in scheme.options and _is_file(args) and not os.path.exists(f"{args.source}.cls"):
         raise UsageError(f"-Q {scheme.name} joins two control files or more: found one, "
                          f"{args.source}")
-    return found_design(args, PROG, scheme, _data(args, form))
+    return found_design(args, scheme, _data(args, form))
 
 
 def _refuse_data_options(args):
@@ -343,7 +345,7 @@ def _refuse_data_options(args):
 
 def _data(args, form):
     """The points as they are, or as -n, -S and -a make them."""
-    data = load_normalised(args, PROG, args.source, form)
+    data = load_normalised(args, args.source, form)
     _require_two(data.counts, args.source)
     return data
 
@@ -389,20 +391,19 @@ def best(args):
     if args.type is None:
         candidates = suited(candidates, len(experiment.data.counts))
     candidates = [for_data(candidate, experiment, args) for candidate in candidates]
-    with result_cache(args, PROG, experiment) as experiment:
-        with Progress(args, "comparing", deadline=deadline) as progress:
+    with result_cache(args, experiment) as experiment:
+        with Progress("comparing", deadline=deadline) as progress:
             choice = find_best(experiment, candidates, by=by, progress=progress,
                                deadline=deadline)
-        report_reused(args, PROG, experiment)
+        report_reused(experiment)
         for failed in choice.result["rows"]:
             if "error" in failed:
-                write_message(PROG, f"{failed['configuration']}: {failed['error']}", "warning")
-        if not args.quiet:
-            result = choice.result
-            write_stderr(f"{result['points']} points, {result['classes']} classes; "
-                         f"{result['plan']}\n"
-                         f"{data_lines(data_words(experiment))}"
-                         f"{plain_table(result, brief=True)}{row_notes(result)}")
+                warnings.warn(f"{failed['configuration']}: {failed['error']}", AgfmcWarning,
+                              stacklevel=2)
+        result = choice.result
+        write_stderr(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
+                     f"{data_lines(data_words(experiment))}"
+                     f"{plain_table(result, brief=True)}{row_notes(result)}")
         _report_choice(args, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])
         yield with_heading(tree, "options", args.options or tree.options or None), choice
@@ -413,10 +414,9 @@ def _report_choice(args, choice):
     row, top, margin = choice.row, choice.top, choice.margin
     if margin is not None:
         first = choice.result["rows"][0]
-        report(args, PROG, f"{top['configuration']} {top['decoder']} is better by "
-                           f"{args.by or 'log-loss'} than {first['configuration']} "
-                           f"{first['decoder']} by {margin.gain:.4f}, "
-                           f"{'more' if row is top else 'not more'} than one standard error of "
-                           f"the difference, {margin.error:.4f} ({margin.source})")
-    report(args, PROG, f"best by {args.by or 'log-loss'}: {row['configuration']} with the decoder "
-                       f"{row['decoder']}")
+        report(f"{top['configuration']} {top['decoder']} is better by {args.by or 'log-loss'} than "
+               f"{first['configuration']} {first['decoder']} by {margin.gain:.4f}, "
+               f"{'more' if row is top else 'not more'} than one standard error of the difference, "
+               f"{margin.error:.4f} ({margin.source})")
+    report(f"best by {args.by or 'log-loss'}: {row['configuration']} with the decoder "
+           f"{row['decoder']}")

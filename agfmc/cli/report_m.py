@@ -13,13 +13,11 @@ from .options import add_calibration, Parser
 from .pages import add_page_words, Page, page_name
 from .scoring import add_classes, add_scores, check_kind, read_results
 
-PROG = "report_m"
-
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "report_m",
         "Write one page, a file of HTML that needs no other: of a model, of its answers with their "
         "scores, of a comparison, of a search, or of all of them.")
     parser.add("model", "a model file, a control file whose models are read, or a training control "
@@ -71,7 +69,7 @@ def execute(args):
     _check(args)
     table = args.answers is not None and (args.table or is_answer_table(args.answers))
     found = None if args.answers is None else _operands(args, table)
-    page = Page(args, PROG, get_parser, _inputs(args, found), args.output)
+    page = Page(args, _inputs(args, found), args.output)
     model = None if args.model is None else _model(args)
     comparison, search = _json_results(args)
     answers, called = (None, {}) if found is None else _answers(args, found, table, model)
@@ -89,7 +87,7 @@ def _check(args):
     parts = (args.model, args.answers, args.comparison, args.search)
     if all(part is None for part in parts):
         raise UsageError("there is nothing to show: expected a model, --answers, --comparison or "
-                         f"--search (try {PROG} --help)")
+                         "--search (try report_m --help)")
     if args.multiqc is not None and all(part is None for part in parts[1:]):
         raise UsageError("--multiqc shows scores: expected --answers, --search or --comparison")
     if args.model == "-":
@@ -114,7 +112,7 @@ def _operands(args, table):
         found.truth = f"{base}.truth"
         if not os.path.exists(found.truth):
             there = "" if os.path.exists(f"{base}.cls") else f"; nor is {base}.cls, the answers"
-            raise UsageError(f"--truth is missing: the file of the true classes; nfold writes "
+            raise UsageError("--truth is missing: the file of the true classes; nfold writes "
                              f"{found.truth}, which is not there{there}")
         found.probabilities = args.probabilities or _if_there(f"{base}.txt")
         found.before = args.before or found.probabilities and _if_there(f"{base}.raw.txt")

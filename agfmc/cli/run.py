@@ -2,6 +2,7 @@
 
 import errno
 import io
+import logging
 import os
 import signal
 import sys
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from ..core.errors import AgfmcError, AgfmcWarning, system_reason
 from ..files.atomic import remove_temporaries
 from .hints import with_scheme
-from .messages import drop_stream, EventLog, logged, write_message, signed, wants_events
+from .messages import drop_stream, LOGGER, logged, MessageHandler, wants_events, write_message
 from .signals import raised_signals, Terminated
 
 
@@ -22,24 +23,20 @@ def run_command(parser, execute, argv=None) -> int:
     what was expected`; `--debug` shows the traceback instead.  With `--log json` standard error
     has nothing but events.
     """
-    log = None
+    words = sys.argv[1:] if argv is None else argv
+    log = MessageHandler(parser.prog, wants_events(words, getattr(parser, "dashes", None)))
     try:
         with raised_signals(_leave) as came, _one_thread_each(), warnings.catch_warnings(), \
-                signed(parser.prog):
+                logged(log):
             _open_streams()
-            words = sys.argv[1:] if argv is None else argv
-            if wants_events(words, getattr(parser, "dashes", None)):
-                log = EventLog(parser.prog, words)
-            with logged(log):
-                status = _run(parser, execute, argv, came, log)
+            log.start(words)
+            status = _run(parser, execute, argv, came, log)
             remove_temporaries(left=True)
-        if log is not None:
-            log.done(status)
+        log.done(status)
         return status
     except KeyboardInterrupt as stop:
         number = stop.args[0] if isinstance(stop, Terminated) else signal.SIGINT
-        if log is not None:
-            log.ended(number)
+        log.done(128 + number, number)
         _leave(128 + number)
         raise  # where the end was prevented, in a test
 
@@ -48,12 +45,12 @@ def _run(parser, execute, argv, came, log):
     args = None
     try:
         args = parser.parse_args(argv)
-        _prepare(parser.prog, args)
+        _prepare(args)
         execute(args)
         sys.stdout.flush()
         return 0
     except SystemExit as stop:
-        return _flushed(parser.prog, stop.code if isinstance(stop.code, int) else 2)
+        return _flushed(stop.code if isinstance(stop.code, int) else 2)
     except BrokenPipeError:
         drop_stream(sys.stdout)
         return 141
@@ -61,9 +58,9 @@ def _run(parser, execute, argv, came, log):
         if came:  # a library made another error of the signal
             raise Terminated(came[0]) from error
         debug = getattr(args, "debug", False)
-        if debug and log is None:
+        if debug and not log.events:
             raise
-        return _flushed(parser.prog, *_status_and_message(error), error, debug)
+        return _flushed(*_status_and_message(error), error, debug)
 
 
 def _status_and_message(error):
@@ -102,13 +99,17 @@ def _one_thread_each():
 
 
 def _open_streams():
-    """Give a stream that the caller closed a file of its own.
+    """Give a stream that the caller closed a file of its own, and buffer standard output.
 
     Else the next file to be opened would take its number, and get what libraries write
     there.  Writing to standard output fails then, as it does for any program; messages
     are lost.
     """
-    _buffer_output()
+    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        # with PYTHONUNBUFFERED, where a short write would be lost silently
+        raw = io.FileIO(sys.stdout.fileno(), "w", closefd=False)
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), sys.stdout.encoding,
+                                      sys.stdout.errors, line_buffering=True)
     if None not in (sys.stdin, sys.stdout, sys.stderr):
         return
     number = 0
@@ -121,24 +122,17 @@ def _open_streams():
         sys.stderr = open(os.devnull, "w", encoding="utf-8")
 
 
-def _buffer_output():
-    """Buffer standard output: with PYTHONUNBUFFERED a short write would be lost silently."""
-    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
-        raw = io.FileIO(sys.stdout.fileno(), "w", closefd=False)
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), sys.stdout.encoding,
-                                      sys.stdout.errors, line_buffering=True)
-
-
-def _prepare(prog, args):
-    """Warnings of the package as lines on standard error."""
-    quiet = getattr(args, "quiet", False)
-    said = set()
+def _prepare(args):
+    """--quiet, the encodings of streams, and warnings as messages, each once."""
+    if getattr(args, "quiet", False):
+        LOGGER.setLevel(logging.ERROR)
+    known = set()
 
     def show(message, category, filename, lineno, file=None, line=None):
         text = str(message)
-        if not quiet and text not in said:  # a second time tells nothing new
-            said.add(text)
-            write_message(prog, text, "warning")
+        if text not in known:
+            known.add(text)
+            write_message(text, logging.WARNING)
 
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):
@@ -154,7 +148,7 @@ def _prepare(prog, args):
     warnings.simplefilter("ignore", RuntimeWarning, append=True)
 
 
-def _flushed(prog, status, message=None, cause=None, debug=False):
+def _flushed(status, message=None, cause=None, debug=False):
     """Empty standard output, report what went wrong; -> exit status.
 
     cause: the error, which says more of it;  debug: events have its traceback.
@@ -174,8 +168,8 @@ def _flushed(prog, status, message=None, cause=None, debug=False):
         if debug:
             import traceback
             fields["traceback"] = "".join(traceback.format_exception(cause))
-        write_message(prog, message, "error", status=status,
-            **{name: value for name, value in fields.items() if value is not None})
+        write_message(message, status=status,
+                      **{name: value for name, value in fields.items() if value is not None})
     return status
 
 

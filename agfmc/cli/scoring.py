@@ -55,8 +55,8 @@ def _labels(text):
     try:
         return [numeral(word, whole=True) for word in text.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"expected whole numbers with commas, found '{text}'") from None
+        raise argparse.ArgumentTypeError("expected whole numbers with commas, found "
+                                         f"'{text}'") from None
 
 
 def check_kind(args, of_table, more=()):

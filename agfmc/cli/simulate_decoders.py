@@ -61,7 +61,7 @@ def execute(args):
         check_plot(args)
     plan = _plan(args)
     # who forgot an operand of another command should not wait for a minute to learn what runs
-    with Progress(args, "simulating", first=_FIRST) as progress:
+    with Progress("simulating", first=_FIRST) as progress:
         rows = simulations(plan, progress)
     if args.plot:
         from ..report.chart_simulation import draw
@@ -105,6 +105,6 @@ def _distinct(convert):
 
 def _opponents(text):
     if not _OPPONENTS.fullmatch(text) or float(text.removesuffix("log")) == 0:
-        raise argparse.ArgumentTypeError(
-            f"expected a number such as 20, or a multiple of log2 such as 3log, found '{text}'")
+        raise argparse.ArgumentTypeError("expected a number such as 20, or a multiple of log2 such "
+                                         f"as 3log, found '{text}'")
     return text

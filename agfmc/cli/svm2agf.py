@@ -7,13 +7,11 @@ from .messages import report
 from .option_types import finite_number, output_base
 from .options import add_label_options, check_files, data_files, Parser, refuse_ending
 
-PROG = "svm2agf"
-
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "svm2agf",
         "Convert LIBSVM text, `label index:value ...`, to libAGF's binary files base.vec and "
         "base.cls. Labels that are words are numbered in sorted order, and labels of which some "
         "are below 0 or not whole in the order of their values; base.names holds them.")
@@ -48,5 +46,5 @@ def execute(args):
     form = InputFormat("svm", args.missing, ordinates=args.ordinates)
     old = convert_text(args.infile or "-", form, args.base, names=names, compact=args.relabel)
     if old is not None and list(old) != list(range(len(old))):
-        report(args, PROG, "labels " + ", ".join(
+        report("labels " + ", ".join(
             f"{label} -> {i}" for i, label in enumerate(old)))

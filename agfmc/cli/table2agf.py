@@ -3,18 +3,17 @@
 import os
 
 from .data_options import add_table, table_format
-from .messages import report
+from .messages import counted, report
 from .option_types import output_base
 from .options import check_files, data_files, Parser, refuse_ending
 
-PROG = "table2agf"
 _SHOWN = 5  # features, and classes, of a report
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "table2agf",
         "Convert a table (CSV, TSV, Parquet, Feather) to libAGF's binary files base.vec and "
         "base.cls, with the names of the classes in base.names, and in base.recipe how its cells "
         "become numbers.")
@@ -50,16 +49,12 @@ def execute(args):
                 {"source": [args.source], "--recipe": [None if again else args.recipe]})
     recipe = None if args.recipe is None else read_recipe(args.recipe)
     done = convert_table(args.source, table_format(args, not args.no_labels), args.base, recipe)
-    text = f"{_count(done.rows, 'row')}, {_count(len(done.recipe.features), 'feature')} (" \
+    text = f"{counted(done.rows, 'row')}, {counted(len(done.recipe.features), 'feature')} (" \
         + _first(done.recipe.features) + ")"
     if done.counts is not None:
         text += ", classes: " + _first([f"{name} {count}" for name, count in zip(
             done.recipe.classes, done.counts.tolist())])
-    report(args, PROG, f"{os.path.basename(args.base)}.vec: {text}")
-
-
-def _count(number, what):
-    return f"{number} {what}{'s' * (number != 1)}"
+    report(f"{os.path.basename(args.base)}.vec: {text}")
 
 
 def _first(words):

@@ -20,7 +20,6 @@ from .option_types import finite_number, list_of, output_file, time_span, whole_
 from .options import add_train, check_plot, Parser
 from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
 
-PROG = "tune_m"
 _LARGEST = 60  # exponent of 2
 _STEP = 2.0  # of exponents, where none is given
 
@@ -28,7 +27,7 @@ _STEP = 2.0  # of exponents, where none is given
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
-        PROG,
+        "tune_m",
         "Search the parameters of a learner (kernel, gamma, C; of nodes, the number of neighbours) "
         "by cross-validation, and write the training control file to standard output with the "
         "options found in place of each \"\".")
@@ -82,12 +81,12 @@ def get_parser():
 def execute(args):
     """Read, search, write."""
     _check_outputs(args)
-    page = Page(args, PROG, get_parser, training_inputs(args, args.control))
+    page = Page(args, training_inputs(args, args.control))
     with searched(args) as (result, tree, words, task):
         if page.wanted and result["tried"]:
             _write_page(args, page, task, plain(result), tree)
         elif page.wanted:
-            report(args, PROG, "nothing was tried, so no page, and no file for MultiQC")
+            report("nothing was tried, so no page, and no file for MultiQC")
         _write(args, result, tree, words)
         if not result["complete"]:
             # raised in here, so that what is finished is kept
@@ -105,7 +104,7 @@ def searched(args):
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     by = BY_COST[args.by]
     plan = plan_of(args, 1, 5)
-    candidate = _again(args, read_one_candidate(args, PROG))
+    candidate = _again(args, read_one_candidate(args))
     experiment = read_experiment(args, args.train, plan, loo=args.platt != "cv")
     candidate = for_data(candidate, experiment, args)
     axes = {column: Axis(*getattr(args, column)) for column in PARAMETERS
@@ -113,17 +112,17 @@ def searched(args):
     space = SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
                         tuple(dict.fromkeys(args.coef0)),
                         axes.get("log2c"), axes.get("log2g"), args.refine, axes)
-    with result_cache(args, PROG, experiment) as experiment:
-        with Progress(args, "tuning", deadline=deadline) as progress:
+    with result_cache(args, experiment) as experiment:
+        with Progress("tuning", deadline=deadline) as progress:
             task = prepare_tuning(experiment, candidate, args.platt == "loo", progress)
         if args.platt is not None and task.left_out:
-            report(args, PROG, "--platt does not apply: probabilities of learner=nystrom come from "
-                               "its exact leave-one-out values")
-        with Progress(args, "tuning", deadline=deadline) as progress:
+            report("--platt does not apply: probabilities of learner=nystrom come from its exact "
+                   "leave-one-out values")
+        with Progress("tuning", deadline=deadline) as progress:
             result, tree = tune(task, space, by=by, search=args.search,
                                 per_partition=args.per_partition, deadline=deadline,
                                 progress=progress)
-        report_reused(args, PROG, experiment)
+        report_reused(experiment)
         result = {"control": candidate.name, "data": args.train,
                   **cost_words(args), **data_words(experiment), **result}
         yield result, tree, _words(task, result), task
@@ -188,7 +187,7 @@ def _write(args, result, tree, words):
     from ..report.text import data_lines, search_csv
     from ..files.atomic import replacing_all
 
-    if not args.quiet and result["tried"]:
+    if result["tried"]:
         _table(result, words)
     texts = [(args.json, json_text({"version": RESULTS, **result})),
              (args.csv, search_csv(result.get("partitions") or [result.get("common", result)]))]

@@ -896,6 +896,8 @@ def test_what_shared_landmarks_cannot(tune, command, words, message, data):
     assert err.count("\n") == 1, err
 
 
+NAME_OF = lambda command: command.__name__.rpartition(".")[2]
+
 WORDS = {
     nfold: ("-d", "2", "one-vs-one", "train"), compare_control: ("-d", "2", "train", "one-vs-one"),
     tune_m: ("-d", "2", "--kernels", "linear", "--log2c", "0:2:2", "--refine", "0", "one-vs-one",
@@ -919,18 +921,18 @@ def kept():
     return [path.suffix for path in Path("cache").glob("agfmc/*")]
 
 
-@pytest.mark.parametrize("command", WORDS, ids=lambda c: c.PROG)
+@pytest.mark.parametrize("command", WORDS, ids=NAME_OF)
 def test_results_that_could_not_be_printed(small, monkeypatch, capsys, command):
     with open("/dev/full", "w") as full, monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", full)
-        assert main_of(command.PROG)(WORDS[command]) == 1
+        assert main_of(NAME_OF(command))(WORDS[command]) == 1
     assert "No space left" in capsys.readouterr().err and kept() == [".results"]
-    assert main_of(command.PROG)(WORDS[command]) == 0
+    assert main_of(NAME_OF(command))(WORDS[command]) == 0
     out, err = capsys.readouterr()
     assert out and "there already" in err and "reused" in err and kept() == [".results"]
 
 
-@pytest.mark.parametrize("command", [nfold, compare_control], ids=lambda c: c.PROG)
+@pytest.mark.parametrize("command", [nfold, compare_control], ids=NAME_OF)
 def test_the_bar_is_gone_before_the_table(small, monkeypatch, command):
     class Terminal(io.StringIO):
         def isatty(self):
@@ -939,7 +941,7 @@ def test_the_bar_is_gone_before_the_table(small, monkeypatch, command):
     both = Terminal()
     monkeypatch.setattr(sys, "stdout", both)
     monkeypatch.setattr(sys, "stderr", both)
-    assert main_of(command.PROG)(WORDS[command]) == 0
+    assert main_of(NAME_OF(command))(WORDS[command]) == 0
     before, table = both.getvalue().rsplit("\r\033[K", 1)
     assert "100%" in before and "one-vs-one" in table and table.endswith("\n")
 
@@ -982,7 +984,7 @@ def test_messages_of_an_interrupted_run(small, monkeypatch, capsys, command, roo
         os.makedirs("cache/agfmc")
         os.chmod("cache/agfmc", 0o777)
     with pytest.raises(KeyboardInterrupt):
-        main_of(command.PROG)([*WORDS[command], *["--no-state"] * (where == "no")])
+        main_of(NAME_OF(command))([*WORDS[command], *["--no-state"] * (where == "no")])
     err = capsys.readouterr().err
     assert ("an interrupted run would start from the beginning" in err) == (where == "refused")
     assert (GOES_ON in err) == (where == "kept") == (kept() == [".results"])

@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -15,8 +16,7 @@ import pytest
 
 from agfmc.core.version import __version__
 from agfmc.cli import messages, messages as event_log
-from agfmc.cli.messages import EventLog, logged, wants_events
-from agfmc.cli.messages import Progress
+from agfmc.cli.messages import logged, MessageHandler, Progress, wants_events
 from agfmc.cli.options import Parser
 from agfmc.cli.run import run_command
 from agfmc.core.errors import AgfmcWarning, DataError
@@ -95,9 +95,9 @@ def launched():
 
 def test_the_events_of_a_run():
     def execute(args):
-        messages.report(args, "try", "a\nmessage")
+        messages.report("a\nmessage")
         warnings.warn("care", AgfmcWarning, stacklevel=2)
-        messages.write_stderr("two\nlines\n")
+        messages.write_stderr("two\nlines\n", logging.CRITICAL)
         sys.stdout.write("result\n")
 
     status, found, out = called("--log", "json", "f", execute=execute)
@@ -168,14 +168,15 @@ def test_progress_is_an_event_in_ten_seconds_and_at_the_end():
     stream = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", stream)
-        with logged(EventLog("try", [])):
-            loud = Progress(SimpleNamespace(quiet=False), "work", "try", clock=lambda: now[0])
-            quiet = Progress(SimpleNamespace(quiet=True), "work", "try", clock=lambda: now[0])
+        with logged(MessageHandler("try", events=True)):
+            loud = Progress("work", clock=lambda: now[0])
+            with messages.messages_from(logging.ERROR):
+                quiet = Progress("work", clock=lambda: now[0])
             for i in range(43):
                 now[0] = float(i)
                 loud(min(i, 40), 40, f"part {i}")
                 quiet(i, 42)
-    found = [json.loads(line) for line in stream.getvalue().splitlines()][1:]
+    found = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [(one["done"], one["remaining"]) for one in found] == [
         (10, 30.0), (20, 20.0), (30, 10.0), (40, 0.0)]
     assert found[1] == {"event": "progress", "command": "try", "what": "work", "done": 20,
@@ -190,8 +191,8 @@ def test_what_nobody_can_read_is_no_reason_to_stop():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", Broken())
-        log = EventLog("try", [])
-        log.emit("message", text="x")
+        log = MessageHandler("try", events=True)
+        log.event("message", text="x")
         log.done(0)
 
 
@@ -201,9 +202,10 @@ def test_numbers_that_json_has_not():
     stream = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", stream)
-        EventLog("try", []).emit("progress", done=np.int64(3), total=np.float32(4), share=np.nan,
-                                 other={1: float("inf")}, path=len)
-    found = json.loads(stream.getvalue().splitlines()[1])
+        MessageHandler("try", events=True).event(
+            "progress", done=np.int64(3), total=np.float32(4), share=np.nan,
+            other={1: float("inf")}, path=len)
+    found = json.loads(stream.getvalue())
     assert (found["done"], found["total"], found["share"]) == (3, 4.0, None)
     assert found["other"] == {"1": None} and isinstance(found["path"], str)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.cli.messages import tell_metric
+from agfmc.cli.messages import logged, MessageHandler
+from agfmc.cli.options import report_metric
 from agfmc.data.convert import write_together
 from agfmc.training.metric import learned_rows
 from agfmc.core.errors import DataError
@@ -331,8 +332,9 @@ def test_the_report(data, run):
 
 def test_the_most_rounds_are_told_as_such(capsys):
     learned = LearnedMetric(3, 99, 2, "", "", np.ones(2), ((4.0, 1), (3.0, 1), (2.0, 1), (1.0, 0)))
-    tell_metric(Namespace(quiet=False, components=None, learn_metric="auto"), "p",
-                Normalisation(np.eye(2), np.zeros(2), (), learned), "a.std")
+    with logged(MessageHandler("p")):
+        report_metric(Namespace(components=None, learn_metric="auto"),
+                      Normalisation(np.eye(2), np.zeros(2), (), learned), "a.std")
     assert capsys.readouterr().err == (
         "p: metric: 3 rounds, the most that auto tries, with which the log loss of pairs of "
         "classes falls from 4 to 1 for held-out points; weights of features in a.metric\n")

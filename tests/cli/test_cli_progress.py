@@ -2,12 +2,13 @@
 
 import argparse
 import io
+import logging
 import os
 import sys
 
 import pytest
 
-from agfmc.cli.messages import Progress
+from agfmc.cli.messages import logged, MessageHandler, messages_from, Progress
 from agfmc.cli.option_types import time_span
 
 
@@ -33,9 +34,11 @@ def progress(monkeypatch):
     def make(stream, quiet=False):
         clock = Clock()
         monkeypatch.setattr("sys.stderr", stream)
-        return clock, Progress(argparse.Namespace(quiet=quiet), "training", "multi_borders", clock)
+        with messages_from(logging.ERROR if quiet else logging.INFO):
+            return clock, Progress("training", clock=clock)
 
-    return make
+    with logged(MessageHandler("multi_borders")):
+        yield make
 
 
 def told(progress, stream, times, total=100, words="", earlier=0, quiet=False):
@@ -76,10 +79,11 @@ def test_nothing_in_a_log_for_short_work(progress):
 def test_an_early_first_line_and_then_one_a_minute(monkeypatch):
     clock = Clock()
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    bar = Progress(argparse.Namespace(quiet=False), "simulating", "x", clock, first=3.0)
-    for done in range(1, 80):
-        clock.now += 1
-        bar(done, 100)
+    with logged(MessageHandler("x")):
+        bar = Progress("simulating", first=3.0, clock=clock)
+        for done in range(1, 80):
+            clock.now += 1
+            bar(done, 100)
     assert [line.split(",")[0] for line in sys.stderr.getvalue().splitlines()] == [
         "x: simulating 3 %", "x: simulating 63 %"]
 
@@ -167,9 +171,10 @@ def test_the_time_left_where_there_is_more_work_than_was_said(progress):
 def test_no_more_time_is_left_than_the_limit_leaves(monkeypatch, limit, left):
     clock = Clock()
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    bar = Progress(argparse.Namespace(quiet=False), "tuning", "tune_m", clock, clock.now + limit)
-    clock.now += 60
-    bar(1, 6)
+    with logged(MessageHandler("tune_m")):
+        bar = Progress("tuning", clock.now + limit, clock=clock)
+        clock.now += 60
+        bar(1, 6)
     assert sys.stderr.getvalue() == f"tune_m: tuning 16 %, {left} left\n"
 
 

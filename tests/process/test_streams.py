@@ -115,7 +115,8 @@ def test_a_pipe_that_does_not_wait(place, unbuffered):
 def test_a_long_text_is_written_in_few_pieces(monkeypatch):
     """Without a buffer each piece is a write to the system, half a million for a large code."""
     pieces = []
-    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: False, write=pieces.append))
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(
+        isatty=lambda: False, write=pieces.append, flush=lambda: None))
     write_stdout(f"{number}\n" for number in range(1001))
     assert "".join(pieces) == "".join(f"{number}\n" for number in range(1001))
     assert len(pieces) < 20
