@@ -34,6 +34,7 @@ import itertools
 import os
 import re
 import sys
+import textwrap
 import warnings
 from collections import deque
 
@@ -46,8 +47,7 @@ from ..files.kinds import is_table
 from .data_options import (add_table, add_weights, table_format, table_options,
                            weight_source)
 from .file_names import file_named, holds_svm
-from .hints import (has_unknown_letter, hint_for, refuse_name, refuse_unquoted,
-                    refuse_unquoted_command, reword)
+from .hints import hint_for, refuse_unquoted, reword
 from .messages import counted, report
 from .option_types import (finite_number, output_base, output_file, whole_number)
 
@@ -183,10 +183,6 @@ class Parser(_Declared, argparse.ArgumentParser):
         if args is None:
             args = sys.argv[1:]
         joined = self._joined(args)
-        bare = {name for action in self._actions if action.nargs == 0
-                for name in action.option_strings}
-        for word, value in itertools.pairwise(joined):
-            refuse_name(word, value, bare)
         self._bare = not any(word == "-" or not word.startswith("-") for word in joined)
         if self.needs_words and not any(word.partition("=")[0] not in _GENERAL for word in joined):
             self.error("the following arguments are required: ")
@@ -243,14 +239,14 @@ class Parser(_Declared, argparse.ArgumentParser):
 
     def _joined(self, args):
         """`args` with each option and its value as one word, `--long=value`, and no `--`."""
-        takes = {}
+        takes, counts = {}, {}  # options with a value, with the long name; those with a default
         for action in self._actions:
             longs = [name for name in action.option_strings if name.startswith("--")]
             if longs and action.nargs is None:
-                takes.update((name, longs[0]) for name in action.option_strings)
-        flags = {name for action in self._actions for name in action.option_strings}
-        counts = {name: action.const for action in self._actions if action.nargs == "?"
-                  for name in action.option_strings}
+                takes.update(dict.fromkeys(action.option_strings, longs[0]))
+            elif action.nargs == "?":
+                counts.update(dict.fromkeys(action.option_strings, action.const))
+        flags = self._option_string_actions
         result = []
         words = deque(args)
         while words:
@@ -263,28 +259,35 @@ class Parser(_Declared, argparse.ArgumentParser):
                 value = words.popleft() if follows else counts[word]
                 result.append(f"{word}={value}")
             elif word in takes:
-                value = words.popleft() if words else None
-                if value is None:
+                if not words:
                     self.error(f"option {word}: expected a value after it")
-                if takes[word] == "--options":
-                    refuse_unquoted(word, value, words)
-                elif takes[word] == self.dashes:
-                    refuse_unquoted_command(value, words, flags)
-                if value == "--":  # argparse would drop it
-                    value = _OPERAND + value
-                result.append(f"{takes[word]}={value}")
+                value = words.popleft()
+                if takes[word] in ("--options", self.dashes):
+                    refuse_unquoted("--" if takes[word] == self.dashes else word, value, words,
+                                    flags)
+                # argparse would drop --
+                result.append(f"{takes[word]}={_OPERAND * (value == '--')}{value}")
             elif word[:2] in takes and len(word) > 2 and word[1] != "-" and word not in flags:
                 result.append(f"{takes[word[:2]]}={word[2:]}")
-            elif word == "-h" and word not in flags:
-                self.error("there is no option -h; did you mean --help?")
-            elif has_unknown_letter(word, flags, takes):
-                hint = hint_for(word, flags)
-                self.error(f"there is no option {word}" + f"; {hint}" * bool(hint))
             elif word not in flags and _NEGATIVE.match(word):
                 result.append(_OPERAND + word)  # argparse knows -1 and -.5, but not -1e-1
+            elif word == "-h" or self._has_unknown_letter(word, takes):
+                hint = "did you mean --help?" if word == "-h" else hint_for(word, flags)
+                self.error(f"there is no option {word}" + f"; {hint}" * bool(hint))
             else:
                 result.append(word)
         return result
+
+    def _has_unknown_letter(self, word, takes):
+        """True where a word such as -ab begins with a flag and has a letter that is none.
+
+        The messages of argparse for this case differ between versions of Python.
+        """
+        flags = self._option_string_actions
+        if len(word) < 3 or word[0] != "-" or word in flags or word[:2] not in flags:
+            return False
+        letters = itertools.takewhile(lambda letter: f"-{letter}" not in takes, word[1:])
+        return any(f"-{letter}" not in flags for letter in letters)
 
     def _get_value(self, action, arg_string):
         return super()._get_value(action, arg_string.removeprefix(_OPERAND))
@@ -293,9 +296,8 @@ class Parser(_Declared, argparse.ArgumentParser):
         """End with `UsageError`, in words that name the way out; with the usage, if there is no
         operand but should be."""
         missing = self._bare and message.startswith("the following arguments are required: ")
-        message = message.replace(_OPERAND, "")
-        message = reword(message, self._option_string_actions, self._get_positional_actions(),
-                           self.prog)
+        message = reword(message.replace(_OPERAND, ""), self._option_string_actions,
+                         self._get_positional_actions())
         wrong = UsageError(f"{message} (try {self.prog} --help)")
         if missing:
             wrong.usage = self.format_usage()
@@ -328,13 +330,8 @@ def _of_usage(action, inner):
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Help in which a line break of the text is a line break on the screen.
-
-    argparse makes one for each option, and loads shutil to ask for the width.
-    """
-
-    def __init__(self, prog):
-        super().__init__(prog, width=_width())
+    """Help in which a line break of the text is a line break on the screen, and options of the
+    usage stay on one line with their values."""
 
     def _split_lines(self, text, width):
         return [line for part in text.split("\n")
@@ -342,48 +339,11 @@ class _Formatter(argparse.HelpFormatter):
 
     def _format_usage(self, usage, *rest):
         # argparse wraps only what it made itself
-        first, program, text = super()._format_usage(usage, *rest).strip().split(None, 2)
-        lines = [f"{first} {program}"]
-        indent = " " * (len(lines[0]) + 1)
-        for piece in _pieces(text, self._width - len(indent)):
-            if len(lines[-1]) + 1 + len(piece) <= self._width:
-                lines[-1] += f" {piece}"
-            else:
-                lines.append(indent + piece)
-        return "\n".join(lines) + "\n\n"
-
-
-def _pieces(usage, room, outer=0):
-    """Yield the words of a usage, those in brackets together where there is room for them.
-
-    outer: the depth of brackets that hold nothing together.
-    """
-    pieces, depth = [], 0
-    for word in usage.split():
-        if depth > outer:
-            pieces[-1] += f" {word}"
-        else:
-            pieces.append(word)
-        depth += sum(map(word.count, "[{")) - sum(map(word.count, "]}"))
-    for piece in pieces:
-        if len(piece) <= room or " " not in piece:
-            yield piece
-        else:
-            yield from _pieces(piece, room, outer + 1)
-
-
-def _width():
-    """The width of the terminal, less the margin that argparse leaves."""
-    try:
-        columns = int(os.environ["COLUMNS"])
-    except (KeyError, ValueError):
-        columns = 0
-    if columns <= 0:
-        try:
-            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns
-        except (AttributeError, ValueError, OSError):
-            columns = 0
-    return (columns if columns > 0 else 80) - 2
+        text = " ".join(super()._format_usage(usage, *rest).split())
+        text = re.sub(r"\[[^][]*\]", lambda piece: piece[0].replace(" ", _OPERAND), text)
+        lines = textwrap.wrap(text.replace(" ", _OPERAND, 1), self._width, break_on_hyphens=False,
+                              break_long_words=False, subsequent_indent=" " * 8)
+        return "\n".join(lines).replace(_OPERAND, " ") + "\n\n"
 
 
 def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names", ".wgt")):

@@ -535,7 +535,7 @@ def test_a_table_that_changes_while_it_is_read(run, folder, monkeypatch, rows_th
     (["calibrate_m", "--data", "t.csv", "-E", "mean", "m.c"],
      "-E with a table is for training: the model knows how missing values are filled"),
     (["calibrate_m", "--data", "t.csv", "--id", "x", "m.c"],
-     "the columns of a table are for is known to the model"),
+     "arguments: --id"),
     (["agf_preprocess", "t.csv", "q", "--delimiter", "ab"], "expected one character"),
     (["agf_preprocess", "t.csv", "q", "--classes", "a,a"], "a class is named twice"),
     (["agf_preprocess", "t.csv", "q", "--id", "a,,b"], "a name is empty in 'a,,b'"),

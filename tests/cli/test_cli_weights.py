@@ -244,10 +244,10 @@ MISTAKES = [
     (NFOLD + ["t.csv", "--class-weight", "k=2"], None, 1, "some of 'k0', 'k1', 'k2'"),
     (CSV + ["--weights", "w"], None, 1, "w: cannot read: there is no such file; the column of the "
                                         "weights in a table is named with --weight w"),
-    (CSV + ["-w", "w"], None, 2, "-w; weights of samples are given by --weight COLUMN"),
+    (CSV + ["-w", "w"], None, 2, "arguments: -w"),
     (["eval_uc", "t.csv", "--truth", "class", "--weights", "w.txt"], None, 2,
      "--weight names the column of the weights"),
-    (["eval_uc", "t", "-w", "w"], None, 2, "weights of samples are given by --weight COLUMN or"),
+    (["eval_uc", "t", "-w", "w"], None, 2, "arguments: -w"),
     (["eval_uc", "t.cls", "t", "--class-weight", "1=1e300"], None, 1,
      "the weights of samples and classes are not all from 1e-100 to 1e+100"),
     (NFOLD + ["t", "--class-weight", "c"], lambda: Path("c").write_text("0 1\n1\n"), 1,
