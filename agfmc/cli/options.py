@@ -340,7 +340,7 @@ class _Formatter(argparse.HelpFormatter):
     def _format_usage(self, usage, *rest):
         # argparse wraps only what it made itself
         text = " ".join(super()._format_usage(usage, *rest).split())
-        text = re.sub(r"([[ ]-\S+) (?=[^[|-])", rf"\1{_OPERAND}", text)  # an option with its value
+        text = re.sub(r"([ \[]-\S+) (?=[^[|-])", rf"\1{_OPERAND}", text)  # an option with its value
         lines = textwrap.wrap(text.replace(" ", _OPERAND, 1), self._width, break_on_hyphens=False,
                               break_long_words=False, subsequent_indent=" " * 8)
         return "\n".join(lines).replace(_OPERAND, " ") + "\n\n"
