@@ -20,12 +20,13 @@ import os
 import re
 from functools import partial
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
 from ..control.build import from_rows, rename
 from ..core.errors import ModelError
-from ..core.memory import memory_limit
+from ..core.memory import refuse_beyond
 from ..core.models import BinaryModel, Kernel, KERNELS
 from ..core.provenance import Provenance, shared
 from ..data.class_names import ByValue, named_by_value, number_classes
@@ -36,73 +37,78 @@ from ..files.opening import read_bytes
 from ..files.seal import check_seal, unsealed
 from .checks import check_kernel, require_one_kernel
 
-MARK = "# agfmc "
-_HELD_OUT = f"{MARK}held out "
+_MARK = "# agfmc "
+_HELD_OUT = f"{_MARK}held out "
 _TYPES = ("c_svc", "nu_svc")
 _KEYS = ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho",
          "label", "probA", "probB", "nr_sv", "prob_density_marks")
 _MAX_FEATURES = 2**24
+_MAX_CLASSES = 1024  # 2**19 binary classifiers
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(NUMBER.pattern.decode(), re.ASCII)
 
 
-def read_lines(raw, path):
-    """The lines of a model file; -> (lines, True if the last one is complete)."""
-    check_seal(raw, path)
-    try:
-        text = raw.decode("ascii")
-    except UnicodeDecodeError as error:
-        line = raw[:error.start].count(b"\n") + 1
-        raise ModelError("expected a LIBSVM model, found other bytes", file=path,
-                         line=line) from None
-    return text.splitlines(), text.endswith("\n")
+class _Contents(NamedTuple):
+    """What a model of k classes holds.
+
+    rho: of k (k - 1)/2 classifiers;  platt: (A, B) or None of each;  n_sv: support vectors of each
+    class;  features: 0 where it is not known;  coef (l, k - 1), sv (l, d).
+    """
+
+    svm_type: str
+    kernel: Kernel
+    labels: list
+    rho: list
+    platt: list
+    n_sv: tuple
+    provenance: Provenance
+    features: int
+    coef: np.ndarray
+    sv: np.ndarray
 
 
-class Header:
+class _Header:
     """The key words of a model file up to `SV`; every value is checked when it is read.
 
-    after: index of the first line behind `SV`.  All methods raise `ModelError`
-    with the line.
+    end: index of the first line behind `SV`.  All methods raise `ModelError` with the line.
     """
 
     def __init__(self, lines, path):
         self.path = path
-        self._found = {}
+        self._words = {}
         for number, line in enumerate(lines, 1):
             words = line.split()
             if words == ["SV"]:
-                self.after = number
+                self.end = number
                 return
             if not words or words[0] not in _KEYS:
                 found = repr(words[0][:20]) if words else "a blank line"
                 raise ModelError(f"expected a key word of a LIBSVM model, found {found}",
                                  file=path, line=number)
-            if words[0] in self._found:
-                raise ModelError(f"'{words[0]}' occurs a second time", file=path,
-                                 line=number)
-            self._found[words[0]] = words[1:], number
+            if words[0] in self._words:
+                raise ModelError(f"'{words[0]}' occurs a second time", file=path, line=number)
+            self._words[words[0]] = words[1:], number
         if not lines:
             raise ModelError("expected a LIBSVM model, found an empty file", file=path)
         raise ModelError("expected the line 'SV', found the end of the file", file=path,
                          line=len(lines))
 
     def __contains__(self, key):
-        return key in self._found
+        return key in self._words
 
     def text(self, key):
         """The words behind a key that is there, for messages."""
-        return " ".join(self._found[key][0])[:60]
+        return " ".join(self._words[key][0])[:60]
 
     def fail(self, key, message):
         """A `ModelError` at the line of `key`."""
-        line = self._found[key][1] if key in self._found else None
-        return ModelError(message, file=self.path, line=line)
+        return ModelError(message, file=self.path, line=self._words.get(key, (None, None))[1])
 
     def values(self, key, kind, count=1):
         """The `count` finite numbers behind `key`, of type `kind`."""
-        if key not in self._found:
+        if key not in self:
             raise self.fail(key, f"'{key}' is missing")
-        words, _ = self._found[key]
+        words, _ = self._words[key]
         if len(words) != count:
             raise self.fail(key, f"'{key}': expected {count} value{'s' if count > 1 else ''}, "
                                  f"found {len(words)}")
@@ -110,15 +116,15 @@ class Header:
         if not all(like.fullmatch(word) or kind is float and word.lstrip("+-") in ("nan", "inf")
                    for word in words):
             raise self.fail(key, f"'{key}': expected a number, found '{' '.join(words)[:30]}'")
-        numbers = [kind(word) if kind is float or len(word) < 20 else 2**31 for word in words]
-        if not all(abs(number) < (math.inf if kind is float else 2**31) for number in numbers):
+        values = [kind(word) if kind is float or len(word) < 20 else 2**31 for word in words]
+        if not all(abs(value) < (math.inf if kind is float else 2**31) for value in values):
             word = "finite" if kind is float else "smaller"
             raise self.fail(key, f"'{key}': expected a {word} number")
-        return numbers
+        return values
 
     def word(self, key, allowed):
         """The word behind `key`, one of `allowed`."""
-        words, _ = self._found.get(key, ((), None))
+        words, _ = self._words.get(key, ((), None))
         if len(words) != 1:
             raise self.fail(key, f"'{key}' is missing or not one word")
         if words[0] not in allowed:
@@ -126,71 +132,83 @@ class Header:
                                  + " or ".join(allowed))
         return words[0]
 
-    def svm_type(self):
-        """'c_svc' or 'nu_svc'."""
-        return self.word("svm_type", _TYPES)
-
-    def kernel(self):
-        """The `Kernel`, with the parameters that its kind has."""
+    def contents(self, lines, k, vectors):
+        """The `_Contents` of a model of k classes; vectors: as `support_vectors`."""
+        svm_type = self.word("svm_type", _TYPES)
         kind = self.word("kernel_type", tuple(KERNELS))
         kernel = Kernel(kind, **{name: self.values(name, int if name == "degree" else float)[0]
                                  for name in KERNELS[kind].parameters})
         check_kernel(kernel, partial(self.fail, "degree" if kernel.gamma >= 0 else "gamma"))
-        return kernel
-
-    def platt(self, count=1):
-        """(A, B) of each of `count` classifiers, or None."""
+        labels, count = self.values("label", int, k), k * (k - 1) // 2
+        rho, platt = self.values("rho", float, count), [None] * count
         if ("probA" in self) != ("probB" in self):
             raise self.fail("probA" if "probA" in self else "probB",
                             "probA and probB must both be given")
-        if "probA" not in self:
-            return None
-        return list(zip(self.values("probA", float, count), self.values("probB", float, count)))
-
-    def counts(self, classes, lines):
-        """Support vectors of each class; as many lines must follow."""
+        if "probA" in self:
+            platt = list(zip(self.values("probA", float, count),
+                             self.values("probB", float, count)))
         total = self.values("total_sv", int)[0]
-        n_sv = tuple(self.values("nr_sv", int, classes))
+        n_sv = tuple(self.values("nr_sv", int, k))
         if min(n_sv) < 0 or sum(n_sv) != total:
             raise self.fail("nr_sv", f"nr_sv adds up to {sum(n_sv)}, and total_sv is {total}")
-        if self.after + total > len(lines):
-            raise ModelError(f"expected {total} support vectors, found "
-                             f"{len(lines) - self.after}", file=self.path, line=len(lines))
-        return n_sv
+        end = self.end + total
+        if end > len(lines):
+            raise ModelError(f"expected {total} support vectors, found {len(lines) - self.end}",
+                             file=self.path, line=len(lines))
+        provenance = _provenance(lines, end, total, self.path)
+        features = min(provenance.features or 0, _MAX_FEATURES)
+        coef, sv = vectors(lines[self.end:end], self.end, self.path, features, k - 1)
+        return _Contents(svm_type, kernel, labels, rho, platt, n_sv, provenance, features, coef,
+                         sv)
 
 
-def provenance_after(lines, at, total, path):
-    """The (Provenance, features or 0) in the lines after `total` support vectors from `at`."""
+def _read_lines(raw, path):
+    """The lines of a model file."""
+    check_seal(raw, path)
+    try:
+        return raw.decode("ascii").splitlines()
+    except UnicodeDecodeError as error:
+        line = raw[:error.start].count(b"\n") + 1
+        raise ModelError("expected a LIBSVM model, found other bytes", file=path,
+                         line=line) from None
+
+
+def _check_end(raw, lines, path):
+    if not raw.endswith(b"\n"):
+        raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
+
+
+def _provenance(lines, end, total, path):
+    """The `Provenance` in the lines from `end`, behind `total` support vectors."""
     provenance = Provenance()
-    after = at + total
-    if len(lines) > after and lines[after].startswith(_HELD_OUT):
-        after += 1
-    for number, line in enumerate(lines[after:], after + 1):
-        if line.startswith(MARK) and not provenance:
-            provenance = Provenance.from_line(unsealed(line[len(MARK):]))
+    if len(lines) > end and lines[end].startswith(_HELD_OUT):
+        end += 1
+    for number, line in enumerate(lines[end:], end + 1):
+        if line.startswith(_MARK) and not provenance:
+            provenance = Provenance.from_line(unsealed(line[len(_MARK):]))
         elif line.strip():
             raise ModelError(f"expected the end of the file after {total} support vectors, "
                              f"found '{line[:30]}'", file=path, line=number)
-    return provenance, min(provenance.features or 0, _MAX_FEATURES)
+    return provenance
 
 
-def support_vectors(lines, at, path, features=0, width=1):
-    """Lines of `width` coefficients and index:value pairs; -> coef (l, width), sv (l, d).
+def _support_vectors(lines, start, path, features, width):
+    """coef (l, width), sv (l, d) of lines of `width` coefficients and index:value pairs.
 
-    d is the larger of `features` and the largest index; at: lines of the file
-    before the first, for messages.
+    d is the larger of `features` and the largest index;  start: lines of the file before the first,
+    for messages.
     """
     counts = np.empty(len(lines), dtype=np.int64)
     words_of = []
-    start = [0] * width
+    no_colons = [0] * width
     for row, line in enumerate(lines):
         colons = [word.count(":") for word in line.split()]
         words = line.replace(":", " ").split()
-        if colons[:width] != start or colons.count(1) + width != len(colons) or \
+        if colons[:width] != no_colons or colons.count(1) + width != len(colons) or \
                 len(words) != 2 * len(colons) - width:
             what = "a coefficient" if width == 1 else f"{width} coefficients"
-            raise ModelError(f"expected {what} and index:value pairs, found "
-                             f"'{line[:30]}'", file=path, line=at + row + 1)
+            raise ModelError(f"expected {what} and index:value pairs, found '{line[:30]}'",
+                             file=path, line=start + row + 1)
         counts[row] = len(colons) - width
         words_of.append(words)
     text = " ".join([word for words in words_of for word in words]).encode("ascii")
@@ -200,36 +218,26 @@ def support_vectors(lines, at, path, features=0, width=1):
             for text in words:
                 if not (_NUMBER.fullmatch(text) and math.isfinite(float(text))):
                     raise ModelError(f"expected a finite number, found '{text[:20]}'", file=path,
-                                     line=at + row + 1)
-        raise ModelError("expected numbers", file=path, line=at + 1)
+                                     line=start + row + 1)
+        raise ModelError("expected numbers", file=path, line=start + 1)
     starts = np.concatenate([[0], np.cumsum(2 * counts + width)])[:-1]
-    places = (starts[:, None] + np.arange(width)).ravel()
-    rest = np.delete(flat, places)
+    positions = (starts[:, None] + np.arange(width)).ravel()
+    rest = np.delete(flat, positions)
     index, value = rest[0::2], rest[1::2]
     owner = np.repeat(np.arange(len(lines)), counts)
     wrong = (index != np.floor(index)) | (index < 1) | (index > _MAX_FEATURES)
     wrong[1:] |= (index[1:] <= index[:-1]) & (owner[1:] == owner[:-1])
     if wrong.any():
-        row = owner[np.argmax(wrong)]
         raise ModelError("expected whole, ascending feature numbers from 1", file=path,
-                         line=at + int(row) + 1)
+                         line=start + int(owner[np.argmax(wrong)]) + 1)
     d = max(features, int(index.max()) if len(index) else 0)
-    refuse_huge(len(lines), d, path)
+    refuse_beyond(8 * len(lines) * d, f"{len(lines)} support vectors of {d} features", path)
     sv = np.zeros((len(lines), d))
     sv[owner, index.astype(np.int64) - 1] = value
-    return flat[places].reshape(len(lines), width), sv
+    return flat[positions].reshape(len(lines), width), sv
 
 
-def refuse_huge(count, d, path):
-    """ModelError where so many support vectors of d features do not fit in memory."""
-    limit = memory_limit() // 2
-    if count * d * 8 > limit:
-        raise ModelError(f"{count} support vectors of {d} features take "
-                         f"{count * d * 8 / 2**30:.3g} GiB, above the limit of "
-                         f"{limit / 2**30:.3g} GiB", file=path)
-
-
-def format_kernel(svm_type, kernel):
+def _format_kernel(svm_type, kernel):
     """The first lines of a model file: its type, and the kernel with its parameters."""
     values = kernel.values
     return [f"svm_type {svm_type}", f"kernel_type {kernel.kind}", *(
@@ -237,13 +245,12 @@ def format_kernel(svm_type, kernel):
 
 
 def format_svm_model(model, sv_text=None, held_out=None):
-    """The text of a `BinaryModel` as a LIBSVM model file.
+    """The text of a `BinaryModel` as a LIBSVM model file, which is `checked`.
 
-    `sv_text`: text of each support vector, where the caller has it already;  held_out (n,):
-    decision values, kept as float32, of points that it was not trained on.
-    The text is `checked`.
+    sv_text: of each support vector, where the caller has it already;  held_out (n,): decision
+    values, kept as float32, of points that it was not trained on.
     """
-    lines = format_kernel(model.svm_type, model.kernel)
+    lines = _format_kernel(model.svm_type, model.kernel)
     lines += ["nr_class 2", f"total_sv {len(model.sv)}", f"rho {float(model.rho)!r}",
               f"label {model.labels[0]} {model.labels[1]}"]
     if model.platt is not None:
@@ -256,15 +263,14 @@ def format_svm_model(model, sv_text=None, held_out=None):
     if held_out is not None:
         lines.append(f"{_HELD_OUT}{len(held_out)} {base64.b64encode(values.tobytes()).decode()}")
     if model.provenance:
-        lines.append(f"{MARK}{model.provenance.to_line()}")
-    checked((model.coef, model.sv, values), _refuse_infinite)  # faster than to read their text
-    return "\n".join(checked(lines, lambda lines: _model(
-        lines, model.name, lambda *_: (model.coef, model.sv)))) + "\n"
+        lines.append(f"{_MARK}{model.provenance.to_line()}")
 
+    def read(lines):  # but for the numbers, whose text it would take long to read
+        if not all(np.isfinite(array).all() for array in (model.coef, model.sv, values)):
+            raise ModelError("a number is not finite")
+        _model(lines, model.name, lambda *_: (model.coef, model.sv))
 
-def _refuse_infinite(arrays):
-    if not all(np.isfinite(array).all() for array in arrays):
-        raise ModelError("a number is not finite")
+    return "\n".join(checked(lines, read)) + "\n"
 
 
 def read_svm_model(path, known=None):
@@ -276,52 +282,41 @@ def read_svm_model(path, known=None):
     (left and right), with or without probabilities.  Raises `ModelError` with
     the line for anything else.
     """
-    lines, complete = read_lines(read_bytes(path), path)
+    raw = read_bytes(path)
+    lines = _read_lines(raw, path)
     model = _model(lines, path, partial(_known_vectors, known={} if known is None else known))
-    if not complete:
-        raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
+    _check_end(raw, lines, path)
     return model
 
 
 def _model(lines, path, vectors):
-    """The `BinaryModel` in lines; vectors(lines, at, path, features): its coef (l,) and sv (l, d).
-    """
-    header = Header(lines, path)
-    svm_type = header.svm_type()
+    """The `BinaryModel` in lines."""
+    header = _Header(lines, path)
     if "nr_class" in header and header.values("nr_class", int) != [2]:
         raise header.fail("nr_class",
                           f"expected a model of 2 classes, found {header.text('nr_class')}")
-    kernel = header.kernel()
-    labels = tuple(header.values("label", int, 2))
-    if sorted(labels) == [-1, 1]:
-        labels = tuple((label + 1) // 2 for label in labels)
+    found = header.contents(lines, 2, vectors)
+    labels = tuple((label + 1) // 2 if sorted(found.labels) == [-1, 1] else label
+                   for label in found.labels)
     if sorted(labels) != [0, 1]:
         raise header.fail("label", "expected the labels 0 and 1 (left and right of the partition), "
                                    f"found {header.text('label')}")
-    platt = header.platt()
-    n_sv = header.counts(2, lines)
-    at, total = header.after, sum(n_sv)
-    provenance, features = provenance_after(lines, at, total, path)
-    coef, sv = vectors(lines[at:at + total], at, path, features)
-    rho = header.values("rho", float)[0]
-    return BinaryModel(path, svm_type, kernel, sv, coef, rho, labels, n_sv,
-                       platt and platt[0], provenance, features)
+    return BinaryModel(path, found.svm_type, found.kernel, found.sv, found.coef, found.rho[0],
+                       labels, found.n_sv, found.platt[0], found.provenance, found.features)
 
 
-def _known_vectors(lines, at, path, features, known):
-    """coef (l,), sv (l, d) as `support_vectors` reads them; known: {digest of the text: sv}."""
+def _known_vectors(lines, start, path, features, width, known):
+    """coef (l,), sv (l, d) as `_support_vectors` reads them; known: {digest of the text: sv}."""
     parts = [line.partition(" ") for line in lines]
     text = "\n".join([str(features), *[part[2] for part in parts]]).encode("ascii")
     digest = hashlib.sha256(text).digest()
-    sv = known.get(digest)
-    if sv is not None:
+    if digest in known:
         words = [part[0] for part in parts]
         coef = numbers(np.frombuffer(" ".join(words).encode("ascii"), np.uint8), len(parts))
         if coef is not None and all(words):
-            return coef, sv
-    coef, sv = support_vectors(lines, at, path, features)
-    known[digest] = sv
-    return coef[:, 0].copy(), sv
+            return coef, known[digest]
+    coef, known[digest] = _support_vectors(lines, start, path, features, width)
+    return coef[:, 0].copy(), known[digest]
 
 
 def held_out_values(raw, path=None):
@@ -343,9 +338,6 @@ def held_out_values(raw, path=None):
     return values
 
 
-_MOST = 1024  # classes: 2**19 binary classifiers
-
-
 def read_svm_multiclass(path, raw=None, names=None):
     """Read a LIBSVM model of k >= 2 classes; -> (`Tree`, [`BinaryModel`]).
 
@@ -357,24 +349,17 @@ def read_svm_multiclass(path, raw=None, names=None):
     The classifiers are named after the file.  raw: its bytes, if read already.  Raises
     `ModelError` with the line for anything but c_svc and nu_svc.
     """
-    lines, complete = read_lines(read_bytes(path) if raw is None else raw, path)
-    header = Header(lines, path)
-    svm_type, kernel = header.svm_type(), header.kernel()
+    raw = read_bytes(path) if raw is None else raw
+    lines = _read_lines(raw, path)
+    header = _Header(lines, path)
     k = header.values("nr_class", int)[0]
-    if not 2 <= k <= _MOST:
-        raise header.fail("nr_class", f"expected 2 to {_MOST} classes, found {k}")
-    count = k * (k - 1) // 2
-    labels = header.values("label", int, k)
+    if not 2 <= k <= _MAX_CLASSES:
+        raise header.fail("nr_class", f"expected 2 to {_MAX_CLASSES} classes, found {k}")
+    svm_type, kernel, labels, rho, platt, n_sv, provenance, features, coef, sv = \
+        header.contents(lines, k, _support_vectors)
     if len(set(labels)) < k:
         raise header.fail("label", "a label is listed twice")
-    rho = header.values("rho", float, count)
-    platt = header.platt(count) or [None] * count
-    n_sv = header.counts(k, lines)
-    at, total = header.after, sum(n_sv)
-    provenance, features = provenance_after(lines, at, total, path)
-    coef, sv = support_vectors(lines[at:at + total], at, path, features, k - 1)
-    if not complete:
-        raise ModelError("truncated: the last line is not complete", file=path, line=len(lines))
+    _check_end(raw, lines, path)
     spans = [slice(stop - n, stop) for n, stop in zip(n_sv, np.cumsum(n_sv).tolist())]
     number = {pair: i for i, pair in enumerate(combinations(range(k), 2))}
     base = os.path.basename(path) if path != "-" else "svm"
@@ -397,7 +382,7 @@ def read_svm_multiclass(path, raw=None, names=None):
         key = len(own), hashlib.sha256(own).digest()
         if key not in known:  # else they are landmarks of several pairs
             held += len(own)
-            refuse_huge(held, sv.shape[1], path)
+            refuse_beyond(8 * held * sv.shape[1], f"{held} support vectors", path)
         rows.append(((low,), (high,)))
         names.append(f"{base}-{len(names):02d}")
         models.append(BinaryModel(
@@ -422,27 +407,22 @@ def format_svm_multiclass(configuration):
     model, tree = configuration.machines, configuration.tree
     require_one_kernel(configuration, "a LIBSVM model", "mbh2mbm stores it in a .mbm file")
     classes = {label: i for i, label in enumerate(tree.labels)}
-    pairs = _pairs(tree, classes, len(model.rho))
-    return _lines(model, classes, pairs, _labels(tree))
+    names = [tree.names.get(label, "") for label in tree.labels]
+    labels = [int(float(name)) for name in names] if ByValue(names).whole else tree.labels
+    return _lines(model, classes, _pairs(tree, classes, len(model.rho)), labels)
 
 
 def _pairs(tree, classes, count):
-    """Per classifier (left, right) as places in `classes`: every pair exactly once."""
+    """Per classifier (left, right) as positions in `classes`: every pair exactly once."""
     pairs = [(classes[left[0]], classes[right[0]]) for left, right in tree.sides()
              if len(left) == len(right) == 1]
-    wanted = len(classes) * (len(classes) - 1) // 2
+    needed = len(classes) * (len(classes) - 1) // 2
     distinct = {tuple(sorted(pair)) for pair in pairs}
-    if not len(pairs) == len(distinct) == len(tree.rows) == count == wanted:
-        raise ModelError(f"a LIBSVM model holds one binary classifier for each of the {wanted} "
+    if not len(pairs) == len(distinct) == len(tree.rows) == count == needed:
+        raise ModelError(f"a LIBSVM model holds one binary classifier for each of the {needed} "
                          f"pairs of the {len(classes)} classes (one-vs-one): this "
                          "configuration is another one")
     return pairs
-
-
-def _labels(tree):
-    """The labels of the classes in the order of the tree: as it has them, or their names."""
-    names = [tree.names.get(label, "") for label in tree.labels]
-    return [int(float(name)) for name in names] if ByValue(names).whole else tree.labels
 
 
 def _lines(model, classes, pairs, labels):
@@ -461,7 +441,7 @@ def _lines(model, classes, pairs, labels):
     coef[row.ravel(), other - (other > own)] = model.coef * sign[owner]
     home, index = np.divmod(keys, max(len(model.sv), 1))
 
-    lines = format_kernel("c_svc", model.kernels[0])
+    lines = _format_kernel("c_svc", model.kernels[0])
     lines += [f"nr_class {k}", f"total_sv {len(keys)}", _line("rho", (model.rho * sign)[order]),
               _line("label", labels)]
     if np.isfinite(model.a).all():
@@ -479,7 +459,7 @@ def _lines(model, classes, pairs, labels):
     provenance = shared(model.provenances, sides, model.sv.shape[1]
                         if normalised or not model.any_width else None)
     if provenance:
-        yield f"{MARK}{provenance.to_line()}\n"
+        yield f"{_MARK}{provenance.to_line()}\n"
 
 
 def _own_classes(model, pairs, owner):

@@ -71,7 +71,7 @@ def write_models(widths, k=3):
 
 
 def limited(monkeypatch, limit):
-    for module in ("core.memory", "models.libsvm", "data.libagf"):
+    for module in ("core.memory", "data.libagf"):
         monkeypatch.setattr(f"agfmc.{module}.memory_limit", lambda: limit)
 
 
@@ -93,7 +93,7 @@ def test_support_vectors_that_are_widened_fit_in_memory(here, monkeypatch):
     assert load("c").machines.sv.shape == (4, WIDE)
     limited(monkeypatch, LOADS - 16)
     monkeypatch.setattr("agfmc.models.merge.collate", None)
-    with pytest.raises(ModelError, match="c: 6 support vectors of 1000 features"):
+    with pytest.raises(DataError, match="c: 6 support vectors of 1000 features are more than"):
         load("c")
 
 
@@ -104,7 +104,7 @@ def test_support_vectors_that_a_normalisation_widens_fit_in_memory(here, monkeyp
         limited(monkeypatch, 4 * WIDE * 8 * 2)
         assert load("c", wide, **more).machines.sv.shape == (4, WIDE)
         limited(monkeypatch, 4 * WIDE * 8 * 2 - 16)
-        with pytest.raises(ModelError, match="c: 4 support vectors of 1000 features"):
+        with pytest.raises(DataError, match="c: 4 support vectors of 1000 features are more than"):
             load("c", wide, **more)
 
 
@@ -396,13 +396,13 @@ def test_whole_numbers_of_models_are_plain(save):
 def test_support_vectors_larger_than_memory(save, monkeypatch):
     wide = b"svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 0 1\n" \
         b"nr_sv 1 1\nSV\n1 1:1 \n-1 16777216:1 \n"
-    monkeypatch.setattr("agfmc.models.libsvm.memory_limit", lambda: 1 << 20)
-    assert "above the limit" in refused(read_svm_model, save(wide)).message
+    monkeypatch.setattr("agfmc.core.memory.memory_limit", lambda: 1 << 20)
+    assert "are more than" in refused(read_svm_model, save(wide)).message
     assert read_svm_model(save(AGAIN_MODEL)).sv.shape == (4, 3)
 
 
 def test_copies_of_support_vectors_larger_than_memory(save, monkeypatch):
-    monkeypatch.setattr("agfmc.models.libsvm.memory_limit", lambda: 4 * 3 * 8 * 2)
+    monkeypatch.setattr("agfmc.core.memory.memory_limit", lambda: 4 * 3 * 8 * 2)
     error = refused(read_svm_multiclass, save(MULTICLASS))
     assert "7 support vectors of 3 features" in error.message
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agfmc.files import opening
-from agfmc.models import libsvm
+from agfmc.core import memory
 from agfmc.models.libsvm import format_svm_model
 from agfmc.core.models import BinaryModel, Kernel
 from agfmc.models.files import check_one_run, load
@@ -58,7 +58,7 @@ def test_landmarks_that_models_share_count_once(tmp_path, monkeypatch):
             f"m{number}", "c_svc", Kernel("rbf", .1), sv, np.arange(20.) - number, 0., (1, 0),
             (20, 0), (-1., 0.))))
     (tmp_path / "c").write_text("".join(f"m{number} 0 / 1;\n" for number in range(12)) + "{0 1}")
-    for module in (opening, libsvm):  # room for five tables, not for twelve
+    for module in (opening, memory):  # room for five tables, not for twelve
         monkeypatch.setattr(module, "memory_limit", lambda: 2 * 5 * sv.nbytes)
     found = load("c").machines
     np.testing.assert_array_equal(found.sv, sv)
