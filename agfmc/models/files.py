@@ -32,7 +32,8 @@ from .checks import check_configuration, check_recipe
 from .configuration import Configuration, ModelFiles
 from .control_files import elsewhere, model_file, read_control, require_regular
 from .libagf import format_ascii_model, is_ascii_model, read_ascii_model
-from .libsvm import format_svm_multiclass, held_out_values, read_svm_model, read_svm_multiclass
+from .libsvm import (format_svm_multiclass, held_out_values, read_svm_model, read_svm_multiclass,
+                     refuse_huge)
 from .mbm import MAGIC, read_store, write_store
 from .merge import collate, regroup
 
@@ -296,12 +297,8 @@ def _collated(tree, models, classifiers):
     owned = [one for one in classifiers.values() if one.features is not None]
     widths = [m.sv.shape[1] for m in models] + [one.features for one in owned]
     tables = {id(m.sv): len(m.sv) for m in models}
-    _refuse_beyond(sum(tables.values()), max(widths, default=0), tree.source)
+    refuse_huge(sum(tables.values()), max(widths, default=0), tree.source)
     return Configuration(tree, collate(models, tree.sides(), tree.classes, owned), classifiers)
-
-
-def _refuse_beyond(count, d, file):
-    refuse_beyond(8 * count * d, f"{count} support vectors of {d} features", file)
 
 
 def _warn_of_votes(names):
@@ -353,7 +350,7 @@ def _normalised(configuration, source, file):
     if width < needed or (width > needed and not machines.any_width):
         raise ModelError(f"the normalisation {'takes' if unnormalised else 'gives'} {width} "
                          f"features, the models need {needed}", file=file)
-    _refuse_beyond(len(machines.sv), max(width, normalisation.matrix.shape[1]), file)
+    refuse_huge(len(machines.sv), max(width, normalisation.matrix.shape[1]), file)
     sv = np.zeros((len(machines.sv), width))
     sv[:, :needed] = machines.sv
     if unnormalised:

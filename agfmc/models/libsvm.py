@@ -231,10 +231,15 @@ def _support_vectors(lines, start, path, features, width):
         raise ModelError("expected whole, ascending feature numbers from 1", file=path,
                          line=start + int(owner[np.argmax(wrong)]) + 1)
     d = max(features, int(index.max()) if len(index) else 0)
-    refuse_beyond(8 * len(lines) * d, f"{len(lines)} support vectors of {d} features", path)
+    refuse_huge(len(lines), d, path)
     sv = np.zeros((len(lines), d))
     sv[owner, index.astype(np.int64) - 1] = value
     return flat[positions].reshape(len(lines), width), sv
+
+
+def refuse_huge(count, d, file):
+    """`DataError` where so many support vectors of d features do not fit in memory twice."""
+    refuse_beyond(8 * count * d, f"{count} support vectors of {d} features", file)
 
 
 def _format_kernel(svm_type, kernel):
@@ -382,7 +387,7 @@ def read_svm_multiclass(path, raw=None, names=None):
         key = len(own), hashlib.sha256(own).digest()
         if key not in known:  # else they are landmarks of several pairs
             held += len(own)
-            refuse_beyond(8 * held * sv.shape[1], f"{held} support vectors", path)
+            refuse_huge(held, sv.shape[1], path)
         rows.append(((low,), (high,)))
         names.append(f"{base}-{len(names):02d}")
         models.append(BinaryModel(
