@@ -31,7 +31,7 @@ from ..data.types import Dataset
 from ..data.weights import with_final_weights
 from ..decode.costs import expected_costs
 from ..designs import design
-from ..designs.named import designed
+from ..designs.design import designed
 from ..executors.threads import available_cores
 from ..experiments.candidates import Candidate
 from ..experiments.experiment import Experiment, SplitPlan, with_learned

@@ -16,7 +16,7 @@ from ..data.from_table import read_table as read_training_table, table_points
 from ..data.normalisation import named_features
 from ..data.types import Dataset, InputFormat
 from ..data.weights import given_weights
-from ..designs.named import designed
+from ..designs.design import designed
 from ..experiments.candidates import Candidate
 from ..experiments.experiment import Experiment, SplitPlan, with_learned
 from ..experiments.search import SearchSpace

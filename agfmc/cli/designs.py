@@ -2,7 +2,6 @@
 
 import argparse
 from contextlib import contextmanager, suppress
-from itertools import combinations
 
 from ..core.errors import UsageError
 from ..designs.schemes import COMPARED_SPLITS, find_scheme
@@ -126,16 +125,9 @@ def add_searching(parser):
     group.add("--splits N", "try at most N splits of classes: where all of them are no more, the "
               "best tree of all is found, else one that a local search comes to (default 300,000, "
               "which is all for 12 classes)", whole_number(1, 10**9))
-    group.add("--max-depth D", "trees of depth D at most: the classifiers on the way to any class",
-              whole_number(1))
     group.add("--balance W", "add W to the loss for each classifier that a point is asked on its "
               "way; auto takes the tree that asks the fewest, of those within a standard error of "
               "the least loss (default 0)", _balance)
-    group.add("--together CLASSES", "tell these classes, by name or label with commas between "
-              "them, apart last: they are one branch (may be given several times)", action="append")
-    group.add("--top SIDES", "the root of the tree, as '0 1 / 2 3 4': the classes on its left and "
-              "its right side, with blanks or, for names that have blanks, with commas between "
-              "them", action="append")
     group = parser.group("search for a code")
     group.add("--rows M|auto", "with -Q best-code, the same as nrow: M rows; auto stops where more "
               "of them do not lower the loss of points that did not choose them by a standard "
@@ -177,8 +169,7 @@ def searching_options(args):
     """(given, option) of the options of searches."""
     return tuple((getattr(args, _OF_CODES.get(option, option[2:].replace("-", "_"))) is not None,
                   option)
-                 for option in (*_OF_CODES, "--search-options", "--splits", "--max-depth",
-                                "--balance", "--together", "--top"))
+                 for option in (*_OF_CODES, "--search-options", "--splits", "--balance"))
 
 
 def found_design(args, scheme, data):
@@ -246,10 +237,8 @@ def draw_design(args, tree, found):
     from dataclasses import replace
 
     from ..report.chart_control import draw_losses
-    from ..designs.design import loss_name
     shares = dict(zip(found.costs.labels, found.costs.splits.shares.tolist()))
-    draw_losses(args.plot, replace(found.best, tree=tree), shares,
-                loss_name(found.costs.search.loss))
+    draw_losses(args.plot, replace(found.best, tree=tree), shares, found.costs.search.loss.title)
 
 
 def with_losses(tree, found):
@@ -267,28 +256,8 @@ def _tree_search(args, labels, names):
     from ..designs.split_costs import LEFT_OUT
     from ..designs.tree_search import SPLITS, TreeSearch
 
-    together = [(f"--together '{text}'", _classes(text.split(","), labels, names, "--together"))
-                for text in args.together or ()]
-    if args.top is not None:
-        if len(args.top) > 1:
-            raise UsageError("--top is given twice: a tree has one root")
-        together += [(f"--top '{args.top[0]}'", side)
-                     for side in _sides(args.top[0], labels, names)]
-    _refuse_overlap(together)
-    # k - 1 is the depth of the deepest tree: no limit, which the search is faster without
-    depth = args.max_depth if (args.max_depth or 0) < len(labels) - 1 else None
     return TreeSearch(_machine(args, LEFT_OUT), args.splits or SPLITS,
-                      _loss(args.by, labels, names), depth, args.balance or 0.0,
-                      [classes for _, classes in together])
-
-
-def _refuse_overlap(together):
-    """UsageError for two sets of classes, (what was given, labels), of which no tree has both."""
-    for (one, some), (other, others) in combinations(together, 2):
-        if not set(some).isdisjoint(others) and not (
-                set(some) <= set(others) or set(others) <= set(some)):
-            raise UsageError(f"{one} and {other} contradict each other: the sets of classes "
-                             "overlap, and neither holds the other")
+                      _loss(args.by, labels, names), args.balance or 0.0)
 
 
 def _machine(args, left_out):
@@ -317,37 +286,3 @@ def _loss(text, labels, names):
     if text is not None and text not in LOSSES:
         raise UsageError(f"--by {text}: expected {', '.join(LOSSES)} or cost:FILE for a search")
     return Loss(word)
-
-
-def _classes(words, labels, names, option):
-    """Labels of classes that are given by label or by name."""
-    label_of = {**{str(label): label for label in labels},
-                **{name: label for label, name in names.items() if label in labels}}
-    found = []
-    for word in map(str.strip, words):
-        if word not in label_of:
-            raise UsageError(f"{option}: there is no class '{word}' in the data: expected labels "
-                             "or names of classes, with commas between them")
-        if label_of[word] in found:
-            raise UsageError(f"{option}: class '{word}' is given twice")
-        found.append(label_of[word])
-    if option == "--together" and not 1 < len(found) < len(labels):
-        raise UsageError(f"{option} {','.join(words)}: expected two classes or more, and not all "
-                         f"{len(labels)}")
-    return found
-
-
-def _sides(text, labels, names):
-    """The two sides of --top."""
-    sides = [[word for word in side.split("," if "," in text else None) if word.strip()]
-             for side in text.split("/")]
-    if len(sides) != 2 or not all(sides):
-        raise UsageError(f"--top '{text}': expected the classes on the left side, a slash, and "
-                         "those on the right side")
-    found = [_classes(side, labels, names, "--top") for side in sides]
-    both = sorted(found[0] + found[1])
-    if both != sorted(set(both)) or set(both) != set(labels):
-        wrong = next((label for label in labels if both.count(label) != 1))
-        raise UsageError(f"--top '{text}': expected every class of the data on one side; class "
-                         f"{wrong} is on {'both' if wrong in both else 'none'}")
-    return found

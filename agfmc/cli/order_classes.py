@@ -2,7 +2,7 @@
 
 from .hints import refuse_scheme
 from .messages import report, write_stdout
-from .option_types import finite_number, list_of, probability, whole_number
+from .option_types import finite_number, list_of, probability
 from .options import (add_normalisation, add_seed, add_training_kind, input_format, load_normalised,
                       Parser)
 
@@ -27,13 +27,10 @@ def get_parser():
               list_of(finite_number), excludes="train")
     group.add("--error-rate Q", "without --errors: error rate of every classifier, for the "
               "accuracy that is reported (default 0.1)", probability)
-    group.add("--exact-up-to N", "with --errors: find the best possible order of up to N classes "
-              "(default 10, a few seconds; each further class takes ten times as long)",
-              whole_number(0, 14), needs="--errors")
     add_seed(group)
     group = parser.group("order for adjacent codes")
     group.add("--path", "the shortest path through the classes of train", needs="train",
-              excludes=("--errors", "--priors", "--error-rate", "--exact-up-to"))
+              excludes=("--errors", "--priors", "--error-rate"))
     group.add("--metric", "distance of two classes: that of the means over the root of the "
               "deviations' product (default), or that of Hausdorff",
               choices=("mean-deviation", "hausdorff"))
@@ -79,8 +76,7 @@ def _by_accuracy(args, form):
     errors = None if args.errors is None else read_pair_errors(args.errors)
     return class_order.order_for_pairs(
         tree, priors=args.priors, counts=counts, pair_errors=errors,
-        error_rate=0.1 if args.error_rate is None else args.error_rate,
-        exact_up_to=10 if args.exact_up_to is None else args.exact_up_to, seed=args.seed)
+        error_rate=0.1 if args.error_rate is None else args.error_rate, seed=args.seed)
 
 
 def _by_path(args, form):

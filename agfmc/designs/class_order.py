@@ -9,12 +9,9 @@ class decides which of the two is dropped, until one is left.  The order of the 
 which it is right most often: Pavan Kumar and Jawahar, "On improving the design of multiclass
 classifiers", with the recursion carried out for each class by itself: the output is right with
 probability V_t for class t, and J = sum_t P_t V_t with the priors P_t.
-The best order is looked for by local search, with swaps and insertions, and for few classes by
-branch and bound from the outside in.
+The best order is looked for by local search, with swaps and insertions.
 
-Shapes: k classes, b orders, c moves or classes of an order.  An order is a sequence of the classes
-0..k-1.  A node of the branch and bound is an order whose d first and d last positions are decided;
-the m classes between them stand in any order.
+Shapes: k classes, b orders, c moves.  An order is a sequence of the classes 0..k-1.
 """
 
 from __future__ import annotations
@@ -23,7 +20,6 @@ import math
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -251,21 +247,32 @@ def _walks(k):
 
 _BLOCK = 1 << 19  # numbers in one block of candidates
 _BETTER = 1e-13
+_RESTARTS = 40
+_RESTART_WORK = 4 * 10 ** 8  # about 15 seconds
+_WORK = 10 ** 10  # about 5 minutes
 
 
 class Problem:
-    """J = sum_t P_t V_t of orders, for priors (k,), keep (k, k) = 1 - e and h (k, k, k) or None.
+    """J = sum_t P_t V_t of orders, V_t the probability that the answer is t where t is true.
 
-    `work` grows with the time that values() takes, and does not depend on the machine.
+    priors (k,);  e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or
+    None for 1/2: h[t, i, j] = 1 - h[t, j, i] = share of class t that the classifier of {i, j} sends
+    to i.  `work` grows with the time that values() takes, and does not depend on the machine.
+    Raises UsageError for arrays of another shape.
     """
 
-    def __init__(self, priors, keep, h=None):
-        self.priors = priors
-        self.keep = keep
-        self.h = h
-        self.k = len(priors)
-        self.cost = self.k ** 2 if h is None else self.k ** 3 // 16 + 1
+    def __init__(self, priors, e, h=None):
+        self.priors, e = np.asarray(priors, dtype=np.float64), np.asarray(e, dtype=np.float64)
+        self.h = None if h is None else np.ascontiguousarray(h, dtype=np.float64)
+        k = self.k = len(self.priors)
         self.work = 0
+        if self.priors.ndim != 1 or k == 0 or e.shape != (k, k) or (
+                h is not None and self.h.shape != (k,) * 3):
+            raise UsageError("expected priors or an order of k classes, e of shape (k, k) and h of "
+                             f"shape (k, k, k), found {self.priors.shape}, {e.shape}"
+                             + ("" if h is None else f" and {self.h.shape}"))
+        self.keep = 1.0 - e
+        self.cost = k ** 2 if h is None else k ** 3 // 16 + 1
 
     def values(self, orders):
         """J (c,) of orders (c, k), in bounded memory."""
@@ -279,8 +286,8 @@ class Problem:
         return result
 
 
-def local_search(problem: Problem, starts: Sequence, restarts: int, seed: int, most: int,
-                 least: int = 0) -> tuple[np.ndarray, float]:
+def local_search(problem: Problem, starts: Sequence, seed: int, restarts: int = _RESTARTS,
+                 most: int = _WORK, least: int = _RESTART_WORK) -> tuple[np.ndarray, float]:
     """(order (k,), J): the best local optimum of swaps and insertions.
 
     It climbs from each of `starts`, then from random orders and shaken best ones in turn; no
@@ -347,244 +354,10 @@ def _sources(k, moves):
     return np.where(to == j, i, result)
 
 
-_NODES = 1024  # expanded at a time
-_BOUNDS = 8192  # computed at a time
-_LEAF = 4  # as many undecided classes are tried in all orders
-_EPSILON = 1e-12
-
-
-def branch_and_bound(problem: Problem, order: np.ndarray, value: float) -> tuple[np.ndarray,
-                     float]:
-    """(order (k,), J): the best order there is, to 1e-12 in J, or the given one and its value.
-
-    Of an order and its reverse, which are worth the same, one is looked at.
-    """
-    k = problem.k
-    pending = [(0, np.arange(k)[None], np.full(1, np.inf))]
-    while pending:
-        d, orders, bounds = pending.pop()
-        orders = orders[bounds > value + _EPSILON]
-        if len(orders) == 0:
-            continue
-        if k - 2 * d <= _LEAF:
-            orders = _expanded(orders, d, _all_orders(k - 2 * d))
-            values = problem.values(orders)
-            top = int(np.argmax(values))
-            if values[top] > value + _EPSILON:
-                order, value = orders[top], values[top]
-            continue
-        orders = _expanded(orders, d, _outer_pairs(k - 2 * d, d == 0))
-        bounds = np.concatenate([upper_bounds(problem, orders[a:a + _BOUNDS], d + 1)
-                                 for a in range(0, len(orders), _BOUNDS)])
-        ranked = np.argsort(-bounds, kind="stable")
-        ranked = ranked[:np.count_nonzero(bounds > value + _EPSILON)]
-        for a in reversed(range(0, len(ranked), _NODES)):
-            part = ranked[a:a + _NODES]
-            pending.append((d + 1, orders[part], bounds[part]))
-    return order, value
-
-
-def _expanded(orders, d, inner):
-    """Each order with each of the rearrangements `inner` (c, m) of its middle."""
-    k = orders.shape[1]
-    result = np.repeat(orders, len(inner), axis=0)
-    result[:, d:k - d] = orders[:, d:k - d][:, inner].reshape(-1, k - 2 * d)
-    return result
-
-
-@lru_cache(maxsize=32)
-def _all_orders(m):
-    return np.array(list(permutations(range(m))), dtype=np.intp).reshape(-1, m)
-
-
-@lru_cache(maxsize=32)
-def _outer_pairs(m, one_way):
-    """(c, m): each pair of classes on the outside, the others between them as they stand."""
-    return np.array([(x, *(z for z in range(m) if z not in (x, y)), y)
-                     for x in range(m) for y in range(m) if x < y or (x > y and not one_way)])
-
-
-# Bounds
-
-
-def upper_bounds(problem: Problem, orders: np.ndarray, d: int) -> np.ndarray:
-    """(b,): J cannot exceed it however the middle of each order is arranged: each class gets the
-    best order of the classifiers there, then all classes the best assignment of positions."""
-    k = problem.k
-    middle = orders[:, d:k - d]
-    grid = _Grid(problem, orders, d)
-    total = np.zeros(len(orders))
-    for p in (*range(d), *range(k - d, k)):
-        t = orders[:, p:p + 1]
-        total += problem.priors[t[:, 0]] * grid.at(p, t, _best_runs(problem.keep, t, middle))[:, 0]
-    runs = _best_runs(problem.keep, middle, middle)
-    worth = np.stack([problem.priors[middle] * grid.at(p, middle, runs)
-                      for p in range(d, k - d)], axis=2)
-    return total + _best_assignments(worth)
-
-
-def _best_runs(keep, t, middle):
-    """(m + 1, b, c): the largest product of n of keep[t, .] over the middle without t."""
-    products = keep[t[:, :, None], middle[:, None, :]]
-    products[t[:, :, None] == middle[:, None, :]] = 0.0  # comes last, and is never used
-    products = np.cumprod(-np.sort(-products, axis=2), axis=2)
-    return np.concatenate([np.ones((1, *t.shape)), np.moveaxis(products, 2, 0)])
-
-
-class _Grid:
-    """Bounds of V_t for classes at given positions of partly decided orders."""
-
-    def __init__(self, problem, orders, d):
-        self.keep, self.h, self.k = problem.keep, problem.h, problem.k
-        self.orders, self.d = orders, d
-        if self.h is not None:
-            self.most = _largest(self.h)
-
-    def at(self, p, t, runs):
-        """(b, c): no V is larger for class t (b, c) at position p; runs: `_best_runs` of t."""
-        k = self.k
-        row = self._run(t, runs, range(p + 1, k))  # [b - p - 1]: t is the left end
-        for a, right_end in zip(range(p - 1, -1, -1), self._run(t, runs, range(p - 1, -1, -1))):
-            above, row = row, []
-            before = right_end
-            for b, shorter in zip(range(p + 1, k), above):
-                before = self._mixed(t, a, b, before, shorter)
-                row.append(before)
-            last = right_end
-        return last if p == k - 1 else row[-1]
-
-    def _run(self, t, runs, positions):
-        """Products of `keep` over more and more of the positions, at best."""
-        result, product, free = [], 1.0, 0
-        for x in positions:
-            if self._known(x):
-                product = product * self.keep[t, self.orders[:, x:x + 1]]
-            else:
-                free += 1
-            result.append(product * runs[free])
-        return result
-
-    def _known(self, x):
-        return x < self.d or x >= self.k - self.d
-
-    def _mixed(self, t, a, b, drop_last, drop_first):
-        """The larger of h drop_last + (1 - h) drop_first over all h that are possible."""
-        if self.h is None:
-            return 0.5 * (drop_last + drop_first)
-        first, last = self.orders[:, a:a + 1], self.orders[:, b:b + 1]
-        gain = drop_last - drop_first
-        if self._known(a) and self._known(b):
-            return drop_first + self.h[t, first, last] * gain
-        if self._known(a):
-            low, high = 1.0 - self.most[1][t, first], self.most[0][t, first]
-        elif self._known(b):
-            low, high = 1.0 - self.most[0][t, last], self.most[1][t, last]
-        else:
-            high = self.most[2][t]
-            low = 1.0 - high
-        return drop_first + np.maximum(low * gain, high * gain)
-
-
-def _largest(h):
-    """Largest h[t, i, .] (k, k), largest 1 - h[t, i, .] (k, k), largest h[t, ., .] (k,)."""
-    k = len(h)
-    t, i, j = np.ogrid[:k, :k, :k]
-    real = (t != i) & (t != j) & (i != j)
-    high = np.where(real, h, 0.0).max(axis=2)
-    low = np.where(real, 1.0 - h, 0.0).max(axis=2)
-    return high, low, np.maximum(high, low).max(axis=1)
-
-
-def _best_assignments(worth):
-    """(b,): the largest sum of worth[t, p(t)], worth (b, m, m), by subsets of classes."""
-    m = worth.shape[1]
-    best = np.zeros((len(worth), 1 << m))
-    for n, (masks, members) in enumerate(_subsets(m)):
-        sums = best[:, masks[:, None] ^ (1 << members)] + worth[:, members, n]
-        best[:, masks] = sums.max(axis=2)
-    return best[:, -1]
-
-
-@lru_cache(maxsize=16)
-def _subsets(m):
-    """For n = 1..m, the subsets of m things with n members: (masks (c,), members (c, n))."""
-    result = [([], []) for _ in range(m)]
-    for mask in range(1, 1 << m):
-        members = [i for i in range(m) if mask >> i & 1]
-        masks, lists = result[len(members) - 1]
-        masks.append(mask)
-        lists.append(members)
-    return [(np.array(masks), np.array(lists)) for masks, lists in result]
-
-
-_RESTARTS = 40
-_RESTART_WORK = 4 * 10 ** 8  # about 15 seconds
-_WORK = 10 ** 10  # about 5 minutes
-MOST_EXACT = 14  # classes; the bounds look at all subsets
-
-
-def expected_accuracy(order: Sequence[int], priors: np.ndarray, e: np.ndarray,
-                      h: np.ndarray | None = None) -> float:
-    """J = sum_t P_t V_t of an order, V_t the probability that the answer is t where t is true.
-
-    e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or None for 1/2:
-    h[t, i, j] = 1 - h[t, j, i] = share of class t that the classifier of {i, j} sends to i.
-    Raises UsageError for what is no order, and for arrays of another shape.
-    """
-    priors = np.asarray(priors, dtype=np.float64)
-    return float(_problem(priors, e, h).values(_checked_order(order)[None])[0])
-
-
 def greedy_order(priors: Sequence[float]) -> list[int]:
     """The best order where all classifiers err alike: rare classes outside, frequent inside."""
     ranked = sorted(range(len(priors)), key=lambda t: (priors[t], t))
     return ranked[0::2] + ranked[1::2][::-1]
-
-
-def best_order(priors: np.ndarray, e: np.ndarray, h: np.ndarray | None = None,
-               exact_up_to: int = 10, seed: int = 1,
-               start: Sequence[int] | None = None) -> tuple[list[int], float, bool]:
-    """(order, J, exact): the order with the largest J, as a list with first < last.
-
-    Arguments as for `expected_accuracy`.  For k <= exact_up_to it is the best there is, by branch
-    and bound (10 classes take seconds); above, the best of several local searches from the greedy
-    and natural orders, from `start` and from `seed`.  Raises UsageError for more than 14 exactly.
-    """
-    if exact_up_to > MOST_EXACT:
-        raise UsageError(f"the best order there is can be found for up to {MOST_EXACT} classes, "
-                         f"not {exact_up_to}")
-    priors = np.asarray(priors, dtype=np.float64)
-    problem = _problem(priors, e, h)
-    k = len(priors)
-    starts = [greedy_order(priors.tolist()), range(k)]
-    if start is not None:
-        starts.append(_checked_order(start, k))
-    exact = k <= max(exact_up_to, 3)
-    order, value = local_search(problem, starts, _RESTARTS, seed, _WORK, _RESTART_WORK)
-    if exact:
-        order, value = branch_and_bound(problem, order, value)
-    result = [int(t) for t in order]
-    return result if result[0] <= result[-1] else result[::-1], float(value), exact
-
-
-def _problem(priors, e, h):
-    """The `Problem` of arrays that a caller gave."""
-    k = len(priors)
-    e = np.asarray(e, dtype=np.float64)
-    h = None if h is None else np.ascontiguousarray(h, dtype=np.float64)
-    if priors.ndim != 1 or k == 0 or e.shape != (k, k) or (h is not None and h.shape != (k,) * 3):
-        raise UsageError(f"expected priors or an order of k classes, e of shape (k, k) and h of "
-                         f"shape (k, k, k), found {priors.shape}, {e.shape}"
-                         + ("" if h is None else f" and {h.shape}"))
-    return Problem(priors, 1.0 - e, h)
-
-
-def _checked_order(order, k=None):
-    order = np.asarray(order, dtype=np.intp)
-    k = len(order) if k is None else k
-    if order.ndim != 1 or not np.array_equal(np.sort(order), np.arange(k)):
-        raise UsageError(f"{order.tolist()} is no order of the classes 0 to {k - 1}")
-    return order
 
 
 class Ordered(NamedTuple):
@@ -597,8 +370,7 @@ class Ordered(NamedTuple):
     after: float
 
 
-def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_rate=0.1,
-                    exact_up_to=10, seed=1):
+def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_rate=0.1, seed=1):
     """The order of a one-against-one control tree in which a DDAG is right most often.
 
     Only the braces and the positions change: each classifier keeps its name or options
@@ -607,24 +379,24 @@ def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_r
     priors: one number for each class, ascending labels, made to sum to 1;  counts:
     {label: samples, or sum of their weights} in place of them; without both, the samples in
     `pair_errors`, else equal ones.  pair_errors: `PairErrors`; without them every classifier errs
-    with probability `error_rate`, and the best order follows from the priors alone.
-    exact_up_to, seed: as for `best_order`.
+    with probability `error_rate`, and the best order follows from the priors alone.  With them it
+    is the best of several local searches from the greedy, the natural and the present order, and
+    from `seed`.
     Raises `ControlError` for another kind of control tree, DataError for a pair
     whose errors are unknown.
     """
     require_one_vs_one(tree)
     labels = tree.classes
-    place = {label: i for i, label in enumerate(labels)}
-    present = [place[label] for label in tree.labels]
+    present = np.array([labels.index(label) for label in tree.labels])
     priors = _priors(labels, priors, counts, pair_errors)
+    order, method = np.array(greedy_order(priors.tolist())), "greedy, best for equal errors"
     if pair_errors is None:
-        e, h = np.full((len(labels),) * 2, error_rate), None
-        order, method = greedy_order(priors.tolist()), "greedy, best for equal errors"
+        problem = Problem(priors, np.full((len(labels),) * 2, error_rate))
     else:
-        e, h = pair_errors.error_rates(labels), pair_errors.shares(labels)
-        order, _, exact = best_order(priors, e, h, exact_up_to, seed, present)
-        method = "branch and bound, the best order there is" if exact else "local search"
-    before, after = (expected_accuracy(o, priors, e, h) for o in (present, order))
+        problem = Problem(priors, pair_errors.error_rates(labels), pair_errors.shares(labels))
+        order, _ = local_search(problem, [order, np.arange(len(labels)), present], seed)
+        order, method = order if order[0] <= order[-1] else order[::-1], "local search"
+    before, after = problem.values(np.array([present, order])).tolist()
     return Ordered(_renumbered(tree, [labels[i] for i in order]), method, before, after)
 
 

@@ -17,15 +17,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from ..calibration.maps import apply_map, fit_temperature
 from ..calibration.types import ProbabilityMap
 from ..control.build import from_rows, named_as, to_code
+from ..control.matrix import smallest_distances
 from ..control.tree import Tree
 from ..core.errors import DataError, UsageError
 from ..core.memory import refuse_beyond
@@ -33,7 +33,7 @@ from ..core.probabilities import losses
 from ..decode.constrained import prepare
 from ..executors.threads import run_tasks
 from ..landmarks.learner import NystromOptions
-from .design import LabelledPoints, matrix_of
+from .design import LabelledPoints, matrix_of, sides_text
 from .random_codes import candidate_rows
 from .split_costs import mean_and_error, SplitCosts
 from .tree_search import machine_options
@@ -76,13 +76,6 @@ class Code:
     loss: float
 
 
-class Mapped(NamedTuple):
-    """Losses (n,) of all points in a code after a map, its temperature and floor."""
-
-    map: ProbabilityMap
-    losses: np.ndarray
-
-
 class RowPool:
     """Rows a (q, k) of -1, 0 and +1 that a code may have, with their held-out decision values r (n,
     q) of points of classes y (n,) and weights (n,)."""
@@ -112,11 +105,6 @@ class RowPool:
         of_points = losses((1 - FLOOR) * p + FLOOR / p.shape[1], self.y)
         return Code(rows, p, of_points, self.mean(of_points, points)[0])
 
-    def mapped(self, code: Code, points: np.ndarray) -> Mapped:
-        """The `Mapped` losses of a code, its map fitted to the points (c,), positions."""
-        fitted = fit_temperature(code.p[points], self.y[points], self.weights[points])
-        return Mapped(fitted, losses(apply_map(fitted, code.p), self.y))
-
     def mean(self, values: np.ndarray, points: np.ndarray | slice = slice(None)) -> tuple:
         """The weighted mean of the values (n,) of some points, and its standard error."""
         return mean_and_error(values[points], self.weights[points])
@@ -136,45 +124,43 @@ class RowPool:
 
     def _systems(self, rows, points):
         """K (c, k, k) of some rows at points."""
-        m = self._entries(rows, points)
+        a = self.a[list(rows)].T
+        m = a - np.abs(a) * self.r[np.ix_(points, rows)][:, None, :]
         systems = m @ m.transpose(0, 2, 1) + 1.0
         systems[:, range(m.shape[1]), range(m.shape[1])] += _RIDGE
         return systems
 
-    def _entries(self, rows, points):
-        """M^T (c, k, q) of some rows at points."""
-        a = self.a[list(rows)].T
-        return a - np.abs(a) * self.r[np.ix_(points, rows)][:, None, :]
-
     def predict_loss(self, code: Code, others: Sequence[int], points: np.ndarray,
-                less: bool = False) -> np.ndarray:
+                     less: bool = False) -> np.ndarray:
         """Losses (c,), nearly, of a code with one more, or less, of the rows `others` each; a class
         without probability is taken to stay so."""
-        return sum(self._foreseen(code, others, some, less)
-                   for some in self._blocks(code.rows, points)) / self.weights[points].sum()
+        k = self.a.shape[1]
+        a = self.a[others].T.astype(np.float32)
+        sign, step = np.float32(-1.0 if less else 1.0), max(1, _CELLS // a.size)
+        total = 0
+        for block in self._blocks(code.rows, points):
+            inverse, loss = self._inverses(code, block), np.zeros(len(others))
+            for start in range(0, len(block), step):
+                some = block[start:start + step]
+                r = self.r[np.ix_(some, others)].astype(np.float32)
+                p = _updated(inverse[start:start + step].astype(np.float32),
+                             a - np.abs(a) * r[:, None], sign)
+                true = p[np.arange(len(p)), self.y[some]]
+                loss -= self.weights[some] @ np.log((1 - FLOOR) * true + FLOOR / k)
+            total = total + loss
+        return total / self.weights[points].sum()
 
-    def _foreseen(self, code, others, points, less):
-        """The weighted sums (c,) of these losses over points whose systems are held together."""
-        k, y, weights = self.a.shape[1], self.y[points], self.weights[points]
-        out = code.p[points] < _NONE if self.determined(code.rows) else \
-            np.zeros((len(points), k), dtype=bool)
+    def _inverses(self, code, points):
+        """K^-1 (c, k, k) at points, of the classes that have a probability there, else 0."""
         systems = self._systems(code.rows, points)
+        out = code.p[points] < _NONE if self.determined(code.rows) else \
+            np.zeros(systems.shape[:2], dtype=bool)
         both = out[:, :, None] | out[:, None, :]
         systems[both] = 0.0
-        systems[:, range(k), range(k)] += out
+        systems[:, range(len(out[0])), range(len(out[0]))] += out
         inverse = np.linalg.inv(systems)
         inverse[both] = 0.0
-        a = self.a[others].T.astype(np.float32)
-        found = np.zeros(len(others))
-        step = max(1, _CELLS // a.size)
-        for start in range(0, len(points), step):
-            some = slice(start, start + step)
-            r = self.r[np.ix_(points[some], others)].astype(np.float32)
-            p = _updated(inverse[some].astype(np.float32), a - np.abs(a) * r[:, None],
-                         np.float32(-1.0 if less else 1.0))
-            true = p[np.arange(len(p)), y[some]]
-            found -= weights[some] @ np.log((1 - FLOOR) * true + FLOOR / k)
-        return found
+        return inverse
 
 
 def _updated(inverse, m, sign):
@@ -277,9 +263,12 @@ class _FloatingSelection:
         gain, error = self.pool.mean(code.losses - other.losses, self.points)
         return gain > error
 
-    def mapped(self, code: Code) -> Mapped:
-        """The losses of a code after the temperature and the floor of the points that choose."""
-        return self.pool.mapped(code, self.points)
+    def mapped(self, code: Code) -> tuple[ProbabilityMap, np.ndarray]:
+        """The temperature and floor that suit a code at the points that choose, and its losses (n,)
+        at all points after them."""
+        pool, points = self.pool, self.points
+        fitted = fit_temperature(code.p[points], pool.y[points], pool.weights[points])
+        return fitted, losses(apply_map(fitted, code.p), pool.y)
 
 
 @dataclass(frozen=True)
@@ -302,7 +291,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class ChosenCode:
-    """The result of `search_code`: the training control tree; its point, with the changes from the
+    """The result of `best_code`: the training control tree; its point, with the changes from the
     code of so many rows in the curve; the standard error of its loss; the best codes of all numbers
     of rows; the map of its probabilities; how many rows there were, and what they were judged
     by."""
@@ -314,80 +303,102 @@ class ChosenCode:
     map: ProbabilityMap
     pool: int
     machine: NystromOptions
-    search: CodeSearch
 
     @property
     def notes(self) -> list[str]:
         """Lines about the code and the search."""
-        from .design import code_notes
+        point, names = self.chosen, self.tree.names
+        rows, labels = matrix_of(self.tree)
+        lines = [f"best-code: {point.rows} rows of {self.pool} candidates; leave-one-out log loss "
+                 f"{point.loss:.4f} +- {self.error:.4f} a point, {100 * point.wrong:.2f} % wrong; "
+                 f"judged by points that did not choose it {point.judged:.4f} +- {point.error:.4f}",
+                 "decoded by least squares, after a temperature of "
+                 f"{1 / float(self.map.weights):.3f} and a floor of {self.map.floor:.2g}",
+                 "smallest distance between rows {}, between columns {}".format(
+                     *smallest_distances(rows, len(labels))),
+                 f"judged by {self.machine.canonical()}",
+                 "rows    loss  wrong  judged +- error: the row that came (+) or went (-)"]
+        exchanged = [point] if point.added else []
+        for number, step in enumerate((*self.curve, *exchanged)):
+            changes = "; ".join(f"{sign} {sides_text(*row, names)}"
+                                for sign, some in (("+", step.added), ("-", step.dropped))
+                                for row in some)
+            text = f"{step.rows} rows" if number == 0 and step.rows > 1 else changes
+            if step is point:
+                text = f"chosen, rows exchanged at the end: {text}"
+            lines.append(f"{step.rows:4d} {step.loss:7.4f} {step.wrong:6.4f} {step.judged:7.4f} "
+                         f"{step.error:8.4f}: {text}")
+        return lines
 
-        return code_notes(self)
 
-
-def search_code(points: LabelledPoints, search: CodeSearch = CodeSearch(), seed: int = 1,
-                workers: int = 1, progress: Callable | None = None) -> ChosenCode:
-    """The best code for labelled points that a search comes to.
+def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: int | None = None,
+              options: str = "", seed: int = 1, workers: int = 1,
+              progress: Callable | None = None) -> ChosenCode:
+    """The best code for labelled points that a search comes to, by classifiers with the kernel of
+    training options.
 
     Raises `UsageError` for a number of rows that cannot be, `DataError` for two classes, for a
     start with other classes, `ControlError` for one with other names, and as `SplitCosts` does.
     """
+    search = code or CodeSearch()
+    requested = rows if search.rows is None else search.rows
+    machine = search.machine or machine_options(options, POINTS)
     x, y, labels, names, weights = points
     k = len(labels)
     if k < 3:
         raise DataError(f"{k} classes have one row: a search needs three or more")
     classes = points.positions()
     start = _start_rows(search.start, labels, names)
-    rows = list(dict.fromkeys([*start, *candidate_rows(k, search.pool, seed)]))
-    if search.rows is not None and not k - 1 <= search.rows <= len(rows):
-        raise UsageError(f"{search.rows} rows: expected {k - 1} or more, which the probabilities "
-                         f"of {k} classes need, and {len(rows)} at most, which are the candidates")
-    machine = search.machine or NystromOptions(left_out=POINTS)
-    refuse_beyond(8 * len(rows) * min(len(y), machine.left_out or len(y)),
-                  f"the decision values of {len(rows)} candidate rows", None)
+    candidates = list(dict.fromkeys([*start, *candidate_rows(k, search.pool, seed)]))
+    count = len(candidates)
+    if requested is not None and not k - 1 <= requested <= count:
+        raise UsageError(f"{requested} rows: expected {k - 1} or more, which the probabilities "
+                         f"of {k} classes need, and {count} at most, which are the candidates")
+    refuse_beyond(8 * count * min(len(y), machine.left_out or len(y)),
+                  f"the decision values of {count} candidate rows", None)
 
-    def tell(share, words):
+    def report(share, words):
         if progress is not None:
             progress(round(1000 * share), 1000, words)
 
     costs = SplitCosts(x, classes, machine, seed, workers,
                        w=None if weights is None else weights.w)
-    a = np.array([[(c in right) - (c in left) for c in range(k)] for left, right in rows])
+    a = np.array([[(c in right) - (c in left) for c in range(k)] for left, right in candidates])
     pool = RowPool(a, costs.held_out_values(
-        rows, lambda share: tell(0.3 * share, f"{len(rows)} candidate rows")),
+        candidates, lambda share: report(0.3 * share, f"{count} candidate rows")),
         costs.classes, costs.point_weights)
     part = np.concatenate([np.arange(np.count_nonzero(pool.y == c)) % PARTS for c in range(k)])
     some = [np.arange(len(part)), *(np.flatnonzero(part != own) for own in range(PARTS))]
-    most = min(len(rows), max(len(start), k) + _MORE * k)
+    most = min(count, max(len(start), k) + _MORE * k)
     walks = []
     shares, lock = [0.0] * len(some), threading.Lock()
 
-    def walked(number, share):
+    def report_walk(number, share):
         with lock:
             shares[number] = max(shares[number], share)
-            tell(0.3 + 0.5 * sum(shares) / len(some), "choosing rows")
+            report(0.3 + 0.5 * sum(shares) / len(some), "choosing rows")
 
     for number, walk in run_tasks(lambda number: _FloatingSelection(pool, some[number]).run(
-            range(len(start)), search.rows, most, partial(walked, number)),
+            range(len(start)), requested, most, partial(report_walk, number)),
             range(len(some)), workers):
         walks.append(walk)
-        walked(number, 1.0)
-    curve, judged = _curve(walks, part, rows, labels)
-    size = search.rows or _fewest(curve, judged, pool)
+        report_walk(number, 1.0)
+    curve, judged = _curve(walks, part, candidates, labels)
+    size = requested or _fewest(curve, judged, pool)
     before, codes = [walk.at(size) for walk in walks], []
-    for _, code in run_tasks(lambda walk: walk.exchanged(size), walks, workers):
-        codes.append(code)
-        tell(0.8 + 0.2 * len(codes) / len(some), "exchanging rows")
+    for _, changed in run_tasks(lambda walk: walk.exchanged(size), walks, workers):
+        codes.append(changed)
+        report(0.8 + 0.2 * len(codes) / len(some), "exchanging rows")
     point, _ = _point(walks, before, part)
     other, _ = _point(walks, codes, part,
-                      **_changes(before[0].rows, codes[0].rows, rows, labels))
+                      **_changes(before[0].rows, codes[0].rows, candidates, labels))
     if other.added and other.judged < point.judged:  # of few points, what they gain is noise
         point = other
     else:
         codes = before
-    mapped = walks[0].mapped(codes[0])
-    return ChosenCode(from_rows([rows[row] for row in codes[0].rows], labels, names), point,
-                      pool.mean(mapped.losses)[1], curve, mapped.map, len(rows), costs.options,
-                      search)
+    chosen_map, point_losses = walks[0].mapped(codes[0])
+    return ChosenCode(from_rows([candidates[row] for row in codes[0].rows], labels, names), point,
+                      pool.mean(point_losses)[1], curve, chosen_map, count, costs.options)
 
 
 def _start_rows(tree, labels, names):
@@ -407,7 +418,7 @@ def _point(walks, codes, part, **changes):
     """The `CurvePoint` of codes of some walks, the first of all points, and losses (n,) by
     others."""
     pool = walks[0].pool
-    mapped = [walk.mapped(code).losses for walk, code in zip(walks, codes)]
+    mapped = [walk.mapped(code)[1] for walk, code in zip(walks, codes)]
     judged = np.array(mapped[1:])[part, np.arange(len(part))]
     wrong = pool.mean(codes[0].p.argmax(axis=1) != pool.y)[0]
     return CurvePoint(len(codes[0].rows), pool.mean(mapped[0])[0], wrong, *pool.mean(judged),
@@ -441,13 +452,3 @@ def _fewest(curve, judged, pool):
     differences = [pool.mean(own - least) for own in judged]
     return next(point.rows for point, (difference, error) in zip(curve, differences)
                 if difference <= error)
-
-
-def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: int | None = None,
-              options: str = "", seed: int = 1, workers: int = 1,
-              progress: Callable | None = None) -> ChosenCode:
-    """The best code for labelled points, by classifiers with the kernel of training options."""
-    code = code or CodeSearch()
-    code = replace(code, rows=rows if code.rows is None else code.rows,
-                   machine=code.machine or machine_options(options, POINTS))
-    return search_code(points, code, seed, workers, progress)

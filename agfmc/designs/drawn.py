@@ -75,10 +75,10 @@ def _best_draws(points, number, settings):
             progress(min(start + _BATCH, len(trees)), len(trees), "random trees")
     losses = np.array([costs.space.cost_of(pairs).sum(axis=0) for pairs in trees])
     order = np.argsort(losses.sum(axis=1), kind="stable")[:number]
-    apart = costs.judged([trees[np.argmin(np.delete(losses, group, axis=1).sum(axis=1))]
+    holdout = costs.holdout_loss([trees[np.argmin(np.delete(losses, group, axis=1).sum(axis=1))]
                           for group in range(GROUPS)])
     scored = [costs.scored(trees[one]) for one in order]
-    return TreeSearchResult(scored[0], *apart, costs, False, 0.0,
+    return TreeSearchResult(scored[0], *holdout, costs, False, 0.0,
                             f"{len(trees)} different random trees, "
                   f"{kind}, of seed {seed}"), scored
 
@@ -115,8 +115,6 @@ def ensemble(source: int | LabelledPoints, *, of: str = "random-tree",
 
 def _best_trees(scheme, source, number, settings):
     """(trees, lines) of a search: trees each of which is the best for some of the points."""
-    from .design import tree_notes
-
     if isinstance(source, int):
         raise UsageError(f"{scheme.name} searches in data: expected training data, found the "
                          f"number {source}")
@@ -125,16 +123,14 @@ def _best_trees(scheme, source, number, settings):
              for pairs in chosen.costs.different(number, chosen.balance)]
     return [one.tree for one in trees], [
         "each the best for some of the points; the best for all, which may be none of these:",
-        *tree_notes(chosen, trees)]
+        *chosen.member_notes(trees)]
 
 
 def _random_trees(scheme, source, number, settings):
-    from .design import tree_notes
-
     if settings["draws"] > 1:
         chosen, trees = _best_draws(source, number, settings)
         return [one.tree for one in trees], ["the first, and then the next best:",
-                                             *tree_notes(chosen, trees)]
+                                             *chosen.member_notes(trees)]
     kind, seed = settings["kind"], settings["seed"]
     drawn = islice(different_trees(kind, _counts(source, kind), seed), number)
     return [from_pairs(pairs, *_classes_of(source)) for pairs in drawn], [f"{kind}, of seed {seed}"]

@@ -10,7 +10,6 @@ the split is the loss of these over the points of S, in total.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -47,13 +46,21 @@ class Loss:
     name: str = "log-loss"
     costs: np.ndarray | None = None
 
+    @property
+    def title(self) -> str:
+        """Its name in notes and pictures."""
+        return {"log-loss": "log loss", "error": "errors at nodes",
+                "cost": "cost above that of right answers"}[self.name]
+
 
 class SplitCosts:
     """The costs of splits of the classes of normalised points x (n, d), y (n,), from 0 to k - 1.
 
     options: of the classifiers, None for those that suit the points;  seed: of the drawing of
     landmarks and of points to be left out;  w (n,): weights, or None for 1.  counts (k,), shares
-    (k,): of the points of each class, or of their weights;  rows (l,): the points left out.
+    (k,): of the points of each class, or of their weights.
+    rows (l,): the points left out, class after class, of `classes` (l,), in the groups 0 to
+    GROUPS - 1 of `point_groups` (l,), with `point_weights` (l,), whose sum is that of all points.
     Raises `DataError` for a class with one point, and where the kernel has no values.
     """
 
@@ -63,17 +70,23 @@ class SplitCosts:
         self.counts = np.bincount(y, weights=w)
         self.workers, self.loss = workers, loss
         self.shares = self.counts / (len(y) if w is None else self.counts.sum())
-        self._unit = 1.0 if w is None else float(w.mean())
         options = NystromOptions(left_out=LEFT_OUT) if options is None else options
-        classes = range(len(self.counts))
-        self.rows = _left_out(y, len(self.counts), options.left_out, seed)
+        k = len(self.counts)
+        self.rows = _left_out(y, k, options.left_out, seed)
+        self.classes, self._own = y[self.rows], None if w is None else w[self.rows]
+        ends = np.cumsum([0, *np.bincount(self.classes, minlength=k)])
+        self._spans = [slice(*some) for some in zip(ends, ends[1:])]
+        self.point_groups = (np.arange(len(self.rows)) - ends[self.classes]) % GROUPS
+        own = np.ones(len(self.rows)) if w is None else self._own
+        self.point_weights = np.concatenate([own[span] * (count / own[span].sum())
+                                             for span, count in zip(self._spans, self.counts)])
         p = min(options.landmarks or LANDMARKS, len(y))
-        refuse_beyond(8 * (p * p * (len(self.counts) + 2 * workers) + p * len(self.rows)),
-                      f"the sums of {p} landmarks and {len(self.counts)} classes", None)
-        drawn = draw_landmarks(x, y, list(classes), replace(
+        refuse_beyond(8 * (p * p * (k + 2 * workers) + p * len(self.rows)),
+                      f"the sums of {p} landmarks and {k} classes", None)
+        drawn = draw_landmarks(x, y, list(range(k)), replace(
             options, landmarks=p if options.landmarks else None), seed)[:p]
         self._x, self._y, self._w = x, y, w
-        self.options = self._settled(replace(options, landmarks=len(drawn)), x[drawn])
+        self.options = self._with_defaults_chosen(replace(options, landmarks=len(drawn)), x[drawn])
         self._prepare(Landmarks(self.options.kernel_for(x.shape[1]), x[drawn]))
 
     def _prepare(self, landmarks):
@@ -82,16 +95,11 @@ class SplitCosts:
         p, k = len(landmarks), len(self.counts)
         self._total, self._gram = np.zeros((k, p)), np.zeros((k, p, p))
         self._phi: list = [None] * k
-        self._own: list = [None] * k  # weights of the points that are left out
         for _ in run_tasks(self._sum_class, range(k), self.workers):
             pass
-        self._weight = [  # of each that is left out, among all
-            np.full(self._phi[c].shape[1], self.counts[c] / self._phi[c].shape[1])
-            if own is None else own * (self.counts[c] / own.sum())
-            for c, own in enumerate(self._own)]
 
     def _sum_class(self, label):
-        rows, mine = np.flatnonzero(self._y == label), self.rows[self._y[self.rows] == label]
+        rows = np.flatnonzero(self._y == label)
         for start in range(0, len(rows), _BLOCK):
             some = rows[start:start + _BLOCK]
             phi = self._features(some)
@@ -101,80 +109,68 @@ class SplitCosts:
                 self._total[label] += phi @ self._w[some]
                 phi *= np.sqrt(self._w[some])
             self._gram[label] += phi @ phi.T
-        self._phi[label] = self._features(mine)
-        self._own[label] = None if self._w is None else self._w[mine]
-
-    def _weights(self, classes):
-        """The weights (n,) of the points that are left out of some classes, or None."""
-        return None if self._w is None else np.concatenate([self._own[c] for c in classes])
+        self._phi[label] = self._features(self.rows[self._spans[label]])
 
     def _features(self, rows):
         return self.landmarks.features(self.landmarks.kernel_values(self._x[rows]))
 
-    def _settled(self, options, points):
+    def _with_defaults_chosen(self, options, points):
         """The options with the gamma and lambda of the least squared error of one-vs-rest."""
         d = points.shape[1]
         if options.kernel != "rbf" or options.gamma is not None:
             kernels = [options.kernel_for(d)]
         else:
             kernels = [Kernel("rbf", float(f"{share / d:.6g}")) for share in _VARIANCES]
-        best = None
+        unit = 1.0 if self._w is None else float(self._w.mean())
+        trials = []
         for kernel in kernels:
             self._prepare(Landmarks(kernel, points))
-            search = RidgeSearch(self.landmarks.scale * self._unit)
+            search = RidgeSearch(self.landmarks.scale * unit)
             if options.ridge is None:
                 while search.trial is not None:
                     search.tell(self._one_vs_rest_error(search.trial))
             ridge = search.best if options.ridge is None else options.ridge
-            error = self._one_vs_rest_error(ridge)
-            if best is None or error < best[0]:
-                best = error, kernel, ridge
-        _, kernel, ridge = best
-        return replace(options, gamma=kernel.gamma if options.kernel == "rbf" else options.gamma,
+            trials.append((self._one_vs_rest_error(ridge), kernel.gamma, ridge))
+        _, gamma, ridge = min(trials, key=lambda trial: trial[0])
+        return replace(options, gamma=gamma if options.kernel == "rbf" else options.gamma,
                        ridge=ridge)
 
     def _one_vs_rest_error(self, ridge):
         try:
-            values, place = self._class_values(tuple((c,) for c in range(len(self.counts))), ridge)
+            values = self._class_values(range(len(self.counts)), ridge)
         except DataError:
             return float("inf")
-        values[place, np.arange(len(place))] -= 1.0
+        values[self.classes, np.arange(len(self.classes))] -= 1.0
         if self._w is None:
             return float(np.mean(values**2))
         return float(np.mean(values**2 @ self.point_weights) / self.point_weights.sum())
 
-    def _class_values(self, parts, ridge, solved=None):
-        """(L (s, n), part (n,)): leave-one-out values of the parts of a set, each against all."""
-        made, v, b = solved or self._solved(parts, ridge)
-        classes = [c for part in parts for c in part]
-        part_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-        place = np.repeat(part_of, [self._phi[c].shape[1] for c in classes])
-        values = np.empty((len(parts), len(place)))
-        start = 0
-        for c, part in zip(classes, part_of):
-            phi = self._phi[c]
-            span = slice(start, start + phi.shape[1])
-            t = np.zeros((len(parts), 1))
-            t[part] = 1.0
-            values[:, span] = leave_one_out(t, v.T @ phi + b[:, None],
-                                            made.leverages(phi, self._own[c]))
-            start = span.stop
-        return values, place
+    def _columns(self, classes):
+        """The points (n,) left out of some classes, and their weights (n,), or None."""
+        columns = np.concatenate([np.arange(span.start, span.stop)
+                                  for span in (self._spans[c] for c in classes)])
+        return columns, None if self._own is None else self._own[columns]
 
-    def _solved(self, parts, ridge):
-        """(`Ridge`, v (p, s), b (s,)): the classifiers of the parts of a set, each against all."""
-        classes = [c for part in parts for c in part]
-        total = self._total[classes]
-        own = np.zeros((len(parts), len(classes)))
-        own[np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
-            np.arange(len(classes))] = 1.0
-        count = self.counts[classes].astype(np.float64)
-        made = Ridge([(self._gram[c], 1.0) for c in classes], total.sum(axis=0), count.sum(), ridge)
-        return made, *made.solve((own @ total).T, own @ count / count.sum())
+    def _class_values(self, classes, ridge, solved=None):
+        """L (s, n): leave-one-out values of the classes of a set, each against all others."""
+        ridged, v, b = solved or self._solved(classes, ridge)
+        values = []
+        for t, c in zip(np.eye(len(classes)), classes):
+            own = None if self._own is None else self._own[self._spans[c]]
+            values.append(leave_one_out(t[:, None], v.T @ self._phi[c] + b[:, None],
+                                        ridged.leverages(self._phi[c], own)))
+        return np.concatenate(values, axis=1)
+
+    def _solved(self, classes, ridge):
+        """(`Ridge`, v (p, s), b (s,)): the classifiers of each class of a set against all."""
+        total, count = self._total[list(classes)], self.counts[list(classes)].astype(np.float64)
+        ridged = Ridge([(self._gram[c], 1.0) for c in classes], total.sum(axis=0), count.sum(),
+                       ridge)
+        return ridged, *ridged.solve(total.T, count / count.sum())
 
     def held_out_values(self, rows: Sequence[tuple],
                         progress: Callable | None = None) -> np.ndarray:
-        """r (l, m) of the points left out, in the order of `classes`, for rows (left, right).
+        """r (l, m) of the points left out for rows (left, right) of classes.
 
         Those of the classes of a row have leave-one-out values, to which its sigmoid is fitted.
         """
@@ -188,8 +184,9 @@ class SplitCosts:
             right = np.array([[c in rows[number][1] for c in classes] for number in some])
             step = max(1, _CELLS // len(self.classes))
             values = self._all_values(classes)
-            for at in range(0, len(some), step):
-                r[:, some[at:at + step]] = self._calibrated(classes, right[at:at + step], values).T
+            for start in range(0, len(some), step):
+                part = slice(start, start + step)
+                r[:, some[part]] = self._calibrated(classes, right[part], values).T
 
         for done, _ in enumerate(run_tasks(fill, sorted(sets), self.workers)):
             if progress is not None:
@@ -198,32 +195,26 @@ class SplitCosts:
 
     def _all_values(self, classes):
         """(s, l): values of all points that are left out, for each class of a set against it."""
-        parts = tuple((c,) for c in classes)
-        _, v, b = solved = self._solved(parts, self.options.ridge)
-        inside, _ = self._class_values(parts, self.options.ridge, solved)
-        members = np.isin(self.classes, classes)
-        values = np.empty((len(classes), len(members)))
-        values[:, members] = inside
-        for c in sorted(set(range(len(self.counts))).difference(classes)):
-            values[:, self.classes == c] = v.T @ self._phi[c] + b[:, None]
+        _, v, b = solved = self._solved(classes, self.options.ridge)
+        values = np.empty((len(classes), len(self.classes)))
+        values[:, self._columns(classes)[0]] = self._class_values(classes, None, solved)
+        for c in set(range(len(self.counts))).difference(classes):
+            values[:, self._spans[c]] = v.T @ self._phi[c] + b[:, None]
         return values
 
     def _calibrated(self, classes, right, values):
         """r (m, l) of splits of a set, right (m, s) bool, from its `_all_values`."""
         f = 2.0 * (right.astype(np.float64) @ values) - 1.0
-        members = np.isin(self.classes, classes)
-        positive = right[:, np.searchsorted(classes, self.classes[members])]
-        sizes = self.counts[list(classes)].astype(np.float64)
-        many = right @ sizes
-        slope, shift = fit_sigmoids(f[:, members], positive,
-                                    np.column_stack([many, sizes.sum() - many]),
-                                    self._weights(classes))
+        columns, w = self._columns(classes)
+        positive = right[:, np.searchsorted(classes, self.classes[columns])]
+        slope, shift = fit_sigmoids(f[:, columns], positive, self._side_counts(classes, right), w)
         return np.tanh((slope[:, None] * f + shift[:, None]) / 2.0)
 
-    @functools.cached_property
-    def classes(self) -> np.ndarray:
-        """(l,): the classes of the points that are left out, one class after the other."""
-        return np.repeat(np.arange(len(self.counts)), [phi.shape[1] for phi in self._phi])
+    def _side_counts(self, classes, right):
+        """(m, 2): the points on the right and on the left side of splits of a set."""
+        sizes = self.counts[list(classes)].astype(np.float64)
+        many = right @ sizes
+        return np.column_stack([many, sizes.sum() - many])
 
     def __call__(self, requests: Sequence[Nodes], progress: Callable | None = None) -> Iterator:
         """Yield the costs (m, GROUPS) of the splits of each of some `Nodes`, by group of points."""
@@ -233,77 +224,48 @@ class SplitCosts:
                 progress((done + 1) / len(requests))
 
     def _costs(self, request):
-        values, place = self._class_values(request.parts, self.options.ridge)
-        group, weight = self._groups(request.parts)
-        sums = np.zeros((len(weight), GROUPS))
-        sums[np.arange(len(weight)), group] = weight
-        step = max(1, _CELLS // len(place))
-        return np.concatenate([self._losses(request, values, place, slice(at, at + step)) @ sums
-                               for at in range(0, len(request.right), step)])
+        classes, right = request
+        values, (columns, _) = self._class_values(classes, self.options.ridge), \
+            self._columns(classes)
+        sums = np.zeros((len(columns), GROUPS))
+        sums[np.arange(len(columns)), self.point_groups[columns]] = self.point_weights[columns]
+        step = max(1, _CELLS // len(columns))
+        return np.concatenate([self._losses(classes, right[start:start + step], values) @ sums
+                               for start in range(0, len(right), step)])
 
-    def _losses(self, request, values, place, some):
-        """The losses (m, n) of the points of a set for some of its splits."""
-        right = request.right[some]
+    def _losses(self, classes, right, values):
+        """The losses (m, n) of the points of a set for splits of it, right (m, s) bool."""
+        columns, w = self._columns(classes)
+        position = np.searchsorted(classes, self.classes[columns])
         f = 2.0 * (right.astype(np.float64) @ values) - 1.0
-        sizes = np.array([self.counts[list(part)].sum() for part in request.parts], dtype=float)
-        positive = right[:, place]
-        many = right @ sizes
-        losses, wrong = log_losses(f, positive, np.column_stack([many, sizes.sum() - many]),
-                                   self._weights([c for part in request.parts for c in part]))
+        losses, wrong = log_losses(f, right[:, position], self._side_counts(classes, right), w)
         if self.loss.name == "log-loss":
             return losses
         if self.loss.costs is None:
             return wrong.astype(np.float64)
-        return wrong * self._mean_costs(request.parts, right)[..., self._class_places(
-            request.parts)]
+        return wrong * self._mean_costs(classes, right)[..., position]
 
-    def _class_places(self, parts):
-        classes = [c for part in parts for c in part]
-        return np.repeat(np.arange(len(classes)), [self._phi[c].shape[1] for c in classes])
-
-    def _mean_costs(self, parts, right):
+    def _mean_costs(self, classes, right):
         """(m, s): the mean cost of the wrong side for the points of each class of a set."""
-        classes = [c for part in parts for c in part]
-        side = np.repeat(right, [len(part) for part in parts], axis=1)
-        other = (side[:, :, None] != side[:, None, :]) * self.counts[classes].astype(np.float64)
+        classes = list(classes)
+        other = (right[:, :, None] != right[:, None, :]) * self.counts[classes].astype(np.float64)
         costs = self.loss.costs[np.ix_(classes, classes)]
         return np.einsum("mij,ij->mi", other, costs) / other.sum(axis=2)
 
-    def _groups(self, parts):
-        """(group (n,), weight (n,)) of the points that are left out of a set."""
-        classes = [c for part in parts for c in part]
-        return (np.concatenate([np.arange(self._phi[c].shape[1]) % GROUPS for c in classes]),
-                np.concatenate([self._weight[c] for c in classes]))
-
     def point_losses(self, nodes: Sequence[tuple]) -> np.ndarray:
-        """The losses (m, l) at m nodes of the points left out, class after class, 0 for others."""
-        sizes = [phi.shape[1] for phi in self._phi]
-        starts = np.cumsum([0, *sizes])
-        found = np.zeros((len(nodes), starts[-1]))
+        """The losses (m, l) at m nodes, (left, right), of the points left out; 0 for others."""
+        losses = np.zeros((len(nodes), len(self.classes)))
 
-        def of_node(number):
+        def fill(number):
             left, right = nodes[number]
             classes = sorted((*left, *right))
-            request = Nodes(tuple((c,) for c in classes),
-                            np.array([[c in right for c in classes]]))
-            values, place = self._class_values(request.parts, self.options.ridge)
-            at = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in classes])
-            found[number, at] = self._losses(request, values, place, slice(None))[0]
+            losses[number, self._columns(classes)[0]] = self._losses(
+                classes, np.array([[c in right for c in classes]]),
+                self._class_values(classes, self.options.ridge))[0]
 
-        for _ in run_tasks(of_node, range(len(nodes)), self.workers):
+        for _ in run_tasks(fill, range(len(nodes)), self.workers):
             pass
-        return found
-
-    @property
-    def point_weights(self) -> np.ndarray:
-        """(l,): of the columns of `point_losses`, with the sum of all points, or of their
-        weights."""
-        return np.concatenate(self._weight)
-
-    @functools.cached_property
-    def point_groups(self) -> np.ndarray:
-        """(l,): the groups, 0 to GROUPS - 1, of the columns of `point_losses`."""
-        return np.concatenate([np.arange(phi.shape[1]) % GROUPS for phi in self._phi])
+        return losses
 
 
 def mean_and_error(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:

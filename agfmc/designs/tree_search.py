@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..control.build import from_pairs
-from ..control.tree import Tree
+from ..control.tree import Leaf, Tree
 from ..core.errors import DataError, UsageError
 from ..core.memory import refuse_beyond
 from ..landmarks.learner import NystromOptions
 from ..learners.options import KernelLearner
 from ..learners.protocol import parse_options
-from .best_tree import Found, level_tree, nodes_of, oriented, TreeSpace
-from .design import LabelledPoints
+from .best_tree import fewest_splits, nodes_of, oriented, RankedTree, TreeSpace
+from .design import LabelledPoints, sides_text
 from .split_costs import GROUPS, LEFT_OUT, Loss, mean_and_error, SplitCosts
 
 _BYTES = 210  # for each split that is known
 SPLITS = 300_000  # of which the search is exact by default: twelve classes
-_WEIGHTS = tuple(2.0**power for power in range(-14, 3))  # of the classifiers asked, that are tried
+_WEIGHTS = tuple(2.0**power for power in range(-14, 3))  # of evaluated classifiers, to be tried
 
 
 @dataclass(frozen=True)
@@ -28,18 +28,15 @@ class TreeSearch:
     """Settings of a search for the best tree.
 
     machine: options of the classifiers that splits are judged by, None for those that suit the
-    data;  splits: so many are tried at most;  loss: what is minimised;  max_depth: of the tree;
-    balance: so much is added to the loss for each classifier that is asked, or "auto", which takes
-    the tree that asks the fewest within a standard error of the best;  together: sets of labels
-    that are told apart last.
+    data;  splits: so many are tried at most;  loss: what is minimised;  balance: so much is added
+    to the loss for each classifier that is evaluated, or "auto", which takes the tree that
+    evaluates the fewest within a standard error of the best.
     """
 
     machine: NystromOptions | None = None
     splits: int = SPLITS
     loss: Loss = Loss()
-    max_depth: int | None = None
     balance: float | str = 0.0
-    together: Sequence[Sequence[int]] = ()
 
 
 @dataclass(frozen=True)
@@ -56,10 +53,12 @@ class NodeCost:
 
 @dataclass(frozen=True)
 class ScoredTree:
-    """A tree with the costs of its nodes, in pre-order, its leave-one-out loss a point with the
-    standard error, and the mean number of classifiers asked."""
+    """A tree, also as nested pairs of class positions, with the costs of its nodes, in pre-order,
+    its leave-one-out loss a point with the standard error, and the mean number of classifiers
+    evaluated."""
 
     tree: Tree
+    pairs: object
     nodes: tuple[NodeCost, ...]
     loss: float
     error: float
@@ -68,18 +67,18 @@ class ScoredTree:
 
 @dataclass(frozen=True)
 class TreeSearchResult:
-    """The result of `search_tree`.
+    """The result of `best_tree`.
 
-    best: the tree that was chosen;  apart, apart_error: its loss a point, and the standard error
-    of that, where each tenth of the points judges the tree that the other nine choose, which a
-    search that fits noise has larger than that of `best`;  costs: the `TreeCosts`, to score other
-    trees;  exact: no tree that the constraints allow is better;  balance: the weight of the
-    classifiers asked;  drawn: words about the trees where they were random ones.
+    best: the tree that was chosen;  holdout, holdout_error: its loss a point, and the standard
+    error of that, where each tenth of the points judges the tree that the other nine choose, which
+    a search that fits noise has larger than that of `best`;  costs: the `TreeCosts`, to score other
+    trees;  exact: no tree is better;  balance: the weight of the classifiers evaluated;  drawn:
+    words about the trees where they were random ones.
     """
 
     best: ScoredTree
-    apart: float
-    apart_error: float
+    holdout: float
+    holdout_error: float
     costs: TreeCosts
     exact: bool
     balance: float
@@ -93,9 +92,47 @@ class TreeSearchResult:
     @property
     def notes(self) -> list[str]:
         """Lines about the tree and the search."""
-        from .design import tree_notes
+        best = self.best
+        *lines, judged = self._search_notes()
+        return [*lines, f"{len(best.nodes)} classifiers, of which {best.asked:.2f} are asked for a "
+                "point on average", judged, "   loss +- std.error    share of points: node",
+                *(f"{node.loss:7.4f} {node.error:8.4f} {node.share:12.4f}  "
+                  + sides_text(node.left, node.right, best.tree.names) for node in best.nodes)]
 
-        return tree_notes(self)
+    def member_notes(self, members: Sequence[ScoredTree]) -> list[str]:
+        """Lines about the search and the trees of an ensemble that it chose."""
+        return [*self._search_notes(), "   loss +- std.error    asked: member",
+                *(f"{one.loss:7.4f} {one.error:8.4f} {one.asked:12.2f}  {in_brackets(one.tree)}"
+                  for one in members)]
+
+    def _search_notes(self):
+        best, space = self.best, self.costs.space
+        trees = f"{space.all_trees:,} trees"
+        lines = [f"{'random' if self.drawn else 'best'}-tree: leave-one-out "
+                 f"{self.costs.search.loss.title} {best.loss:.4f} +- {best.error:.4f} a point; "
+                 "judged by points that did not choose it "
+                 f"{self.holdout:.4f} +- {self.holdout_error:.4f}"]
+        if self.exact:
+            lines.append(f"exact: the least of all {trees}, from {space.splits:,} splits")
+        elif self.drawn:
+            lines.append(f"the best of {self.drawn}, among {trees}; {space.splits:,} splits")
+        else:
+            lines.append(f"not exact: {space.splits:,} of {space.all_splits:,} splits were tried, "
+                         f"by a local search among {trees}; how much better the best of all is, is "
+                         "not known")
+        if self.balance:
+            lines.append(f"balance: {self.balance:g} for each classifier that a point is asked")
+        return [*lines, f"judged by {self.costs.splits.options.canonical()}"]
+
+
+def in_brackets(tree: Tree) -> str:
+    """A decision tree as labels in round brackets, on one line."""
+    texts: list = [None] * len(tree.nodes)
+    for number in range(len(tree.nodes) - 1, -1, -1):
+        texts[number] = "(" + " ".join(
+            str(child.label) if isinstance(child, Leaf) else texts[child]
+            for child in tree.nodes[number].children) + ")"
+    return texts[0]
 
 
 def machine_options(text: str, left_out: int = LEFT_OUT) -> NystromOptions:
@@ -118,37 +155,29 @@ def machine_options(text: str, left_out: int = LEFT_OUT) -> NystromOptions:
 class TreeCosts:
     """Costs of trees over the classes of `LabelledPoints`: a `TreeSpace` and its `SplitCosts`.
 
-    kept: has `costs`, as `experiments.kept_costs` describes it, or None.  Raises `UsageError` for
-    constraints that contradict each other, and `DataError` as `SplitCosts` does.
+    kept: has `costs`, as `experiments.caches.CostStore`, or None.  Raises `UsageError` for fewer
+    splits than a search takes, and `DataError` as `SplitCosts` does.
     """
 
     def __init__(self, points: LabelledPoints, search: TreeSearch = TreeSearch(), seed: int = 1,
                  workers: int = 1, kept=None):
         labels, self.names, self._kept = points.labels, points.names, kept
-        if len(labels) < 3:
-            raise DataError(f"{len(labels)} classes have one tree: a search needs three or more")
+        k = len(labels)
+        if k < 3:
+            raise DataError(f"{k} classes have one tree: a search needs three or more")
         self.labels, self.search, self.seed = list(labels), search, seed
-        self._position = position = {label: place for place, label in enumerate(labels)}
-        clades = [[position[label] for label in some] for some in search.together]
         classes = points.positions()
         w = None if points.weights is None else points.weights.w
         counts = np.bincount(classes, weights=w)
-        self.space = TreeSpace(len(labels), self._costs,
-                               counts / (len(classes) if w is None else counts.sum()), clades)
-        least = _depth(level_tree(len(labels), clades))
-        if search.max_depth is not None and search.max_depth < least:
-            raise UsageError(f"--max-depth {search.max_depth}: a tree of {len(labels)} classes "
-                             f"{'that stay together as wanted ' if clades else ''}has a depth of "
-                             f"{least} or more")
+        self.space = TreeSpace(k, self._costs,
+                               counts / (len(classes) if w is None else counts.sum()))
         tried = min(search.splits, self.space.all_splits)
-        trees = 32 * min(tried, 2**len(labels)) * (search.max_depth or 1)
-        refuse_beyond(_BYTES * tried + trees, f"a search of {tried} splits", None)
-        fewest = self.space.fewest_splits(search.max_depth)
+        refuse_beyond(_BYTES * tried + 32 * min(tried, 2**k), f"a search of {tried} splits", None)
+        fewest = fewest_splits(k)
         if search.splits < fewest:
-            raise UsageError(f"a search for a tree of {len(labels)} classes needs --splits "
-                             f"{fewest} or more, found {search.splits}")
-        self.splits = SplitCosts(points.x, classes, search.machine, seed, workers, search.loss,
-                                 w)
+            raise UsageError(f"a search for a tree of {k} classes needs --splits {fewest} or more, "
+                             f"found {search.splits}")
+        self.splits = SplitCosts(points.x, classes, search.machine, seed, workers, search.loss, w)
 
     def _costs(self, requests):
         if self._kept is None:
@@ -161,15 +190,6 @@ class TreeCosts:
     def points(self) -> float:
         """The number of points, or the sum of their weights, those not left out among them."""
         return float(self.splits.counts.sum())
-
-    def pairs(self, tree: Tree):
-        """The nested pairs of class positions of a decision tree of single classifiers."""
-        made: list = [None] * len(tree.nodes)
-        for number in range(len(tree.nodes) - 1, -1, -1):
-            made[number] = tuple(
-                made[child] if isinstance(child, int) else self._position[child.label]
-                for child in tree.nodes[number].children)
-        return made[0]
 
     def loss_of(self, pairs) -> float:
         """The mean loss of the points in a tree, nested pairs of class positions."""
@@ -194,13 +214,13 @@ class TreeCosts:
             left, right = (tuple(self.labels[c] for c in side) for side in node)
             share = self.splits.shares[list(node[0] + node[1])].sum()
             costs.append(NodeCost(left, right, float(share), *mean_and_error(row, weights)))
-        return ScoredTree(from_pairs(pairs, self.labels, self.names), tuple(costs),
+        return ScoredTree(from_pairs(pairs, self.labels, self.names), pairs, tuple(costs),
                           *mean_and_error(losses.sum(axis=0), weights), self.asked(pairs))
 
-    def best(self, keep: int = 1, balance: float = 0.0, **options) -> list[Found]:
+    def best(self, keep: int = 1, balance: float = 0.0,
+             groups: np.ndarray | None = None) -> list[RankedTree]:
         """The best trees that are known, as `TreeSpace.best` finds them."""
-        return self.space.best(keep, balance=balance * self.points,
-                               depth=self.search.max_depth, **options)
+        return self.space.best(keep, balance=balance * self.points, groups=groups)
 
     def different(self, count: int, balance: float = 0.0) -> list:
         """Trees, nested pairs, that differ as members of an ensemble should: `count` or fewer.
@@ -212,24 +232,17 @@ class TreeCosts:
         weights = list(np.eye(GROUPS))
         weights += [generator.permutation(np.arange(GROUPS) < size).astype(float)
                     for size in (2, 3) for _ in range(5 * count)]
-        found: dict = {}
+        trees: dict = {}
         for groups in weights:
-            if len(found) == count:
+            if len(trees) == count:
                 break
-            found[oriented(self.best(balance=balance, groups=groups * GROUPS / groups.sum())
+            trees[oriented(self.best(balance=balance, groups=groups * GROUPS / groups.sum())
                            [0].pairs)] = None
         else:
-            found.update((oriented(one.pairs), None) for one in self.best(2 * count, balance))
-        return list(found)[:count]
+            trees.update((oriented(one.pairs), None) for one in self.best(2 * count, balance))
+        return list(trees)[:count]
 
-    def apart(self, balance: float = 0.0) -> tuple[float, float]:
-        """The mean loss of each group of the points in the tree that the other groups choose, and
-        its standard error."""
-        others = (1.0 - np.eye(GROUPS)) * GROUPS / (GROUPS - 1)
-        return self.judged([self.best(balance=balance, groups=weights)[0].pairs
-                            for weights in others])
-
-    def judged(self, trees: Sequence) -> tuple[float, float]:
+    def holdout_loss(self, trees: Sequence) -> tuple[float, float]:
         """The mean loss of each group of the points in the tree of that group, nested pairs, and
         its standard error."""
         nodes = sorted({node for pairs in trees for node in nodes_of(pairs)})
@@ -242,27 +255,29 @@ class TreeCosts:
         return mean_and_error(of_points, self.splits.point_weights)
 
 
-def _depth(pairs):
-    """The depth of nested pairs: of a level tree, which is not deep."""
-    return 1 + max(map(_depth, pairs)) if isinstance(pairs, tuple) else 0
+def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, options: str = "",
+              seed: int = 1, workers: int = 1, progress: Callable | None = None,
+              kept=None) -> TreeSearchResult:
+    """The best tree for labelled points that the budget of its search lets it know, by classifiers
+    with the kernel of training options."""
+    search = search or TreeSearch()
+    if search.machine is None:
+        search = replace(search, machine=machine_options(options))
+    costs = TreeCosts(points, search, seed, workers, kept)
+    space, balance = costs.space, search.balance
 
-
-def search_tree(costs: TreeCosts, progress: Callable | None = None) -> TreeSearchResult:
-    """The best tree of a `TreeCosts` that the limits of its search let it know,
-    as `TreeSearchResult`."""
-    space, search = costs.space, costs.search
-
-    def tell(share):
+    def report(share):
         if progress is not None:
             progress(round(1000 * share), 1000, f"{space.splits} splits of classes")
 
-    balance = search.balance
-    space.search(search.splits, costs.seed, depth=search.max_depth, progress=tell,
+    space.search(search.splits, seed, progress=report,
                  balance=0.0 if balance == "auto" else float(balance) * costs.points)
-    if balance == "auto":
-        balance = _balance_within_error(costs)
+    balance = _balance_within_error(costs) if balance == "auto" else float(balance)
     best = costs.scored(costs.best(balance=balance)[0].pairs)
-    return TreeSearchResult(best, *costs.apart(balance), costs, space.exact, float(balance))
+    others = (1.0 - np.eye(GROUPS)) * GROUPS / (GROUPS - 1)
+    holdout = costs.holdout_loss([costs.best(balance=balance, groups=groups)[0].pairs
+                                  for groups in others])
+    return TreeSearchResult(best, *holdout, costs, space.exact, balance)
 
 
 def _balance_within_error(costs):
@@ -282,13 +297,3 @@ def _balance_within_error(costs):
         if costs.asked(pairs) < fewest:
             chosen, fewest = weight, costs.asked(pairs)
     return chosen
-
-
-def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, options: str = "",
-              seed: int = 1, workers: int = 1, progress: Callable | None = None,
-              kept=None) -> TreeSearchResult:
-    """The best tree for labelled points, by classifiers with the kernel of training options."""
-    search = search or TreeSearch()
-    if search.machine is None:
-        search = replace(search, machine=machine_options(options))
-    return search_tree(TreeCosts(points, search, seed, workers, kept), progress)

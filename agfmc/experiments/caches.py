@@ -32,7 +32,7 @@ class CostStore:
 
     def __init__(self, cache, x: np.ndarray, y: np.ndarray, weights: Weights | None = None):
         self.cache = cache
-        self._data = key_of("split costs 2", __version__, x, y,
+        self._data = key_of("split costs 3", __version__, x, y,
                             *(() if weights is None else (weights.w,)))
 
     def costs(self, origin: Sequence, requests: Sequence[Nodes], make: Callable) -> Iterator:
@@ -41,7 +41,7 @@ class CostStore:
 
         origin: what the costs depend on beside the points, parts of a key.
         """
-        keys = [key_of(self._data, *origin, request.parts, request.right) for request in requests]
+        keys = [key_of(self._data, *origin, request.classes, request.right) for request in requests]
         cached = [_costs_from(self.cache.get(key), len(request.right))
                   for key, request in zip(keys, requests)]
         made = iter(make([request for request, cost in zip(requests, cached) if cost is None]))

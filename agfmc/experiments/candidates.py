@@ -14,8 +14,7 @@ from ..core.weights import Weights
 from ..data.training import for_classes
 from ..decode.methods import find_method
 from ..designs.best_tree import fewest_splits
-from ..designs.design import design
-from ..designs.named import searching
+from ..designs.design import design, searching
 from ..designs.schemes import COMPARED_SPLITS, find_scheme
 from ..learners.protocol import parse_options
 from ..models.control_files import read_control

@@ -190,7 +190,7 @@ classify_m lm.mbc pen9.vec lm9
 mbh2mbm -a ld.std ld.mbc ld.mbm
 mbm_info --json ld.mbm
 print_control -Q best-tree -n --search-options "-m 60 -g 0.02" --balance 0.001 small > best-tree.mbt
-print_control -Q best-tree --by error --together 2,3 --max-depth 4 --splits 200 \
+print_control -Q best-tree --by error --splits 200 \
 --search-options "-m 40 -g 0.02" small
 print_control -Q best-code -n --pool 60 --search-options "-m 40 -g 0.02" small 8 > best-code.mbt
 print_control -Q random-tree --draws 3 --kind data-balanced --search-options "-m 40 -g 0.02" small

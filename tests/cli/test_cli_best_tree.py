@@ -50,11 +50,6 @@ def notes(done):
             and not line.startswith("# class ")]
 
 
-def clades(text):
-    return {frozenset(label for side in sides for label in side)
-            for sides in parse(text).branch_labels()}
-
-
 @pytest.mark.parametrize("words, status, told", [
     (("two",), 1, "two: 2 classes have one tree"),
     (("one",), 1, "one: holds one class"),
@@ -72,28 +67,6 @@ def clades(text):
     (("--executor", "threads", "five"), 2, "--executor needs --best"),
     (("--names", "five.names", "--no-names", "five"), 2, "exclude each other"),
     (("--learn-metric", "five"), 2, "--learn-metric needs normalised features"),
-    # constraints
-    (("--together", "0,1", "--together", "1,2", "five"), 2,
-     "--together '0,1' and --together '1,2' contradict each other: the sets of classes overlap"),
-    (("--top", "0 1 / 2 3 4", "--together", "bee,cat", "five"), 2,
-     "--together 'bee,cat' and --top '0 1 / 2 3 4' contradict each other"),
-    (("--top", "0 / 1 2 3 4", "--top", "0 1 / 2 3 4", "five"), 2, "--top is given twice"),
-    (("--together", "zebra,1", "five"), 2, "--together: there is no class 'zebra' in the data"),
-    (("--together", "7,1", "five"), 2, "there is no class '7'"),
-    (("--together", "0,,1", "five"), 2, "there is no class ''"),
-    (("--together", "0,ant", "five"), 2, "class 'ant' is given twice"),
-    (("--together", "red ant", "spaced"), 2, "expected two classes or more, and not all 5"),
-    (("--together", "0,1,2,3,4", "five"), 2, "expected two classes or more, and not all 5"),
-    (("--top", "0 1 2 3 4", "five"), 2, "a slash, and those on the right side"),
-    (("--top", "0 1 / 2 / 3 4", "five"), 2, "a slash, and those on the right side"),
-    (("--top", " / 1 2 3 4", "five"), 2, "a slash, and those on the right side"),
-    (("--top", "0 1 / 2 3", "five"), 2, "class 4 is on none"),
-    (("--top", "0 1 / 1 2 3 4", "five"), 2, "class 1 is on both"),
-    (("--top", "red ant bee / 2 3 4", "spaced"), 2, "there is no class 'red'"),
-    (("--max-depth", "2", "five"), 2, "a tree of 5 classes has a depth of 3 or more"),
-    (("--max-depth", "0", "five"), 2, "argument --max-depth: 0 is out of range"),
-    (("--max-depth", "3", "--together", "0,1,2,3", "--together", "0,1,2", "five"), 2,
-     "stay together as wanted has a depth of 4 or more"),
     (("--splits", "3", "five"), 2, "a search for a tree of 5 classes needs --splits"),
     (("--splits", "0", "five"), 2, "argument --splits: 0 is out of range"),
     # what is minimised, and the machine
@@ -119,9 +92,7 @@ def test_wrong_input_is_one_line(best, words, status, told):
 
 
 @pytest.mark.parametrize("option", [
-    ("--splits", "100"), ("--balance", "auto"), ("--together", "1,2"), ("--top", "0 / 1 2"),
-    ("--max-depth", "4"), ("--search-options", "-m 9"),
-    ("--by", "error")])
+    ("--splits", "100"), ("--balance", "auto"), ("--search-options", "-m 9"), ("--by", "error")])
 @pytest.mark.parametrize("words", [("-Q", "tree", "5"), ("-Q", "3", "five"), ("five",)])
 def test_options_of_searches_are_for_searches(run, option, words):
     run("print_control", *option, *words, status=2).refused(f"{option[0]} is for -Q ", "best-tree")
@@ -131,23 +102,6 @@ def test_a_class_with_one_point_can_be_left_out(best):
     done = best("--min-class", "2", "lonely")
     done.line("1 of 5 classes has fewer than 2 samples and is left out: 4 (1)")
     assert parse(done.out).classes == (0, 1, 2, 3)
-
-
-@pytest.mark.parametrize("base, words, kept", [
-    ("five", ("--together", "ant,emu"), [{0, 4}]), ("five", ("--together", "0,4"), [{0, 4}]),
-    ("five", ("--together", " ant , 4"), [{0, 4}]),
-    ("five", ("--together", "ant,bee,cat", "--together", "1,2"), [{0, 1, 2}, {1, 2}]),
-    ("five", ("--top", "ant emu / bee cat dog"), [{0, 4}, {1, 2, 3}]),
-    ("five", ("--top", "4,0/3,1,2", "--together", "cat,dog"), [{0, 4}, {1, 2, 3}, {2, 3}]),
-    ("spaced", ("--together", "red ant,big cat"), [{0, 2}]),
-    ("spaced", ("--together", "3,4"), [{3, 4}]),
-    ("spaced", ("--top", "red ant, big cat / bee, 3, 4"), [{0, 2}, {1, 3, 4}]),
-    ("spaced", ("--top", "0 2 / bee 3 4"), [{0, 2}, {1, 3, 4}]),
-    ("plain", ("--names", "five.names", "--together", "ant,dog"), [{0, 3}])])
-def test_constraints_by_names_and_labels(best, base, words, kept):
-    done = best(*words, base)
-    assert {frozenset(some) for some in kept} <= clades(done.out)
-    assert "in which classes stay together as wanted" in notes(done)[1]
 
 
 def test_notes_are_comments_of_a_control_file(best, run):
@@ -192,12 +146,6 @@ def test_seed_and_settings(best):
     found = notes(best("--by", "error", "--balance", "0.25", "five"))
     assert found[0].startswith("best-tree: leave-one-out errors at nodes 0.")
     assert "balance: 0.25 for each classifier that a point is asked" in found
-    assert notes(best("--max-depth", "3", "five"))[1].startswith(
-        "exact: the least of depth 3 at most, of 105 trees, from 90 splits")
-    alone = notes(best("--top", "0 / 1 2 3 4", "--together", "1,2", "--together", "3,4", "five"))
-    assert alone[1] == "exact: the only tree in which classes stay together as wanted, " \
-        "from 4 splits"
-    assert best("--max-depth", "1000000000", "five").out == first
     limited = notes(best("--splits", "40", "five"))[1]
     assert re.match(r"not exact: \d+ of 90 splits were tried, by a local search among 105 trees",
                     limited)

@@ -113,7 +113,7 @@ def test_costs_decide(control, folder):
     (["ensemble", "--of", "best-tree", "4"], 2, "best-tree searches in data"),
     (["ensemble", "--of", "nothing", "4"], 2, "there is no scheme 'nothing'"),
     (["ensemble", "--of", "random", "--kind", "uniform", "4"], 2, "--kind is not for an ens"),
-    (["ensemble", "--together", "0,1", "-M", "train"], 2, "--together is for -Q best-tree and -Q "
+    (["ensemble", "--balance", "1", "-M", "train"], 2, "--balance is for -Q best-tree and -Q "
      "ensemble --of best-tree, not for an ensemble of random-tree (--of)"),
     (["ensemble", "--members", "1", "4"], 2, "out of range"),
     (["ensemble", "--members", "4", "3"], 2, "expected --members 3 or fewer"),

@@ -1,4 +1,4 @@
-"""The recursion over splits against all trees, and its constraints."""
+"""The recursion over splits against all trees."""
 
 import functools
 import itertools
@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from agfmc.designs.best_tree import (count_splits, count_trees, fewest_splits, leaves_of,
-                                     level_tree, nodes_of, oriented, TreeSpace)
-from agfmc.core.errors import UsageError
+from agfmc.designs.best_tree import (count_splits, count_trees, fewest_splits, leaves_of, nodes_of,
+                                     oriented, TreeSpace)
 
 
 def all_trees(classes):
@@ -42,11 +41,11 @@ class Costs:
         return np.random.default_rng([self.seed, key]).random(self.groups)
 
     def __call__(self, requests):
-        for parts, right in requests:
+        for classes, right in requests:
             rows = []
             for split in right:
-                sides = [sorted(c for part, where in zip(parts, split) if where == side
-                                for c in part) for side in (False, True)]
+                sides = [[c for c, where in zip(classes, split) if where == side]
+                         for side in (False, True)]
                 rows.append(self.of(tuple(map(tuple, sorted(sides)))))
                 self.asked += 1
             yield np.array(rows)
@@ -56,8 +55,8 @@ class Costs:
         return sum(self.of(tuple(sorted(node))) @ weights for node in nodes_of(pairs))
 
 
-def space(k, costs=None, clades=(), know=True):
-    made = TreeSpace(k, costs or Costs(), np.arange(1, k + 1) / (k * (k + 1) / 2), clades)
+def space(k, costs=None, know=True):
+    made = TreeSpace(k, costs or Costs(), np.arange(1, k + 1) / (k * (k + 1) / 2))
     if know:
         made.search(10**9, 1)
     return made
@@ -81,39 +80,6 @@ def test_the_best_of_all_trees(k):
     assert [oriented(one.pairs) for one in best] == ranked[:20]
     assert [one.value for one in best] == pytest.approx([costs.tree(t) for t in ranked[:20]])
     assert costs.asked == count_splits(k)  # none twice
-
-
-@pytest.mark.parametrize("k", range(3, 7))
-def test_the_depth_is_kept(k):
-    costs, trees = Costs(k + 10), list(all_trees(list(range(k))))
-    found = space(k, costs)
-    for most in range(depth(level_tree(k)), k):
-        ranked = sorted((tree for tree in trees if depth(tree) <= most), key=costs.tree)
-        assert [oriented(one.pairs) for one in found.best(5, depth=most)] == ranked[:5]
-    assert depth(level_tree(k)) == min(map(depth, trees))
-
-
-@pytest.mark.parametrize("clades", [[(1, 2)], [(1, 2, 3)], [(1, 2), (1, 2, 3)], [(0, 4), (1, 3)],
-                                    [(0, 1, 2), (3, 4, 5)], [(0, 1, 2, 3, 4, 5)], [(2,)]])
-def test_clades_stay_together(clades):
-    costs, k = Costs(7), 6
-    trees = [tree for tree in all_trees(list(range(k))) if all(
-        len(clade) == 1 or any(set(clade) == {*left, *right} for left, right in nodes_of(tree))
-        for clade in clades)]
-    found = space(k, costs, clades)
-    assert found.all_trees == len(trees) and found.exact
-    ranked = sorted(trees, key=costs.tree)
-    assert [oriented(one.pairs) for one in found.best(6)] == ranked[:6]
-    least = depth(level_tree(k, clades))
-    assert oriented(level_tree(k, clades)) in trees
-    assert least == min(map(depth, trees))
-    ranked = sorted((tree for tree in trees if depth(tree) <= least), key=costs.tree)
-    assert [oriented(one.pairs) for one in found.best(3, depth=least)] == ranked[:3]
-
-
-def test_clades_that_overlap():
-    with pytest.raises(UsageError, match="classes 0 1 cannot stay together while 1 2 do"):
-        space(4, clades=[(0, 1), (1, 2)])
 
 
 def test_weights_of_groups_and_of_the_classifiers_asked():
@@ -163,17 +129,6 @@ def test_a_search_with_room_for_all_splits_is_exact():
     found = space(6, costs, know=False)
     found.search(count_splits(6), 1)
     assert found.exact and found.best() == space(6, costs).best()
-    clades = space(7, costs, [(0, 3, 5)], know=False)
-    clades.search(1000, 1)
-    assert clades.exact and clades.splits == count_splits(5) + count_splits(3)
-
-
-def test_a_search_among_clades_keeps_to_its_limit():
-    found = space(14, Costs(4), [range(7)], know=False)
-    found.search(2000, 1)
-    assert found.splits <= 2000 and not found.exact
-    assert any(set(range(7)) == {*left, *right} for left, right in
-               nodes_of(found.best()[0].pairs))
 
 
 @given(st.recursive(st.just(0), lambda inner: st.tuples(inner, inner), max_leaves=12),
@@ -213,36 +168,16 @@ def test_a_chain_of_many_classes():
     assert len(nodes_of(chain)) == 2999
 
 
-@pytest.mark.long
-@given(st.data())
-def test_the_least_search_keeps_to_its_limit_and_its_depth(data):
-    k = data.draw(st.integers(5, 11))
-    clades, rest = [], list(range(k))
-    for _ in range(data.draw(st.integers(0, 2))):
-        size = data.draw(st.integers(2, k - 1))
-        clade = tuple(data.draw(st.permutations(rest))[:size])
-        if all(not set(clade) & set(one) or set(clade) <= set(one) or set(one) <= set(clade)
-               for one in clades):
-            clades.append(clade)
-    most = data.draw(st.sampled_from([None, depth(level_tree(k, clades))]))
-    found = TreeSpace(k, lambda requests: (np.ones((len(right), 1)) for _, right in requests),
-                      np.ones(k) / k, clades)
-    budget = found.fewest_splits(most) + data.draw(st.integers(0, 20))
-    found.search(budget, data.draw(st.integers(0, 5)), depth=most)
-    assert found.splits <= budget
-    [best] = found.best(depth=most)
-    assert most is None or depth(best.pairs) <= most
-    joined = [{*left, *right} for left, right in nodes_of(best.pairs)]
-    assert all(set(clade) in joined for clade in clades)
+@pytest.mark.parametrize("k", range(5, 12))
+def test_the_least_search_keeps_to_its_limit(k):
+    for more in (0, 7, 20):
+        found = TreeSpace(k, lambda requests: (np.ones((len(right), 1)) for _, right in requests),
+                          np.ones(k) / k)
+        found.search(fewest_splits(k) + more, more)
+        assert found.splits <= fewest_splits(k) + more and len(found.best()) == 1
 
 
-def test_a_search_keeps_to_a_depth_and_looks_for_what_is_balanced():
-    clades = [(0, 3, 5, 7, 9), (1, 2)]
-    least = depth(level_tree(12, clades))
-    for most in (least, least + 1):
-        found = space(12, Costs(6), clades, know=False)
-        found.search(500, 2, depth=most)
-        assert not found.exact and depth(found.best(depth=most)[0].pairs) <= most
+def test_a_search_looks_for_what_is_balanced():
     level = space(12, Costs(6), know=False)
     level.search(1000, 2, balance=1e6)
     assert depth(level.best(balance=1e6)[0].pairs) <= 5
@@ -251,7 +186,7 @@ def test_a_search_keeps_to_a_depth_and_looks_for_what_is_balanced():
 @pytest.mark.long
 def test_sets_of_more_items_than_an_integer_has_bits():
     def costs(requests):  # one of one side is dear
-        for parts, right in requests:
+        for _, right in requests:
             yield 1.0 + (np.minimum(right.sum(axis=1), (~right).sum(axis=1)) == 1)[:, None]
 
     found = space(66, costs, know=False)

@@ -14,7 +14,7 @@ from agfmc.core.probabilities import losses
 from agfmc.core.errors import ControlError, DataError, UsageError
 from agfmc.landmarks.learner import NystromOptions
 from agfmc.designs import code_search as module
-from agfmc.designs.code_search import best_code, CodeSearch, RowPool, search_code
+from agfmc.designs.code_search import best_code, CodeSearch, RowPool
 from agfmc.designs.design import design, LabelledPoints, matrix_of
 from agfmc.designs.split_costs import SplitCosts
 
@@ -163,7 +163,7 @@ def test_of_few_rows_each_raises_the_rank(pool):
 
 def test_the_result_is_what_its_rows_give():
     found = points(n=40, seed=4)
-    chosen = search_code(found, CodeSearch(MACHINE, 6))
+    chosen = best_code(found, code=CodeSearch(MACHINE, 6))
     rows, labels = matrix_of(chosen.tree)
     pool = pool_of(found, rows)
     assert len(rows) == 6 and list(labels) == found.labels and chosen.tree.names == {2: "two"}
@@ -184,7 +184,7 @@ def test_the_result_is_what_its_rows_give():
 @pytest.mark.long
 def test_workers_and_neighbours_change_nothing():
     found = points()
-    one, other = (search_code(found, CodeSearch(MACHINE), workers=workers) for workers in (1, 3))
+    one, other = (best_code(found, code=CodeSearch(MACHINE), workers=workers) for workers in (1, 3))
     assert (other.tree, other.chosen, other.curve) == (one.tree, one.chosen, one.curve)
     assert other.notes == one.notes
     told = []
@@ -200,12 +200,12 @@ def test_a_start_is_improved():
     start = design("tree", found.labels)
     pool = pool_of(found, matrix_of(start)[0])
     before = loss(pool, range(3))
-    same = search_code(found, CodeSearch(MACHINE, 3, start=start))
+    same = best_code(found, code=CodeSearch(MACHINE, 3, start=start))
     assert same.chosen.rows == 3 and same.chosen.loss <= before + 1e-6
-    more = search_code(found, CodeSearch(MACHINE, start=start))
+    more = best_code(found, code=CodeSearch(MACHINE, start=start))
     assert more.chosen.loss <= before + 1e-6 and more.curve[-1].loss < before
     twice = from_rows([((0, 1), (2, 3)), ((2, 3), (0, 1)), ((0,), (1,)), ((2,), (3,))], LABELS)
-    assert search_code(points(), CodeSearch(MACHINE, 3, start=twice)).chosen.rows == 3
+    assert best_code(points(), code=CodeSearch(MACHINE, 3, start=twice)).chosen.rows == 3
 
 
 @pytest.mark.long
@@ -213,7 +213,7 @@ def test_a_start_is_improved():
 def test_rows_are_exchanged_if_points_that_did_not_choose_gain(rows, better):
     found = points(n=40, seed=1, k=5)
     start = design("one-vs-one", found.labels)
-    chosen = search_code(found, CodeSearch(MACHINE, rows, 60, start))
+    chosen = best_code(found, code=CodeSearch(MACHINE, rows, 60, start))
     point = chosen.chosen
     before = next(own for own in chosen.curve if own.rows == point.rows)
     now = {tuple(map(frozenset, row)) for row in (*point.added, *point.dropped)}
@@ -233,14 +233,14 @@ def test_rows_are_exchanged_if_points_that_did_not_choose_gain(rows, better):
 def test_labels_at_random_are_not_told_apart():
     found = points(n=120)
     found = found._replace(y=np.random.default_rng(0).permutation(found.y))
-    chosen = search_code(found, CodeSearch(MACHINE))
+    chosen = best_code(found, code=CodeSearch(MACHINE))
     assert chosen.chosen.judged > np.log(4) - 2 * chosen.chosen.error
     assert chosen.chosen.loss < chosen.chosen.judged
 
 
 def refused(error, text, found=None, **search):
     with pytest.raises(error, match=text) as caught:
-        search_code(points() if found is None else found, CodeSearch(MACHINE, **search))
+        best_code(points() if found is None else found, code=CodeSearch(MACHINE, **search))
     assert "\n" not in str(caught.value)
 
 

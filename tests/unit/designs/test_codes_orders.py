@@ -8,9 +8,8 @@ import pytest
 
 from agfmc.designs import class_order
 from agfmc.designs.class_order import path_length, shortest_path
-from agfmc.designs.class_order import (_moves, _sources, best_order, branch_and_bound,
-                                      expected_accuracy, greedy_order, local_search, Problem,
-                                      success, upper_bounds)
+from agfmc.designs.class_order import (_moves, _sources, greedy_order, local_search, Problem,
+                                      success)
 from agfmc.designs.distances import class_distances
 from agfmc.control.build import from_rows
 from agfmc.core.errors import DataError, UsageError
@@ -19,6 +18,12 @@ from agfmc.designs.class_order import order_for_pairs, order_for_path
 from agfmc.data.confusions import PairErrors
 
 PRIORS = [.3, .1, .2, .4]
+
+
+def expected_accuracy(order, priors, e, h=None):
+    return Problem(priors, e, h).values(np.array([order]))[0]
+
+
 def recursion(order, e, h, t):
     """V_t as it is defined, one call at a time."""
     where = order.index(t)
@@ -69,54 +74,21 @@ def test_greedy():
 def test_greedy_is_best_for_equal_errors(k):
     priors = np.random.default_rng(k).dirichlet(np.ones(k))
     e = np.full((k, k), .15)
-    values = Problem(priors, 1 - e).values(np.array(list(permutations(range(k)))))
+    values = Problem(priors, e).values(np.array(list(permutations(range(k)))))
     assert expected_accuracy(greedy_order(priors.tolist()), priors, e) == \
         pytest.approx(values.max(), abs=1e-13)
 
 
 @pytest.mark.parametrize("with_shares", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6, 7])
-def test_best_order_against_all_permutations(k, with_shares):
+def test_local_search_against_all_permutations(k, with_shares):
     every = np.array(list(permutations(range(k))))
     for seed in range(3):
-        priors, e, h = problem_of(10 * k + seed, k, with_shares)
-        best = Problem(priors, 1 - e, h).values(every).max()
-        order, value, exact = best_order(priors, e, h)
-        assert exact and value == pytest.approx(best, abs=1e-12)
-        assert expected_accuracy(order, priors, e, h) == pytest.approx(value, abs=1e-12)
-        assert order[0] <= order[-1] and sorted(order) == list(range(k))
-        # from nothing, so that the bounds alone do the work
-        poor = Problem(priors, 1 - e, h)
-        assert branch_and_bound(poor, np.arange(k), -1.0)[1] == pytest.approx(best, abs=1e-12)
-
-
-def test_branch_and_bound_improves_on_a_poor_start_and_prunes():
-    priors, e, _ = problem_of(5, 9, False)
-    start = Problem(priors, 1 - e)
-    order, value = local_search(start, [range(9)], 20, 1, 10**9, 10**9)
-    rich, poor = Problem(priors, 1 - e), Problem(priors, 1 - e)
-    assert branch_and_bound(rich, order, value)[1] == pytest.approx(value, abs=1e-12)
-    assert branch_and_bound(poor, np.arange(9), -1.0)[1] == pytest.approx(value, abs=1e-12)
-    assert rich.work / rich.cost < 181440 / 20
-
-
-@pytest.mark.parametrize("with_shares", [False, True])
-@pytest.mark.parametrize("k, d", [(5, 1), (6, 1), (6, 2), (7, 2), (7, 1), (4, 1)])
-def test_bounds_are_bounds(k, d, with_shares):
-    for seed in range(4):
-        priors, e, h = problem_of(100 * k + 10 * d + seed, k, with_shares)
-        problem = Problem(priors, 1 - e, h)
-        rng = np.random.default_rng(seed)
-        nodes = np.array([rng.permutation(k) for _ in range(20)])
-        bounds = upper_bounds(problem, nodes, d)
-        inner = np.array(list(permutations(range(d, k - d))))
-        for node, bound in zip(nodes, bounds, strict=True):
-            orders = np.repeat(node[None], len(inner), axis=0)
-            orders[:, d:k - d] = node[inner]
-            best = problem.values(orders).max()
-            assert best <= bound + 1e-12 and bound <= best + .5
-            if k - 2 * d == 1:
-                assert bound == pytest.approx(best, abs=1e-12)
+        problem = Problem(*problem_of(10 * k + seed, k, with_shares))
+        order, value = local_search(problem, [np.arange(k)], 1)
+        assert value == pytest.approx(problem.values(every).max(), abs=1e-12)
+        assert problem.values(order[None])[0] == pytest.approx(value, abs=1e-12)
+        assert sorted(order.tolist()) == list(range(k))
 
 
 def test_moves_are_all_swaps_and_insertions():
@@ -137,18 +109,18 @@ def test_moves_are_all_swaps_and_insertions():
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("with_shares", [False, True])
-def test_local_search_above_the_exact_limit(with_shares):
+def test_local_search_of_more_classes(with_shares):
     k = 12
-    priors, e, h = problem_of(8, k, with_shares)
-    start = np.random.default_rng(2).permutation(k)
-    order, value, exact = best_order(priors, e, h, start=start)
-    assert not exact and sorted(order) == list(range(k)) and order[0] < order[-1]
-    assert value == pytest.approx(expected_accuracy(order, priors, e, h), abs=1e-12)
-    for other in (range(k), greedy_order(priors.tolist()), start):
-        assert value >= expected_accuracy(other, priors, e, h)
-    around = np.array(order)[_sources(k, _moves(k))]
-    assert Problem(priors, 1 - e, h).values(around).max() <= value + 1e-12
-    assert best_order(priors, e, h, start=start) == (order, value, exact)
+    problem = Problem(*problem_of(8, k, with_shares))
+    starts = [greedy_order(problem.priors.tolist()), range(k),
+              np.random.default_rng(2).permutation(k)]
+    order, value = local_search(problem, starts, 1)
+    assert sorted(order.tolist()) == list(range(k))
+    assert value == pytest.approx(problem.values(order[None])[0], abs=1e-12)
+    assert value >= problem.values(np.array(starts)).max()
+    assert problem.values(order[_sources(k, _moves(k))]).max() <= value + 1e-12
+    again, same = local_search(problem, starts, 1)
+    assert again.tolist() == order.tolist() and same == value
 
 
 @pytest.mark.parametrize("block", [class_order._BLOCK, 1000])
@@ -156,8 +128,8 @@ def test_every_climb_ends_at_a_local_optimum(monkeypatch, block):
     monkeypatch.setattr(class_order, "_BLOCK", block)  # all moves at once, and ten at a time
     for seed in range(5):
         priors, e, _ = problem_of(seed, 10, False)
-        problem = Problem(priors, 1 - e)
-        order, value = local_search(problem, [range(10)], 0, 1, 10**9)
+        problem = Problem(priors, e)
+        order, value = local_search(problem, [range(10)], 1, 0, 10**9)
         around = np.asarray(order)[_sources(10, _moves(10))]
         assert problem.values(around).max() <= value + 1e-12
         assert problem.values(order[None])[0] == pytest.approx(value, abs=1e-14)
@@ -165,31 +137,18 @@ def test_every_climb_ends_at_a_local_optimum(monkeypatch, block):
 
 def test_local_search_ends_when_its_work_is_done():
     priors, e, _ = problem_of(1, 20, False)
-    problem = Problem(priors, 1 - e)
-    order, value = local_search(problem, [range(20)], 5, 1, 0)
+    problem = Problem(priors, e)
+    order, value = local_search(problem, [range(20)], 1, 5, 0, 0)
     assert order.tolist() == list(range(20))
     assert value == pytest.approx(expected_accuracy(range(20), priors, e))
 
 
-def test_local_search_is_as_good_as_exact_on_small_problems():
-    for seed in range(4):
-        priors, e, h = problem_of(seed, 7, seed % 2 == 1)
-        found, exact = (best_order(priors, e, h, exact_up_to=n) for n in (0, 7))
-        assert (found[2], exact[2]) == (False, True)
-        assert found[1] == pytest.approx(exact[1], abs=5e-3)
-
-
-@pytest.mark.parametrize("call", [
-    lambda: expected_accuracy([0, 0, 1], np.ones(3), np.zeros((3, 3))),
-    lambda: expected_accuracy([1, 2, 3], np.ones(3), np.zeros((3, 3))),
-    lambda: expected_accuracy([0, 1, 2], np.ones(3), np.zeros((2, 2))),
-    lambda: expected_accuracy([0, 1], np.ones(2), np.zeros((2, 2)), np.zeros((2, 2))),
-    lambda: best_order([.5, .5], np.zeros((3, 3))), lambda: best_order([], np.zeros((0, 0))),
-    lambda: best_order([.5, .5], np.zeros((2, 2)), start=[0, 1, 2]),
-    lambda: best_order([.5, .5], np.zeros((2, 2)), exact_up_to=15)])
-def test_what_makes_no_sense_is_refused(call):
+@pytest.mark.parametrize("priors, e, h", [
+    (np.ones(3), np.zeros((2, 2)), None), (np.ones(2), np.zeros((2, 2)), np.zeros((2, 2))),
+    ([], np.zeros((0, 0)), None), (np.ones((2, 2)), np.zeros((2, 2)), None)])
+def test_what_makes_no_sense_is_refused(priors, e, h):
     with pytest.raises(UsageError):
-        call()
+        Problem(priors, e, h)
 
 
 # The shortest path

@@ -9,9 +9,8 @@ from agfmc.control.build import from_pairs
 from agfmc.control.parse import parse
 from agfmc.landmarks.learner import NystromOptions
 from agfmc.designs.design import LabelledPoints
-from agfmc.designs.design import in_brackets, loss_name, tree_notes
 from agfmc.designs.split_costs import Loss
-from agfmc.designs.tree_search import search_tree, TreeCosts, TreeSearch
+from agfmc.designs.tree_search import best_tree, in_brackets, TreeSearch
 
 MACHINE = NystromOptions(gamma=0.3, ridge=0.1, landmarks=20)
 
@@ -21,15 +20,15 @@ def found(**settings):
     y = np.arange(75) % 5
     points = LabelledPoints(generator.normal(size=(75, 3)) + y[:, None] * [1, 0.3, -0.2], 2 * y,
                             [0, 2, 4, 6, 8], {0: "a", 4: "c, d"})
-    return search_tree(TreeCosts(points, TreeSearch(MACHINE, **settings)))
+    return best_tree(points, search=TreeSearch(MACHINE, **settings))
 
 
 def test_numbers_are_those_of_the_tree():
     chosen = found(balance=0.01)
-    lines, best = tree_notes(chosen), chosen.best
+    lines, best = chosen.notes, chosen.best
     assert lines[0] == (f"best-tree: leave-one-out log loss {best.loss:.4f} +- {best.error:.4f} a "
-                        f"point; judged by points that did not choose it {chosen.apart:.4f} +- "
-                        f"{chosen.apart_error:.4f}")
+                        f"point; judged by points that did not choose it {chosen.holdout:.4f} +- "
+                        f"{chosen.holdout_error:.4f}")
     assert "balance: 0.01 for each classifier that a point is asked" in lines
     assert f"4 classifiers, of which {best.asked:.2f} are asked for a point on average" in lines
     table = [line.split(None, 3) for line in lines[6:10]]
@@ -44,30 +43,23 @@ def test_numbers_are_those_of_the_tree():
 
 @pytest.mark.parametrize("settings, words", [
     ({}, "exact: the least of all 105 trees, from 90 splits"),
-    ({"max_depth": 3}, "exact: the least of depth 3 at most, of 105 trees, from 90 splits"),
-    ({"together": [[0, 2]]},
-     "exact: the least of all 15 trees in which classes stay together as wanted, from 26 splits"),
-    ({"together": [[0, 2], [4, 6, 8], [4, 6]]},
-     "exact: the only tree in which classes stay together as wanted, from 4 splits"),
-    ({"splits": 40, "max_depth": 3},
-     "by a local search among 105 trees of depth 3 at most; how much better the best of all is, is "
-     "not known")])
+    ({"splits": 40},
+     "by a local search among 105 trees; how much better the best of all is, is not known")])
 def test_what_was_searched(settings, words):
-    assert words in tree_notes(found(**settings))[1]
+    assert words in found(**settings).notes[1]
 
 
 def test_thousands_have_commas():
     generator = np.random.default_rng(3)
     y = np.arange(90) % 9
     points = LabelledPoints(generator.normal(size=(90, 2)) + y[:, None], y, range(9))
-    search = TreeSearch(MACHINE, splits=1200)
-    line = tree_notes(search_tree(TreeCosts(points, search)))[1]
+    line = best_tree(points, search=TreeSearch(MACHINE, splits=1200)).notes[1]
     assert re.match(r"not exact: (\d,)?\d{3} of 9,330 splits were tried, by a local search among "
                     "2,027,025 trees;", line)
 
 
 def test_names_of_losses():
-    assert [loss_name(Loss(name)) for name in ("log-loss", "error", "cost")] == [
+    assert [Loss(name).title for name in ("log-loss", "error", "cost")] == [
         "log loss", "errors at nodes", "cost above that of right answers"]
 
 

@@ -70,7 +70,7 @@ def test_the_best_of_many_draws(loss):
     losses = sorted((costs.loss_of(pairs), number) for number, pairs in enumerate(drawn))
     assert found.tree == from_pairs(drawn[losses[0][1]], LABELS, NAMES)
     assert found.best.loss == pytest.approx(losses[0][0])
-    assert found.apart >= found.best.loss - 1e-12
+    assert found.holdout >= found.best.loss - 1e-12
     more = search("random-tree", points(), draws=40, search=settings, seed=3)
     assert more.best.loss <= found.best.loss
     assert found.notes[0].startswith("random-tree: leave-one-out ")
@@ -83,8 +83,8 @@ def test_the_loss_of_points_that_did_not_choose():
     losses = np.array([space.cost_of(pairs).sum(axis=0) for pairs in drawn])
     by_hand = sum(losses[np.argmin(losses.sum(axis=1) - losses[:, group]), group]
                   for group in range(losses.shape[1]))
-    assert found.apart == pytest.approx(by_hand / 120)
-    assert 0.5 * found.best.error < found.apart_error < 2 * found.best.error
+    assert found.holdout == pytest.approx(by_hand / 120)
+    assert 0.5 * found.best.error < found.holdout_error < 2 * found.best.error
 
 
 def test_more_draws_than_trees():

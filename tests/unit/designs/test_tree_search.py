@@ -10,9 +10,9 @@ from agfmc.control.write import format_tree
 from agfmc.core.errors import DataError, UsageError
 from agfmc.landmarks.learner import NystromOptions
 from agfmc.designs.design import design, LabelledPoints, search
-from agfmc.designs.design import in_brackets
 from agfmc.designs.split_costs import LEFT_OUT, Loss, mean_and_error
-from agfmc.designs.tree_search import best_tree, machine_options, search_tree, TreeCosts, TreeSearch
+from agfmc.designs.tree_search import (best_tree, in_brackets, machine_options, TreeCosts,
+                                       TreeSearch)
 from agfmc.core.weights import Weights
 
 LABELS = [2, 3, 5, 7, 8]
@@ -38,20 +38,23 @@ def points(n=150, k=5, seed=1):
     return LabelledPoints(x, np.array([*LABELS, 11])[y], [*LABELS, 11][:k])
 
 
-def costs(search=None, **kinds):
-    return TreeCosts(points(**kinds), search or TreeSearch(machine=MACHINE))
+def costs(**kinds):
+    return TreeCosts(points(**kinds), TreeSearch(machine=MACHINE))
+
+
+def found_tree(n=150, k=5, **settings):
+    return best_tree(points(n, k), search=TreeSearch(machine=MACHINE, **settings))
 
 
 @pytest.mark.parametrize("loss", ["log-loss", "error"])
 def test_the_best_of_all_trees_on_data(loss):
-    search = TreeSearch(machine=MACHINE, loss=Loss(loss))
-    found = search_tree(costs(search))
+    found = found_tree(loss=Loss(loss))
     trees = list(all_trees(list(range(5))))
     values = {tree: found.costs.loss_of(tree) for tree in trees}
     space = found.costs.space
     assert found.exact and space.splits == space.all_splits == 90 and space.all_trees == 105
     assert found.best.loss == pytest.approx(min(values.values()))
-    assert values[oriented(found.costs.pairs(found.tree))] == min(values.values())
+    assert values[found.best.pairs] == min(values.values())
 
 
 def test_scores_of_a_tree_are_sums_over_its_nodes():
@@ -65,32 +68,32 @@ def test_scores_of_a_tree_are_sums_over_its_nodes():
     assert scored.loss == pytest.approx(of_points.mean())
     assert scored.error == pytest.approx(of_points.std() / np.sqrt(150))
     assert [(node.left, node.right) for node in scored.nodes][0] == ((2, 3, 5, 7), (8,))
-    assert search.pairs(scored.tree) == tree
+    assert scored.pairs == tree
 
 
 def test_classes_that_are_hard_to_tell_apart_are_told_apart_last():
-    found = search_tree(costs())
+    found = found_tree()
     joined = {frozenset((*node.left, *node.right)) for node in found.best.nodes}
     assert {frozenset((2, 3)), frozenset((5, 7))} <= joined
     # the trees on which the parts of the points agree
-    assert found.best.loss <= found.apart < found.best.loss + 3 * found.best.error
+    assert found.best.loss <= found.holdout < found.best.loss + 3 * found.best.error
 
 
 def test_the_fewest_classifiers_within_a_standard_error():
-    plain = search_tree(costs())
-    cheap = search_tree(costs(TreeSearch(machine=MACHINE, balance="auto")))
+    plain = found_tree()
+    cheap = found_tree(balance="auto")
     assert cheap.best.asked <= plain.best.asked
-    against, losses = (plain.costs.point_losses(plain.costs.pairs(one.tree))
+    against, losses = (plain.costs.point_losses(one.best.pairs)
                        for one in (plain, cheap))
     difference, error = mean_and_error(losses - against, plain.costs.splits.point_weights)
     assert difference <= error
-    level = search_tree(costs(TreeSearch(machine=MACHINE, balance=100.0)))
+    level = found_tree(balance=100.0)
     assert level.best.asked == min(plain.costs.asked(tree) for tree in all_trees(list(range(5))))
 
 
 @pytest.mark.long
 def test_different_trees_are_the_best_for_some_of_the_points():
-    search = search_tree(costs()).costs
+    search = found_tree().costs
     trees = search.different(12)
     assert len(set(trees)) == 12 and trees == search.different(12) and trees[:5] == \
         search.different(5)
@@ -101,16 +104,9 @@ def test_different_trees_are_the_best_for_some_of_the_points():
     assert len(search.different(1000)) == 105
 
 
-def test_constraints():
-    found = search_tree(costs(TreeSearch(machine=MACHINE, together=[(2, 8)], max_depth=3)))
-    joined = [set((*node.left, *node.right)) for node in found.best.nodes]
-    assert {2, 8} in joined
-    with pytest.raises(UsageError, match="--max-depth 2: a tree of 5 classes has a depth of 3"):
-        costs(TreeSearch(machine=MACHINE, max_depth=2))
+def test_too_few_splits():
     with pytest.raises(UsageError, match="5 classes needs --splits 26 or more, found 25"):
-        costs(TreeSearch(machine=MACHINE, splits=25))
-    with pytest.raises(UsageError, match="cannot stay together"):
-        costs(TreeSearch(machine=MACHINE, together=[(2, 3), (3, 5)]))
+        found_tree(splits=25)
 
 
 def test_two_classes_have_one_tree():
@@ -141,8 +137,8 @@ def test_notes_are_comments_of_a_control_file():
 
 
 def test_a_local_search_comes_to_the_best_tree_of_six():
-    exact = search_tree(costs(k=6, n=200))
-    searched = search_tree(costs(TreeSearch(machine=MACHINE, splits=200), k=6, n=200))
+    exact = found_tree(k=6, n=200)
+    searched = found_tree(k=6, n=200, splits=200)
     assert searched.costs.space.splits < exact.costs.space.splits == 301
     assert searched.best.loss == pytest.approx(exact.best.loss)
 
@@ -166,7 +162,7 @@ def test_the_scheme():
     found = search("best-tree", LabelledPoints(x, y, labels), search=settings)
     assert design("best-tree", labels, x=x, y=y, search=settings) == found.tree
     assert found.tree.classes == tuple(LABELS)
-    assert len(nodes_of(found.costs.pairs(found.tree))) == 4
+    assert len(nodes_of(found.best.pairs)) == 4
 
 
 def test_labels_that_say_nothing():
@@ -175,23 +171,23 @@ def test_labels_that_say_nothing():
     y = generator.permutation(np.repeat(np.arange(5), 40))
     made = LabelledPoints(generator.normal(size=(200, 3)), y, range(5))
     found = best_tree(made, search=TreeSearch(machine=NystromOptions.parse("-m 20 -g 0.3 -l 1")))
-    assert found.apart > np.log(5) - 0.02
-    assert found.best.loss <= found.apart + 1e-12
+    assert found.holdout > np.log(5) - 0.02
+    assert found.best.loss <= found.holdout + 1e-12
 
 
 def test_the_best_tree_of_weighted_points():
     made = points()
     w = np.random.default_rng(3).integers(1, 4, len(made.y)).astype(float)
-    plain, even, weighted = (TreeCosts(made._replace(weights=one), TreeSearch(machine=MACHINE))
-                             for one in (None, Weights(np.ones(len(w))), Weights(w)))
-    best, same, other = map(search_tree, (plain, even, weighted))
+    best, same, other = (best_tree(made._replace(weights=one), search=TreeSearch(machine=MACHINE))
+                         for one in (None, Weights(np.ones(len(w))), Weights(w)))
+    weighted = other.costs
     assert same.tree == best.tree and same.best.loss == pytest.approx(best.best.loss)
-    assert same.apart == pytest.approx(best.apart)
+    assert same.holdout == pytest.approx(best.holdout)
     assert weighted.points == w.sum() and other.best.loss != pytest.approx(best.best.loss, 1e-3)
     totals = np.array([w[made.y == label].sum() for label in made.labels])
     asked = sum(totals[[made.labels.index(one) for one in node.left + node.right]].sum()
                 for node in other.best.nodes) / totals.sum()
     assert other.best.asked == pytest.approx(asked)
-    assert other.best.loss == pytest.approx(weighted.loss_of(weighted.pairs(other.tree)))
-    total = weighted.point_losses(weighted.pairs(other.tree)) @ weighted.splits.point_weights
+    assert other.best.loss == pytest.approx(weighted.loss_of(other.best.pairs))
+    total = weighted.point_losses(other.best.pairs) @ weighted.splits.point_weights
     assert other.best.loss == pytest.approx(total / w.sum())

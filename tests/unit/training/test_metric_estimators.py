@@ -16,7 +16,7 @@ from agfmc import Axis, MetricOptions, SearchSpace
 from agfmc.training.metric import fitted_normalisation, learned_rows
 from agfmc.api.estimator import MultiClassFromBinary
 from agfmc.training.fit import TrainingSettings
-from agfmc.designs.named import designed
+from agfmc.designs.design import designed
 from agfmc.training.in_memory import train_configuration
 
 METRIC = MetricOptions(rounds=1, machine="-m 20")
