@@ -253,8 +253,7 @@ def with_losses(tree, found):
 
 
 def _tree_search(args, labels, names):
-    from ..designs.split_costs import LEFT_OUT
-    from ..designs.tree_search import SPLITS, TreeSearch
+    from ..designs.split_costs import LEFT_OUT, SPLITS, TreeSearch
 
     return TreeSearch(_machine(args, LEFT_OUT), args.splits or SPLITS,
                       _loss(args.by, labels, names), args.balance or 0.0)

@@ -193,7 +193,7 @@ def searching(settings, k):
     takes, seed and threads of these settings, and `COMPARED_SPLITS` splits, or the fewest that it
     can try for k classes."""
     from .best_tree import fewest_splits
-    from .tree_search import TreeSearch
+    from .split_costs import TreeSearch
 
     workers = settings.workers if isinstance(settings.workers, int) else 1
     return {"options": settings.options, "seed": settings.seed, "workers": max(1, workers),

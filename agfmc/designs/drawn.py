@@ -25,7 +25,7 @@ _BATCH = 50  # trees whose costs are got at once
 
 def random_tree(source: int | LabelledPoints, *, kind: str = "uniform", seed: int = 1,
                 draws: int = 1, **searching) -> Design | TreeSearchResult:
-    """A random decision tree of a kind in `codes.random_trees.KINDS`.
+    """A random decision tree of a kind in `random_trees.KINDS`.
 
     source: a number of classes, for a tree over their positions;  or points, for the tree of so
     many different draws that has the least leave-one-out loss.  searching: `search`, of which
@@ -51,19 +51,24 @@ def _counts(source, kind):
     return [samples.get(label, 0) for label in source.labels]
 
 
+def _drawn_trees(source, number, settings):
+    kind, seed = settings["kind"], settings["seed"]
+    return list(islice(different_trees(kind, _counts(source, kind), seed), number))
+
+
 def _best_draws(points, number, settings):
     """(the `TreeSearchResult` of many draws, a number of `ScoredTree`s, the best first)."""
     import numpy as np
 
-    from .split_costs import GROUPS
-    from .tree_search import TreeSearchResult, machine_options, TreeCosts, TreeSearch
+    from .split_costs import GROUPS, TreeSearch
+    from .tree_search import machine_options, TreeCosts, TreeSearchResult
 
-    kind, seed, draws = (settings[word] for word in ("kind", "seed", "draws"))
+    seed, draws, progress = settings["seed"], settings["draws"], settings.get("progress")
     if isinstance(points, int):
         raise UsageError(f"the best of {draws} draws is told by data: expected training data, "
                          f"found the number {points}")
     refuse_beyond(_BYTES * draws * len(points.labels), f"{draws} trees", None)
-    trees = list(islice(different_trees(kind, _counts(points, kind), seed), draws))
+    trees = _drawn_trees(points, draws, settings)
     search = settings.get("search") or TreeSearch()
     costs = TreeCosts(points, replace(
         search, machine=search.machine or machine_options(settings.get("options", "")),
@@ -71,16 +76,15 @@ def _best_draws(points, number, settings):
         settings.get("kept"))
     for start in range(0, len(trees), _BATCH):
         costs.space.know_trees(trees[start:start + _BATCH])
-        if (progress := settings.get("progress")) is not None:
+        if progress is not None:
             progress(min(start + _BATCH, len(trees)), len(trees), "random trees")
     losses = np.array([costs.space.cost_of(pairs).sum(axis=0) for pairs in trees])
     order = np.argsort(losses.sum(axis=1), kind="stable")[:number]
     holdout = costs.holdout_loss([trees[np.argmin(np.delete(losses, group, axis=1).sum(axis=1))]
-                          for group in range(GROUPS)])
+                                  for group in range(GROUPS)])
     scored = [costs.scored(trees[one]) for one in order]
-    return TreeSearchResult(scored[0], *holdout, costs, False, 0.0,
-                            f"{len(trees)} different random trees, "
-                  f"{kind}, of seed {seed}"), scored
+    words = f"{len(trees)} different random trees, {settings['kind']}, of seed {seed}"
+    return TreeSearchResult(scored[0], *holdout, costs, False, 0.0, words), scored
 
 
 def ensemble(source: int | LabelledPoints, *, of: str = "random-tree",
@@ -131,9 +135,9 @@ def _random_trees(scheme, source, number, settings):
         chosen, trees = _best_draws(source, number, settings)
         return [one.tree for one in trees], ["the first, and then the next best:",
                                              *chosen.member_notes(trees)]
-    kind, seed = settings["kind"], settings["seed"]
-    drawn = islice(different_trees(kind, _counts(source, kind), seed), number)
-    return [from_pairs(pairs, *_classes_of(source)) for pairs in drawn], [f"{kind}, of seed {seed}"]
+    return [from_pairs(pairs, *_classes_of(source))
+            for pairs in _drawn_trees(source, number, settings)], \
+        [f"{settings['kind']}, of seed {settings['seed']}"]
 
 
 def _codes(scheme, source, number, settings):

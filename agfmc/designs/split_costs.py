@@ -26,6 +26,7 @@ from .best_tree import Nodes
 
 LANDMARKS = 400  # by default, where there are as many points
 LEFT_OUT = 10_000  # points that are left out, by default
+SPLITS = 300_000  # of which a search is exact by default: twelve classes
 GROUPS = 10  # of points, whose costs are kept apart
 _VARIANCES = (0.25, 0.5, 1.0, 2.0, 4.0)  # gamma times the number of features, that are tried
 _BLOCK = 2048  # points for one product
@@ -51,6 +52,22 @@ class Loss:
         """Its name in notes and pictures."""
         return {"log-loss": "log loss", "error": "errors at nodes",
                 "cost": "cost above that of right answers"}[self.name]
+
+
+@dataclass(frozen=True)
+class TreeSearch:
+    """Settings of a search for the best tree.
+
+    machine: options of the classifiers that splits are judged by, None for those that suit the
+    data;  splits: so many are tried at most;  loss: what is minimised;  balance: so much is added
+    to the loss for each classifier that is evaluated, or "auto", which takes the tree that
+    evaluates the fewest within a standard error of the best.
+    """
+
+    machine: NystromOptions | None = None
+    splits: int = SPLITS
+    loss: Loss = Loss()
+    balance: float | str = 0.0
 
 
 class SplitCosts:

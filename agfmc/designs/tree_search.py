@@ -16,27 +16,10 @@ from ..learners.options import KernelLearner
 from ..learners.protocol import parse_options
 from .best_tree import fewest_splits, nodes_of, oriented, RankedTree, TreeSpace
 from .design import LabelledPoints, sides_text
-from .split_costs import GROUPS, LEFT_OUT, Loss, mean_and_error, SplitCosts
+from .split_costs import GROUPS, LEFT_OUT, mean_and_error, SplitCosts, TreeSearch
 
 _BYTES = 210  # for each split that is known
-SPLITS = 300_000  # of which the search is exact by default: twelve classes
 _WEIGHTS = tuple(2.0**power for power in range(-14, 3))  # of evaluated classifiers, to be tried
-
-
-@dataclass(frozen=True)
-class TreeSearch:
-    """Settings of a search for the best tree.
-
-    machine: options of the classifiers that splits are judged by, None for those that suit the
-    data;  splits: so many are tried at most;  loss: what is minimised;  balance: so much is added
-    to the loss for each classifier that is evaluated, or "auto", which takes the tree that
-    evaluates the fewest within a standard error of the best.
-    """
-
-    machine: NystromOptions | None = None
-    splits: int = SPLITS
-    loss: Loss = Loss()
-    balance: float | str = 0.0
 
 
 @dataclass(frozen=True)
@@ -242,6 +225,13 @@ class TreeCosts:
             trees.update((oriented(one.pairs), None) for one in self.best(2 * count, balance))
         return list(trees)[:count]
 
+    def holdout(self, balance: float = 0.0) -> tuple[float, float]:
+        """The mean loss of each group of the points in the tree that the other groups choose, and
+        its standard error."""
+        others = (1.0 - np.eye(GROUPS)) * GROUPS / (GROUPS - 1)
+        return self.holdout_loss([self.best(balance=balance, groups=groups)[0].pairs
+                                  for groups in others])
+
     def holdout_loss(self, trees: Sequence) -> tuple[float, float]:
         """The mean loss of each group of the points in the tree of that group, nested pairs, and
         its standard error."""
@@ -274,10 +264,7 @@ def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, optio
                  balance=0.0 if balance == "auto" else float(balance) * costs.points)
     balance = _balance_within_error(costs) if balance == "auto" else float(balance)
     best = costs.scored(costs.best(balance=balance)[0].pairs)
-    others = (1.0 - np.eye(GROUPS)) * GROUPS / (GROUPS - 1)
-    holdout = costs.holdout_loss([costs.best(balance=balance, groups=groups)[0].pairs
-                                  for groups in others])
-    return TreeSearchResult(best, *holdout, costs, space.exact, balance)
+    return TreeSearchResult(best, *costs.holdout(balance), costs, space.exact, balance)
 
 
 def _balance_within_error(costs):

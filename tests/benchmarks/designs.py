@@ -50,8 +50,8 @@ from agfmc.score.significance import resampled_t  # noqa: E402
 from agfmc.designs.design import design as make, LabelledPoints, matrix_of  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 from agfmc.training.in_memory import train_configuration  # noqa: E402
-from agfmc.designs.split_costs import GROUPS  # noqa: E402
-from agfmc.designs.tree_search import machine_options, TreeCosts, TreeSearch  # noqa: E402
+from agfmc.designs.split_costs import GROUPS, TreeSearch  # noqa: E402
+from agfmc.designs.tree_search import machine_options, TreeCosts  # noqa: E402
 
 MEMBERS, DRAWS, LEAST = 10, 100, 1e-15
 SCORES = "accuracy", "log_loss", "brier"
@@ -273,8 +273,9 @@ def designs(args):
             model, used = timed(fit, tree, part.x, part.y, options=part.options, loo=True)
             single = tree.hierarchical and len(tree.roots) == 1
             p, answering = timed(classifier(model).probabilities, part.new)
-            asked = part.searched[0].asked(part.searched[0].pairs(tree)) if single else \
-                len(tree.rows)
+            shares = part.searched[0].splits.shares
+            asked = sum(shares[list(left + right)].sum() for left, right in tree.sides()) \
+                if single else len(tree.rows)
             state.add(key, **scores(p, part.true), ratio=part.ratio, asked=asked,
                       classifiers=len(set(matrix_of(tree)[0])),
                       design=seconds + search_seconds, train=used,
@@ -316,7 +317,7 @@ def honest(args):
         best = costs.best()[0].pairs
         model = fit(part.tree(best), part.x, part.y, options=costs.splits.options.canonical(),
                     loo=True)
-        found.setdefault(part.name, []).append((costs.loss_of(best), costs.apart()[0], *(
+        found.setdefault(part.name, []).append((costs.loss_of(best), costs.holdout()[0], *(
             scores(classifier(model, one).probabilities(part.new), part.true)["log_loss"]
             for one in (False, True))))
     head("data", "splits", "least loss", "judged apart", "new rows", "new rows, calibrated",
@@ -338,7 +339,7 @@ def shuffled(args):
         for name in ("one-vs-one", "best tree", "10 different best trees"):
             model = fit(DESIGNS[name][0](part), part.x, part.y, options=part.options, loo=True)
             one = scores(classifier(model).probabilities(part.new), part.true)
-            promised = (costs.loss_of(costs.best()[0].pairs), costs.apart()[0]) \
+            promised = (costs.loss_of(costs.best()[0].pairs), costs.holdout()[0]) \
                 if name == "best tree" else ()
             found.setdefault((part.name, name), []).append(
                 (one["accuracy"], chance[0], one["log_loss"], chance[1], *promised))

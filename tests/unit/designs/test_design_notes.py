@@ -9,8 +9,8 @@ from agfmc.control.build import from_pairs
 from agfmc.control.parse import parse
 from agfmc.landmarks.learner import NystromOptions
 from agfmc.designs.design import LabelledPoints
-from agfmc.designs.split_costs import Loss
-from agfmc.designs.tree_search import best_tree, in_brackets, TreeSearch
+from agfmc.designs.split_costs import Loss, TreeSearch
+from agfmc.designs.tree_search import best_tree, in_brackets
 
 MACHINE = NystromOptions(gamma=0.3, ridge=0.1, landmarks=20)
 

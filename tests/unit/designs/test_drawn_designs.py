@@ -12,8 +12,8 @@ from agfmc.control.write import format_tree
 from agfmc.core.errors import DataError, UsageError
 from agfmc.landmarks.learner import NystromOptions
 from agfmc.designs.design import design, LabelledPoints, make_design, search
-from agfmc.designs.split_costs import Loss
-from agfmc.designs.tree_search import TreeCosts, TreeSearch
+from agfmc.designs.split_costs import Loss, TreeSearch
+from agfmc.designs.tree_search import TreeCosts
 
 LABELS = [2, 3, 5, 7, 8]
 NAMES = {2: "a", 8: "b"}

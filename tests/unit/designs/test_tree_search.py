@@ -10,9 +10,8 @@ from agfmc.control.write import format_tree
 from agfmc.core.errors import DataError, UsageError
 from agfmc.landmarks.learner import NystromOptions
 from agfmc.designs.design import design, LabelledPoints, search
-from agfmc.designs.split_costs import LEFT_OUT, Loss, mean_and_error
-from agfmc.designs.tree_search import (best_tree, in_brackets, machine_options, TreeCosts,
-                                       TreeSearch)
+from agfmc.designs.split_costs import LEFT_OUT, Loss, mean_and_error, TreeSearch
+from agfmc.designs.tree_search import best_tree, in_brackets, machine_options, TreeCosts
 from agfmc.core.weights import Weights
 
 LABELS = [2, 3, 5, 7, 8]

@@ -20,8 +20,7 @@ from agfmc.training.metric import MetricOptions
 from agfmc.data.types import Dataset
 from agfmc.designs import design
 from agfmc.training.fit import TrainingSettings
-from agfmc.designs.split_costs import SplitCosts
-from agfmc.designs.tree_search import TreeSearch
+from agfmc.designs.split_costs import SplitCosts, TreeSearch
 from agfmc.core.weights import Weights
 
 MADE_OF_DATA = [name for name in COMPARED if read_candidate(name).made_of_data]
