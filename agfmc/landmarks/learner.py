@@ -91,7 +91,6 @@ class NystromOptions(KernelLearner):
                 named.pop(_KNOWN[word][0], None)
             rest.append(word)
         values, weights = scan(" ".join(rest), _KNOWN, strange=_STRANGE, **place)
-        cls.settle_kernel(values)
         return cls(weights=weights, **{**values, **named})
 
     def canonical(self):
@@ -101,8 +100,7 @@ class NystromOptions(KernelLearner):
         words.append("-l auto" if self.ridge is None else f"-l {self.ridge!r}")
         if self.left_out != LEFT_OUT:
             words.append(f"--loo {self.left_out or 'all'}")
-        words += [f"-w{side} {factor!r}" for side, factor in self.weights]
-        return " ".join(words)
+        return " ".join(words + self.weight_words())
 
     def identity(self, job):
         """Options, seed, and the classifiers that share the landmarks."""

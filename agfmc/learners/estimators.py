@@ -15,8 +15,7 @@ import numpy as np
 from ..core.errors import one_line, UsageError
 from ..core.models import Kernel
 from .options import BinaryLearner
-from .points import Solution
-from .svm import sklearn_version
+from .points import sklearn_version, Solution
 
 _LEAST = 1e-9  # of a probability, whose logarithm is to be finite
 

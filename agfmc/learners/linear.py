@@ -2,14 +2,13 @@
 
 Logistic regression (-s 0, 6, 7) and linear support vector machines (-s 1, 2, 3, 5), of
 Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR: a library for large linear classification"
-(2008).  The shared object of liblinear-official is called through ctypes, which releases
-the interpreter's lock.  The solvers 0 and 2 train side by side; all others draw from the
-C library's one random number generator of the process, so they are called one at a
-time, each from the same start, and their results depend on nothing else.
+(2008).  The solvers 0 and 2 train side by side; all others draw from the C library's one random
+number generator of the process, so they are called one at a time, each from the same start, and
+their results depend on nothing else.
 
 LIBLINEAR's own releases know no weights of samples.  Where points have weights, scikit-learn's
-copy of LIBLINEAR trains (`WeightedLinearOptions`), one classifier at a time for the same reason,
-with the C of a sample times its weight.  It has no -R.
+copy of LIBLINEAR trains, one classifier at a time for the same reason, with the C of a sample times
+its weight.  It has no -R.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ import functools
 import math
 import threading
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
 from .options import PlaneLearner, scan
-from .points import declare, Nodes, shared_object, Solution, TOO_LARGE, weight_fields
-from .svm import ByScikitLearn, side_weights, sklearn_points
+from .points import (CLibrary, Nodes, shared_object, sklearn_fit, sklearn_version, Solution,
+                     TOO_LARGE, weight_fields)
 
 _LOGISTIC = (0, 6, 7)
 _PARALLEL = (0, 2)  # those that draw no random numbers
@@ -48,7 +47,7 @@ class LinearOptions(PlaneLearner):
     and for -e of logistic regression.
     `solver`: -s;  `tolerance`: -e, None for that of the solver;  `bias`: -B, the value of
     one feature more, negative for none;  `free`: -R, its weight is not regularised;
-    `weights`: as in `SvmOptions`.
+    `weights`, `has_weights`: as in `SvmOptions`.
     """
 
     solver: int = 0
@@ -57,6 +56,7 @@ class LinearOptions(PlaneLearner):
     bias: float = 1.0
     free: bool = False
     weights: tuple = ()
+    has_weights: bool = False
 
     @classmethod
     def parse(cls, text, **place):
@@ -81,9 +81,7 @@ class LinearOptions(PlaneLearner):
         """The settings that decide the result, in one fixed spelling."""
         words = [f"learner=linear -s {self.solver} -c {self.cost!r} -e {self.stop!r}",
                  f"-B {self.bias!r}" if self.bias >= 0 else "-B -1.0"]
-        words += ["-R"] * self.free
-        words += [f"-w{side} {factor!r}" for side, factor in self.weights]
-        return " ".join(words)
+        return " ".join(words + ["-R"] * self.free + self.weight_words())
 
     @property
     def own_probabilities(self):
@@ -99,24 +97,29 @@ class LinearOptions(PlaneLearner):
 
     def made_by(self):
         """The library and its version."""
-        return f"liblinear {_version(_library())}"
+        return f"liblinear of scikit-learn {sklearn_version()}" if self.has_weights else \
+            f"liblinear {_library().version}"
 
     def weighted(self):
         """The same options for the LIBLINEAR of scikit-learn: the official one knows no weights."""
-        return WeightedLinearOptions.of(self)
+        if self.free:
+            raise UsageError("learner=linear cannot heed weights of points with -R: leave it out, "
+                             "or take learner=logistic, an intercept that is not penalised")
+        return replace(self, has_weights=True)
 
     @property
     def packing(self):
         """The key of the points with that bias; those without any are LIBSVM's own."""
-        return ("nodes", self.bias) if self.bias >= 0 else "nodes"
+        return "points" if self.has_weights else ("nodes", self.bias) if self.bias >= 0 else "nodes"
 
     def pack(self, x, rows=None):
-        """`Nodes` of the points x (n, d) with that bias."""
-        return Nodes(x, self.bias if self.bias >= 0 else None, rows)
+        """`Nodes` of the points x (n, d) with that bias, or the points as they are."""
+        return x if self.has_weights else Nodes(x, self.bias if self.bias >= 0 else None, rows)
 
     def solve(self, packed, rows, side, w=None):
-        """The `Solution` of a problem without weights; see `solve`."""
-        return solve(packed, rows, side, self)
+        """The `Solution` of a problem; `DataError` where it is not finite."""
+        return _solve_weighted(packed[rows], np.asarray(side), w, self) if self.has_weights else \
+            _solve(packed, rows, side, self)
 
 
 # option: (field, smallest, largest, whole number, smallest excluded)
@@ -150,32 +153,25 @@ class _Model(ctypes.Structure):
 
 @functools.lru_cache(maxsize=1)
 def _library():
-    found = shared_object("liblinear")
-    if found is None:
+    path = shared_object("liblinear")
+    if path is None:
         raise UsageError("learner=linear needs LIBLINEAR, which is not installed: "
                          "pip install 'agfmc[linear]'")
-    library = ctypes.CDLL(found)
-    if _version(library) < _OLDEST:
+    library = CLibrary("LIBLINEAR", path, ("train", "check_parameter", "free_and_destroy_model",
+                                           "set_print_string_function"),
+                       _Model, _Problem, _Parameter)
+    if library.version < _OLDEST:
         raise UsageError("LIBLINEAR is too old: liblinear-official 2.50 or newer is needed")
-    declare(library, ("train", "check_parameter", "free_and_destroy_model",
-                      "set_print_string_function"), _Model, _Problem, _Parameter)
-    library.get_nr_feature.argtypes = [ctypes.POINTER(_Model)]
     return library
 
 
-def _version(library):
-    return ctypes.c_int.in_dll(library, "liblinear_version").value
+def _solve(nodes, rows, side, options):
+    """The `Solution` by LIBLINEAR; nodes: `Nodes` of all points, with the bias of the options.
 
-
-def solve(nodes, rows, side, options):
-    """Train one linear classifier.
-
-    nodes: `Nodes` of all points, with the bias of `options`, `LinearOptions`; rows (l,) the
-    points of this problem; side (l,) 0 for left and 1 for right.  As in LIBLINEAR, the
-    label of the first row comes first.  Raises `DataError` where the result is not finite.
+    rows (l,): the points of this problem; side (l,): 0 for left and 1 for right.  As in LIBLINEAR,
+    the label of the first row comes first.
     """
-    library = _library()
-    pointers = nodes.pointers(rows)
+    library, pointers = _library(), nodes.pointers(rows)
     y = np.ascontiguousarray(side, dtype=np.float64)
     width = nodes.features + (nodes.bias is not None)
     problem = _Problem(len(y), width, y.ctypes.data, pointers.ctypes.data,
@@ -183,77 +179,46 @@ def solve(nodes, rows, side, options):
     parameter = _Parameter(
         solver_type=options.solver, C=options.cost, p=0.1, nu=0.5,
         eps=options.stop, regularize_bias=int(not options.free), **weight_fields(options.weights))
-    complaint = library.check_parameter(ctypes.byref(problem), ctypes.byref(parameter))
-    if complaint:
-        raise DataError(f"LIBLINEAR refuses the problem: {complaint.decode()}")
+    refusal = library.refusal(problem, parameter)
+    if refusal:
+        raise DataError(f"LIBLINEAR refuses the problem: {refusal}")
     with nullcontext() if options.solver in _PARALLEL else _random:
         if options.solver not in _PARALLEL:
             ctypes.CDLL(None).srand(_SEED)
-        model = library.train(ctypes.byref(problem), ctypes.byref(parameter))
-    try:
-        content = model.contents
-        if content.nr_feature != nodes.features or library.get_nr_feature(model) != \
-                nodes.features or content.nr_class != 2:
-            raise UsageError("this version of LIBLINEAR is unsupported: liblinear-official 2.50 is")
-        w = np.ctypeslib.as_array(content.w, (width,)).copy()
-        if not np.isfinite(w).all():
-            raise DataError(TOO_LARGE.format("values"))
-        intercept = 0.0 if nodes.bias is None else nodes.bias * w[-1]
-        return Solution.plane(w[:nodes.features], intercept,
-                              (content.label[0], content.label[1]))
-    finally:
-        library.free_and_destroy_model(ctypes.byref(model))
+        with library.trained(problem, parameter) as model:
+            if model.nr_feature != nodes.features or model.nr_class != 2:
+                raise UsageError("this version of LIBLINEAR is unsupported: liblinear-official "
+                                 "2.50 is")
+            w = np.ctypeslib.as_array(model.w, (width,)).copy()
+            labels = model.label[0], model.label[1]
+    intercept = 0.0 if nodes.bias is None else nodes.bias * w[-1]
+    return _plane(w[:nodes.features], intercept, labels)
+
+
+def _plane(w, intercept, labels):
+    if not (np.isfinite(w).all() and np.isfinite(intercept)):
+        raise DataError(TOO_LARGE.format("values"))
+    return Solution.plane(w, intercept, labels)
+
 
 _DUAL = (1, 3, 7)
-_WEIGHTED_LOGISTIC = (0, 6, 7)
 # LIBLINEAR's own; where descent in the dual has not ended then, LIBLINEAR goes over to the primal,
 # and scikit-learn's does not
 
 _STEPS, _DUAL_STEPS = 1000, 20_000
-_WEIGHTED_SEED = 1
-_one_at_a_time = threading.Lock()
 
 
-@dataclass(frozen=True)
-class WeightedLinearOptions(ByScikitLearn, LinearOptions):
-    """Options of LIBLINEAR for points with weights."""
+def _solve_weighted(x, side, w, options):
+    """The `Solution` by scikit-learn of points x (l, d) with weights w (l,), None for 1.
 
-    trained_by = "liblinear of scikit-learn"
-
-    @classmethod
-    def of(cls, options: LinearOptions) -> WeightedLinearOptions:
-        """The same options; `UsageError` for -R, which scikit-learn does not have."""
-        if options.free:
-            raise UsageError("learner=linear cannot heed weights of points with -R: leave it out, "
-                             "or take learner=logistic, an intercept that is not penalised")
-        return super().of(options)
-
-    def solve(self, packed, rows, side, w=None):
-        """The `Solution` of a problem; see `_solve`."""
-        return _solve(packed, rows, np.asarray(side), w, self)
-
-
-def _solve(x, rows, side, w, options):
-    """Train one linear classifier on points with weights.
-
-    x (n, d): all points, an array or `SparsePoints`; rows (l,) the points of this problem; side
-    (l,) 0 for left and 1 for right; w (l,) or None for 1.  The label of the first row comes first.
-    Raises `DataError` where the result is not finite.
+    The label of the first row comes first.
     """
-    first = int(side[0])
-    machine = _machine(options)
-    points, y = sklearn_points(x[rows]), (side != first).astype(np.float64)
-    try:
-        with _one_at_a_time:
-            machine.fit(points, y, sample_weight=side_weights(w, side, options.weights))
-    except ValueError as error:
-        raise DataError(f"scikit-learn refuses the problem: {one_line(str(error))}") from None
-    v = np.ravel(machine.coef_).astype(np.float64)
-    intercept = float(np.ravel(machine.intercept_)[0])
-    if not (np.isfinite(v).all() and np.isfinite(intercept)):
-        raise DataError(TOO_LARGE.format("values"))
-    # there f > 0 speaks for the second label
-    return Solution.plane(-v, -intercept, (first, 1 - first))
+    with _random:
+        first, machine = sklearn_fit(
+            _machine(options), x, side, w, options.weights,
+            lambda error: f"scikit-learn refuses the problem: {one_line(str(error))}")
+    return _plane(-np.ravel(machine.coef_).astype(np.float64),
+                  -float(np.ravel(machine.intercept_)[0]), (first, 1 - first))
 
 
 def _machine(options):
@@ -261,8 +226,8 @@ def _machine(options):
     dual = options.solver in _DUAL
     common = {"C": options.cost, "tol": options.stop, "fit_intercept": options.bias > 0,
               "intercept_scaling": options.bias if options.bias > 0 else 1.0, "dual": dual,
-              "max_iter": _DUAL_STEPS if dual else _STEPS, "random_state": _WEIGHTED_SEED}
-    if options.solver not in _WEIGHTED_LOGISTIC:
+              "max_iter": _DUAL_STEPS if dual else _STEPS, "random_state": _SEED}
+    if options.solver not in _LOGISTIC:
         from sklearn.svm import LinearSVC
 
         return LinearSVC(penalty="l1" if options.solver == 5 else "l2",

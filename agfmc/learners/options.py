@@ -50,18 +50,16 @@ class BinaryLearner(_Learner):
         """Library, options and seed."""
         return self.made_by(), self.canonical(), job.seed
 
+    def weight_words(self) -> list[str]:
+        """The options for the weights of the sides."""
+        return [f"-w{side} {factor!r}" for side, factor in self.weights]
+
 
 class KernelLearner(BinaryLearner):
     """A learner of two sides with svm-train's letters of a kernel, -t -d -g -r.
 
     Their fields are kernel, degree, gamma, None for 1 / (number of features), and coef0.
     """
-
-    @staticmethod
-    def settle_kernel(values):
-        """Make the fields of what `scan` found: gamma 0 is None."""
-        if values.get("gamma") == 0:
-            values["gamma"] = None  # as svm-train takes it
 
     def kernel_words(self) -> list[str]:
         """The letters of the kernel with the parameters that it uses, in one fixed spelling."""
@@ -185,7 +183,8 @@ def scan(text, known, flags=(), *, weighted=True, strange=None, **place):
             value = _kernel(word, low, fail) if field == "kernel" else \
                 number(word, low, high, whole=whole, open_low=open_low)
             if field is not None:
-                values[field] = value
+                # a gamma of 0 is that of svm-train's default, 1 / (number of features)
+                values[field] = None if field == "gamma" and value == 0 else value
         elif option in ("-w0", "-w1"):
             weights[int(option[2:])] = number(word, 0, math.inf, open_low=True)
         else:

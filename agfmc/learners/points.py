@@ -1,16 +1,18 @@
-"""Training points as LIBSVM and LIBLINEAR take them, and the result of a learner.
+"""The call of LIBSVM and LIBLINEAR: points as they take them, and the result of a learner.
 
-Shared objects inside Python packages, for ctypes, without importing the packages.
+Also what is common to the calls of their copies in scikit-learn, which heed weights of samples.
 """
 
 import ctypes
 import importlib.util
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from ..core.errors import DataError, UsageError
 from ..core.points import is_sparse
 
 TOO_LARGE = ("training gave NaN or infinity: the {} of these points are too large; normalise the "
@@ -116,31 +118,55 @@ def _entries(x, block):
     return rows, columns, part[rows, columns]
 
 
-_kept = []
-
-
 def shared_object(package):
-    """Path of the shared object of libsvm-official or liblinear-official, or None."""
+    """Path of the shared object of libsvm-official or liblinear-official, or None.
+
+    The package itself is not imported.
+    """
     spec = importlib.util.find_spec(package)
     folders = list(spec.submodule_search_locations or ()) if spec else []
     return next((str(path) for folder in folders for path in sorted(Path(folder).glob("clib*"))
                  if path.suffix in (".so", ".pyd", ".dll", ".dylib")), None)
 
 
-def declare(library, names, model, problem, parameter):
-    """Declare the functions of a library for training, and send what it prints nowhere.
+class CLibrary:
+    """LIBSVM or LIBLINEAR, which release the interpreter's lock: threads train side by side.
 
-    names: of the functions that train, check parameters, free a model and set where words go;
-    model, problem, parameter: its `Structure`s.
+    name: as messages call it;  path: of the shared object;  functions: the names of those that
+    train, check parameters, free a model and set where words go;  model, problem, parameter: its
+    `Structure`s.
     """
-    train, check, free, set_print = (getattr(library, name) for name in names)
-    train.restype = ctypes.POINTER(model)
-    check.restype = ctypes.c_char_p
-    train.argtypes = check.argtypes = [ctypes.POINTER(problem), ctypes.POINTER(parameter)]
-    free.restype = set_print.restype = None
-    free.argtypes = [ctypes.POINTER(ctypes.POINTER(model))]
-    set_print.argtypes = [ctypes.c_void_p]
-    set_print(_silence())
+
+    def __init__(self, name, path, functions, model, problem, parameter):
+        self.name, self.loaded = name, ctypes.CDLL(path)
+        self.version = ctypes.c_int.in_dll(self.loaded, f"{name.lower()}_version").value
+        self._train, self._check, self._free, set_print = (
+            getattr(self.loaded, function) for function in functions)
+        self._train.restype = ctypes.POINTER(model)
+        self._check.restype = ctypes.c_char_p
+        self._train.argtypes = self._check.argtypes = [ctypes.POINTER(problem),
+                                                       ctypes.POINTER(parameter)]
+        self._free.restype = set_print.restype = None
+        self._free.argtypes = [ctypes.POINTER(ctypes.POINTER(model))]
+        set_print.argtypes = [ctypes.c_void_p]
+        try:  # any function that takes a string and does nothing with it
+            self._silence = ctypes.CDLL(None).strlen
+        except (AttributeError, OSError, TypeError):
+            self._silence = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(lambda text: None)
+        set_print(ctypes.cast(self._silence, ctypes.c_void_p))
+
+    def refusal(self, problem, parameter):
+        """Why the library refuses a problem, or ""."""
+        return (self._check(ctypes.byref(problem), ctypes.byref(parameter)) or b"").decode()
+
+    @contextmanager
+    def trained(self, problem, parameter):
+        """The contents of the model, which is freed when the block ends."""
+        model = self._train(ctypes.byref(problem), ctypes.byref(parameter))
+        try:
+            yield model.contents
+        finally:
+            self._free(ctypes.byref(model))
 
 
 def weight_fields(weights):
@@ -150,11 +176,40 @@ def weight_fields(weights):
             "weight": (ctypes.c_double * len(weights))(*factors)}
 
 
-def _silence():
-    """A C function that takes a string and does nothing with it."""
-    if not _kept:
-        try:
-            _kept.append(ctypes.CDLL(None).strlen)
-        except (AttributeError, OSError, TypeError):
-            _kept.append(ctypes.CFUNCTYPE(None, ctypes.c_char_p)(lambda text: None))
-    return ctypes.cast(_kept[0], ctypes.c_void_p)
+def side_factors(side, weights):
+    """The factor (l,) of each sample's side (l,), 0 or 1; weights: ((side, factor), ...)."""
+    factors = dict(weights)
+    return np.where(side == 0, factors.get(0, 1.0), factors.get(1, 1.0))
+
+
+def sklearn_version() -> str:
+    """The version of scikit-learn; `UsageError` where it is not installed."""
+    try:
+        import sklearn
+    except ImportError:
+        raise UsageError("weights of points need scikit-learn: pip install 'agfmc[sklearn]'") \
+            from None
+    return sklearn.__version__
+
+
+def sklearn_fit(machine, x, side, w, weights, why_not):
+    """`side[0]` and the machine of scikit-learn, fitted to points x (l, d) of two sides (l,).
+
+    w (l,): weights, None for 1;  weights: ((side, factor), ...);  why_not(error): the message of
+    the `DataError` where it refuses the problem.  f > 0 speaks for the second label there.
+    """
+    if is_sparse(x):
+        from scipy.sparse import csr_matrix
+
+        csr = x.csr  # indices of 32 bits are what it takes
+        x = csr_matrix((csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32)),
+                       shape=csr.shape)
+    else:
+        x = np.ascontiguousarray(x, dtype=np.float64)
+    first, factors = int(side[0]), side_factors(side, weights)
+    try:
+        machine.fit(x, (side != first).astype(np.float64),
+                    sample_weight=factors if w is None else factors * w)
+    except ValueError as error:
+        raise DataError(why_not(error)) from None
+    return first, machine

@@ -1,16 +1,13 @@
 """The learner `svm`, and the only user of LIBSVM: C-SVC and nu-SVC with svm-train's letters.
 
-The shared object of libsvm-official is called through ctypes, which releases
-the interpreter's lock, so threads train side by side over one packed copy of
-the data.  The Python module of libsvm-official is not imported: it loads SciPy.
-`-b 1` is never used: LIBSVM's own cross-validation draws from one random
-number generator for the whole process, so its results depend on the order of
-training.
+The Python module of libsvm-official is not imported: it loads SciPy.  `-b 1` is never used:
+LIBSVM's own cross-validation draws from one random number generator for the whole process, so its
+results depend on the order of training.
 
 LIBSVM's own releases know no weights of samples.  Where points have weights, scikit-learn's copy
-of LIBSVM trains (`WeightedSvmOptions`), in which the C of a sample is that of its side times its
-weight; the model files are the same, and say which library made them.  Kernels that it does not
-have are handed over as tables of kernel values.
+of LIBSVM trains, in which the C of a sample is that of its side times its weight; the model files
+are the same, and say which library made them.  Kernels that it does not have are handed over as
+tables of kernel values.
 """
 
 from __future__ import annotations
@@ -19,15 +16,15 @@ import ctypes
 import functools
 import math
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
 from ..core.models import KERNELS
-from ..core.points import is_sparse
 from .options import BORDERS, KernelLearner, scan
-from .points import declare, Nodes, shared_object, Solution, TOO_LARGE, weight_fields
+from .points import (CLibrary, Nodes, shared_object, sklearn_fit, sklearn_version, Solution,
+                     TOO_LARGE, weight_fields)
 
 _TYPES = {"c_svc": 0, "nu_svc": 1}
 _PRECOMPUTED = 4
@@ -64,7 +61,7 @@ class SvmOptions(KernelLearner):
     """Options of svm-train, and its defaults.
 
     `gamma` None stands for 1 / (number of features); `weights` pairs a side
-    (0 left, 1 right) with the factor of its C.
+    (0 left, 1 right) with the factor of its C;  has_weights: the points have weights.
     """
 
     svm_type: str = "c_svc"
@@ -78,8 +75,7 @@ class SvmOptions(KernelLearner):
     tolerance: float = 0.001
     shrinking: bool = True
     weights: tuple = ()
-
-    packing = "nodes"
+    has_weights: bool = False
 
     @classmethod
     def parse(cls, text, **place):
@@ -91,21 +87,16 @@ class SvmOptions(KernelLearner):
         values, weights = scan(text, _KNOWN, strange=_STRANGE, **place)
         if "svm_type" in values:
             values["svm_type"] = list(_TYPES)[values["svm_type"]]
-        cls.settle_kernel(values)
         if "shrinking" in values:
             values["shrinking"] = bool(values["shrinking"])
         return cls(weights=weights, **values)
 
     def canonical(self):
-        """The settings that decide the result, in one fixed spelling.
-
-        The cache size is left out: it changes the time, not the model.
-        """
+        """The settings that decide the result: not the size of the cache."""
         words = [f"-s {_TYPES[self.svm_type]}", *self.kernel_words()]
         words.append(f"-n {self.nu!r}" if self.svm_type == "nu_svc" else f"-c {self.cost!r}")
         words.append(f"-e {self.tolerance!r} -h {int(self.shrinking)}")
-        words += [f"-w{side} {factor!r}" for side, factor in self.weights]
-        return " ".join(words)
+        return " ".join(words + self.weight_words())
 
     @property
     def no_loo(self):
@@ -114,18 +105,26 @@ class SvmOptions(KernelLearner):
 
     def made_by(self):
         """The library and its version."""
-        return f"libsvm {library_version()}"
+        return f"libsvm of scikit-learn {sklearn_version()}" if self.has_weights else \
+            f"libsvm {library_version()}"
 
     def weighted(self):
         """The same options for the LIBSVM of scikit-learn: the official one knows no weights."""
-        return WeightedSvmOptions.of(self)
+        return replace(self, has_weights=True)
+
+    @property
+    def packing(self):
+        """The key of the points as `pack` gives them."""
+        return "points" if self.has_weights else "nodes"
 
     def pack(self, x, rows=None):
-        """`Nodes` of the points x (n, d)."""
-        return Nodes(x, None, rows)
+        """`Nodes` of the points x (n, d), or the points as they are."""
+        return x if self.has_weights else Nodes(x, None, rows)
 
     def solve(self, packed, rows, side, w=None):
-        """The `Solution` of a problem without weights; see `solve`."""
+        """The `Solution` of a problem."""
+        if self.has_weights:
+            return _solve_weighted(packed[rows], np.asarray(side), w, self)
         return solve(packed, rows, side, self)
 
 
@@ -159,28 +158,28 @@ class _Model(ctypes.Structure):
 
 @functools.lru_cache(maxsize=1)
 def _library():
-    found = shared_object("libsvm")
-    if found is None:
+    path = shared_object("libsvm")
+    if path is None:
         raise UsageError("LIBSVM is not installed: pip install libsvm-official "
                          "(its source needs a C++ compiler)")
     # its OpenMP loops, whose number is read while it is loaded, would fight with our threads
-    asked = os.environ.get("OMP_NUM_THREADS")
+    before = os.environ.get("OMP_NUM_THREADS")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
-        library = ctypes.CDLL(found)
+        library = CLibrary("LIBSVM", path, (
+            "svm_train", "svm_check_parameter", "svm_free_and_destroy_model",
+            "svm_set_print_string_function"), _Model, _Problem, _Parameter)
     finally:
-        if asked is None:
+        if before is None:
             del os.environ["OMP_NUM_THREADS"]
-    if ctypes.c_int.in_dll(library, "libsvm_version").value < _OLDEST:
+    if library.version < _OLDEST:
         raise UsageError("LIBSVM is too old: libsvm-official 3.31 or newer is needed")
-    declare(library, ("svm_train", "svm_check_parameter", "svm_free_and_destroy_model",
-                      "svm_set_print_string_function"), _Model, _Problem, _Parameter)
     return library
 
 
 def library_version():
     """LIBSVM's version as a number, such as 337."""
-    return ctypes.c_int.in_dll(_library(), "libsvm_version").value
+    return _library().version
 
 
 def solve(nodes, rows, side, options):
@@ -192,29 +191,24 @@ def solve(nodes, rows, side, options):
     `DataError` where LIBSVM finds the problem infeasible (a nu too large for the
     sizes of the sides) and where the kernel overflows.
     """
-    library = _library()
-    pointers = nodes.pointers(rows)
+    library, pointers = _library(), nodes.pointers(rows)
     y = np.ascontiguousarray(side, dtype=np.float64)
-    problem = ctypes.byref(_Problem(len(y), y.ctypes.data, pointers.ctypes.data))
-    parameter = ctypes.byref(_parameter(options, nodes.features, nodes.precomputed))
-    complaint = library.svm_check_parameter(problem, parameter)
-    if complaint:
-        way_out = _smaller_nu(side) if b"nu is infeasible" in complaint else ""
-        raise DataError(f"LIBSVM refuses the problem: {complaint.decode()}{way_out}")
-    model = library.svm_train(problem, parameter)
-    try:
-        content = model.contents
-        count = content.l
+    problem = _Problem(len(y), y.ctypes.data, pointers.ctypes.data)
+    parameter = _parameter(options, nodes.features, nodes.precomputed)
+    refusal = library.refusal(problem, parameter)
+    if refusal:
+        raise DataError(f"LIBSVM refuses the problem: {refusal}"
+                        + (_smaller_nu(side) if "nu is infeasible" in refusal else ""))
+    with library.trained(problem, parameter) as model:
+        count = model.l
         # far cheaper than arrays made of ctypes' pointers
-        sv = np.frombuffer(ctypes.string_at(content.sv_indices, 4 * count), np.int32) - 1
-        coef = np.frombuffer(ctypes.string_at(content.sv_coef[0], 8 * count)).copy()
-        rho = content.rho[0]
+        sv = np.frombuffer(ctypes.string_at(model.sv_indices, 4 * count), np.int32) - 1
+        coef = np.frombuffer(ctypes.string_at(model.sv_coef[0], 8 * count)).copy()
+        rho = model.rho[0]
         if not (math.isfinite(rho) and np.isfinite(coef).all()):
             raise DataError(_why_not_finite(options, side, count))
-        return Solution(sv, coef, rho, (content.label[0], content.label[1]),
-                        (content.nSV[0], content.nSV[1]))
-    finally:
-        library.svm_free_and_destroy_model(ctypes.byref(model))
+        return Solution(sv, coef, rho, (model.label[0], model.label[1]),
+                        (model.nSV[0], model.nSV[1]))
 
 
 @functools.lru_cache(maxsize=64)
@@ -231,7 +225,8 @@ def _parameter(options, features, precomputed):
 
 def _why_not_finite(options, side, count):
     """The message for a solution with NaN or infinity; count: of its support vectors."""
-    if options.svm_type == "nu_svc" and options.nu * len(side) >= 2 * min(_sizes(side)):
+    if options.svm_type == "nu_svc" and \
+            options.nu * len(side) >= 2 * np.bincount(side, minlength=2).min():
         return f"nu (-n {options.nu!r}) leaves no sample free{_smaller_nu(side)}"
     if options.svm_type == "nu_svc" and count:  # the margin is 0, and everything divided by it
         return "nu-SVC (-s 1) finds no margin: to the kernel both sides are alike; normalise the " \
@@ -240,118 +235,43 @@ def _why_not_finite(options, side, count):
 
 
 def _smaller_nu(side):
-    left, right = _sizes(side)
+    left, right = np.bincount(side, minlength=2).tolist()
     most = 2 * min(left, right) / (left + right)
     return f": with {left} and {right} samples -n must be less than {most:.3g}, in " \
            f"cross-validation still less ({most / 2:.2g}, for instance)"
 
 
-def _sizes(side):
-    right = int(np.count_nonzero(side))
-    return len(side) - right, right
+def _solve_weighted(x, side, w, options):
+    """The `Solution` by scikit-learn of points x (l, d) with weights w (l,), None for 1.
 
-_NAMES = {"polynomial": "poly"}  # of kernels in scikit-learn, where these are others
-
-
-class ByScikitLearn:
-    """The common part of options whose learner trains through scikit-learn.
-
-    trained_by: the library and its distribution, as models tell it.
+    The label of the first row comes first.  Raises `DataError` where LIBSVM finds the problem
+    infeasible (a nu too large for the weights of the sides) and where the kernel overflows.
     """
+    kernel, is_nu = options.kernel_for(x.shape[1]), options.svm_type == "nu_svc"
+    machine = _machine(options, kernel, len(side))
+    if machine.kernel == "precomputed":
+        from scipy.spatial.distance import cdist
 
-    packing = "points"
-    trained_by = ""
+        x = np.exp(-kernel.gamma * cdist(x, x, KERNELS[kernel.kind].distance))
 
-    @classmethod
-    def of(cls, options):
-        """The same options, where their learner is to heed weights."""
-        return cls(**{one.name: getattr(options, one.name) for one in fields(options)})
+    def why_not(error):
+        text = one_line(str(error))
+        if is_nu and ("infeasible" in text or "not finite" in text):
+            left, right = np.bincount(side, weights=w, minlength=2)
+            most = 2 * min(left, right) / (left + right)
+            return f"LIBSVM refuses the problem: with weights of {left:g} and {right:g} on its " \
+                   f"sides nu (-n {options.nu!r}) must be less than {most:.3g}, in " \
+                   f"cross-validation still less ({most / 2:.2g}, for instance)"
+        if "not finite" in text:
+            return TOO_LARGE.format("kernel values")
+        return f"scikit-learn refuses the problem: {text}"
 
-    def weighted(self):
-        """These options: they heed weights."""
-        return self
-
-    def made_by(self):
-        """The library and its version; `UsageError` where it is not installed."""
-        return f"{self.trained_by} {sklearn_version()}"
-
-    def pack(self, x, rows=None):
-        """The points as they are."""
-        return x
-
-
-@dataclass(frozen=True)
-class WeightedSvmOptions(ByScikitLearn, SvmOptions):
-    """Options of svm-train for points with weights."""
-
-    trained_by = "libsvm of scikit-learn"
-
-    def solve(self, packed, rows, side, w=None):
-        """The `Solution` of a problem; see `_solve`."""
-        return _solve(packed, rows, np.asarray(side), w, self)
-
-
-def sklearn_version() -> str:
-    """The version of scikit-learn; `UsageError` where it is not installed."""
-    try:
-        import sklearn
-    except ImportError:
-        raise UsageError("weights of points need scikit-learn: pip install 'agfmc[sklearn]'") \
-            from None
-    return sklearn.__version__
-
-
-def sklearn_points(x):
-    """Points x (l, d) as scikit-learn takes them: float64, or CSR with indices of 32 bits."""
-    if not is_sparse(x):
-        return np.ascontiguousarray(x, dtype=np.float64)
-    from scipy.sparse import csr_matrix
-
-    csr = x.csr
-    return csr_matrix((csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32)),
-                      shape=csr.shape)
-
-
-def side_weights(w, side, factors):
-    """The weights (l,) times the factor of the side; w: None for 1, factors: ((side, factor), ...).
-    """
-    factors = dict(factors)
-    of_side = np.where(side == 0, factors.get(0, 1.0), factors.get(1, 1.0))
-    return of_side if w is None else of_side * w
-
-
-def _solve(x, rows, side, w, options):
-    """Train one binary support vector machine on points with weights.
-
-    x (n, d): all points, an array or `SparsePoints`; rows (l,) the points of this problem; side
-    (l,) 0 for left and 1 for right; w (l,) or None for 1.  The label of the first row comes first.
-    Raises `DataError` where LIBSVM finds the problem infeasible (a nu too large for the weights
-    of the sides) and where the kernel overflows.
-    """
-    first = int(side[0])
-    is_nu = options.svm_type == "nu_svc"
-    machine = _machine(options, options.kernel_for(x.shape[1]), len(rows))
-    try:
-        machine.fit(_points(x[rows], machine.kernel, options), (side != first).astype(np.float64),
-                    sample_weight=side_weights(w, side, () if is_nu else options.weights))
-    except ValueError as error:
-        raise DataError(_why_not(error, options, side, w)) from None
+    first, machine = sklearn_fit(machine, x, side, w, () if is_nu else options.weights, why_not)
     coef = machine.dual_coef_
     coef = coef.toarray() if hasattr(coef, "toarray") else coef
-    # there f > 0 speaks for the second label
     return Solution(np.asarray(machine.support_, dtype=np.int32), -np.ravel(coef),
                     float(np.ravel(machine.intercept_)[0]), (first, 1 - first),
                     tuple(machine.n_support_.tolist()))
-
-
-def _points(x, kernel, options):
-    """Points x (l, d) as the machine takes them, or their kernel values (l, l)."""
-    if kernel != "precomputed":
-        return sklearn_points(x)
-    from scipy.spatial.distance import cdist
-
-    kernel = options.kernel_for(x.shape[1])
-    return np.exp(-kernel.gamma * cdist(x, x, KERNELS[kernel.kind].distance))
 
 
 def _machine(options, kernel, size):
@@ -364,7 +284,8 @@ def _machine(options, kernel, size):
         def _warn_from_fit_status(self):
             pass
 
-    name = _NAMES.get(kernel.kind, kernel.kind) if KERNELS[kernel.kind].in_libsvm else "precomputed"
+    name = "precomputed" if not KERNELS[kernel.kind].in_libsvm else \
+        "poly" if kernel.kind == "polynomial" else kernel.kind
     common = {"kernel": name, "degree": kernel.degree, "gamma": kernel.gamma,
               "coef0": kernel.coef0, "shrinking": options.shrinking, "tol": options.tolerance,
               "cache_size": options.cache, "max_iter": max(10**7, 100 * size),
@@ -372,17 +293,3 @@ def _machine(options, kernel, size):
     if options.svm_type == "nu_svc":
         return type("_SilentNu", (Silent, svm.NuSVC), {})(nu=options.nu, **common)
     return type("_SilentSvm", (Silent, svm.SVC), {})(C=options.cost, **common)
-
-
-def _why_not(error, options, side, w):
-    """The message for a problem that scikit-learn's LIBSVM refuses or has no finite answer to."""
-    text = one_line(str(error))
-    if options.svm_type == "nu_svc" and ("infeasible" in text or "not finite" in text):
-        left, right = np.bincount(side, weights=w, minlength=2)
-        most = 2 * min(left, right) / (left + right)
-        return f"LIBSVM refuses the problem: with weights of {left:g} and {right:g} on its sides " \
-               f"nu (-n {options.nu!r}) must be less than {most:.3g}, in cross-validation still " \
-               f"less ({most / 2:.2g}, for instance)"
-    if "not finite" in text:
-        return TOO_LARGE.format("kernel values")
-    return f"scikit-learn refuses the problem: {text}"
