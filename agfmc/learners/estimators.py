@@ -106,10 +106,6 @@ class EstimatorOptions(BinaryLearner):
                              "samples")
         return self
 
-    def pack(self, x, rows=None):
-        """The points as they are."""
-        return x
-
     def solve(self, packed, rows, side, w=None) -> Solution:
         """The `Solution` of a problem: a clone, fitted to the points `rows` of x (n, d)."""
         from sklearn.base import clone

@@ -27,6 +27,7 @@ the intercept, and, where it is known, `# agfmc` with what the model was made fr
 and its seal.  Every number reads back bit for bit.
 """
 
+import functools
 import math
 import re
 import warnings
@@ -47,7 +48,7 @@ from ..files.number_text import NUMBER, numbers
 from ..files.opening import read_bytes
 from ..files.seal import check_seal, sealed, unsealed
 from .options import NodeLearner, PlaneLearner, scan
-from .points import Solution, TOO_LARGE
+from .points import side_factors, Solution, TOO_LARGE
 
 _ROWS = 4096  # points for one matrix product
 _STEPS, _INNER = 200, 300  # of Newton's method, of conjugate gradients in each
@@ -75,8 +76,6 @@ class LogisticOptions(PlaneLearner):
     tolerance: float = 1e-6
     weights: tuple = ()
 
-    packing = "points"
-
     @classmethod
     def parse(cls, text, **place):
         """The options in `text`, the letters -c -e -w0 -w1."""
@@ -86,7 +85,7 @@ class LogisticOptions(PlaneLearner):
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""
         return " ".join([f"learner=logistic -c {self.cost!r} -e {self.tolerance!r}",
-                         *(f"-w{side} {factor!r}" for side, factor in self.weights)])
+                         *self.weight_words()])
 
     @property
     def own_probabilities(self):
@@ -99,13 +98,28 @@ class LogisticOptions(PlaneLearner):
         return "for LIBSVM's C-SVC only, not for learner=logistic with weights" \
             if self.weights else ""
 
-    def pack(self, x, rows=None):
-        """The points as they are."""
-        return x
-
     def solve(self, packed, rows, side, w=None):
-        """The `Solution` of a problem; see `solve`."""
-        return solve(packed, rows, side, self, w)
+        """The `Solution` of a problem: the multinomial model of two classes, f = w_1.x - w_2.x.
+
+        With a ridge of 2 its penalty is |w_1 - w_2|^2 / 2, as w_2 = -w_1 at the minimum.
+        """
+        x, side = packed[rows], np.asarray(side)
+        first = int(side[0])
+        cost = self.cost * side_factors(side, self.weights)
+        if w is not None:
+            cost = cost * w
+        if is_sparse(x):
+            points = hstack((x.csr, np.ones((len(rows), 1))), "csr", dtype=np.float64)
+        else:
+            points = np.c_[np.asarray(x, dtype=np.float64), np.ones(len(rows))]
+        ridge = np.append(np.full(x.shape[1], 2.0), 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = minimise(points, (side != first).astype(np.int64), 2, ridge, cost,
+                               self.tolerance)
+        if not np.isfinite(weights).all():
+            raise DataError(TOO_LARGE.format("values"))
+        plane = weights[0] - weights[1]
+        return Solution.plane(plane[:-1], plane[-1], (first, 1 - first))
 
 
 # option: (field, smallest, largest, whole number, smallest excluded)
@@ -114,48 +128,6 @@ _KNOWN = {
     "-c": ("cost", 0, math.inf, False, True),
     "-e": ("tolerance", 0, 1, False, True),
 }
-
-
-def solve(x, rows, side, options, w=None):
-    """Train one classifier: the multinomial model of two classes, whose f is w_1.x - w_2.x.
-
-    With a ridge of 2 its penalty is |w_1 - w_2|^2 / 2, as w_2 = -w_1 at the minimum.
-
-    Parameters
-    ----------
-    x : (n, d) all points, an array or `SparsePoints`
-    rows : (l,) the points of this problem
-    side : (l,) 0 for left and 1 for right
-    options : `LogisticOptions`
-    w : (l,) weights of the points, or None for 1
-
-    Returns
-    -------
-    `Solution`; the label of the first row comes first
-
-    Raises
-    ------
-    DataError
-        Where the values are too large.
-    """
-    points, side = x[rows], np.asarray(side)
-    first = int(side[0])
-    factors = dict(options.weights)
-    cost = options.cost * np.where(side == 0, factors.get(0, 1.0), factors.get(1, 1.0))
-    if w is not None:
-        cost = cost * w
-    if is_sparse(points):
-        points = hstack((points.csr, np.ones((len(rows), 1))), "csr", dtype=np.float64)
-    else:
-        points = np.c_[np.asarray(points, dtype=np.float64), np.ones(len(rows))]
-    ridge = np.append(np.full(x.shape[1], 2.0), 0.0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        weights = minimise(points, (side != first).astype(np.int64), 2, ridge, cost,
-                           options.tolerance)
-    if not np.isfinite(weights).all():
-        raise DataError(TOO_LARGE.format("values"))
-    plane = weights[0] - weights[1]
-    return Solution.plane(plane[:-1], plane[-1], (first, 1 - first))
 
 
 @dataclass(frozen=True)
@@ -236,9 +208,8 @@ def fit_logistic(x, y, c, ridge=1.0, w=None):
     standardised inside and their penalties with them, so that the meaning of
     the ridge is kept and the descent does not depend on their units.  w None: all are 1.
 
-    Raises `UsageError` for a ridge that is not above 0 (separable classes
-    would have no best weights) and `DataError` where a class has no points;
-    warns with `AgfmcWarning` where the minimum was not reached.
+    Raises `UsageError` for a ridge that is not above 0 and `DataError` where a class has no points;
+    warns where the minimum was not reached.
     """
     if not 0.0 < ridge < math.inf:
         raise UsageError(f"ridge {ridge!r}: expected a number above 0")
@@ -299,8 +270,8 @@ def minimise(x, y, c, ridge, w=None, share=None):
     y = np.asarray(y, dtype=np.int64)
     ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), x.shape[1:])
     points = x.shape[0] if w is None else float(w.sum())
-    step_of = _exact_step if c == 2 and x.shape[1] <= _EXACT and not issparse(x) else \
-        _IterativeStep(x, ridge, c, w)
+    is_exact = c == 2 and x.shape[1] <= _EXACT and not issparse(x)
+    precondition = None if is_exact else _preconditioner(x, ridge, c, w)
     weights = np.zeros((c, x.shape[1]))
     value, gradient, shares = _evaluate(weights, x, y, ridge, w)
     size = start = np.abs(gradient).max()
@@ -308,10 +279,12 @@ def minimise(x, y, c, ridge, w=None, share=None):
     for _ in range(_STEPS):
         if not size > goal:
             break
-        direction = step_of(x, shares, ridge, w, gradient, size / start)
-        if direction is None:  # the Hessian is singular within rounding
-            step_of = _IterativeStep(x, ridge, c, w)
-            direction = step_of(x, shares, ridge, w, gradient, size / start)
+        direction = _exact_step(x, shares, ridge, w, gradient) if is_exact else None
+        if direction is None:
+            if is_exact:  # the Hessian is singular within rounding
+                is_exact, precondition = False, _preconditioner(x, ridge, c, w)
+            direction = _iterative_step(functools.partial(_curvature, x, shares, ridge, w),
+                                        gradient, precondition, min(0.01, size / start))
         slope = float(np.vdot(gradient, direction))
         slack = 1e-14 * abs(value)  # near the minimum the value moves by rounding alone
         length = 1.0
@@ -362,7 +335,7 @@ def _evaluate(weights, x, y, ridge, w=None):
     return value, gradient, shares
 
 
-def _exact_step(x, shares, ridge, w, gradient, share):
+def _exact_step(x, shares, ridge, w, gradient):
     """Newton's step (2, d) of two classes, or None where the Hessian is singular.
 
     The weights and gradients of two classes are opposite, and so are their steps s and -s:
@@ -381,46 +354,32 @@ def _exact_step(x, shares, ridge, w, gradient, share):
     return np.stack([step, -step])
 
 
-class _IterativeStep:
-    """Newton's step by conjugate gradients, preconditioned with X^T X / c + ridge.
+def _iterative_step(hessian, gradient, precondition, share):
+    """Newton's step s, H s = -gradient, by conjugate gradients.
 
-    The preconditioner is the same for all classes and steps.
+    It ends when `share` of the preconditioned square of the residual is left, or where H is
+    not positive, or the values are too large.  Over the classes the gradients add up to 0 as long
+    as the weights do, and so do the steps then: directions in which the loss is flat are never
+    entered.
     """
-
-    def __init__(self, x, ridge, c, w):
-        self._precondition = _preconditioner(x, ridge, c, w)
-
-    def __call__(self, x, shares, ridge, w, gradient, share):
-        # over the classes the gradients add up to 0 as long as the weights do, and so do the
-        # steps then: the directions in which the loss is flat are never entered
-        direction = self._conjugate_gradients(
-            lambda v: _curvature(x, shares, ridge, w, v), gradient, min(0.01, share))
-        return direction if direction.any() else self._precondition(-gradient)
-
-    def _conjugate_gradients(self, hessian, gradient, share):
-        """An approximate solution s of H s = -gradient.
-
-        It ends when `share` of the preconditioned square of the residual is left, or where H is
-        not positive, or the values are too large.
-        """
-        step, residual = np.zeros_like(gradient), -gradient
-        search = self._precondition(residual)
-        product = float(np.vdot(residual, search))
-        goal = share * product
-        for _ in range(_INNER):
-            bent = hessian(search)
-            curvature = float(np.vdot(search, bent))
-            if not 0.0 < curvature < math.inf:
-                break
-            size = product / curvature
-            step += size * search
-            residual -= size * bent
-            treated = self._precondition(residual)
-            before, product = product, float(np.vdot(residual, treated))
-            if not product > goal:
-                break
-            search = treated + product / before * search
-        return step
+    step, residual = np.zeros_like(gradient), -gradient
+    search = precondition(residual)
+    product = float(np.vdot(residual, search))
+    goal = share * product
+    for _ in range(_INNER):
+        bent = hessian(search)
+        curvature = float(np.vdot(search, bent))
+        if not 0.0 < curvature < math.inf:
+            break
+        size = product / curvature
+        step += size * search
+        residual -= size * bent
+        treated = precondition(residual)
+        before, product = product, float(np.vdot(residual, treated))
+        if not product > goal:
+            break
+        search = treated + product / before * search
+    return step if step.any() else precondition(-gradient)
 
 
 def _curvature(x, shares, ridge, w, v):
@@ -438,7 +397,10 @@ def _curvature(x, shares, ridge, w, v):
 
 
 def _preconditioner(x, ridge, c, w):
-    """A function r (c, d) -> r times the inverse of X^T X / c + ridge, or of its diagonal."""
+    """A function r (c, d) -> r times the inverse of X^T X / c + ridge, or of its diagonal.
+
+    It is the same for all classes and steps.
+    """
     d = x.shape[1]
     if d > _DENSE or issparse(x):
         weights = np.ones(x.shape[0]) if w is None else w
@@ -499,10 +461,7 @@ _MARK = "# agfmc "
 
 @dataclass(frozen=True, eq=False)
 class LogisticModel:
-    """weights (c, d + 1), the last column the intercept; what they were fitted with.
-
-    provenance: what it was made from.
-    """
+    """weights (c, d + 1), the last column the intercept; what they were fitted with, and from."""
 
     weights: np.ndarray
     ridge: float
@@ -545,20 +504,22 @@ def read_logistic_model(path, raw=None):
         raise fail(f"expected '{_TITLE}', found {found}", 1)
     if lines.pop() != "":
         raise fail("truncated: the last line is not complete", len(lines) + 1)
-    c, d, ridge, points = (_header(lines, at, key, fail) for at, key in enumerate(_KEYS, 1))
-    first = len(_KEYS) + 1
-    body = list(takewhile(lambda line: not line.startswith("#"), lines[first:first + c]))
-    rest = lines[first + len(body):]
+    c, d, ridge, points = (
+        _header(lines[line - 1] if line <= len(lines) else "", line, key, fail)
+        for line, key in enumerate(_KEYS, 2))
+    first = len(_KEYS) + 2  # line of weights
+    body = list(takewhile(lambda line: not line.startswith("#"), lines[first - 1:first - 1 + c]))
+    rest = lines[first - 1 + len(body):]
     # before anything of that size is made: a number takes two characters
     if len(body) < c:
         raise fail(f"truncated: expected {c} lines of weights, found {len(body)}",
-                   first + len(body) + bool(rest))
-    for line, row in enumerate(body, first + 1):
+                   first - 1 + len(body) + bool(rest))
+    for line, row in enumerate(body, first):
         if len(row) < 2 * d + 1:
             raise fail(f"expected {d + 1} numbers, found {len(row.split())}", line)
     weights = np.empty((c, d + 1))
-    for i, row in enumerate(body):
-        weights[i] = _weights(row, d + 1, first + 1 + i, fail)
+    for line, row in enumerate(body, first):
+        weights[line - first] = _weights(row, d + 1, line, fail)
     provenance = Provenance()
     if rest and rest[0].startswith(_MARK):
         provenance = Provenance.from_line(unsealed(rest.pop(0)[len(_MARK):]))
@@ -567,23 +528,23 @@ def read_logistic_model(path, raw=None):
     return LogisticModel(weights, ridge, points, provenance)
 
 
-def _header(lines, at, key, fail):
-    """The value of the header's line `at` (from 0)."""
-    words = lines[at].split() if at < len(lines) else []
+def _header(text, line, key, fail):
+    """The value of a line of the header."""
+    words = text.split()
     if len(words) != 2 or words[0] != key:
-        found = f"'{lines[at][:40]}'" if at < len(lines) else "the end of the file"
-        raise fail(f"expected '{key}' and a number, found {found}", at + 1)
+        found = f"'{text[:40]}'" if text else "the end of the file"
+        raise fail(f"expected '{key}' and a number, found {found}", line)
+    word = words[1]
     if key == "ridge":
-        value = float(words[1]) if NUMBER.fullmatch(words[1].encode()) else math.nan
-        if not 0.0 <= value < math.inf:
-            raise fail(f"ridge: expected a number that is not negative, found '{words[1][:40]}'",
-                       at + 1)
-        return value
-    least = 2 if key == "classes" else 1
-    if not re.fullmatch(r"\d{1,12}", words[1]) or int(words[1]) < least:
-        raise fail(f"{key}: expected a whole number from {least} up, found '{words[1][:40]}'",
-                   at + 1)
-    return int(words[1])
+        if NUMBER.fullmatch(word.encode()) and 0.0 <= float(word) < math.inf:
+            return float(word)
+        expected = "a number that is not negative"
+    else:
+        least = 2 if key == "classes" else 1
+        if re.fullmatch(r"\d{1,12}", word) and int(word) >= least:
+            return int(word)
+        expected = f"a whole number from {least} up"
+    raise fail(f"{key}: expected {expected}, found '{word[:40]}'", line)
 
 
 def _weights(row, count, line, fail):

@@ -40,6 +40,11 @@ class BinaryLearner(_Learner):
     svm_type = "c_svc"
     own_probabilities = False
     recognised_by = "seal"
+    packing = "points"
+
+    def pack(self, x, rows=None):
+        """The points as they are."""
+        return x
 
     @property
     def keeps_sparse(self) -> bool:

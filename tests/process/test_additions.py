@@ -16,7 +16,7 @@ LEARNER = '''"""Logistic regression with a parameter of its own."""
 import math
 from dataclasses import dataclass
 
-from .logistic import LogisticOptions, solve
+from .logistic import LogisticOptions
 from .options import PlaneLearner, scan
 
 
@@ -26,7 +26,6 @@ class ToyOptions(PlaneLearner):
 
     strength: float = 1.0
     weights: tuple = ()
-    packing = "points"
     own_probabilities = True
 
     @classmethod
@@ -37,11 +36,8 @@ class ToyOptions(PlaneLearner):
     def canonical(self):
         return f"learner=toy -z {self.strength!r}"
 
-    def pack(self, x, rows=None):
-        return x
-
     def solve(self, packed, rows, side, w=None):
-        return solve(packed, rows, side, LogisticOptions(1.0 / self.strength), w)
+        return LogisticOptions(1.0 / self.strength).solve(packed, rows, side, w)
 '''
 ROW = '''    "toy": Learner("toy", "learners.toy:ToyOptions", searched=(
         Parameter("-z", "strength", "strength", -3.0, 9.0, 3.0),)),
