@@ -165,20 +165,21 @@ def _of_weight(w):
     return "" if w is None else f" of weight {w.sum(dtype=np.float64):g}"
 
 
-def _shares(y, c):
-    """The share (n, c) of each class among the classes y (n, k) of neighbours."""
-    cells = y + np.arange(len(y))[:, None] * c
-    return np.bincount(cells.ravel(), minlength=len(y) * c).reshape(len(y), c) / y.shape[1]
+def _shares(y, c, given=None):
+    """The share (n, c) of each class among the classes y (n, q) of neighbours.
 
-
-def _weighted_shares(y, given, whole, c):
-    """The share (n, c) of each class among the weights (n, q) that neighbours of classes y give.
-
-    whole (n,): the sums of these.
+    given (n, q): the weights that these give, None for 1.
     """
     cells = y + np.arange(len(y))[:, None] * c
-    return np.bincount(cells.ravel(), given.ravel(), len(y) * c).reshape(len(y), c) / \
-        whole[:, None]
+    counts = np.bincount(cells.ravel(), None if given is None else given.ravel(), len(y) * c)
+    return counts.reshape(len(y), c) / (
+        y.shape[1] if given is None else given.sum(axis=1)[:, None])
+
+
+def _pieces(numbers, cells):
+    """Parts of an array of numbers of points, each of which needs so many cells."""
+    step = max(1, _CELLS // cells)
+    return (numbers[start:start + step] for start in range(0, len(numbers), step))
 
 
 class Neighbours:
@@ -229,28 +230,21 @@ class Neighbours:
         pending, count = np.arange(len(points)), min(self.k + 1, len(self._y))
         while len(pending):
             left = []
-            step = max(1, _CELLS // count)
-            for start in range(0, len(pending), step):
-                which = pending[start:start + step]
+            for which in _pieces(pending, count):
                 near = self.nearest(points[which], count)
                 w = self._w[near].astype(np.float64)
                 if own is not None:
                     w[near == own[which, None]] = 0.0
                 given = np.clip(self.k - (np.cumsum(w, axis=1) - w), 0.0, w)
-                whole = given.sum(axis=1)
-                enough = whole >= self.k * (1.0 - _ROUNDING) if count < len(self._y) else \
-                    np.ones(len(which), dtype=bool)
-                result[which[enough]] = _weighted_shares(self._y[near[enough]], given[enough],
-                                                         whole[enough], self.c)
+                enough = given.sum(axis=1) >= self.k * (1.0 - _ROUNDING)
+                enough |= count == len(self._y)
+                result[which[enough]] = _shares(self._y[near[enough]], self.c, given[enough])
                 left.append(which[~enough])
             pending, count = np.concatenate(left), min(2 * count, len(self._y))
         return result
 
     def nearest(self, points, k=None):
-        """Rows (n, k) of the training points nearest to each of points (n, d), nearest first.
-
-        k: how many, if it is not the one of these neighbours.
-        """
+        """Rows (n, k) of the training points nearest to each of points (n, d), nearest first."""
         k = self.k if k is None else k
         points = np.asarray(points)
         features, size = self._columns.shape
@@ -259,42 +253,29 @@ class Neighbours:
             raise DataError(f"the points have {width} features, "
                             f"the training points have {features}")
         result = np.empty((len(points), k), dtype=np.int64)
-        step = max(1, _CELLS // (k + 1 if self._tree is not None else size))
-        find = self._by_product if self._tree is None else self._by_tree
+        pending = np.arange(len(points))
         with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, len(points), step):
-                block = np.asarray(points[start:start + step], dtype=np.float64)
-                result[start:start + step] = find(block, k)
+            if self._tree is not None:
+                pending = self._by_tree(points, k, result)
+            for which in _pieces(pending, size):
+                result[which] = self._by_product(np.asarray(points[which], dtype=np.float64), k)
         return result
 
-    def _by_tree(self, points, k):
-        """The k nearest of a block, from the tree as long as few distances are equal."""
-        result = np.empty((len(points), k), dtype=np.int64)
-        pending = np.arange(len(points))
-        size = len(self._y)
-        count = k + 1
-        while len(pending):
-            step = max(1, _CELLS // count)
+    def _by_tree(self, points, k, result):
+        """Fill rows of `result` from the tree as long as few distances are equal; -> the others."""
+        pending, count = np.arange(len(points)), k + 1
+        while len(pending) and count <= max(len(self._y) // 16, k + 1):
             left = []
-            for start in range(0, len(pending), step):
-                which = pending[start:start + step]
-                distance, near = self._tree.query(points[which], count)
+            for which in _pieces(pending, count):
+                block = np.asarray(points[which], dtype=np.float64)
+                distance, near = self._tree.query(block, count)
                 # all rows as near as the k-th are among the candidates
                 # when the last candidate is clearly farther
-                last = distance[:, k - 1]
-                settled = distance[:, -1] > last * (1.0 + _MARGIN) + _TINY
-                done = which[settled]
-                result[done] = self._choose(points[done], near[settled], k)
-                left.append(which[~settled])
-            pending = np.concatenate(left)
-            count *= 4
-            if count > max(size // 16, k + 1):
-                break
-        step = max(1, _CELLS // size)
-        for start in range(0, len(pending), step):
-            which = pending[start:start + step]
-            result[which] = self._by_product(points[which], k)
-        return result
+                done = distance[:, -1] > distance[:, k - 1] * (1.0 + _MARGIN) + _TINY
+                result[which[done]] = self._choose(block[done], near[done], k)
+                left.append(which[~done])
+            pending, count = np.concatenate(left), 4 * count
+        return pending
 
     def _choose(self, points, near, k):
         """The k nearest (n, k) of candidates near (n, q); row number l stands for none."""
