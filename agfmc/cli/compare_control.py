@@ -118,21 +118,20 @@ def _print(args, result):
     elif args.markdown:
         text = markdown_table(result)
     else:
-        bold = sys.stdout.isatty()
         options = f", options {args.options}" if args.options else ""
         options += "; not calibrated" * args.uncalibrated
         left_out = "" if result["left_out"] is None else f" of {result['left_out']} points"
         text = f"{result['points']} points, {result['classes']} classes; {result['plan']}" \
                f"{left_out}{options}\n{data_lines(result)}" \
-               f"{plain_table(result, bold)}{row_notes(result)}" \
-               + _legend(result, args, bold)
+               f"{plain_table(result)}{row_notes(result)}" \
+               + _legend(result, args)
         if "tuned" in result:
             text += "\n" + nested_table(result["tuned"], result["splits"])
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
-def _legend(result, args, bold):
+def _legend(result, args):
     against = result["against"]
     if against is None:
         return ""
@@ -141,7 +140,7 @@ def _legend(result, args, bold):
     test = f"p: {exact if result['mcnemar'] else 'corrected resampled t test'}"
     scored = "scores of all held-out points" if result["left_out"] is None else \
         "leave-one-out scores, landmarks held fixed"
-    return f"{'bold' if bold else '*'} best of its column; {scored}" \
+    return f"* best of its column; {scored}" \
            f"{' ± deviation over the splits' * (result['splits'] > 1)}; times in seconds of one " \
            f"core\ndiff.: in {args.by}, to {against['configuration']} {against['decoder']}; " \
            f"{test}\n"

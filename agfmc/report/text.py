@@ -18,10 +18,33 @@ from ..score.intervals import clopper_pearson
 from ..score.rows import (ALL_SCORES, BEFORE, COLUMNS, columns_of, COST, HIERARCHICAL, PAGE,
                            page_title, COST_PER_POINT, SCORES, UNCALIBRATED)
 
+_WIDEST = 32  # columns for a name
 _HEADS = {name: head for name, (head, _) in COLUMNS.items()}
 _BEST, _ROWS = 8, 40  # lines of a table
 _WIDTH = 100  # characters of a line of a comparison
 _MAIN = ("accuracy", "log_loss", "cost")  # scores that stand beside the differences
+
+
+def width(text: str) -> int:
+    """Columns of a screen that a text takes."""
+    return sum(0 if unicodedata.combining(character) else
+               2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int | None = None, gap: str = "  ",
+            indent: str = "") -> str:
+    """Rows of cells as lines, each column as wide as its widest cell; the first `left` columns
+    begin at the left, all for None, the others end at the right."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(map(width, column)) for column in zip(*rows)]
+    left = len(widths) if left is None else left
+    lines = []
+    for row in rows:
+        blanks = [" " * (wide - width(cell)) for cell, wide in zip(row, widths)]
+        lines.append(indent + gap.join(
+            cell + blank if at < left else blank + cell
+            for at, (cell, blank) in enumerate(zip(row, blanks))).rstrip() + "\n")
+    return "".join(lines)
 
 
 def data_lines(result: dict) -> str:
@@ -87,31 +110,23 @@ def _first(result):
     return next((row for row in result["rows"] if "error" not in row), ())
 
 
-def plain_table(result: dict, bold: bool = False, brief: bool = False) -> str:
-    """The table for a terminal, where the best of each column is bold, or has a `*`.
+def plain_table(result: dict, brief: bool = False) -> str:
+    """The table for a terminal, where the best of each column has a `*`.
 
     Other scores and times are a second table where one would be too wide, and left out if brief.
     """
     heads, lines = _grid(result)
-    starred = set() if bold else set().union(*(best for _, best in lines))
-    table = [(heads, set()), *lines]
-    if not bold:  # a column with a star has room for it in all rows
-        table = [([cell + (" *"[i in best] if i in starred else "") for i, cell in
-                   enumerate(cells)], set()) for cells, best in table]
-    widths = [max(map(len, column)) for column in zip(*(cells for cells, _ in table))]
+    starred = set().union(*(best for _, best in lines))
+    # a column with a star has room for it in all rows
+    table = [[cell + (" *"[at in best] if at in starred else "") for at, cell in enumerate(cells)]
+             for cells, best in ((heads, ()), *lines)]
     parts = [list(range(len(heads)))]
-    if brief or sum(widths) + 2 * len(widths) - 2 > _WIDTH:
+    if brief or max(map(len, aligned(table, 2).splitlines())) > _WIDTH:
         further = {head for name, head in _HEADS.items() if name not in (*_MAIN, result["by"])}
-        main, more = ([i for i in parts[0] if (heads[i] in further) == side] for side in (0, 1))
+        main, more = ([at for at in parts[0] if (heads[at] in further) == side] for side in (0, 1))
         parts = [main] if brief else [main, [0, 1, *more]]
-    return "\n".join("".join(_table_line(*line, widths, part) for line in table) for part in parts)
-
-
-def _table_line(cells, best, widths, part):
-    """The cells with these numbers as a line, the best ones bold."""
-    padded = {i: (cells[i].ljust if i < 2 else cells[i].rjust)(widths[i]) for i in part}
-    return "  ".join(f"\033[1m{cell}\033[0m" if i in best else cell
-                     for i, cell in padded.items()).rstrip() + "\n"
+    return "\n".join(aligned([[cells[at] for at in part] for cells in table], 2)
+                     for part in parts)
 
 
 def markdown_table(result: dict) -> str:
@@ -154,19 +169,15 @@ def comparison_csv(result: dict) -> str:
 def score_lines(columns: dict) -> str:
     """All held-out points together, mean and deviation over the splits, a line for each of
     `COLUMNS`, times at the end."""
-    lines = [f"{'':26s}{'all points':>10s}{'mean':>12s}{'deviation':>12s}"]
-    order = columns_of(columns)
-    for column in sorted(order, key=lambda column: column not in ALL_SCORES):
+    rows = [["", "all points", "mean", "deviation"]]
+    for column in sorted(columns_of(columns), key=lambda column: column not in ALL_SCORES):
         name, numbers = COLUMNS[column][1], columns[column]
-        if column == "design_s" and not numbers["pooled"]:  # the scheme needs none
-            continue
         if numbers is None:
-            lines.append(f"{name:26s}{'-':>10s}")
-            continue
-        deviation = "" if numbers["sd"] is None else f"{numbers['sd']:12.6f}"
-        pooled = f"{numbers['pooled']:10.6f}" if column in ALL_SCORES else " " * 10
-        lines.append(f"{name:26s}{pooled}{numbers['mean']:12.6f}{deviation}")
-    return "".join(f"{line}\n" for line in lines)
+            rows.append([name, "-", "", ""])
+        elif column != "design_s" or numbers["pooled"]:  # unless the scheme needs none
+            rows.append([name, _number(numbers["pooled"]) if column in ALL_SCORES else "",
+                         _number(numbers["mean"]), _number(numbers["sd"], "")])
+    return aligned(rows, 1)
 
 
 def zero_line(count: int | None, name: str = "") -> str:
@@ -265,7 +276,7 @@ def search_table(search: dict, by: str, sign: int, words: SearchWords = SearchWo
         note = f"scores on different {words.split}s cannot be compared\n{note}"
     zeros = "".join(zero_line(points[i].get("zero_probability"), points[i]["options"])
                     for i in shown)
-    return _lines(rows) + zeros + note
+    return aligned(rows) + zeros + note
 
 
 def partition_table(searches: list, by: str, words: SearchWords = SearchWords()) -> str:
@@ -277,7 +288,7 @@ def partition_table(searches: list, by: str, words: SearchWords = SearchWords())
         options = "-" if search["best"] is None else search["points"][search["best"]]["options"]
         rows.append([partition_text(search, 28), options, best, given])
     more = len(searches) - _ROWS
-    return _lines(rows) + (f"and {more} more: --csv has them all\n" if more > 0 else "")
+    return aligned(rows) + (f"and {more} more: --csv has them all\n" if more > 0 else "")
 
 
 def whole_lines(columns: dict, titles: dict, head: str = "whole configuration") -> str:
@@ -289,7 +300,7 @@ def whole_lines(columns: dict, titles: dict, head: str = "whole configuration") 
     rows = [[head, *(_HEADS[name] for name in next(iter(columns.values())))]]
     for key, scores in columns.items():
         rows.append([titles.get(key, key), *map(spread, scores.values())])
-    return _lines(rows)
+    return aligned(rows)
 
 
 def judging_splits(result: dict) -> list:
@@ -329,7 +340,7 @@ def nested_table(tuned: dict, splits: int) -> str:
     ended = sum(not search["complete"] for search in tuned["searches"])
     if ended:
         note += f"{ended} of {len(tuned['searches'])} searches ended at the time limit\n"
-    return head + _lines(rows) + note
+    return head + aligned(rows) + note
 
 
 def searched_line(point: dict, tried: int, by: str, words: SearchWords = SearchWords()) -> str:
@@ -373,16 +384,6 @@ def _score(point):
         spread({"pooled": point["score"], "sd": point["sd"]})
 
 
-def _lines(rows):
-    rows = [[one_line(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() + "\n"
-                   for row in rows)
-
-
-# The report as text
-
-
 def format_reports(reports: Sequence[dict]) -> str:
     """Reports of decoders as pages of text, those of decoders with equal ones together."""
     pages: dict[str, list[str]] = {}
@@ -399,26 +400,23 @@ def _page(report):
         fitted += f", ridge {report['ridge']:g}, floor {report['floor']:.2g}"
     weighted = "" if "effective_points" not in report else \
         f", which count as {report['effective_points']:.4g} of equal weight"
-    lines = [f"{report['points']} points of {report['classes']} classes{weighted}; {fitted}"]
+    lines = f"{report['points']} points of {report['classes']} classes{weighted}; {fitted}\n"
     if len(report["compared"]) > 1:
-        lines.append("log loss: " + ", ".join(
-            f"{kind} {value:.4f}" for kind, value in report["compared"].items()))
-    lines += ["", f"{'':19s}{'before':26s}{'after':26s}difference"]
-    for name, title in COMPARED_SCORES.items():
-        cells = [_signed_interval(report["scores"][name][when], sign)
-                 for when, sign in (("before", ""), ("after", ""), ("difference", "+"))]
-        lines.append(f"{title:19s}{cells[0]:26s}{cells[1]:26s}{cells[2]}")
-    lines += ["", f"{'error at most':19s}{'probability from':26s}points answered"]
-    for row in report["thresholds"]:
-        lines.append(f"{row['max_error']:<19g}" + (
-            f"{'-':26s}{_why(row)}" if row["threshold"] is None else
-            f"{row['threshold']:<26g}{100 * row['answered']:.1f} %"))
-    if report["sets"]:
-        lines += ["", f"{'coverage':19s}{'mean size of sets':26s}{'with aps':26s}by class"]
-        lines += [f"{row['coverage']:<19g}" + "".join(
-            f"{row['mean_size'][name]:<26.3f}" for name in ("lac", "aps", "lac_by_class")).rstrip()
-            for row in report["sets"]]
-    return "\n".join(lines) + "\n"
+        lines += "log loss: " + ", ".join(
+            f"{kind} {value:.4f}" for kind, value in report["compared"].items()) + "\n"
+    tables = [[["", "before", "after", "difference"], *(
+        [title, *(_signed_interval(report["scores"][name][when], sign) for when, sign in (
+            ("before", ""), ("after", ""), ("difference", "+")))]
+        for name, title in COMPARED_SCORES.items())],
+        [["error at most", "probability from", "points answered"], *(
+            [f"{row['max_error']:g}", "-", _why(row)] if row["threshold"] is None else
+            [f"{row['max_error']:g}", f"{row['threshold']:g}", f"{100 * row['answered']:.1f} %"]
+            for row in report["thresholds"])],
+        [["coverage", "mean size of sets", "with aps", "by class"], *(
+            [f"{row['coverage']:g}", *(f"{row['mean_size'][name]:.3f}"
+                                       for name in ("lac", "aps", "lac_by_class"))]
+            for row in report["sets"])]]
+    return "\n".join([lines, *(aligned(table) for table in tables if len(table) > 1)])
 
 
 def _signed_interval(score, sign):
@@ -431,10 +429,10 @@ def _why(row):
 
 MOST_CLASSES = 40  # whose tables are on a page
 _FEW = 20  # that stand there if there are more
+_COUNTS = ("points", "support", "rejected")
 _COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
-_WIDEST = 32  # columns for a name
 _NEEDED = {"probabilities": "needs probabilities", "winner": "needs -k or probabilities"}
-_BINS = "       p from - to     count  forecast  observed  std.error"
+_BINS = ("p from", "-", "to", "count", "forecast", "observed", "std.error")
 
 
 def format_scores(scores: dict) -> str:
@@ -445,60 +443,51 @@ def format_scores(scores: dict) -> str:
     """
     parts = (_summary, _before, _sets, _classes, _contingency, _calibration, _abstaining,
              _classwise)
-    return "\n\n".join("\n".join(lines) for part in parts if (lines := part(scores))) + "\n"
+    return "\n".join(lines for part in parts if (lines := part(scores)))
 
 
 def _line(what, value):
-    return f"{what:28s}{value}"
+    return f"{what:28s}{value}\n"
 
 
-def _number(value, missing=None):
+def _number(value, missing="-"):
     return missing if value is None else f"{value:.6f}"
 
 
 def _summary(scores):
-    weighted = "priors" in scores
-    lines = [
-        _line("points", f"{scores['points']:d}" + (", weighted" if weighted else "")),
-        _line("classes", "not told (-k)" if scores["classes"] is None
-              else f"{scores['classes']:d}"),
-    ]
+    text = _line("points", f"{scores['points']:d}" + ", weighted" * ("priors" in scores))
+    text += _line("classes", "not told (-k)" if scores["classes"] is None
+                  else f"{scores['classes']:d}")
     if scores["rejected"]:
-        lines += [_line("rejected", f"{scores['rejected']:d}"),
-                  _line("coverage", _number(scores["coverage"]))]
-
+        text += _line("rejected", f"{scores['rejected']:d}") \
+            + _line("coverage", _number(scores["coverage"]))
     for name in list(PAGE)[1:]:  # the coverage stands above
-        missing = _NEEDED.get(SCORES[name].takes, "-") if name in SCORES else None
-        if scores.get(name) is None and missing is None:
+        value, bounds = scores.get(name), scores["intervals"].get(name)
+        if value is None and name not in SCORES:
             continue
-        lines.append(_line(page_title(name, scores, line=True),
-                           _number(scores[name], missing) + _interval(scores, name)))
+        missing = _NEEDED.get(PAGE[name].takes, "-")
+        random = scores["uncertainty_coefficient_random"] \
+            if name == "uncertainty_coefficient" else None
+        text += _line(page_title(name, scores, line=True), _number(value, missing) + _bounds(bounds)
+                      + ("" if random is None else f"  (of random answers {_number(random)})"))
         if name == "accuracy" and scores["rejected"]:
-            bounds = scores["intervals"].get(name)
-            lines.append(_line("error of the answered", _number(1 - scores[name]) + _bounds(
-                bounds and [1 - bound for bound in reversed(bounds)])))
+            text += _line("error of the answered", _number(1 - value) + _bounds(
+                bounds and [1 - bound for bound in reversed(bounds)]))
         elif name == COST.name:
-            lines += _other_costs(scores)
+            text += _other_costs(scores)
         elif name == "log_loss" and scores["zero_probability"]:
-            lines.append(_line("  true classes with p = 0", f"{scores['zero_probability']:d}"))
-        elif name == "uncertainty_coefficient" and scores[f"{name}_random"] is not None:
-            lines[-1] += f"  (of random answers {_number(scores[name + '_random'])})"
-    return lines
+            text += _line("  true classes with p = 0", f"{scores['zero_probability']:d}")
+    return text
 
 
 def _other_costs(scores):
     """Lines of the mean cost of the best single answer, and of no answer to any point."""
     label = scores["single_class"]
     name = dict(zip(scores["labels"], scores.get("names", ()))).get(label)
-    always = f"  always {label if not name else _cut(one_line(name))}"
-    lines = [_line(f"{always:27s} ", _number(scores["single_class_cost"]))]
-    if "no_answer_cost" in scores:
-        lines.append(_line("  no answer to any", _number(scores["no_answer_cost"])))
-    return lines
-
-
-def _interval(scores, name):
-    return _bounds(scores["intervals"].get(name))
+    always = f"  always {_cut(one_line(name)) if name else label}"
+    text = _line(f"{always:27s} ", _number(scores["single_class_cost"]))
+    return text + _line("  no answer to any", _number(scores["no_answer_cost"])) \
+        if "no_answer_cost" in scores else text
 
 
 def _bounds(interval):
@@ -509,42 +498,39 @@ def _before(scores):
     """Scores before and after calibration."""
     before = scores.get("before")
     if before is None:
-        return []
-    lines = ["before and after calibration",
-             f"{'':28s}{'before':>10s}{'after':>12s}{'change':>12s}{'std.error':>12s}"]
+        return ""
+    rows = [["", "before", "after", "change", "std.error"]]
     for name in BEFORE:
         one, other = before[name], scores[name]
         change = before["difference"].get(name, {"mean": other - one, "error": None})
-        error = "-" if change["error"] is None else f"{change['error']:.6f}"
-        lines.append(_line(PAGE[name].title, f"{one:10.6f}{other:12.6f}{change['mean']:12.6f}"
-                                             f"{error:>12s}"))
+        rows.append([PAGE[name].title, *map(_number, (one, other, change["mean"],
+                                                      change["error"]))])
     if before["zero_probability"] or scores["zero_probability"]:
-        lines.append(_line("true classes with p = 0", f"{before['zero_probability']:10d}"
-                                                      f"{scores['zero_probability']:12d}"))
-    return lines
+        rows.append(["true classes with p = 0", str(before["zero_probability"]),
+                     str(scores["zero_probability"]), "", ""])
+    return "before and after calibration\n" + aligned(rows, 1)
 
 
 def _sets(scores):
     """Coverage and sizes of sets of classes."""
     sets = scores.get("sets")
     if sets is None:
-        return []
+        return ""
     total = sum(count for _, count in sets["sizes"])
-    lines = ["sets of classes",
-             _line("coverage", _number(sets["coverage"]) + _bounds((sets["low"], sets["high"]))),
-             _line("mean size", _number(sets["mean_size"])),
-             _line("exact answers", _number(sets["exact"])),
-             *(_line(title, _number(sets[name], "-")) for name, title in HIERARCHICAL.items()
-               if name in sets),
-             _line("empty sets", f"{sets['empty']:d}"),
-             f"    size{'points':>10s}{'share':>10s}"]
-    lines += [f"{size:8d}{count:10d}{count / total:10.4f}" for size, count in sets["sizes"]]
-    rows = [row for row in sets["by_class"] if row["points"]]
-    titles, chosen = _chosen(scores, rows, lambda row: row["coverage"], "least coverage")
-    lines += ["", f"coverage by class{titles}"]
-    return lines + _table(scores, chosen, (("points", "points", None), ("coverage", "coverage", 4),
-                                           ("low", "from", 4), ("high", "to", 4),
-                                           ("mean_size", "mean size", 4)))
+    text = "sets of classes\n" \
+        + _line("coverage", _number(sets["coverage"]) + _bounds((sets["low"], sets["high"]))) \
+        + _line("mean size", _number(sets["mean_size"])) \
+        + _line("exact answers", _number(sets["exact"])) \
+        + "".join(_line(title, _number(sets[name])) for name, title in HIERARCHICAL.items()
+                  if name in sets) + _line("empty sets", f"{sets['empty']:d}") \
+        + aligned([("size", "points", "share"), *(
+            (f"{size:d}", f"{count:d}", f"{count / total:.4f}")
+            for size, count in sets["sizes"])], 0, indent="  ")
+    titles, chosen = _chosen(scores, [row for row in sets["by_class"] if row["points"]],
+                             lambda row: row["coverage"], "least coverage")
+    return f"{text}\ncoverage by class{titles}\n" + _table(scores, chosen, {
+        "points": "points", "coverage": "coverage", "low": "from", "high": "to",
+        "mean_size": "mean size"})
 
 
 def _chosen(scores, rows, value, what):
@@ -561,99 +547,83 @@ def _classes(scores):
     rows = scores["by_class"]
     titles, chosen = _chosen(scores, [row for row in rows if row["f1"] is not None],
                              lambda row: row["f1"], "least F1")
-    columns = [("support", "support", None), ("precision", "precision", 4),
-               ("recall", "recall", 4), ("f1", "F1", 4)]
-    if any(row["auc"] is not None for row in rows):
-        columns.append(("auc", "AUC", 4))
-    if COST.name in scores:
-        columns.append(("cost", "cost", 4))
-    if scores["rejected"]:
-        columns.insert(1, ("rejected", "rejected", None))
-    return [f"by class{titles}", *_table(scores, chosen if titles else rows, columns)]
+    heads = {"support": "support", "rejected": "rejected", "precision": "precision",
+             "recall": "recall", "f1": "F1", "auc": "AUC", "cost": "cost"}
+    heads = {key: head for key, head in heads.items() if key in rows[0] and (
+        key != "auc" or any(row["auc"] is not None for row in rows))}
+    return f"by class{titles}\n" + _table(scores, chosen if titles else rows, heads)
 
 
-def _table(scores, rows, columns):
-    """Lines of rows, dictionaries with a label; columns: (key, head, decimals, None: a count)."""
-    labels, names = _class_columns(scores, [row["label"] for row in rows])
-    lines = [labels[0] + names[0] + "".join(f"{head:>11s}" for _, head, _ in columns)]
-    for label, name, row in zip(labels[1:], names[1:], rows):
-        cells = ["-" if row[key] is None else _count(row[key]) if places is None else
-                 f"{row[key]:.{places}f}" for key, _, places in columns]
-        lines.append(label + name + "".join(f"{cell:>11s}" for cell in cells))
-    return lines
+def _table(scores, rows, heads):
+    """Lines of rows, dictionaries with a label; heads: {key: head of its column}."""
+    lines = [["", *heads.values()]]
+    for named, row in zip(_named(scores, [row["label"] for row in rows]), rows):
+        lines.append([named, *(
+            "-" if row[key] is None else _count(row[key]) if key in _COUNTS else f"{row[key]:.4f}"
+            for key in heads)])
+    return aligned(lines, 1)
 
 
-def _class_columns(scores, labels):
-    """Labels and names in columns of their own, from an empty head on."""
+def _named(scores, labels):
+    """Labels with the names that they have behind them, cut where these are long."""
     known = dict(zip(scores["labels"], scores.get("names", ())))
-    texts = ["", *(str(label) for label in labels)]
-    width = max(map(len, texts))
-    return ([f"{text:>{width}}" for text in texts],
-            _padded(["", *(known.get(label, "") for label in labels)]))
+    wide = max((len(str(label)) for label in labels), default=0)
+    return [f"{label:>{wide}} {_cut(one_line(known.get(label, '')))}".rstrip() for label in labels]
 
 
 def _contingency(scores):
     """Truth and answers; of many classes the most frequent errors."""
-    weighted = "; weighted" if "priors" in scores else ""
-    if len(scores["labels"]) > MOST_CLASSES:
+    weighted, labels = "; weighted" if "priors" in scores else "", scores["labels"]
+    if len(labels) > MOST_CLASSES:
         return _frequent_errors(scores, weighted)
-    columns = [str(label) for label in scores["labels"]] + ["rejected"] * bool(scores["rejected"])
-    cells = [[_count(count) for count in row] for row in scores["contingency"]]
-    widths = [max(len(text) for text in (head, *(row[i] for row in cells)))
-              for i, head in enumerate(columns)]
-    rows = [label + name for label, name in zip(*_class_columns(scores, scores["labels"]))]
-    return [f"contingency table (rows: truth, columns: result{weighted})"] + [
-        " ".join([row, *(f"{text:>{width}}" for text, width in zip(line, widths))])
-        for row, line in zip(rows, [columns, *cells])]
+    rows = [["", *map(str, labels), *["rejected"] * bool(scores["rejected"])]]
+    rows += [[named, *map(_count, counts)]
+             for named, counts in zip(_named(scores, labels), scores["contingency"])]
+    return f"contingency table (rows: truth, columns: result{weighted})\n" \
+        + aligned(rows, 1, " ")
 
 
 def _frequent_errors(scores, weighted):
-    labels, table = scores["labels"], scores["contingency"]
-    found = sorted((-count, i, j) for i, row in enumerate(table)
-                   for j, count in enumerate(row[:len(labels)]) if count and i != j)
-    if not found:
-        return []
-    counts, rows, columns = zip(*found[:_FEW])
-    truth, names = _class_columns(scores, [labels[i] for i in rows])
-    answer, others = _class_columns(scores, [labels[j] for j in columns])
-    return [f"most frequent errors{weighted}, {len(counts)} of {len(found)} cells: --json has the "
-            "contingency table",
-            f"{'points':>10s}  of {truth[0]}{names[0]} as {answer[0]}{others[0]}".rstrip()] + [
-        f"{_count(-count):>10s}     {label}{name}    {told}{other}".rstrip()
-        for count, label, name, told, other in zip(counts, truth[1:], names[1:], answer[1:],
-                                                   others[1:])]
+    labels = scores["labels"]
+    errors = sorted((-count, i, j) for i, row in enumerate(scores["contingency"])
+                    for j, count in enumerate(row[:len(labels)]) if count and i != j)
+    if not errors:
+        return ""
+    counts, rows, columns = zip(*errors[:_FEW])
+    truth, answers = (_named(scores, [labels[i] for i in places]) for places in (rows, columns))
+    head = f"most frequent errors{weighted}, {len(counts)} of {len(errors)} cells: --json has " \
+        "the contingency table\n"
+    return head + aligned([("points", "of class", "as"), *zip(
+            (_count(-count) for count in counts), truth, answers)])
 
 
 def _calibration(scores):
-    if scores["calibration"] is None:
-        return []
-    return ["calibration of the winning class", _BINS, *map(_bin, scores["calibration"])]
+    rows = scores["calibration"]
+    return "" if rows is None else f"calibration of the winning class\n{_bins(rows)}"
 
 
 def _abstaining(scores):
     """Errors where the surest points alone are answered, unless there are none."""
     if scores["risk_coverage"] is None or scores["aurc"] in (None, 0.0):
-        return []
-    lines = ["error of the answered, where the surest are answered",
-             f"{'coverage':>10s}{'error':>10s}{'least probability':>20s}"]
+        return ""
     rows = {row["coverage"]: row for row in scores["risk_coverage"]}
-    return lines + [f"{share:10.2f}{rows[share]['error']:10.6f}{rows[share]['threshold']:20.6f}"
-                    for share in _COVERAGES if rows[share]["error"] is not None]
+    return "error of the answered, where the surest are answered\n" + aligned([
+        ("coverage", "error", "least probability"), *(
+            (f"{share:.2f}", _number(rows[share]["error"]), _number(rows[share]["threshold"]))
+            for share in _COVERAGES if rows[share]["error"] is not None)], 0, indent="  ")
 
 
 def _classwise(scores):
     """Calibration of each class."""
     tables = scores.get("calibration_by_class")
     if tables is None:
-        return []
+        return ""
     titles, chosen = _chosen(scores, tables, lambda row: -row["expected_calibration_error"],
                              "largest error")
-    lines = [f"calibration by class{titles}"]
-    for row in chosen:
-        label, name = (column[1] for column in _class_columns(scores, [row["label"]]))
-        lines += [f"class {label}{name}: error {row['expected_calibration_error']:.6f}", _BINS,
-                  *(_bin(line) for line in row["bins"] if line["count"])]
-    return lines
+    return f"calibration by class{titles}\n" + "".join(
+        f"class {_named(scores, [row['label']])[0]}: error "
+        f"{row['expected_calibration_error']:.6f}\n"
+        + _bins([line for line in row["bins"] if line["count"]]) for row in chosen)
 
 
 def _count(count):
@@ -661,34 +631,20 @@ def _count(count):
     return f"{count:.2f}" if isinstance(count, float) and count else f"{count:.0f}"
 
 
-def _padded(names):
-    """Names behind a blank, long ones cut, all of one width on the screen; "" for no names."""
-    if not any(names):
-        return [""] * len(names)
-    names = [f" {_cut(one_line(name))}" for name in names]
-    widest = max(_width(name) for name in names)
-    return [name + " " * (widest - _width(name)) for name in names]
-
-
 def _cut(name):
-    if _width(name) <= _WIDEST:
+    if width(name) <= _WIDEST:
         return name
-    while _width(name) > _WIDEST - 3:
+    while width(name) > _WIDEST - 3:
         name = name[:-1]
     return f"{name}..."
 
 
-def _width(text):
-    """Columns of a screen that a text takes."""
-    return sum(0 if unicodedata.combining(character) else
-               2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
-
-
-def _bin(row):
-    head = f"  {row['lower']:8.4f} - {row['upper']:6.4f} {_count(row['count']):>9s}"
-    if not row["count"]:
-        return head + "         -         -          -"
-    return head + f"  {row['forecast']:8.6f}  {row['observed']:8.6f}  {row['error']:9.6f}"
+def _bins(rows):
+    """The lines of bins of probabilities."""
+    return aligned([_BINS, *(
+        (f"{row['lower']:.4f}", "-", f"{row['upper']:.4f}", _count(row["count"]),
+         *(_number(row[key]) for key in ("forecast", "observed", "error")))
+        for row in rows)], 0, indent="  ")
 
 
 def scores_csv(scores: dict, named: bool = False) -> str:
