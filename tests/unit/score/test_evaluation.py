@@ -11,7 +11,7 @@ from agfmc.core.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.answers.libagf_text import format_points
 from agfmc.core.models import NodeModel
 from agfmc.models.description import class_samples
-from agfmc.data.proportions import proportions
+from agfmc.data.weights import proportions
 from agfmc.score.evaluation import evaluate, Results, weighted
 from agfmc.learners.program_classifiers import ExternalClassifier
 from agfmc.answers.results import load_results
