@@ -1,10 +1,7 @@
-"""The number of classes where it is not known, assumed as libAGF assumes it.
+"""Answers beside the truth in the words of libAGF's cls_comp_stats and validate_probabilities.
 
-Classes beside the truth, in the words and columns of libAGF's cls_comp_stats.
-
-Probabilities beside the truth, in the words and columns of libAGF's validate_probabilities.
-
-From what svm-predict wrote to classes and confidence ratings.
+Where the number of classes is not known, it is assumed as libAGF does.  Also what svm-predict
+wrote as classes and confidence ratings.
 """
 
 from __future__ import annotations
@@ -29,54 +26,55 @@ from ..score.evaluation import evaluate
 from ..score.probabilities import all_samples, brier_winning, calibration, inverse_sum, validate
 from .results import load_results, names_beside, with_weights_of
 
-MOST_COLUMNS = 10_000  # of a table with one for each label from 0
+_MOST_COLUMNS = 10_000  # of a table with one for each label from 0
+_ROWS = 8192  # of text made at once
+_CELLS = 1 << 18  # numbers made to text at once
 
 
-def guessed_classes(truth, result, path):
+def _warn(message):
+    warnings.warn(message, AgfmcWarning, stacklevel=4)
+
+
+def _guessed_classes(truth, result, path):
     """The largest label of truth (n,) + 1; a warning where the labels contradict it.
 
     path: the file of `truth`;  result (n,): labels, or -1.
     """
     k = int(truth.max()) + 1
-    found = np.unique(np.concatenate([truth, result[result >= 0]]))
-    against = None
-    if found[-1] >= k:
-        against = f"class {found[-1]} is among the results"
-    elif len(found) < k:
-        against = f"only {len(found)} of them occur"
-    if against is not None:
-        warnings.warn(f"{k} classes are assumed, one more than the largest label in {path}, but "
-                      f"{against}: give eval_uc their number with -k", AgfmcWarning, stacklevel=2)
+    labels = np.unique(np.concatenate([truth, result[result >= 0]]))
+    if labels[-1] >= k or len(labels) < k:
+        but = f"class {labels[-1]} is among the results" if labels[-1] >= k else \
+            f"only {len(labels)} of them occur"
+        _warn(f"{k} classes are assumed, one more than the largest label in {path}, but {but}: "
+              "give eval_uc their number with -k")
     return k
 
 
-def refuse_many_columns(label, path, instead):
+def _refuse_many_columns(label, path, instead):
     """DataError where columns from 0 to `label` would be too many; instead: what to do then."""
-    if label >= MOST_COLUMNS:
+    if label >= _MOST_COLUMNS:
         raise DataError(f"has class {label}, and a table of all labels from 0 ends at "
-                        f"{MOST_COLUMNS - 1}: {instead}", file=path)
+                        f"{_MOST_COLUMNS - 1}: {instead}", file=path)
 
 
-def warn_of_rejected(result, what):
+def _warn_of_rejected(result, what):
     """A warning where some of result (n,) are -1; what: how they are counted."""
     rejected = int(np.count_nonzero(result < 0))
     if rejected:
-        warnings.warn(f"{rejected} of {len(result)} points were rejected: {what}",
-                      AgfmcWarning, stacklevel=2)
+        _warn(f"{rejected} of {len(result)} points were rejected: {what}")
 
 
 def brief_comparison(truth_path, base, weights=WeightSource()):
     """Accuracy and uncertainty coefficient as one line; weights: those of the points."""
     results = _results(truth_path, base, weights)
-    warn_of_rejected(results.result, "they count as wrong")
+    _warn_of_rejected(results.result, "they count as wrong")
     scores = _scores(results)
     return " ".join(_score(scores[name], "6.4f") for name in (
         "accuracy", "uncertainty_coefficient")) + "\n"
 
 
 def _results(truth_path, base, weights, ratings=False):
-    """The results with their weights, and with the confidence ratings in the place of winners where
-    these are wanted."""
+    """The results with their weights; ratings: the winners are the confidence ratings."""
     results = load_results(truth_path, base)
     if ratings:
         results = replace(results, winner=read_con(f"{base}.con", n=len(results.truth)))
@@ -95,12 +93,12 @@ def comparison(truth_path, base, bins, weights=WeightSource()):
     results = _results(truth_path, base, weights, rated)
     truth, result = results.truth, results.result
     for labels, path in ((truth, truth_path), (result, f"{base}.cls")):
-        refuse_many_columns(int(labels.max()), path, "use eval_uc, whose table has the labels "
+        _refuse_many_columns(int(labels.max()), path, "use eval_uc, whose table has the labels "
                             "that occur, or eval_uc -b")
-    warn_of_rejected(result, "they count as wrong, and have no column in the table")
+    _warn_of_rejected(result, "they count as wrong, and have no column in the table")
     ratings = ()
     if rated:
-        k = guessed_classes(truth, result, truth_path)
+        k = _guessed_classes(truth, result, truth_path)
         ratings = _ratings(results, k, bins, base)
         results = replace(results, winner=None)
     return _page(_scores(results), int(truth.max()) + 1, int(result.max()) + 1, ratings)
@@ -114,20 +112,16 @@ def _scores(results):
 
 def _page(scores, rows, columns, ratings):
     labels, counts = np.array(scores["labels"]), np.array(scores["contingency"])
-    cell, sums = ("%5d ", " %6d\n") if counts.dtype.kind == "i" else ("%8.2f ", " %9.2f\n")
-    place = {label: i for i, label in enumerate(scores["labels"])}
+    head, cell, sums = ("%5d ", "%5d ", " %6d\n") if counts.dtype.kind == "i" else \
+        ("%8d ", "%8.2f ", " %9.2f\n")
     seen = labels[labels < columns]
-    yield "        retrieval\n"
-    head = "%5d " if cell == "%5d " else "%8d "
-    yield "truth " + head * columns % tuple(range(columns)) + "    tot\n"
+    yield "        retrieval\ntruth " + head * columns % tuple(range(columns)) + "    tot\n"
     totals = np.zeros(columns, dtype=counts.dtype)
     for label in range(rows):
-        row, total = np.zeros(columns, dtype=counts.dtype), 0
-        if label in place:
-            row[seen] = counts[place[label], :len(seen)]
-            total = counts[place[label]].sum().item()
+        row, found = np.zeros(columns, dtype=counts.dtype), counts[labels == label].sum(axis=0)
+        row[seen] = found[:len(seen)]
         totals += row
-        yield "%3d   " % label + cell * columns % tuple(row.tolist()) + sums % total
+        yield "%3d   " % label + cell * columns % tuple(row.tolist()) + sums % found.sum()
     yield "\ntotal " + cell * columns % tuple(totals.tolist()) + "\n\n"
     for name, key in (("U C (reverse)", "uncertainty_coefficient_reverse"),
                       ("U C (total)", "uncertainty_coefficient_symmetric"),
@@ -139,31 +133,22 @@ def _page(scores, rows, columns, ratings):
 
 def _ratings(results, k, bins, base):
     """Lines: mean rating of a bin, and what it should be by the share of correct answers."""
-    con = results.winner
+    con, truth, result = results.winner, results.truth, results.result
     if np.any(np.abs(con) > 1 + 1e-5):
-        warnings.warn(f"{base}.con holds ratings beyond 1, perhaps made from votes: the table of "
-                      "confidence means little", AgfmcWarning, stacklevel=3)
-    truth, result = results.truth, results.result
-    told = result >= 0
-    if k > 2:
-        title = "confidence"
-    else:
-        title = "probability difference"
-        told &= result < 2  # a third answer is on neither side
+        _warn(f"{base}.con holds ratings beyond 1, perhaps made from votes: the table of "
+              "confidence means little")
+    answered, k = result >= 0, max(k, 2)
+    if k == 2:
+        answered &= result < 2  # a third answer is on neither side
         con = np.where(result == 1, con, -con)
-    correct = result[told] == truth[told]
-    lower = 0.0 if k > 2 else -1.0
-    table = calibration(con[told], correct, bins if k > 2 else 2 * bins, lower,
-                        weights=None if results.weights is None else results.weights[told])
-    lines = [f"\nAccuracy vs. {title}:\n\n"]
-    k = max(k, 2)
+    table = calibration(con[answered], (result == truth)[answered], bins if k > 2 else 2 * bins,
+                        0.0 if k > 2 else -1.0,
+                        weights=None if results.weights is None else results.weights[answered])
+    lines = [f"\nAccuracy vs. {'confidence' if k > 2 else 'probability difference'}:\n\n"]
     for position, row in enumerate(table):
-        if row.count:
-            sign = -1 if k == 2 and position < bins else 1
-            lines.append("%10.3f %10.3f\n" % (
-                row.forecast, sign * ((k * row.observed - 1) / (k - 1))))
-        else:
-            lines.append("%10s %10s\n" % ("-", "-"))
+        sign = -1 if k == 2 and position < bins else 1
+        lines.append("%10.3f %10.3f\n" % (row.forecast, sign * ((k * row.observed - 1) / (k - 1)))
+                     if row.count else "%10s %10s\n" % ("-", "-"))
     return [*lines, "\n"]
 
 
@@ -171,9 +156,6 @@ def _score(value, layout):
     """A number, or - as wide where it is 0/0."""
     text = format(value, layout)
     return text if value == value else "-".rjust(len(format(0.0, layout)) if layout != "f" else 1)
-
-
-_ROWS = 8192  # of text made at once
 
 
 class Samples(NamedTuple):
@@ -221,23 +203,23 @@ def samples_of_results(truth_path, base):
     truth = read_cls(truth_path)
     result = read_cls(f"{base}.cls", n=len(truth), negative=True)
     con = read_con(f"{base}.con", n=len(truth))
-    k = guessed_classes(truth, result, truth_path)
+    k = _guessed_classes(truth, result, truth_path)
     if k < 2:
         raise DataError("holds class 0 alone, from which the number of classes cannot be "
                         "inferred: use eval_uc with -k", file=truth_path)
-    warn_of_rejected(result, "they are left out")
-    told = result >= 0
-    if not told.any():
+    _warn_of_rejected(result, "they are left out")
+    answered = result >= 0
+    if not answered.any():
         raise DataError("all points were rejected", file=f"{base}.cls")
-    p = probability(con[told], k)
+    p = probability(con[answered], k)
     _warn_of_votes(p, f"{base}.con")
-    return Samples(p, (result[told] == truth[told]).astype(float), k, len(p))
+    return Samples(p, (result == truth)[answered].astype(float), k, len(p))
 
 
 def _warn_of_votes(p, path):
     if p.min() < -1e-5 or p.max() > 1 + 1e-5:
-        warnings.warn(f"{path} holds probabilities outside 0 to 1, perhaps made from votes: "
-                      "the scores mean little", AgfmcWarning, stacklevel=3)
+        _warn(f"{path} holds probabilities outside 0 to 1, perhaps made from votes: the scores "
+              "mean little")
 
 
 def format_validation(samples, lines):
@@ -259,83 +241,75 @@ def write_curves(path, lines):
             file.write("".join(["%d %g %g %g %g\n" % row for row in rows]))
 
 
-_CELLS = 1 << 18  # numbers made to text at once
-
-
 def convert_svm_output(source, base, stream, names=None):
     """Write base.cls and, where `source` has probabilities, base.con; the table to `stream`.
 
-    Where the labels of all columns are told, `stream` gets a line for each point:
-    probabilities of the classes from 0, and the class.  If it breaks, no file
-    appears.  Without probabilities an old base.con is removed, with a warning.
-    names: of the classes, in which labels are looked up where they are whole numbers and
-    some of them below 0; without them the labels of the columns are
-    numbered in the order of their values, if some are below 0.  Raises DataError for
-    what cannot be read, and for labels below 0 that nothing numbers.
+    Where the labels of all columns are known, `stream` gets a line for each point: probabilities
+    of the classes from 0, and the class.  If it breaks, no file appears.  Without probabilities an
+    old base.con is removed, with a warning.  names: of the classes, in which labels are looked up
+    where they are whole numbers and some of them below 0; without them the labels of the columns
+    are numbered in the order of their values, if some are below 0.  Raises DataError for what
+    cannot be read, and for labels below 0 that nothing numbers.
     """
-    told = _numbered(read_svm_output(source), source, names)
-    contents = [cls_bytes(told.classes)]
-    if told.p is not None:
-        contents.append(con_bytes(_ratings_svmoutput(told, source, names)))
+    output = _numbered(read_svm_output(source), source, names)
+    contents = [cls_bytes(output.classes)]
+    if output.p is not None:
+        contents.append(con_bytes(_ratings_of_output(output, source, names)))
     with replacing_all([f"{base}.cls", f"{base}.con"][:len(contents)], binary=True) as files:
         for file, data in zip(files, contents):
             file.write(data)
-        if told.labels is not None:
-            for text in _lines(told):
+        if output.labels is not None:
+            for text in _lines(output):
                 stream.write(text)
             stream.flush()  # before the files appear: a reader that left ends the run here
-        if told.p is None and os.path.isfile(f"{base}.con"):
+        if output.p is None and os.path.isfile(f"{base}.con"):
             remove(f"{base}.con")
-            warnings.warn(f"{source} has no probabilities: {base}.con, of other results, was "
-                          "removed", AgfmcWarning, stacklevel=2)
+            _warn(f"{source} has no probabilities: {base}.con, of other results, was removed")
 
 
-def _numbered(told, source, names):
+def _numbered(output, source, names):
     """`SvmOutput` with labels from 0."""
-    labels = told.classes if told.labels is None else np.array(told.labels)
+    labels = output.classes if output.labels is None else np.array(output.labels)
     if labels.min() >= 0 and not ByValue(names).whole:
-        return told
-    k = None if told.labels is None else len(labels)
+        return output
+    k = None if output.labels is None else len(labels)
     numbers = number_classes(labels, k, source, names,
                              ": give the .names file of the training data (--names)")
-    if told.labels is None:
-        return replace(told, classes=numbers)
-    return replace(told, classes=numbers[_columns(told)], labels=tuple(numbers.tolist()))
+    if output.labels is None:
+        return replace(output, classes=numbers)
+    return replace(output, classes=numbers[_columns(output)], labels=tuple(numbers.tolist()))
 
 
-def _columns(told):
+def _columns(output):
     """The columns (n,) of the predicted classes."""
-    order = np.argsort(told.labels)
-    return order[np.searchsorted(np.array(told.labels)[order], told.classes)]
+    order = np.argsort(output.labels)
+    return order[np.searchsorted(np.array(output.labels)[order], output.classes)]
 
 
-def _ratings_svmoutput(told, source, names):
+def _ratings_of_output(output, source, names):
     """Confidence ratings (n,) of the predicted classes."""
-    if told.labels is None:
-        k = len(names or ()) or int(told.classes.max()) + 1
+    if output.labels is None:
+        k, winner = len(names or ()) or int(output.classes.max()) + 1, output.p[:, 0]
         if not names:
-            warnings.warn(f"{k} classes are assumed, one more than the largest that was "
-                          "predicted: without a first line `labels ...` nothing gives their "
-                          "number", AgfmcWarning, stacklevel=3)
-        winner = told.p[:, 0]
+            _warn(f"{k} classes are assumed, one more than the largest that was predicted: without "
+                  "a first line `labels ...` nothing gives their number")
     else:
-        k = len(told.labels)
-        refuse_many_columns(max(told.labels), source, "number the classes before training "
-                            "(svm2agf -U)")
-        winner = told.p[np.arange(len(told.p)), _columns(told)]
+        k, winner = len(output.labels), output.p[np.arange(len(output.p)), _columns(output)]
+        _refuse_many_columns(max(output.labels), source, "number the classes before training "
+                             "(svm2agf -U)")
     if k < 2:
         raise DataError("has one class: a confidence rating needs two or more", file=source)
     return confidence(winner, k)
 
 
-def _lines(told):
+def _lines(output):
     """Pieces of text: `%10.6f ` for each label from 0, 0 where it does not occur; `%5d`."""
-    width = max(told.labels) + 1
+    width = max(output.labels) + 1
     layout = "%10.6f " * width + "%5d\n"
     step = max(1, _CELLS // width)
-    for start in range(0, len(told.p), step):
-        part = told.p[start:start + step]
+    for start in range(0, len(output.p), step):
+        part = output.p[start:start + step]
         wide = np.zeros((len(part), width))
-        wide[:, list(told.labels)] = part
+        wide[:, list(output.labels)] = part
         yield "".join([layout % (*row, label) for row, label in
-                       zip(wide.tolist(), told.classes[start:start + step].tolist())])
+                       zip(wide.tolist(), output.classes[start:start + step].tolist())])

@@ -14,7 +14,6 @@ from ..data.normalisation import Normalisation
 from ..tables.types import TableRecipe
 
 if TYPE_CHECKING:
-
     from ..control.tree import Tree
     from agfmc import Classifier
 
@@ -30,19 +29,15 @@ class ModelFiles:
 class Configuration:
     """A trained configuration: a control tree and the classifiers that it names.
 
-    tree: the control tree, which has the names of the classes;
-    machines: its binary classifiers in the order of its rows: a `MergedModel`, a `FunctionModel`
-    of classifiers that are in memory alone, or the `ModelFiles` that another program reads;
-    node_classifiers: {node number: classifier} of the nodes that tell all their branches
-    apart at once, in the order of the text;
-    normalisation: applied to raw points, or None;
-    made_by: {program: version} of the model file it was read from;
-    merged_from: the number of support vectors in the files that were merged, None for a
-    configuration that was in one file or never in any;
-    calibration: the maps of its probabilities, or None;
-    recipe: the way from tables, as that of training, to its points, or None.
-
-    The methods are the functions of the package of the same meaning.
+    tree: the control tree, which has the names of the classes;  machines: its binary classifiers
+    in the order of its rows: a `MergedModel`, a `FunctionModel` of classifiers that are in memory
+    alone, or the `ModelFiles` that another program reads;  node_classifiers: {node number:
+    classifier} of the nodes that tell all their branches apart at once, in the order of the text;
+    normalisation: applied to raw points, or None;  made_by: {program: version} of the model file
+    it was read from;  merged_from: the number of support vectors in the files that were merged,
+    None for a configuration that was in one file or never in any;  calibration: the maps of its
+    probabilities, or None;  recipe: the way from tables, as that of training, to its points, or
+    None.
     """
 
     tree: Tree
@@ -90,24 +85,22 @@ class Configuration:
 
         import numpy as np
 
-        machines = self.machines
+        machines, tree = self.machines, self.tree
         if isinstance(machines, ModelFiles):
             return ""
-        sides = [[sorted(side) for side in row] for row in self.tree.sides()]
-        branches = {number: [sorted(side) for side in self.tree.branch_labels()[number]]
-                    for number in self.tree.directs}
-        tree = self.tree
-        parts = [repr((sides, branches, tree.labels, *(
-            (tree.roots, tree.weights) if tree.is_ensemble else ()))).encode()]
-        of_kernels = () if isinstance(machines, FunctionModel) else (
-            machines.rho, np.diff(machines.indptr))
-        for array in (*of_kernels[:1], machines.a, machines.b, *of_kernels[1:]):
-            parts.append(np.ascontiguousarray(array, dtype="<f8").tobytes())
-        for node in self.node_classifiers.values():
-            for array in (getattr(node, name, None) for name in ("weights", "points", "y", "k")):
-                if array is not None:
-                    parts.append(np.ascontiguousarray(array, dtype="<f8").tobytes())
-        return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+        sides = [[sorted(side) for side in row] for row in tree.sides()]
+        branches = {number: [sorted(side) for side in tree.branch_labels()[number]]
+                    for number in tree.directs}
+        digest = hashlib.sha256(repr((sides, branches, tree.labels, *(
+            (tree.roots, tree.weights) if tree.is_ensemble else ()))).encode())
+        arrays = [machines.a, machines.b] if isinstance(machines, FunctionModel) else \
+            [machines.rho, machines.a, machines.b, np.diff(machines.indptr)]
+        arrays += [getattr(node, name, None) for node in self.node_classifiers.values()
+                   for name in ("weights", "points", "y", "k")]
+        for array in arrays:
+            if array is not None:
+                digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        return digest.hexdigest()[:16]
 
     @property
     def lacks_normalisation(self) -> bool:

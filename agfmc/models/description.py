@@ -32,7 +32,7 @@ def describe(configuration: Configuration) -> dict:
         "classes": [{"label": label, **({"name": tree.names[label]}
                                         if label in tree.names else {})}
                     for label in tree.classes],
-        "samples": _samples(configuration), **_weights(configuration),
+        **_sizes(configuration),
         "configuration": _kind(tree),
         "control": format_tree(changed(tree, headings={})) if tree.hierarchical else None,
         "decoder": tree.decoder,
@@ -48,12 +48,17 @@ def describe(configuration: Configuration) -> dict:
              "probabilities": bool(np.isfinite(model.a[i])),
              "made_by": model.provenances[i].to_line(), **_samples_of(model.provenances[i])}
             for i, (row, (left, right)) in enumerate(zip(tree.rows, tree.sides()))],
-        "direct_classifiers": _node_classifiers(configuration),
+        "direct_classifiers": [
+            {"name": direct.name, "code": direct.learner_letter, "kind": direct.learner.title,
+             "options": direct.options, "branches": list(map(list, tree.branch_labels()[number])),
+             "made_by": configuration.node_classifiers[number].provenance.to_line()}
+            for number, direct in tree.directs.items()],
         "kernels": [asdict(kernel) for kernel in model.kernels],
         "features": features,
         "features_of_support_vectors": model.sv.shape[1],
         "normalised": normalisation is not None,
-        "metric": _metric(configuration),
+        "metric": next((one.metric._asdict() for one in configuration.provenances if one.metric),
+                       None),
         "support_vectors": len(model.sv),
         "coefficients": int(model.indptr[-1]),
         "written_by": configuration.made_by,
@@ -177,12 +182,6 @@ def _cut(name):
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME - 3]}..."
 
 
-def _metric(configuration):
-    """Rounds, points, classes and data of the learned metric in a normalisation; None without."""
-    found = next((one.metric for one in configuration.provenances if one.metric), None)
-    return None if found is None else found._asdict()
-
-
 def _metric_line(metric):
     """The line about a learned metric, or that there is none."""
     if metric is None:
@@ -205,23 +204,19 @@ def _calibration(calibration):
             "learned": calibration.learned is not None}
 
 
-def _samples(configuration):
-    """Training samples of each class, in the order of the classes; None if not known."""
-    try:
-        return list(class_samples(configuration).values())
-    except ModelError:
-        return None
+def _sizes(configuration):
+    """{"samples": those of each class in training, None if not known}, in the order of the classes.
 
-
-def _weights(configuration):
-    """{"weights": sums of the weights of the samples of each class, "seen": the same without class
-    weights}, in the order of the classes; {} where there were none, or they are not known."""
+    Where they had weights, "weights" are their sums, and "seen" those without class weights.
+    """
+    samples = None
     try:
-        found = [list(class_sums(configuration, seen).values()) for seen in (False, True)]
-        plain = found[0] == list(class_samples(configuration).values())
+        samples = list(class_samples(configuration).values())
+        sums = [list(class_sums(configuration, seen).values()) for seen in (False, True)]
     except ModelError:
-        return {}
-    return {} if plain and found[0] == found[1] else dict(zip(("weights", "seen"), found))
+        return {"samples": samples}
+    return {"samples": samples, **({} if sums == [samples, samples] else
+                                   {"weights": sums[0], "seen": sums[1]})}
 
 
 def _samples_of(provenance):
@@ -229,16 +224,6 @@ def _samples_of(provenance):
     weights their sums, too."""
     return {name: list(found) for name, found in (
         ("samples", provenance.samples), ("weights", provenance.weights)) if found is not None}
-
-
-def _node_classifiers(configuration):
-    """The kind, options and branches of each multi-class node, and what it was made from."""
-    tree, models = configuration.tree, configuration.node_classifiers
-    branches = tree.branch_labels()
-    return [{"name": direct.name, "code": direct.learner_letter, "kind": direct.learner.title,
-             "options": direct.options, "branches": [list(labels) for labels in branches[number]],
-             "made_by": models[number].provenance.to_line()}
-            for number, direct in tree.directs.items()]
 
 
 def _kind(tree):

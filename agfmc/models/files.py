@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -42,18 +43,16 @@ from .merge import collate, regroup
 class ModelSource:
     """A trained configuration on disk, and how it is to be read.
 
-    path: a control file, whose models are read and merged, or one file that holds
-    everything: `.mbm`, libAGF's ASCII model, a LIBSVM model of any number of classes;
-    normalisation: to be applied to raw points, in place of the one that a control file names;
-    models_in: folder of the models that a control file names;
-    unnormalised: the normalisation is for the support vectors too;
-    names: of the labels of a LIBSVM model, entry i names label i;
-    foreign: the binary models of the control file are for another program, and not read;
-    calibration: file of the calibration, in place of CONTROL.cal or of the one in a .mbm;
-    uncalibrated: no calibration is wanted, wherever there is one;
-    own_decoder: the decoder that the control file names will be used: where that is a learned one,
-    it is read with its calibration in any case;
-    named: a normalisation that the control file names is read.
+    path: a control file, whose models are read and merged, or one file that holds everything:
+    `.mbm`, libAGF's ASCII model, a LIBSVM model of any number of classes;  normalisation: to be
+    applied to raw points, in place of the one that a control file names;  models_in: folder of the
+    models that a control file names;  unnormalised: the normalisation is for the support vectors
+    too;  names: of the labels of a LIBSVM model, entry i names label i;  foreign: the binary models
+    of the control file are for another program, and not read;  calibration: file of the
+    calibration, in place of CONTROL.cal or of the one in a .mbm;  uncalibrated: without any
+    calibration;  own_decoder: the decoder that the control file names will be used: a learned one
+    is read with its calibration in any case;  named: a normalisation that the control file names
+    is read.
     """
 
     path: str
@@ -96,9 +95,8 @@ def load_configuration(source: ModelSource) -> Configuration:
     path = source.path
     if source.foreign:
         return _with_foreign_models(source)
-    raw = read_bytes(path, most=_most_bytes, expected="a control file or a model")  # once: a pipe?
-    svm = re.match(rb"svm_type\s", raw)
-    if not (svm or raw.startswith(MAGIC) or is_ascii_model(raw)):
+    raw, kind = _read(path)
+    if kind == "control":
         tree = read_control(path, raw)
         configuration = _calibrated(merged(tree, _for_tree(source, tree)), source,
                                     calibration_of(path))
@@ -107,11 +105,11 @@ def load_configuration(source: ModelSource) -> Configuration:
         return _with_recipe(configuration, path)
     if source.models_in is not None:
         raise UsageError(f"-y is for the models of a control file: {path} holds its own")
-    if svm:
+    if kind == "svm":
         tree, models = read_svm_multiclass(path, raw, source.names)
         _warn_of_votes([path] if models[0].platt is None else [])
         configuration = _collated(tree, models, {})
-    elif raw.startswith(MAGIC):
+    elif kind == "mbm":
         configuration = read_store(path, raw)
         _check_neighbours(configuration, path)
     else:
@@ -167,18 +165,25 @@ def _with_recipe(configuration, control):
 
 def read_tree(path: str) -> Tree:
     """The control tree in a control file, whose models are not read, or in a model file."""
-    raw = read_bytes(path, most=_most_bytes, expected="a control file or a model")
-    if raw.startswith(MAGIC):
-        return read_store(path, raw).tree
-    if re.match(rb"svm_type\s", raw):
+    raw, kind = _read(path)
+    if kind == "svm":
         return read_svm_multiclass(path, raw)[0]
-    return read_ascii_model(path, raw).tree if is_ascii_model(raw) else read_control(path, raw)
+    return read_control(path, raw) if kind == "control" else \
+        (read_store if kind == "mbm" else read_ascii_model)(path, raw).tree
 
 
-def _most_bytes(head):
-    """The largest size of a file that begins so, None for a model, whose size is not bounded."""
-    model = re.match(rb"svm_type\s", head) or head.startswith(MAGIC) or is_ascii_model(head)
-    return None if model else MAX_TEXT
+def _read(path):
+    """(the bytes of a file, which is read once, its kind); the size of models is not bounded."""
+    raw = read_bytes(path, most=lambda head: MAX_TEXT if _kind(head) == "control" else None,
+                     expected="a control file or a model")
+    return raw, _kind(raw)
+
+
+def _kind(head):
+    """The kind of a file by its first bytes."""
+    if re.match(rb"svm_type\s", head):
+        return "svm"
+    return "mbm" if head.startswith(MAGIC) else "ascii" if is_ascii_model(head) else "control"
 
 
 def _calibrated(configuration, source, beside="-"):
@@ -221,7 +226,7 @@ def merged(tree: Tree, source: ModelSource,
     for row in tree.rows:
         rows.setdefault(row.text, row)  # members of an ensemble may share a model
     read = dict(zip(rows, within_memory(
-        (known.get(name) or _read(row, tree.source, source.models_in, tables)
+        (known.get(name) or _read_model(row, tree.source, source.models_in, tables)
          for name, row in rows.items()),
         tree.source, size_of, "the support vectors of all its models")))
     models = [read[row.text] for row in tree.rows]
@@ -238,11 +243,9 @@ def _with_foreign_models(source):
     tree.require_names()
     source = _for_tree(source, tree)
     classifiers = _read_node_classifiers(tree, source.models_in)
-    paths = []
-    for row in tree.rows:
-        paths.append(model_file(row.text, source.models_in))
-        require_regular(paths[-1])
+    paths = [model_file(row.text, source.models_in) for row in tree.rows]
     for path, row in zip(paths, tree.rows):
+        require_regular(path)
         if not os.path.exists(path):
             raise tree.place(row).error(DataError, f"model '{path}': there is no such file"
                                         + elsewhere(row.text, path, tree.source))
@@ -281,14 +284,11 @@ def _read_node_classifiers(tree, models_in):
 def _check_neighbours(configuration, path):
     """Refuse a stored classifier of code K with another k than its options in the tree."""
     for number, direct in configuration.tree.directs.items():
-        model = configuration.node_classifiers[number]
-        if model.points is None:
-            continue
-        try:
-            same = learner_class(direct.learner_letter).parse(direct.options).k == model.k
-        except UsageError:
-            same = False
-        if not same:
+        model, k = configuration.node_classifiers[number], None
+        with suppress(UsageError):
+            k = None if model.points is None else \
+                learner_class(direct.learner_letter).parse(direct.options).k
+        if model.points is not None and k != model.k:
             raise ModelError("the multi-class nodes are not those of the control text", file=path)
 
 
@@ -308,7 +308,7 @@ def _warn_of_votes(names):
                       "votes can be used (svm-train -b 1 fits them)", AgfmcWarning, stacklevel=3)
 
 
-def _read(row, source, models_in, tables):
+def _read_model(row, source, models_in, tables):
     path = model_file(row.text, models_in)
     try:
         with regular_files():
@@ -376,37 +376,34 @@ def check_one_run(tree, models, classifiers):
     order of the tree's rows;  classifiers: {node number: classifier}.  Models of unknown
     origin, as LIBSVM's own, fit any.
     """
-    found = {}
+    def warn(message):
+        warnings.warn(f"{tree.source}: {message}", AgfmcWarning, stacklevel=4)
+
+    names = {}
     for model in [*models, *classifiers.values()]:
         if model.provenance.samples is not None:
-            found.setdefault(model.provenance.normalisation, model.name)
-    if len(found) > 1:
-        one, other = list(found.values())[:2]
+            names.setdefault(model.provenance.normalisation, model.name)
+    if len(names) > 1:
+        one, other = list(names.values())[:2]
         raise ModelError(f"'{one}' and '{other}' were trained with different normalisations: they "
                          "are from different runs", file=tree.source)
-    _warn_of_classes(tree, models, classifiers)
-    told = [model.provenance for model in models if model.provenance.samples is not None]
-    if len({one.weights is None for one in told}) > 1:
-        warnings.warn(f"{tree.source}: some models were trained with weights of the samples, "
-                      "others without: they are from different runs", AgfmcWarning, stacklevel=3)
-    if not _consistent(tree, models):
-        warnings.warn(f"{tree.source}: the models record different numbers of samples of the same "
-                      "classes: some may be from another run", AgfmcWarning, stacklevel=3)
-
-
-def _warn_of_classes(tree, models, classifiers):
-    """Warn where models were trained for other classes than they stand for here."""
     branches = tree.branch_labels()
-    pairs = [*zip(models, tree.sides()),
-             *((model, branches[number]) for number, model in classifiers.items())]
-    found = [(model.name, trained, sides) for model, sides in pairs
-             if (trained := model.provenance.other_classes(sides)) is not None]
-    if found:
-        name, trained, sides = found[0]
-        more = f", and {len(found) - 1} more like it" if len(found) > 1 else ""
-        warnings.warn(f"{tree.source}: '{name}' was trained on the classes "
-                      f"{_short(trained)}, and is used here for {_short(classes_text(sides))}"
-                      f"{more}: from another run, unless intended", AgfmcWarning, stacklevel=4)
+    strange = [(model.name, trained, sides) for model, sides in [
+        *zip(models, tree.sides()),
+        *((model, branches[number]) for number, model in classifiers.items())]
+        if (trained := model.provenance.other_classes(sides)) is not None]
+    if strange:
+        name, trained, sides = strange[0]
+        more = f", and {len(strange) - 1} more like it" if len(strange) > 1 else ""
+        warn(f"'{name}' was trained on the classes {_short(trained)}, and is used here for "
+             f"{_short(classes_text(sides))}{more}: from another run, unless intended")
+    if len({model.provenance.weights is None for model in models
+            if model.provenance.samples is not None}) > 1:
+        warn("some models were trained with weights of the samples, others without: they are from "
+             "different runs")
+    if not _consistent(tree, models):
+        warn("the models record different numbers of samples of the same classes: some may be from "
+             "another run")
 
 
 def _short(text):
@@ -416,22 +413,20 @@ def _short(text):
 
 def _consistent(tree, models):
     """True where numbers of samples of the classes can add up to those of all sides."""
-    place = {label: i for i, label in enumerate(tree.classes)}
-    rows, counts = [], []
-    for sides, model in zip(tree.sides(), models):
-        for side, count in zip(sides, model.provenance.samples or ()):
-            rows.append([place[label] for label in side])
-            counts.append(count)
-    if not rows:
+    column = {label: i for i, label in enumerate(tree.classes)}
+    sizes = [([column[label] for label in side], count)
+             for sides, model in zip(tree.sides(), models)
+             for side, count in zip(sides, model.provenance.samples or ())]
+    if not sizes:
         return True
     # the normal equations: k by k, however many models there are
-    matrix, right = np.zeros((len(place), len(place))), np.zeros(len(place))
-    for side, count in zip(rows, counts):
+    matrix, right = np.zeros((len(column), len(column))), np.zeros(len(column))
+    for side, count in sizes:
         matrix[np.ix_(side, side)] += 1
         right[side] += count
     numbers = np.linalg.lstsq(matrix, right, rcond=None)[0]
-    made = np.array([numbers[side].sum() for side in rows])
-    return bool(np.abs(made - counts).max() < 0.01 + 1e-9 * max(counts))
+    limit = 0.01 + 1e-9 * max(count for _, count in sizes)
+    return all(abs(numbers[side].sum() - count) < limit for side, count in sizes)
 
 
 def save(path: str, configuration: Configuration) -> None:

@@ -96,10 +96,10 @@ class _Text:
         """A `ModelError` at a line, from 1: by default the one read last."""
         return ModelError(message, file=self.path, line=self.at if line is None else line)
 
-    def line(self, wanted):
+    def line(self, expected):
         """The next line without the blanks around it."""
         if self.at == len(self.lines):
-            raise self.fail(f"truncated: expected {wanted}, found the end of the file")
+            raise self.fail(f"truncated: expected {expected}, found the end of the file")
         self.at += 1
         return self.lines[self.at - 1].strip()
 
@@ -158,26 +158,19 @@ class _Text:
     def table(self):
         """All support vectors, (s, d)."""
         s, d = self.whole(2, "sizes", _LARGEST)
-        left = self.lines[self.at:self.at + s]
+        lines = self.lines[self.at:self.at + s]
         if d == 0:
             raise self.fail("expected at least one feature")
-        if len(left) < s:
-            raise self.fail(f"expected {s} support vectors, found {len(left)} lines")
+        if len(lines) < s:
+            raise self.fail(f"expected {s} support vectors, found {len(lines)} lines")
         if s == 0:
             return np.zeros((0, d))
-        data = ("\n".join(left) + "\n").encode("utf-8", "surrogateescape")
-        first = self.at + 1
-        tokens = tokenise(data, first)
-        if len(tokens.count) != s or (tokens.count != d).any():
-            found = np.zeros(s, dtype=np.int64)
-            found[tokens.line - first] = tokens.count
-            row = int(np.argmax(found != d))
-            raise self.fail(f"expected {d} values, found {found[row]}", first + row)
-        values = numbers(tokens.text, s * d)
+        tokens = tokenise(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"), 0)
+        fits = len(tokens.count) == s and (tokens.count == d).all()
+        values = numbers(tokens.text, s * d) if fits else None
         if values is None:
-            for number, line in enumerate(left, first):
-                if wrong := _wrong(line.split()):
-                    raise self.fail(f"expected a finite number, found '{wrong}'", number)
+            for _ in lines:  # to say what is wrong
+                self.numbers(d, "values")
             raise self.fail("expected numbers")
         self.at += s
         return values.reshape(s, d) + 0.0
@@ -192,13 +185,9 @@ class _Text:
         scale = self.numbers(2, "values a and b")
         *coef, rho = self.numbers(count + 1, "coefficients and rho")
         index = np.array(self.whole(count, "numbers of support vectors", s), dtype=np.int32)
-        coef = np.array(coef)
         distinct, first, inverse = np.unique(index, return_index=True, return_inverse=True)
-        if len(distinct) < count:  # in the order in which they first appear
-            order = np.argsort(first)
-            coef = np.bincount(inverse.ravel(), weights=coef)[order]
-            index = distinct[order]
-        return scale, rho, coef, index
+        order = np.argsort(first)  # that in which they first appear
+        return scale, rho, np.bincount(inverse.ravel(), coef)[order], distinct[order]
 
     def end(self):
         """Nothing but blank lines may follow."""
