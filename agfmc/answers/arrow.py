@@ -30,7 +30,7 @@ class AnswerArrow:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns behind those of the head."""
+        """The names of the columns behind those of the input."""
         return [name for part in self.parts for name, _ in part.columns()]
 
     def tails(self, values: Sequence) -> list[np.ndarray]:
@@ -47,8 +47,11 @@ class AnswerArrow:
             sink, writer = pa.PythonFile(_Sink(file), "w"), None
 
             def add(columns, tails):
-                waiting.append(pa.table([*(_copied(pa, column) for column in columns), *map(
-                    self._array, kinds, tails)], [*heads, *self.names]))
+                copied = [pa.array(np.arange(column.start, column.stop))
+                          if isinstance(column, range) else pa.array(column, pa.string())
+                          for column in columns]
+                waiting.append(pa.table([*copied, *map(self._array, kinds, tails)],
+                                        [*heads, *self.names]))
                 if sum(map(len, waiting)) >= _ROWS:
                     write_out()
 
@@ -76,11 +79,6 @@ class AnswerArrow:
         if kind == "number":
             return pa.array(column, pa.float64())
         return pa.array(self.words, pa.string()).take(pa.array(column, mask=column < 0))
-
-
-def _copied(pa, column):
-    return pa.array(np.arange(column.start, column.stop)) if isinstance(column, range) else \
-        pa.array(column, pa.string())
 
 
 def _pyarrow():

@@ -27,10 +27,9 @@ _MEMBERS = {"probabilities": "p:"}  # members that are objects, and what their n
 
 
 class AnswerColumns(NamedTuple):
-    """Columns that were read: {name: cells of the n rows}.
+    """Columns that were read, {name: cells of the n rows}, of the kinds of `open_answers`.
 
-    Cells are `Words`, float64 (n,) with NaN for missing ones, lists of text, or lists of tuples of
-    words, as of `open_answers`;  numbers (n,): of the lines, or what is `counted`.
+    numbers (n,): of the lines, or what is `counted`.
     """
 
     file: str
@@ -47,39 +46,39 @@ class AnswerColumns(NamedTuple):
 def open_answers(path: str, form: TableFormat = TableFormat(), stdin=None) -> Iterator:
     """A table of answers, for `with`: its `file`, its `names`, and `read({name: kind})`.
 
-    kind: "words", "number" or "text", as for `Table.blocks`, or "set", words with ` | ` between
-    them;  `read`, which can be called once, gives `AnswerColumns`.  The probabilities in JSON are
-    columns `p:NAME`, as in the other tables.
+    kind: "words", `Words`;  "number", float64 (n,) with NaN for missing ones;  "text", a list;
+    "set", a list of tuples of words, which have ` | ` between them;  `read`, which can be called
+    once, gives `AnswerColumns`.  The probabilities in JSON are columns `p:NAME`, as in the other
+    tables.
     """
     if not answer_format(os.fsdecode(path)).is_table:
         yield _JsonLines(path, stdin)
         return
     with open_table(path, form, stdin) as table:
-        yield _OfTable(table)
+        yield _AnswersOfTable(table)
 
 
-class _OfTable:
+class _AnswersOfTable:
     """Answers in a table."""
 
     def __init__(self, table: Table):
         self.file, self.names, self._table = table.file, table.names, table
 
-    def read(self, wanted):
-        table, size = self._table, 0
-        parts: dict[str, list] = {name: [] for name in wanted}
-        numbers = []
+    def read(self, kinds):
+        table, size, numbers = self._table, 0, []
+        parts: dict[str, list] = {name: [] for name in kinds}
         for block in table.blocks({table.names.index(name): "text" if kind == "set" else kind
-                                   for name, kind in wanted.items()}):
-            size += 8 * block.rows * (len(wanted) + 1)
+                                   for name, kind in kinds.items()}):
+            size += 8 * block.rows * (len(kinds) + 1)
             refuse_beyond(size, "the answers", self.file)
             numbers.append(block.numbers())
             for name, cells in parts.items():
                 cells.append(block[table.names.index(name)])
         return AnswerColumns(self.file, table.counted, np.concatenate(numbers), {
-            name: _joined(cells, wanted[name]) for name, cells in parts.items()})
+            name: _concatenated(cells, kinds[name]) for name, cells in parts.items()})
 
 
-def _joined(parts, kind):
+def _concatenated(parts, kind):
     """The cells of a column, from those of its blocks."""
     if kind == "number":
         return np.concatenate(parts)
@@ -125,10 +124,10 @@ class _JsonLines:
                 flat[name] = value
         return flat
 
-    def read(self, wanted):
+    def read(self, kinds):
         numbers = np.array(list(self._objects), dtype=np.int64)
         return AnswerColumns(self.file, "line", numbers, {
-            name: self._column(name, kind) for name, kind in wanted.items()})
+            name: self._column(name, kind) for name, kind in kinds.items()})
 
     def _column(self, name, kind):
         for number, found in self._objects.items():
@@ -144,9 +143,9 @@ class _JsonLines:
             return np.array([np.nan if cell is None else cell for cell in cells], np.float64)
         if kind == "set":
             return [tuple(cell) for cell in cells]
-        if kind == "text":
-            return [_text(cell) for cell in cells]
         texts = [None if cell is None else _text(cell) for cell in cells]
+        if kind == "text":
+            return texts
         words = sorted({*texts} - {None})
         code = {None: -1, **{word: at for at, word in enumerate(words)}}
         return Words(tuple(words), np.array([code[text] for text in texts], np.int32))

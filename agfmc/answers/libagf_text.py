@@ -198,6 +198,11 @@ class ClassSets(NamedTuple):
     size: np.ndarray
     labels: np.ndarray
 
+    @property
+    def points(self) -> np.ndarray:
+        """The number of the point of each of the labels."""
+        return np.repeat(np.arange(len(self.size)), self.size)
+
 
 def format_sets(sets, labels, p=None):
     """The text (bytes) of sets (n, k) bool of classes with these labels (k,).

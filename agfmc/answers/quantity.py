@@ -43,17 +43,16 @@ class Quantity:
             p[nothing] = 1.0
             cumulative[nothing] = np.arange(1.0, p.shape[1] + 1)
         total = cumulative[:, -1]
-        told = np.empty((len(p), 1 + len(self.levels)))
-        told[:, 0] = np.cumsum(p * self.mean, axis=1)[:, -1] / total
+        columns = [np.cumsum(p * self.mean, axis=1)[:, -1] / total]
         rows = np.arange(len(p))
-        for column, level in enumerate(self.levels, 1):
-            wanted = level * total
-            at = np.argmax((cumulative >= wanted[:, None]) & (p > 0), axis=1)
+        for level in self.levels:
+            target = level * total
+            at = np.argmax((cumulative >= target[:, None]) & (p > 0), axis=1)
             before = np.where(at > 0, cumulative[rows, at - 1], 0.0)
-            share = np.clip((wanted - before) / p[rows, at], 0.0, 1.0)
+            share = np.clip((target - before) / p[rows, at], 0.0, 1.0)
             low, high = self.low[at], self.high[at]
-            told[:, column] = np.minimum(low + share * (high - low), high)
-        return told
+            columns.append(np.minimum(low + share * (high - low), high))
+        return np.column_stack(columns)
 
     @property
     def header(self) -> bytes:
@@ -78,7 +77,7 @@ def quantity_of(classifier, levels: Sequence[float] = ()) -> Quantity:
             decoding.decoder.gives not in ("probabilities", "estimates"):
         raise UsageError("--quantity needs the probabilities of all classes: a decoder that gives "
                          "them, and for a tree --tree full")
-    found = []
+    intervals = []
     for label in classifier.classes.tolist():
         name = tree.names.get(label)
         limits = None if name is None else limits_in(name)
@@ -86,8 +85,8 @@ def quantity_of(classifier, levels: Sequence[float] = ()) -> Quantity:
             raise UsageError("--quantity needs classes whose names tell their limits, as "
                              f"float_to_class writes them (0.5..1.2~0.8): class {label} "
                              + ("has no name" if name is None else f"is named '{name}'"))
-        found.append(limits)
-    low, high, mean = np.array(found).T
+        intervals.append(limits)
+    low, high, mean = np.array(intervals).T
     low, high = np.where(np.isnan(low), high, low), np.where(np.isnan(high), low, high)
     mean = np.where(np.isnan(mean), low + (high - low) / 2, mean)
     order = np.lexsort((high, low))

@@ -30,12 +30,12 @@ class AnswerSource:
     """The tables and columns of answers and true classes.
 
     path: the table of the answers;  truth: the column of the true classes, there or in the table
-    `data`, by name or number from 1, or None for the one named `label`, by default class,
-    label or target, or else the only one with the names of the classes;  ids: the columns by which
-    the rows of both are joined, () for those that both have;  predicted: the column of the
-    answers;  before: a table of answers whose probabilities are not calibrated, or None;  layout:
-    of text;  names: of the classes in their order, () for that of the columns of probabilities;
-    weight: the column of the weights of the points, in the table of the true classes, or None.
+    `data`, by name or number from 1, or None for the one named `label`, by default class, label or
+    target, or else the only one with the names of the classes;  ids: the columns by which the rows
+    are joined, () for those that both have;  predicted: the column of the answers;  before: a
+    table of answers whose probabilities are not calibrated, or None;  layout: of text;  names: of
+    the classes in their order, () for that of the columns of probabilities;  weight: the column of
+    the weights, in the table of the true classes, or None.
     """
 
     path: str
@@ -75,18 +75,18 @@ class _Columns:
         start = names.index(predicted)
         whole = (predicted, "p", EXPECTED_COST, MOST_PROBABLE)
         costs = whole[2:] if names[start:start + 4] == whole else ()
-        place = names.index("set") if "set" in names else 0
-        behind = (predicted, "p", *costs)
-        self.sets = "set" if names[max(0, place - len(behind)):place] == behind else None
+        at = names.index("set") if "set" in names else 0
+        before = (predicted, "p", *costs)
+        self.sets = "set" if names[max(0, at - len(before)):at] == before else None
         self.others = [name for name in names
                        if name not in {predicted, "p", self.sets, *costs, *self.p}]
 
     @property
-    def wanted(self):
+    def kinds(self):
         """{name: kind} for `open_answers`."""
-        return {self.predicted: "words", **dict.fromkeys(self.p, "number"),
-                **({} if self.winner is None else {self.winner: "number"}),
-                **({} if self.sets is None else {self.sets: "set"})}
+        kinds = {self.predicted: "words", **dict.fromkeys(self.p, "number"),
+                 self.winner: "number", self.sets: "set"}
+        return {name: kind for name, kind in kinds.items() if name is not None}
 
 
 def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Results,
@@ -97,15 +97,16 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
     there, 0 or more.  Raises `DataError`, with file and line, for what does not fit together.
     """
     with open_answers(source.path, source.layout) as table:
-        own = _Columns(table, source.predicted)
-        others = [] if source.data is None else [_read_truth(source, own)]
+        columns = _Columns(table, source.predicted)
+        others = [] if source.data is None else [_read_truth(source, columns)]
         if source.before is not None:
-            others.append(_read_before(source, own))
-        column = _truth_column(table, source, own) if source.data is None else None
-        weight = _weight_column(table, source) if source.data is None else None
-        answers = table.read({**({} if column is None else {column: "words"}), **own.wanted,
-                              **({} if weight is None else {weight: "number"}),
-                              **{name: "text" for other in others for name in other.keys}})
+            others.append(_read_before(source, columns))
+        kinds, column, weight = columns.kinds, None, None
+        if source.data is None:
+            column = _truth_column(table, source, columns)
+            weight = _column(table, source.weight, "--weight")
+            kinds = {column: "words", **kinds, **({} if weight is None else {weight: "number"})}
+        answers = table.read({**kinds, **{name: "text" for other in others for name in other.keys}})
     if column is not None:
         truth, weights = _complete(answers, column), _weights(answers, weight)
     else:
@@ -114,28 +115,28 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
         order, weights = _order(answers, other, keys), _weights(other, weight)
         truth = Words(words, codes[order])
         weights = None if weights is None else weights[order]
-    names, known = _names(source, answers, own, truth)
+    names, known = _names(source, answers, columns, truth)
     number = {name: at for at, name in enumerate(names)}
-    result = _numbered(answers.cells[own.predicted], number)
-    p, winner = _probabilities(answers, own, number, result)
+    result = _numbered(answers.cells[columns.predicted], number)
+    p, winner = _probabilities(answers, columns, number, result)
     results = Results(_numbered(truth, number), result, np.arange(len(names)),
                       len(names) if known else None, winner, p, weights)
     if source.before is not None and p is not None:
         results = replace(results, before=_probabilities_before(answers, others[-1], number))
-    if own.sets is None and tree is not None:
+    if columns.sets is not None:
+        results = _with_sets(results, answers, answers.cells[columns.sets], names, tree)
+    elif tree is not None:
         raise DataError("has no column 'set' behind the class and p, as classify_m --stop writes "
                         "it for --control", file=answers.file)
-    if own.sets is not None:
-        results = _with_sets(results, answers, answers.cells[own.sets], names, tree)
     return results, names
 
 
-def _default_truth(table, names, source, own):
+def _default_truth(table, names, source, columns):
     """The column of the true classes, one of `names`, where none is named."""
     known = LABEL_NAMES if source.label is None else (source.label.lower(),)
     alike = [name for name in names if name.removeprefix("input:").lower() in known]
-    if not alike and own.p and not is_stream(table.file):
-        classes = set(own.p.values())
+    if not alike and columns.p and not is_stream(table.file):
+        classes = set(columns.p.values())
         with open_answers(table.file, source.layout) as again:
             cells = again.read(dict.fromkeys(names, "words")).cells
         alike = [name for name in names if cells[name].words and
@@ -159,11 +160,16 @@ class _Other(NamedTuple):
     columns: Any
 
 
-def _truth_column(table, source, own):
+def _column(table, name, option):
+    """The name of the column that an option names, by name or number."""
+    return None if name is None else table.names[column_positions(table, (name,), option)[0]]
+
+
+def _truth_column(table, source, columns):
     if source.truth is None:
-        return _default_truth(table, own.others, source, own)
+        return _default_truth(table, columns.others, source, columns)
     try:
-        name = table.names[column_positions(table, (source.truth,), "--truth")[0]]
+        name = _column(table, source.truth, "--truth")
     except DataError as error:
         raise DataError(f"{error.message}; --data names another table that has it",
                         file=error.file) from None
@@ -175,33 +181,24 @@ def _truth_column(table, source, own):
     return name
 
 
-def _weight_column(table, source):
-    """The name of the column of the weights, or None."""
-    return None if source.weight is None else \
-        table.names[column_positions(table, (source.weight,), "--weight")[0]]
-
-
 def _weights(table, column):
-    """The weights (n,) in a column, or None; `DataError` for a cell that is no number of 0 or
-    more."""
+    """The weights (n,) in a column, or None; `DataError` for what is no number of 0 or more."""
     if column is None:
         return None
     w = _present(table, column)
-    wrong = ~((w >= 0) & (w < np.inf))
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    for row in np.flatnonzero(~((w >= 0) & (w < np.inf)))[:1].tolist():
         raise table.error(row, f"column '{one_line(column)}' has the weight {w[row]:g}: expected a "
                                "number of 0 or more")
     return w
 
 
-def _read_truth(source, own):
+def _read_truth(source, columns):
     """The `_Other` of the true classes; its columns are theirs, and that of the weights or None."""
-    others = own.others
+    others = columns.others
     with open_answers(source.data, source.layout) as table:
-        column = _default_truth(table, table.names, source, own) if source.truth is None else \
-            table.names[column_positions(table, (source.truth,), "--truth")[0]]
-        weight = _weight_column(table, source)
+        column = _default_truth(table, table.names, source, columns) if source.truth is None else \
+            _column(table, source.truth, "--truth")
+        weight = _column(table, source.weight, "--weight")
         for names, file in (others, source.path), (table.names, table.file):
             for name in source.ids:
                 if name not in names or name == column:
@@ -223,25 +220,23 @@ def _keys(others, table, column=None):
     return tuple(name for name in others if name in table.names and name not in (ROW, column))
 
 
-def _read_before(source, own):
+def _read_before(source, columns):
     """The `_Other` of the probabilities before calibration."""
-    if not own.p:
+    if not columns.p:
         raise UsageError("probabilities before calibration are compared with those after it, and "
                          f"{source.path} has no columns {_P}NAME")
     with open_answers(source.before, source.layout) as table:
         before = _Columns(table, source.predicted)
-        if set(before.p.values()) != set(own.p.values()):
+        if set(before.p.values()) != set(columns.p.values()):
             raise DataError(f"has the classes {listed_names(list(before.p.values()))}, and not "
-                            + listed_names(list(own.p.values())), file=table.file)
-        keys = source.ids or _keys(own.others, table)
+                            + listed_names(list(columns.p.values())), file=table.file)
+        keys = source.ids or _keys(columns.others, table)
         return _Other(table.read({**dict.fromkeys(before.p, "number"),
                                   **dict.fromkeys(keys, "text")}), keys, before)
 
 
 def _probabilities_before(answers, other, number):
-    order, p = _order(answers, *other[:2]), np.zeros((len(answers.numbers), len(number)))
-    for column, name in other.columns.p.items():
-        p[:, number[name]] = _present(other.table, column)[order]
+    p = _table_of(other.table, other.columns, number)[_order(answers, other.table, other.keys)]
     warn_of_no_probabilities(p, f"the probabilities in {_name(other.table)}")
     return p
 
@@ -265,24 +260,23 @@ def _order(answers, truth, keys):
             raise DataError(f"has {n} answers, and {_name(truth)} has {other} rows: expected as "
                             "many, or a column of ids that both have", file=answers.file)
         return np.arange(n)
-    own, place = _places(answers, keys), _places(truth, keys)
-    for found, others, table, what in ((own, place, answers, "row"),
-                                       (place, own, truth, "answer")):
-        absent = next((key for key in found if key not in others), None)
-        if absent is not None:
-            raise table.error(found[absent], f"there is no {what} of {_shown(keys, absent)} in "
+    here, there = _rows_by_id(answers, keys), _rows_by_id(truth, keys)
+    for rows, others, table, what in ((here, there, answers, "row"),
+                                      (there, here, truth, "answer")):
+        for absent in (key for key in rows if key not in others):
+            raise table.error(rows[absent], f"there is no {what} of {_shown(keys, absent)} in "
                               + _name(truth if table is answers else answers))
-    return np.fromiter((place[key] for key in own), np.int64, n)
+    return np.fromiter((there[key] for key in here), np.int64, n)
 
 
-def _places(table, keys):
+def _rows_by_id(table, keys):
     """{ids of a row: row} in the order of the rows; `DataError` for ids that stand twice."""
-    found: dict[tuple, int] = {}
+    rows: dict[tuple, int] = {}
     for row, key in enumerate(zip(*(map(str.strip, table.cells[name]) for name in keys))):
-        if found.setdefault(key, row) != row:
+        if rows.setdefault(key, row) != row:
             raise table.error(row, f"{_shown(keys, key)} stands in {table.counted} "
-                              f"{table.numbers[found[key]]} already: expected different ids")
-    return found
+                              f"{table.numbers[rows[key]]} already: expected different ids")
+    return rows
 
 
 def _shown(keys, values):
@@ -294,34 +288,34 @@ def _name(table):
     return "standard input" if table.file == "-" else table.file
 
 
-def _names(source, answers, own, truth):
+def _names(source, answers, columns, truth):
     """(names of all classes in their order, True where they are known to be all)."""
-    first = list(dict.fromkeys([*source.names, *own.p.values()]))
-    answered = {plain_word(word) for word in answers.cells[own.predicted].words}
-    if own.sets is not None:
-        answered |= {word for one in set(answers.cells[own.sets]) for word in one}
+    first = list(dict.fromkeys([*source.names, *columns.p.values()]))
+    answered = {plain_word(word) for word in answers.cells[columns.predicted].words}
+    if columns.sets is not None:
+        answered |= {word for one in set(answers.cells[columns.sets]) for word in one}
     true = {plain_word(word) for word in truth.words}
-    column = f"column '{one_line(own.predicted)}'"
+    column = f"column '{one_line(columns.predicted)}'"
     if not true & answered.union(first):
         raise DataError(f"no answer is one of the true classes {listed_names(sorted(true))}: "
                         "--truth names another column than theirs?", file=answers.file)
     strange = ordered_words(answered.difference(first))
-    if own.p and strange:
+    if columns.p and strange:
         raise DataError(f"{column} has the class '{one_line(strange[0])}', and there is no column "
                         f"'{_P}{one_line(strange[0])}' of its probability", file=answers.file)
     names = [*first, *ordered_words((answered | true).difference(first))]
     if len(names) > _MOST_CLASSES:
         raise DataError(f"{column} and the truth have {len(names)} different values, and look not "
                         "like classes", file=answers.file)
-    unknown = ordered_words(true - answered.union(first) if not own.p else
-                            true.difference(own.p.values()))
+    unknown = ordered_words(true - answered.union(first) if not columns.p else
+                            true.difference(columns.p.values()))
     if unknown:
         codes = [at for at, word in enumerate(truth.words) if plain_word(word) in unknown]
         count = int(np.isin(truth.codes, codes).sum())
         warnings.warn(f"{_name(answers)}: the true class '{one_line(unknown[0])}'"
                       f"{and_more(unknown)} is none of the answers': {count} "
                       f"row{'s count' if count > 1 else ' counts'} as wrong"
-                      + ", with probability 0" * bool(own.p), AgfmcWarning, stacklevel=3)
+                      + ", with probability 0" * bool(columns.p), AgfmcWarning, stacklevel=3)
     return tuple(names), bool(first)
 
 
@@ -331,25 +325,30 @@ def _numbered(words: Words, number):
                     np.int32)[words.codes]
 
 
-def _probabilities(answers, own, number, result):
+def _table_of(answers, columns, number):
+    """p (n, k) in the columns of probabilities."""
+    p = np.zeros((len(answers.numbers), len(number)))
+    for column, name in columns.p.items():
+        p[:, number[name]] = _present(answers, column)
+    return p
+
+
+def _probabilities(answers, columns, number, result):
     """(p (n, k) or None, that of the answer (n,) or None)."""
     p = winner = None
-    if own.p:
-        p = np.zeros((len(answers.numbers), len(number)))
-        for column, name in own.p.items():
-            p[:, number[name]] = _present(answers, column)
+    if columns.p:
+        p = _table_of(answers, columns, number)
         winner = probability_of_answers(p, result, np.arange(len(number)))
-    elif own.winner is not None:
-        winner = _present(answers, own.winner)
+    elif columns.winner is not None:
+        winner = _present(answers, columns.winner)
     return without_votes(p, winner, _name(answers))
 
 
 def _present(table, column):
     """The numbers (n,) of a column; `DataError` where one is missing."""
     values = table.cells[column]
-    missing = np.isnan(values)
-    if missing.any():
-        raise table.error(int(np.argmax(missing)), f"column '{one_line(column)}' has no number")
+    for row in np.flatnonzero(np.isnan(values))[:1].tolist():
+        raise table.error(row, f"column '{one_line(column)}' has no number")
     return values
 
 

@@ -27,10 +27,9 @@ from .libagf_text import ClassSets, read_probabilities, read_sets
 def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):
     """Read truth (.cls), base.cls, base.con if it is there, and what classify_m printed.
 
-    The truth may be LIBSVM text.  k: number of classes; labels: those of the columns; names: of
+    The truth may be LIBSVM text.  k: number of classes;  labels: those of the columns;  names: of
     the classes, or their file, in which a truth of words, or with labels below 0, is looked up.
-     Raises `DataError`
-    where the files do not fit together, `UsageError` where k or labels are
+    Raises `DataError` where the files do not fit together, `UsageError` where k or labels are
     needed or contradict them.
     """
     # first: from a pipe they end when the command that writes the other files has done so
@@ -58,10 +57,9 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
     k = known if labels is None else len(labels)
     if p is not None:
         winner = probability_of_answers(p, result, labels)
-        strange = truth[~np.isin(truth, labels)]
-        if len(strange):
-            raise DataError(f"holds class {strange[0]}, for which there are no probabilities: give "
-                            f"the command without {probabilities}, and such points count as wrong",
+        for label in truth[~np.isin(truth, labels)][:1]:
+            raise DataError(f"holds class {label}, for which there are no probabilities: give the "
+                            f"command without {probabilities}, and such points count as wrong",
                             file=truth_path)
     elif k is not None and os.path.exists(f"{base}.con"):
         winner = probability(read_con(f"{base}.con", n=len(truth)), k)
@@ -100,7 +98,7 @@ def with_weights_of(results: Results, truth_path: str, source: WeightSource,
     """
     path = source.file
     if path is None and truth_path != "-":
-        path = weights_beside(truth_path.removesuffix(".cls").removesuffix(".truth"))
+        path = weights_beside(_base_of(truth_path))
         if path is not None:
             warnings.warn(f"the points of {truth_path} have the weights in {path} (--weights none: "
                           "they all count alike)", AgfmcWarning, stacklevel=3)
@@ -108,6 +106,10 @@ def with_weights_of(results: Results, truth_path: str, source: WeightSource,
     if w is None and source.classes is None:
         return results
     return with_weights(results, w, source.classes, names)
+
+
+def _base_of(truth_path):
+    return truth_path.removesuffix(".cls").removesuffix(".truth")
 
 
 def without_votes(p, winner, file):
@@ -181,7 +183,7 @@ def with_sets(results, path, tree=None):
     if len(sets.size) != len(results.truth):
         raise DataError(f"has {len(sets.size)} lines, but there are {len(results.truth)} points",
                         file=path)
-    points = np.repeat(np.arange(len(sets.size)), sets.size)
+    points = sets.points
     strange = ~np.isin(sets.labels, results.labels)
     if results.k is not None and strange.any():
         at = int(np.argmax(strange))
@@ -193,7 +195,7 @@ def with_sets(results, path, tree=None):
 
 def sets_beside_truth(sets: ClassSets, truth: np.ndarray, paths: Paths | None) -> Sets:
     """The `Sets` of points whose true classes are truth (n,)."""
-    points = np.repeat(np.arange(len(sets.size)), sets.size)
+    points = sets.points
     holds = np.zeros(len(sets.size), dtype=bool)
     holds[points[sets.labels == truth[points]]] = True
     return Sets(sets.size, holds, paths)
@@ -211,12 +213,10 @@ def paths_of_sets(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str,
                         "control file of one configuration", file=tree.source)
     order = np.argsort(tree.labels)
     labels = np.array(tree.labels)[order]
-    strange = truth[~np.isin(truth, labels)]
-    if len(strange):
-        raise DataError(f"the tree has no class {strange[0]}, which is the true one of a point",
+    for label in truth[~np.isin(truth, labels)][:1]:
+        raise DataError(f"the tree has no class {label}, which is the true one of a point",
                         file=tree.source)
-    points = np.repeat(np.arange(len(sets.size)), sets.size)
-    known = np.isin(sets.labels, labels)
+    points, known = sets.points, np.isin(sets.labels, labels)
     first, end = np.full((2, len(sets.size)), -1)
     starts = (np.cumsum(sets.size) - sets.size)[sets.size > 0]
     if len(starts) and known.all():
@@ -238,15 +238,13 @@ def paths_of_sets(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str,
 def names_beside(truth_path, labels, path=None):
     """{label: name} of the classes, from `path`, else from base.names, else {}.
 
-    The truth is base.cls, or base.truth.
-
-    Raises `DataError` where one of them has no name in `path`; the other file is then
-    left out, with a warning.
+    The truth is base.cls, or base.truth.  Raises `DataError` where one of them has no name in
+    `path`; the other file is then left out, with a warning.
     """
     labels = [int(label) for label in labels]
     if path is not None:
         return read_names_of(path, labels)
-    base = truth_path.removesuffix(".cls").removesuffix(".truth")
+    base = _base_of(truth_path)
     if base == truth_path or not os.path.exists(f"{base}.names"):
         return {}
     try:

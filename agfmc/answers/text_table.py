@@ -1,7 +1,7 @@
 """Tables of answers as text: CSV or tab-separated with a header, or one JSON object a line.
 
-A line has a head, which the row of the input gives, and a tail, which the answer gives; tails are
-made by whoever has the answers, a block of rows at a time.
+A line has cells of the row of the input, and a tail, which the answer gives; tails are made by
+whoever has the answers, a block of rows at a time.
 """
 
 from __future__ import annotations
@@ -90,21 +90,23 @@ class AnswerText:
             yield lambda columns, tails: write(_bytes(self.lines(heads, columns, tails)))
 
     def header(self, heads: Sequence[str]) -> str:
-        """The first line; heads: names of the columns of the head."""
+        """The first line; heads: names of the columns of the input."""
         if self.delimiter is None:
             return ""
         return self.delimiter.join(map(self._quoted, [*heads, *self.names])) + "\n"
 
     def lines(self, heads: Sequence[str], columns: Sequence, tails: list[str]) -> str:
-        """Whole lines of some rows: cells of the head, a list or a `range` for each name, tails."""
-        if self.delimiter is not None:
-            cells = [map(str, column) if isinstance(column, range) else self._cells(column)
-                     for column in columns]
-            return "".join(map(operator.add, map(self.delimiter.join, zip(*cells)), tails))
-        form = "".join(f"{_member(name)}%s, " for name in heads)
-        cells = [column if isinstance(column, range) else map(json_string, column)
+        """Whole lines of some rows: cells of the input, a list or a `range` for each name, tails.
+        """
+        encode = functools.partial(map, json_string) if self.delimiter is None else self._cells
+        cells = [map(str, column) if isinstance(column, range) else encode(column)
                  for column in columns]
-        return "".join(map(operator.add, map(f"{{{form}".__mod__, zip(*cells)), tails))
+        if self.delimiter is not None:
+            rows = map(self.delimiter.join, zip(*cells))
+        else:
+            rows = map("".join(["{", *(f"{_member(name)}%s, " for name in heads)]).__mod__,
+                       zip(*cells))
+        return "".join(map(operator.add, rows, tails))
 
     def _cells(self, column):
         together = "\0".join(column)

@@ -50,18 +50,16 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Answers to n points.
+    """Answers to n points; what was not requested is None.
 
-    classes (n,) int32 labels, -1 where rejected;  confidence (n,) = (k p - 1)
-    / (k - 1) of the winner, or (k p - s)/(k - s) of a set of s classes that is the answer;
-    columns (n, c) what is printed, or None;  stops:
-    how the decoders' iterations ended;  queried (n, m): which binary classifiers
-    were queried, or None where nobody counts;  sets (n, k) bool: the classes in the set of
-    each point, labels ascending, or None where no sets are wanted;  ranked (n, c) labels: the most
-    probable classes, whose probabilities are the columns, or None where they are not wanted;
-    winner (n,): what the decoder gives for the class that is most probable, or for the set, or
-    for the answer of the least expected cost;  cost (n,): of that, and probable (n,) labels of the
-    most probable classes, None without costs.
+    classes (n,) int32 labels, -1 where rejected;  confidence (n,) = (k p - 1) / (k - 1) of the
+    winner, or (k p - s)/(k - s) of a set of s classes that is the answer;  columns (n, c): what is
+    printed;  stops: how the decoders' iterations ended;  queried (n, m): which binary classifiers
+    were queried;  sets (n, k) bool: the classes in the set of each point, labels ascending;
+    ranked (n, c) labels: the most probable classes, whose probabilities are the columns;  winner
+    (n,): what the decoder gives for the class that is most probable, or for the set, or for the
+    answer of the least expected cost;  cost (n,): of that, and probable (n,) labels of the most
+    probable classes.
     """
 
     classes: np.ndarray
