@@ -44,7 +44,7 @@ class AnswerArrow:
         kinds = [kind for part in self.parts for _, kind in part.columns()]
         waiting: list[Any] = []
         with replacing(path, binary=True) as file:
-            sink, writer = pa.PythonFile(_Sink(file), "w"), None
+            sink, writer = pa.PythonFile(file, "w"), None
 
             def add(columns, tails):
                 copied = [pa.array(np.arange(column.start, column.stop))
@@ -90,15 +90,3 @@ def _pyarrow():
         raise UsageError("Parquet and Arrow tables need PyArrow: pip install 'agfmc[table]'"
                          ) from error
     return pyarrow
-
-
-class _Sink:
-    """A file for PyArrow to write to, which it does not close."""
-
-    closed = False
-
-    def __init__(self, file):
-        self.write, self.flush = file.write, file.flush
-
-    def close(self):
-        """Nothing: the file appears when all is well."""

@@ -240,6 +240,4 @@ def unique_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     inverse = np.empty(len(keys), dtype=np.int64)
     inverse[by_key] = np.cumsum(new) - 1
     order = np.argsort(first)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return first[order], rank[inverse]
+    return first[order], np.argsort(order)[inverse]

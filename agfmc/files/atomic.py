@@ -106,6 +106,8 @@ def _rename(outputs):
 class _Output:
     """A file for the writers of this package, whose errors carry the name the user gave."""
 
+    closed = False  # what writes to it, as PyArrow does, does not close it
+
     def __init__(self, path, binary, text=None):
         self.name = path
         self.permissions = None  # of a file that replaces nothing, but for those of the umask
@@ -156,6 +158,9 @@ class _Output:
 
     def fileno(self):
         return self._raw.fileno()
+
+    def close(self):
+        pass
 
     def complete(self):
         """Bring everything to the disk, with its final permissions, under the temporary name."""

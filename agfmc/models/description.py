@@ -14,13 +14,14 @@ from ..control.write import format_tree
 from ..core.errors import ModelError, one_line
 from ..core.models import KERNELS
 from ..core.provenance import Provenance
+from ..core.text import listed
 from ..data.normalisation import Normalisation
 from ..files.codec import encode
 from ..tables.types import TableRecipe
 from .configuration import Configuration
 
 _LONGEST_NAME = 30  # of a column or a word, in a table
-_SHOWN = 12  # of them, and of labels
+_SHOWN = 12  # of them
 
 
 def describe(configuration: Configuration) -> dict:
@@ -114,7 +115,7 @@ def format_normalisation(info: dict, missing: str | None = None) -> str:
     missing: the file that would tell of a learned metric, where there is none.
     """
     left_out, metric = info["left_out"], info["metric"]
-    named = _short(left_out) if info["names"] is None else _listed(
+    named = listed(left_out) if info["names"] is None else _listed(
         [info["names"][feature] for feature in left_out])
     lines = [f"features          {info['features']}" + (
                  f", {len(left_out)} left out: {named}" if left_out else ""),
@@ -277,14 +278,14 @@ def format_description(info: dict) -> str:
         width = max(len(binary["name"]) for binary in info["binary_models"])
         lines += ["", f"{'binary model':{max(width, 12)}}  support vectors  classes left / right"]
     for binary in info["binary_models"]:
-        sides = " / ".join(_short(binary[side]) for side in ("left", "right"))
+        sides = " / ".join(listed(binary[side]) for side in ("left", "right"))
         note = "" if binary["probabilities"] else "  (no probabilities)"
         lines.append(f"{binary['name']:{max(width, 12)}}  {binary['support_vectors']:15d}  "
                      f"{sides}{note}")
     for direct in info["direct_classifiers"]:
         lines += ["", f"direct classifier {direct['name']}: {direct['kind']}, "
                       f"\"{direct['options']}\", classes "
-                      + " / ".join(_short(labels) for labels in direct["branches"])]
+                      + " / ".join(listed(labels) for labels in direct["branches"])]
     if info["recipe"] is not None:
         lines += ["", *_column_lines(info["recipe"])]
     if info["control"] is not None:
@@ -307,7 +308,7 @@ def _member_lines(info):
         for (kind, rows), count in kinds.items()) + " binary models"]
     weights = [one["weight"] for one in members]
     lines.append("weights           " + (
-        "equal" if len(set(weights)) == 1 else _short([f"{weight:.4g}" for weight in weights])))
+        "equal" if len(set(weights)) == 1 else listed([f"{weight:.4g}" for weight in weights])))
     names = [binary["name"] for binary in info["binary_models"]]
     shared = len(names) - len(set(names))
     return lines + [f"shared            {shared} partitions have the binary model of another "
@@ -326,11 +327,6 @@ def _calibration_lines(found):
         lines.append(f"                  {one['decoder']}: {text}, floor {one['floor']:.4g}"
                      f"{points}")
     return lines + ["                  a learned decoder"] * found["learned"]
-
-
-def _short(labels):
-    text = " ".join(map(str, labels[:_SHOWN]))
-    return f"{text} ... ({len(labels)})" if len(labels) > _SHOWN else text
 
 
 def _kernel(kernel):

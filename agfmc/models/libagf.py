@@ -258,8 +258,7 @@ def _lines(model, tree):
     yield KERNELS[kernel.kind].libagf + "\n"
     yield _joined(map(float, kernel.values.values()))[:-1] + "\n"
     order = np.lexsort(model.sv.T[::-1])
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
+    rank = np.argsort(order)
     yield f"{len(model.sv)} {model.sv.shape[1]}\n"
     for i in order:
         yield _joined(model.sv[i].tolist())[1:] + "\n"

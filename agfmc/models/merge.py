@@ -47,7 +47,10 @@ def collate(models, sides, classes, node_classifiers=()):
     models do not have the same number of features.
     """
     width = _width(models, node_classifiers)
-    tables, table_of = _tables(models)
+    # models that were trained together, or read together, have one array in common
+    tables_by_id = {id(model.sv): model.sv for model in models}
+    numbers = {key: number for number, key in enumerate(tables_by_id)}
+    tables, table_of = list(tables_by_id.values()), [numbers[id(model.sv)] for model in models]
     points = np.zeros((sum(map(len, tables)), width))
     starts = np.cumsum([0, *map(len, tables)])
     for at, table in zip(starts, tables):
@@ -56,8 +59,7 @@ def collate(models, sides, classes, node_classifiers=()):
     places = [inverse[at:stop] for at, stop in zip(starts[:-1], starts[1:])]
     group, landmark = _groups(models, sides, classes, [places[i] for i in table_of], len(first))
     order = np.lexsort((np.arange(len(first)), landmark, group))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
+    rank = np.argsort(order)
 
     # of each table the support vectors, ascending, and which of them its points are
     used = [np.unique(rank[place], return_inverse=True) for place in places]
@@ -83,19 +85,6 @@ def collate(models, sides, classes, node_classifiers=()):
         any_width=not node_classifiers and not any(model.features for model in models))
 
 
-def _tables(models):
-    """The different arrays of support vectors, and the number of each model's among them.
-
-    Models that were trained together, or read together, have one array in common.
-    """
-    numbers = {}
-    table_of = [numbers.setdefault(id(model.sv), len(numbers)) for model in models]
-    tables = [None] * len(numbers)
-    for model, number in zip(models, table_of):
-        tables[number] = model.sv
-    return tables, table_of
-
-
 def _joined(parts, dtype):
     """The arrays of a list, one after the other."""
     return np.concatenate([np.empty(0, dtype), *parts], dtype=dtype, casting="same_kind")
@@ -104,10 +93,7 @@ def _joined(parts, dtype):
 def _width(models, node_classifiers):
     """The number of features: as the models state it, else the largest index met."""
     stated = {}
-    for model in models:
-        if model.features:
-            stated.setdefault(model.features, model.name)
-    for model in node_classifiers:
+    for model in (*(model for model in models if model.features), *node_classifiers):
         stated.setdefault(model.features, model.name)
     if len(stated) > 1:
         (one, name), (two, other) = list(stated.items())[:2]
@@ -120,7 +106,7 @@ def _width(models, node_classifiers):
         if width > one:
             raise ModelError(f"has {width} features, and {name} was trained on {one}",
                              file=largest.name)
-        width = one
+        return one
     return width
 
 
@@ -167,7 +153,5 @@ def regroup(model: MergedModel, sides: Sequence, classes: Sequence[int]) -> Merg
             possible[rows] &= members
     group = np.where(possible.any(axis=1), possible.argmax(axis=1), len(classes))
     order = np.argsort(group, kind="stable")
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order))
     return replace(model, sv=model.sv[order], group=group[order].astype(np.int32),
-                   index=rank[model.index])
+                   index=np.argsort(order).astype(np.int32)[model.index])
