@@ -130,15 +130,15 @@ class _JsonLines:
             name: self._column(name, kind) for name, kind in kinds.items()})
 
     def _column(self, name, kind):
-        for number, found in self._objects.items():
-            if name not in found:
+        for number, members in self._objects.items():
+            if name not in members:
                 raise DataError(f"has no '{one_line(name)}', as the lines before it have",
                                 file=self.file, line=number)
-            if not _fits(found[name], kind):
+            if not _fits(members[name], kind):
                 what = {"number": "a number", "set": "a list of words"}.get(kind, "a word")
                 raise DataError(f"expected {what} in '{one_line(name)}'", file=self.file,
                                 line=number)
-        cells = [found[name] for found in self._objects.values()]
+        cells = [members[name] for members in self._objects.values()]
         if kind == "number":
             return np.array([np.nan if cell is None else cell for cell in cells], np.float64)
         if kind == "set":

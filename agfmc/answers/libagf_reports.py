@@ -118,10 +118,10 @@ def _page(scores, rows, columns, ratings):
     yield "        retrieval\ntruth " + head * columns % tuple(range(columns)) + "    tot\n"
     totals = np.zeros(columns, dtype=counts.dtype)
     for label in range(rows):
-        row, found = np.zeros(columns, dtype=counts.dtype), counts[labels == label].sum(axis=0)
-        row[seen] = found[:len(seen)]
+        row, of_class = np.zeros(columns, dtype=counts.dtype), counts[labels == label].sum(axis=0)
+        row[seen] = of_class[:len(seen)]
         totals += row
-        yield "%3d   " % label + cell * columns % tuple(row.tolist()) + sums % found.sum()
+        yield "%3d   " % label + cell * columns % tuple(row.tolist()) + sums % of_class.sum()
     yield "\ntotal " + cell * columns % tuple(totals.tolist()) + "\n\n"
     for name, key in (("U C (reverse)", "uncertainty_coefficient_reverse"),
                       ("U C (total)", "uncertainty_coefficient_symmetric"),
@@ -224,9 +224,9 @@ def _warn_of_votes(p, path):
 
 def format_validation(samples, lines):
     """The four scores of `Samples` as lines; lines: their `Curves`."""
-    found = validate(lines, samples.n)
-    scores = {"1-r": 1 - found.correlation, "m-1": found.slope - 1,
-              "Brier score": brier_winning(samples.p, samples.t), "norm. rmse": found.error}
+    validation = validate(lines, samples.n)
+    scores = {"1-r": 1 - validation.correlation, "m-1": validation.slope - 1,
+              "Brier score": brier_winning(samples.p, samples.t), "norm. rmse": validation.error}
     return "".join("%-11s = %s\n" % (name, "%15.8g" % value if value == value else "%15s" % "-")
                    for name, value in scores.items())
 

@@ -24,7 +24,7 @@ def _tables():
     """The first six characters of a number (2000,), signs one after the other, and the last
     four (10000,); each as one integer of eight or four bytes."""
     numbers = np.arange(10000)
-    digits = np.stack([numbers // 10**place % 10 for place in (3, 2, 1, 0)], axis=1) + 48
+    digits = np.stack([numbers // 10**power % 10 for power in (3, 2, 1, 0)], axis=1) + 48
     head = np.zeros((2, 1000, 8), dtype=np.uint8)
     head[..., 0] = 32
     head[:, :, 1] = [[32], [45]]
@@ -249,6 +249,6 @@ def read_sets(path, stdin=None):
 def _label(word, path, number):
     if not (word.isdigit() and len(word) <= _DIGITS and str(int(word)).encode() == word
             and int(word) <= MAX_LABEL):
-        found = word[:20].decode("ascii", "backslashreplace")
-        raise DataError(f"expected a class label, found '{found}'", file=path, line=number)
+        text = word[:20].decode("ascii", "backslashreplace")
+        raise DataError(f"expected a class label, found '{text}'", file=path, line=number)
     return int(word)

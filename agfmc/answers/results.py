@@ -41,7 +41,7 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
         truth = number_classes(truth, known, truth_path, given,
                                ": give eval_uc --names, or -k if all occur")
     result = read_cls(f"{base}.cls", n=len(truth), negative=True)
-    found = np.unique(np.concatenate([truth, result[result >= 0]]))
+    present = np.unique(np.concatenate([truth, result[result >= 0]]))
     ratings = truth_path.removesuffix(".cls") + ".con"
     if os.path.exists(ratings) and not os.path.exists(f"{base}.con"):
         warnings.warn(f"{truth_path} has a file {ratings}, as results have, and {base}.cls has "
@@ -53,7 +53,7 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
         if k is not None and k != known:
             raise UsageError(f"-k says {k} classes, and {probabilities} has {known}")
         labels = table.labels if labels is None else labels
-    labels = _labels(labels, found, known, p is not None)
+    labels = _labels(labels, present, known, p is not None)
     k = known if labels is None else len(labels)
     if p is not None:
         winner = probability_of_answers(p, result, labels)
@@ -64,7 +64,7 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
     elif k is not None and os.path.exists(f"{base}.con"):
         winner = probability(read_con(f"{base}.con", n=len(truth)), k)
     p, winner = without_votes(p, winner, probabilities or base + ".con")
-    return Results(truth, result, found if labels is None else labels, k, winner, p)
+    return Results(truth, result, present if labels is None else labels, k, winner, p)
 
 
 def _checked(table, result, file, base):
@@ -127,7 +127,7 @@ def without_votes(p, winner, file):
     return p, winner
 
 
-def _labels(labels, found, k, needed):
+def _labels(labels, present, k, needed):
     """The labels of all classes, ascending; None where only those in the files are known."""
     if labels is not None:
         labels = np.asarray(labels)
@@ -138,16 +138,16 @@ def _labels(labels, found, k, needed):
         return labels
     if k is None:
         return None
-    if len(found) == k:
-        return found
-    if len(found) > k:
-        raise UsageError(f"there are {k} classes, but {len(found)} different labels in the files "
-                         f"({listed(found.tolist())})" + ": without the probabilities, points of "
+    if len(present) == k:
+        return present
+    if len(present) > k:
+        raise UsageError(f"there are {k} classes, but {len(present)} different labels in the files "
+                         f"({listed(present.tolist())})" + ": without the probabilities, points of "
                          "a class that the model does not know count as wrong" * needed)
-    if found.max() < k:
+    if present.max() < k:
         return np.arange(k)
     if needed:
-        raise UsageError(f"the files hold {len(found)} of the {k} classes, and nothing gives the "
+        raise UsageError(f"the files hold {len(present)} of the {k} classes, and nothing gives the "
                          "labels of the columns: give --labels, or let classify_m print them "
                          "with --header")
     return None
@@ -228,9 +228,9 @@ def paths_of_sets(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str,
     node = hierarchy.nodes_of(first, end)
     wrong = np.flatnonzero(node < 0) if known.all() else points[~known]
     if len(wrong):
-        found = sets.labels[points == wrong[0]].tolist()
+        labels_of_set = sets.labels[points == wrong[0]].tolist()
         raise DataError(f"expected a class, or all classes below a node of {where}, found "
-                        + (listed(found) if found else "an empty set"), file=path,
+                        + (listed(labels_of_set) if labels_of_set else "an empty set"), file=path,
                         line=int(wrong[0] + 1 if numbers is None else numbers[wrong[0]]))
     return hierarchy.paths(node, order[np.searchsorted(labels, truth)])
 

@@ -37,7 +37,7 @@ def one_line(text):
     """`text` with each character that is no part of a line of text as an escape, such as \\n."""
     if text.isprintable():  # as nearly always, and the expression takes a while to be made
         return text
-    return re.sub(_UNSEEN, lambda found: found[0].encode("unicode_escape").decode(), text)
+    return re.sub(_UNSEEN, lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def shortened(text):
@@ -88,9 +88,9 @@ class AgfmcError(Exception):
     def __str__(self):
         file = "standard input" if self.file == "-" else self.file
         # a place in no file, as in a design that was made here, tells nothing
-        place = () if file is None else [
+        position = () if file is None else [
             str(part) for part in (file, self.line, self.column) if part is not None]
-        text = ": ".join([":".join(place), self.message]) if place else str(self.message)
+        text = ": ".join([":".join(position), self.message]) if position else str(self.message)
         return shortened(text)
 
     def __reduce__(self):

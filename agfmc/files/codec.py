@@ -255,9 +255,9 @@ def read_sidecar(title, raw, path, error=ModelError):
         plain = strict_json(raw)
     except (ValueError, RecursionError) as reason:
         why = reason.msg.removesuffix(" at") if isinstance(reason, json.JSONDecodeError) else reason
-        found = "an empty file" if not raw.strip() else "other bytes" \
+        content = "an empty file" if not raw.strip() else "other bytes" \
             if isinstance(reason, UnicodeDecodeError) else f"no JSON ({why})"
-        raise error(f"expected '{title}', found {found}", file=path,
+        raise error(f"expected '{title}', found {content}", file=path,
                     line=getattr(reason, "lineno", None)) from None
     if type(plain) is not dict or plain.pop("format", None) != title:
         raise error(f"expected '{title}', found another format", file=path)

@@ -87,13 +87,13 @@ def table_line(line, name):
         return ""
     mark = max(TABLE_MARKS, key=line.count)
     cells = line.split(mark)
-    found = len(cells) > 1
+    is_table_line = len(cells) > 1
     if mark == b"\t":  # LVQ text may have them too, with one word at most
-        found = sum(not NUMBER.fullmatch(cell.strip()) for cell in cells) > 1
+        is_table_line = sum(not NUMBER.fullmatch(cell.strip()) for cell in cells) > 1
     elif mark == b",":
-        found = found and (len(words) == 1 or len(cells) > len(words) + 1
-                           or _SPACED.search(line) is not None)
-    return f"it looks like a table with {TABLE_MARKS[mark]}: {table_way(name)}" if found else ""
+        is_table_line &= len(words) == 1 or len(cells) > len(words) + 1 or \
+            _SPACED.search(line) is not None
+    return f"it looks like a table with {TABLE_MARKS[mark]}: {table_way(name)}" * is_table_line
 
 
 def foreign_start(data, name):
@@ -195,8 +195,8 @@ class Tokens(NamedTuple):
 
     def words(self, i: int) -> list[bytes]:
         """The tokens of the i-th line that has any."""
-        places = range(int(self.first[i]), int(self.first[i] + self.count[i]))
-        return [self.text[self.start[j]:self.end[j]].tobytes() for j in places]
+        tokens = range(int(self.first[i]), int(self.first[i] + self.count[i]))
+        return [self.text[self.start[j]:self.end[j]].tobytes() for j in tokens]
 
     def without_first_line(self) -> "Tokens":
         """The other lines, the first blanked out in the text."""
@@ -288,10 +288,10 @@ def values(text, start, end, alone=False):
     """
     length = end - start
     plain = length <= _LONGEST
-    found = np.empty(len(start))
+    result = np.empty(len(start))
     for first in range(0, len(start), TILE):
         part = slice(first, first + TILE)
-        plain[part] &= _decimals(text, start[part], length[part], found[part])
+        plain[part] &= _decimals(text, start[part], length[part], result[part])
         if alone and np.count_nonzero(plain[part]) * 8 < len(plain[part]) * 7:
             return numbers(text, len(start))  # long numbers, or with exponents
     others = np.flatnonzero(~plain)
@@ -299,15 +299,15 @@ def values(text, start, end, alone=False):
         rest = numbers(_joined(text, start[others], length[others]), len(others))
         if rest is None:
             return None
-        found[others] = rest
-    return found
+        result[others] = rest
+    return result
 
 
 def _joined(text, start, length):
     """The tokens with a blank behind each, as uint8."""
     stop = np.cumsum(length + 1)
-    place = np.arange(stop[-1]) + np.repeat(start - (stop - length - 1), length + 1)
-    letters = np.take(text, place, mode="clip")
+    position = np.arange(stop[-1]) + np.repeat(start - (stop - length - 1), length + 1)
+    letters = np.take(text, position, mode="clip")
     letters[stop - 1] = 32
     return letters
 
@@ -315,12 +315,12 @@ def _joined(text, start, length):
 def _decimals(text, start, length, out):
     """Write numbers (t,) to `out`; -> which tokens (t,) are plain decimals."""
     width = min(int(length.max(initial=1)), _LONGEST)
-    place = np.arange(width, dtype=np.uint8)[:, None]
+    position = np.arange(width, dtype=np.uint8)[:, None]
     letters = np.empty((width, len(start)), np.uint8)
     for k in range(width):
         np.take(text, start + k, out=letters[k], mode="clip")
     size = np.minimum(length, 255).astype(np.uint8)
-    inside = place < size
+    inside = position < size
     digit = letters - np.uint8(48)
     is_digit = digit < 10
     is_digit &= inside
@@ -339,7 +339,7 @@ def _decimals(text, start, length, out):
         out *= step[k]
         out += digit[k]
     # Digits behind the point.
-    behind = (size - np.uint8(1) - (point * place).sum(axis=0, dtype=np.uint8)) * points
+    behind = (size - np.uint8(1) - (point * position).sum(axis=0, dtype=np.uint8)) * points
     out /= np.take(_POWERS, behind, mode="clip")
     np.negative(out, out=out, where=minus)
     return good

@@ -45,9 +45,9 @@ class _Input:
         with _reading(self.name):
             return self._file.readinto(buffer)
 
-    def seek(self, place):
+    def seek(self, offset):
         with _reading(self.name):
-            return self._file.seek(place)
+            return self._file.seek(offset)
 
     def fileno(self):
         return self._file.fileno()

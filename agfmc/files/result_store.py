@@ -260,13 +260,13 @@ class ResultCache:
         A run that still uses one of them makes it anew with its next result.  Files are of
         earlier versions.
         """
-        found, total = [], 0
+        folders, total = [], 0
         with suppress(OSError), os.scandir(os.path.dirname(self.path)) as entries:
             for entry in entries if self._usable else ():
                 with suppress(OSError):  # another run removes it at this moment
                     if entry.name.endswith(".results") and not entry.is_symlink():
-                        found.append((entry.path == self.path, entry.stat().st_mtime, entry.path))
-        for stays, used, path in sorted(found, reverse=True):
+                        folders.append((entry.path == self.path, entry.stat().st_mtime, entry.path))
+        for stays, used, path in sorted(folders, reverse=True):
             is_folder = os.path.isdir(path)
             total += sum(size for _, size, _ in _files(path)) if is_folder else 0
             if stays or is_folder and time.time() - used <= _UNUSED and total <= _ALL:
@@ -302,10 +302,10 @@ class ResultCache:
 
 def _files(folder):
     """(date in nanoseconds, bytes, path) of the results in a folder."""
-    found = []
+    files = []
     for parent, _, names in os.walk(folder):
         for name in names if parent != folder else ():
             with suppress(OSError):
                 status = os.lstat(os.path.join(parent, name))
-                found.append((status.st_mtime_ns, status.st_size, os.path.join(parent, name)))
-    return found
+                files.append((status.st_mtime_ns, status.st_size, os.path.join(parent, name)))
+    return files

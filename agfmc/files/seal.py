@@ -24,10 +24,10 @@ def seal_of(raw):
     """The digest of its origin in the bytes of a file; None where a byte was changed."""
     if not raw.endswith(b"\n"):
         return None
-    found = _SEAL.fullmatch(raw[-_LENGTH - 1:-1].decode("latin-1"))
-    if found is None or _sum(memoryview(raw)[:-17]) != found[2]:
+    match = _SEAL.fullmatch(raw[-_LENGTH - 1:-1].decode("latin-1"))
+    if match is None or _sum(memoryview(raw)[:-17]) != match[2]:
         return None
-    return found[1]
+    return match[1]
 
 
 def check_seal(raw, path):
@@ -37,8 +37,8 @@ def check_seal(raw, path):
     another system change nothing.
     """
     end = raw.rstrip()
-    found = _SEAL.search(end[-_LENGTH:].decode("latin-1"))
-    if found is not None and seal_of(raw) is None and seal_of(
+    match = _SEAL.search(end[-_LENGTH:].decode("latin-1"))
+    if match is not None and seal_of(raw) is None and seal_of(
             raw.replace(b"\r\n", b"\n")) is None:
         raise ModelError("changed or damaged since it was written: its checksum disagrees (if "
                          "it was changed on purpose, remove the last line)", file=path,

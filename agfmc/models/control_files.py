@@ -76,8 +76,8 @@ def elsewhere(name, tried, source):
     """
     beside = os.path.dirname(source or "") or os.curdir
     for folder in (beside, os.path.join(beside, os.pardir), os.curdir):
-        found = model_file(name, os.path.normpath(folder))
-        if os.path.isfile(found) and not os.path.isabs(name):
+        path = model_file(name, os.path.normpath(folder))
+        if os.path.isfile(path) and not os.path.isabs(name):
             here = os.path.normpath(folder) == os.curdir
             return "; it is in the current folder: leave -y out" if here else \
                 f"; it is found with -y {shlex.quote(os.path.normpath(folder))}"

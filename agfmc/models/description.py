@@ -74,15 +74,15 @@ def node_shares(configuration: Configuration) -> dict[int, float]:
     Of nodes of one classifier in trees whose models know their samples; {} where that at the top
     does not.
     """
-    found, at = {}, 0
+    counts, at = {}, 0
     for number, node in enumerate(configuration.tree.nodes):
         if node.bare:
             samples = configuration.machines.provenances[at].samples
             if samples:
-                found[number] = sum(samples)
+                counts[number] = sum(samples)
         at += len(node.rows)
-    whole = found.get(0)
-    return {number: count / whole for number, count in found.items()} if whole else {}
+    whole = counts.get(0)
+    return {number: count / whole for number, count in counts.items()} if whole else {}
 
 
 def describe_normalisation(normalisation: Normalisation, names: Sequence[str] = ()) -> dict:
@@ -223,8 +223,8 @@ def _sizes(configuration):
 def _samples_of(provenance):
     """{"samples": those of a binary model in training, left and right}, {} where not known; with
     weights their sums, too."""
-    return {name: list(found) for name, found in (
-        ("samples", provenance.samples), ("weights", provenance.weights)) if found is not None}
+    return {name: list(sizes) for name, sizes in (
+        ("samples", provenance.samples), ("weights", provenance.weights)) if sizes is not None}
 
 
 def _kind(tree):
@@ -315,18 +315,18 @@ def _member_lines(info):
                     f"member: {len(set(names))} different ones"] * bool(shared)
 
 
-def _calibration_lines(found):
+def _calibration_lines(calibration):
     """The lines about a calibration, or that there is none."""
-    if found is None:
+    if calibration is None:
         return ["calibration       none"]
-    lines = [f"calibration       {found['source']}, of the classes "
-             + " ".join(map(str, found["samples"]))]
-    for one in found["decoders"]:
+    lines = [f"calibration       {calibration['source']}, of the classes "
+             + " ".join(map(str, calibration["samples"]))]
+    for one in calibration["decoders"]:
         text = one["map"] if "temperature" not in one else f"temperature {one['temperature']:.4g}"
         points = "" if one["points"] is None else f", {one['points']} calibration points"
         lines.append(f"                  {one['decoder']}: {text}, floor {one['floor']:.4g}"
                      f"{points}")
-    return lines + ["                  a learned decoder"] * found["learned"]
+    return lines + ["                  a learned decoder"] * calibration["learned"]
 
 
 def _kernel(kernel):
@@ -380,8 +380,8 @@ def _of_classes(configuration, sizes_of, weighted):
     totals = [([column[label] for label in labels], size) for sides, several in sizes
               if several is not None and len(several) == len(sides)
               for labels, size in zip(sides, several)]
-    found = class_counts(totals, len(column), weighted) if totals else None
-    if found is None:
+    counts = class_counts(totals, len(column), weighted) if totals else None
+    if counts is None:
         raise ModelError("the models do not record the number of training samples of each "
                          "class")
-    return dict(zip(tree.classes, found.tolist()))
+    return dict(zip(tree.classes, counts.tolist()))

@@ -300,14 +300,15 @@ def _model(lines, path, vectors):
     if "nr_class" in header and header.values("nr_class", int) != [2]:
         raise header.fail("nr_class",
                           f"expected a model of 2 classes, found {header.text('nr_class')}")
-    found = header.contents(lines, 2, vectors)
-    labels = tuple((label + 1) // 2 if sorted(found.labels) == [-1, 1] else label
-                   for label in found.labels)
+    svm_type, kernel, labels, rho, platt, n_sv, provenance, features, coef, sv = \
+        header.contents(lines, 2, vectors)
+    if sorted(labels) == [-1, 1]:
+        labels = [(label + 1) // 2 for label in labels]
     if sorted(labels) != [0, 1]:
         raise header.fail("label", "expected the labels 0 and 1 (left and right of the partition), "
                                    f"found {header.text('label')}")
-    return BinaryModel(path, found.svm_type, found.kernel, found.sv, found.coef, found.rho[0],
-                       labels, found.n_sv, found.platt[0], found.provenance, found.features)
+    return BinaryModel(path, svm_type, kernel, sv, coef, rho[0], tuple(labels), n_sv, platt[0],
+                       provenance, features)
 
 
 def _known_vectors(lines, start, path, features, width, known):
@@ -383,15 +384,15 @@ def read_svm_multiclass(path, raw=None, names=None):
         i, j = min(low, high), max(low, high)
         sides = [(spans[i], j - 1), (spans[j], i)]
         used = [np.flatnonzero(coef[span, column]) + span.start for span, column in sides]
-        own = sv[np.concatenate(used)]
-        key = len(own), hashlib.sha256(own).digest()
+        vectors = sv[np.concatenate(used)]
+        key = len(vectors), hashlib.sha256(vectors).digest()
         if key not in known:  # else they are landmarks of several pairs
-            held += len(own)
+            held += len(vectors)
             refuse_huge(held, sv.shape[1], path)
         rows.append(((low,), (high,)))
         names.append(f"{base}-{len(names):02d}")
         models.append(BinaryModel(
-            names[-1], svm_type, kernel, known.setdefault(key, own),
+            names[-1], svm_type, kernel, known.setdefault(key, vectors),
             np.concatenate([coef[use, column] for use, (_, column) in zip(used, sides)]),
             rho[number[i, j]], (0, 1) if i == low else (1, 0),
             (len(used[0]), len(used[1])), platt[number[i, j]],
@@ -438,12 +439,12 @@ def _lines(model, classes, pairs, labels):
     sign = np.where(flipped, 1, -1) * model.orientation.astype(np.int64)
     order = np.lexsort((pairs.max(axis=1), pairs.min(axis=1)))
     owner = np.repeat(np.arange(len(pairs)), np.diff(model.indptr))
-    own = _own_classes(model, pairs, owner)
-    other = pairs.sum(axis=1)[owner] - own
+    home_class = _own_classes(model, pairs, owner)
+    other = pairs.sum(axis=1)[owner] - home_class
     # a support vector of two classes, merged by collation, is one row for each again
-    keys, row = np.unique(own * max(len(model.sv), 1) + model.index, return_inverse=True)
+    keys, row = np.unique(home_class * max(len(model.sv), 1) + model.index, return_inverse=True)
     coef = np.zeros((len(keys), k - 1))
-    coef[row.ravel(), other - (other > own)] = model.coef * sign[owner]
+    coef[row.ravel(), other - (other > home_class)] = model.coef * sign[owner]
     home, index = np.divmod(keys, max(len(model.sv), 1))
 
     lines = _format_kernel("c_svc", model.kernels[0])
@@ -476,12 +477,12 @@ def _own_classes(model, pairs, owner):
     """
     count = max(len(model.sv), 1)
     right = model.coef * model.orientation[owner] > 0
-    told, first = pairs[owner, right.astype(np.intp)], pairs.min(axis=1)[owner]
-    written = [np.bincount(np.unique(own * count + model.index) % count, minlength=count)
-               for own in (told, first)]
+    by_sign, first = pairs[owner, right.astype(np.intp)], pairs.min(axis=1)[owner]
+    written = [np.bincount(np.unique(classes * count + model.index) % count, minlength=count)
+               for classes in (by_sign, first)]
     landmark = np.bincount(model.index, minlength=count) == len(pairs)
     fewer = (written[1] < written[0]) | landmark & (written[1] == written[0])
-    return np.where(fewer[model.index], first, told)
+    return np.where(fewer[model.index], first, by_sign)
 
 
 def _line(key, values):

@@ -56,18 +56,18 @@ def collate(models, sides, classes, node_classifiers=()):
     for at, table in zip(starts, tables):
         points[at:at + len(table), :table.shape[1]] = table
     first, inverse = unique_rows(points)
-    places = [inverse[at:stop] for at, stop in zip(starts[:-1], starts[1:])]
-    group, landmark = _groups(models, sides, classes, [places[i] for i in table_of], len(first))
+    rows_of = [inverse[at:stop] for at, stop in zip(starts[:-1], starts[1:])]
+    group, landmark = _groups(models, sides, classes, [rows_of[i] for i in table_of], len(first))
     order = np.lexsort((np.arange(len(first)), landmark, group))
     rank = np.argsort(order)
 
     # of each table the support vectors, ascending, and which of them its points are
-    used = [np.unique(rank[place], return_inverse=True) for place in places]
+    used = [np.unique(rank[rows], return_inverse=True) for rows in rows_of]
     index, coef = [], []
     for model, number in zip(models, table_of):
-        of_table, place = used[number]
+        of_table, rows = used[number]
         index.append(of_table)
-        coef.append(np.bincount(place.ravel(), weights=model.coef, minlength=len(of_table)))
+        coef.append(np.bincount(rows.ravel(), weights=model.coef, minlength=len(of_table)))
     indptr = np.cumsum([0, *map(len, index)])
     sv = points[first[order]]
     sv += 0.0
@@ -110,30 +110,30 @@ def _width(models, node_classifiers):
     return width
 
 
-def _groups(models, sides, classes, places, count):
+def _groups(models, sides, classes, rows_of, count):
     """Per distinct support vector the position of its class in `classes`, and if it is a landmark.
 
-    places: per model the numbers of its support vectors among them.  A support vector belongs
+    rows_of: per model the numbers of its support vectors among them.  A support vector belongs
     to every side on which it stands; where that leaves several classes the first is taken, where
     none, len(classes).  Those of a model that has them all on one side are landmarks, of any
     class: other models tell it, or it is len(classes).
     """
     column = {label: i for i, label in enumerate(classes)}
     possible = np.ones((count, len(classes)), dtype=bool)
-    told, landmark = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-    for model, side, place in zip(models, sides, places):
+    known, landmark = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    for model, side, rows in zip(models, sides, rows_of):
         if 0 in model.n_sv:
-            landmark[place] = True
+            landmark[rows] = True
             continue
-        told[place] = True
+        known[rows] = True
         at = 0
         for label, size in zip(model.labels, model.n_sv):
             members = np.zeros(len(classes), dtype=bool)
             members[[column[c] for c in side[label]]] = True
-            possible[place[at:at + size]] &= members
+            possible[rows[at:at + size]] &= members
             at += size
-    told &= possible.any(axis=1)
-    return np.where(told, possible.argmax(axis=1), len(classes)), landmark
+    known &= possible.any(axis=1)
+    return np.where(known, possible.argmax(axis=1), len(classes)), landmark
 
 
 def regroup(model: MergedModel, sides: Sequence, classes: Sequence[int]) -> MergedModel:
