@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,25 +68,30 @@ class Predictor:
     @contextmanager
     def points(self, x):
         """(folder, file of the points x (n, d)), both gone when the block ends unless kept."""
-        if self.execution.keep:
-            with writing(os.curdir):
-                folder = tempfile.mkdtemp(prefix="agfmc.", suffix=".tmp", dir=os.curdir)
-            yield folder, self._write(x, folder)
-        else:
-            with private_folder(prefix="agfmc-") as folder:
-                yield folder, self._write(x, folder)
-
-    def _write(self, x, folder):
-        path = os.path.join(folder, "points.txt")
-        with writing(path), open(path, "w", encoding="ascii") as file:
-            if self.execution.points == "lvq":
-                file.writelines(lvq_lines(x, np.zeros(len(x), dtype=np.int32)))
+        with ExitStack() as stack:
+            if self.execution.keep:
+                with writing(os.curdir):
+                    folder = tempfile.mkdtemp(prefix="agfmc.", suffix=".tmp", dir=os.curdir)
             else:
-                file.writelines(f"0 {sparse_text(point)}\n" for point in x)
-        return path
+                folder = stack.enter_context(private_folder(prefix="agfmc-"))
+            path = os.path.join(folder, "points.txt")
+            with writing(path), open(path, "w", encoding="ascii") as file:
+                if self.execution.points == "lvq":
+                    file.writelines(lvq_lines(x, np.zeros(len(x), dtype=np.int32)))
+                else:
+                    file.writelines(f"0 {sparse_text(point)}\n" for point in x)
+            yield folder, path
 
-    def ask(self, points, model, output, count):
-        """Run the program on a file of `count` points; -> its answers."""
+    def answers(self, points, model, output, count):
+        """Run the program on a file of `count` points.
+
+        Returns its labels, in their order, the classes (n,), and the probabilities (n, labels) or
+        None.
+        """
+        def wrong(message):
+            return CommandFailed(f"model '{model}': the command '{self.command.text}' wrote "
+                                 f"{message}")
+
         try:
             self.command.run(points, model, output)
             if os.path.lexists(output) and not stat.S_ISREG(os.lstat(output).st_mode):
@@ -99,15 +104,16 @@ class Predictor:
             raise CommandFailed(f"model '{model}': what the command '{self.command.text}' wrote "
                                 f"cannot be read: {where}{error.message}") from error
         if len(answer.classes) != count:
-            raise CommandFailed(f"model '{model}': the command '{self.command.text}' wrote "
-                                f"{len(answer.classes)} answers for {count} points")
-        if answer.labels is not None and answer.p is not None:
-            wrong = np.flatnonzero(np.abs(answer.p.sum(axis=1) - 1) > _SUM)
-            if len(wrong):
-                raise CommandFailed(
-                    f"model '{model}': the command '{self.command.text}' wrote probabilities that "
-                    f"sum to {answer.p[wrong[0]].sum():.6g}, not to 1 (line {wrong[0] + 2})")
-        return answer
+            raise wrong(f"{len(answer.classes)} answers for {count} points")
+        if answer.labels is None:
+            return np.unique(answer.classes).tolist(), answer.classes, None
+        if answer.p is not None:
+            sums = answer.p.sum(axis=1)
+            off = np.flatnonzero(np.abs(sums - 1) > _SUM)
+            if len(off):
+                raise wrong(f"probabilities that sum to {sums[off[0]]:.6g}, not to 1 "
+                            f"(line {off[0] + 2})")
+        return list(answer.labels), answer.classes, answer.p
 
 
 class ExternalValues:
@@ -147,32 +153,30 @@ class ExternalValues:
             return None, r
         with self._predictor.points(x) as (folder, points):
 
-            def task(place):
-                name = self._names[columns[place]]
-                output = os.path.join(folder, f"answers-{columns[place]}.txt")
-                answer = self._predictor.ask(points, name, output, len(x))
-                return _difference(answer, name)
+            def task(position):
+                name = self._names[columns[position]]
+                output = os.path.join(folder, f"answers-{columns[position]}.txt")
+                return _difference(name, *self._predictor.answers(points, name, output, len(x)))
 
             with killing_commands() as works:
-                for place, values in run_tasks(works.of(task), range(len(columns)),
-                                               self._predictor.execution.workers):
-                    r[:, place] = values
+                for position, values in run_tasks(works.of(task), range(len(columns)),
+                                                  self._predictor.execution.workers):
+                    r[:, position] = values
         return None, r
 
 
-def _difference(answer, name):
+def _difference(name, labels, classes, p):
     """r (n,) = P(right) - P(left); +1 and -1 where the program gave no probabilities."""
-    found = answer.labels if answer.labels is not None else np.unique(answer.classes).tolist()
-    if not (set(found) <= {0, 1} or set(found) <= {-1, 1}):
+    if not (set(labels) <= {0, 1} or set(labels) <= {-1, 1}):
         raise CommandFailed(f"model '{name}': expected the classes 0 (left) and 1 (right), found "
-                            + " ".join(map(str, sorted(found)[:5])))
-    if answer.labels is None or answer.p is None:
-        return np.where(answer.classes == 1, 1.0, -1.0)
-    if len(found) != 2:
+                            + " ".join(map(str, sorted(labels)[:5])))
+    if p is None:
+        return np.where(classes == 1, 1.0, -1.0)
+    if len(labels) != 2:
         raise CommandFailed(f"model '{name}': expected the probabilities of 2 classes, found "
-                            f"{len(found)}")
-    right = list(found).index(1)
-    return answer.p[:, right] - answer.p[:, 1 - right]
+                            f"{len(labels)}")
+    right = labels.index(1)
+    return p[:, right] - p[:, 1 - right]
 
 
 @dataclass(frozen=True)
@@ -200,28 +204,28 @@ class ExternalClassifier:
         if not execution.allow_commands:
             raise self.place.error(ModelError, f"the command '{self.command}' would be run here: "
                                    "allow it with --allow-commands")
-        return _RunningClassifier(self, execution.program(self.command))
+        return _RunningClassifier(self.name, self.branches, execution.program(self.command))
 
 
+@dataclass(frozen=True)
 class _RunningClassifier:
-    def __init__(self, classifier, predictor):
-        self._name, self._branches = classifier.name, classifier.branches
-        self._predictor = predictor
+    name: str
+    branches: int
+    predictor: Predictor
 
     def probabilities(self, x):
         """p (n, c); 1 for the class where the program gave no probabilities."""
-        p = np.zeros((len(x), self._branches))
+        result = np.zeros((len(x), self.branches))
         if len(x) == 0:
-            return p
-        with self._predictor.points(x) as (folder, points):
-            answer = self._predictor.ask(points, self._name, os.path.join(folder, "answers.txt"),
-                                         len(x))
-        found = answer.labels if answer.labels is not None else np.unique(answer.classes).tolist()
-        if min(found) < 0 or max(found) >= self._branches:
-            raise CommandFailed(f"model '{self._name}': expected the classes 0 to "
-                                f"{self._branches - 1}, found {max(found)}")
-        if answer.labels is None or answer.p is None:
-            p[np.arange(len(x)), answer.classes] = 1.0
+            return result
+        with self.predictor.points(x) as (folder, points):
+            labels, classes, p = self.predictor.answers(
+                points, self.name, os.path.join(folder, "answers.txt"), len(x))
+        if min(labels) < 0 or max(labels) >= self.branches:
+            raise CommandFailed(f"model '{self.name}': expected the classes 0 to "
+                                f"{self.branches - 1}, found {max(labels)}")
+        if p is None:
+            result[np.arange(len(x)), classes] = 1.0
         else:
-            p[:, list(found)] = answer.p
-        return p
+            result[:, labels] = p
+        return result

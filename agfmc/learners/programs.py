@@ -23,8 +23,8 @@ _NO_PLACE = re.compile(r"[|&;]\s*\Z|(?:^|[\s|&;()])#.*\Z")  # for words behind: 
 _LAST_LINES = 3
 _LONGEST = 300
 
+_changed = threading.Condition()  # of all that follows, and of every `TaskGroup`
 _running = set()
-_lock = threading.Lock()
 _closed = False
 
 
@@ -51,19 +51,17 @@ class Command:
                 raise UsageError(f"the command '{text}' must end where file names can be appended")
             # "$@" stands for the file names, behind the last word as without a shell
             self._words = ["/bin/sh", "-c", f'{text.strip()} "$@"', words[0]]
-            self._shell = True
+        elif shutil.which(words[0]) is None:
+            raise UsageError(f"the command '{words[0]}' does not exist or may not be executed")
         else:
-            self._shell = False
             self._words = words
-            if shutil.which(words[0]) is None:
-                raise UsageError(f"the command '{words[0]}' does not exist or may not be executed")
 
     def has_word(self, word, options=""):
         """True where a word of the command or of `options` is this one, or ends in = and this one.
 
         Raises `UsageError` where it stands in a text that a shell reads: no file name comes there.
         """
-        if self._shell and word in self.text:
+        if self._words[0] == "/bin/sh" and word in self.text:
             raise UsageError(f"the command '{self.text}' needs a shell, which is given no file "
                              f"names: put it into a script, as in -- \"./script {word}\"")
         return any(_at(one, word) is not None for one in (*self._words, *_split(options)))
@@ -82,7 +80,7 @@ class Command:
                      for one in words]
         words += [_operand(name) for name in operands]
         with self._temporary() as messages, self._temporary() as printed:
-            with _lock:
+            with _changed:
                 if _closed:
                     raise CommandFailed(f"the command '{self.text}' was not started: the run "
                                         "has ended")
@@ -101,7 +99,7 @@ class Command:
                 _kill(process)
                 raise
             finally:
-                with _lock:
+                with _changed:
                     _running.discard(process)
             if status:
                 words = _last(messages) or _last(printed)
@@ -119,36 +117,24 @@ class TaskGroup:
     """Tasks of several threads, each with commands and temporary files of its own."""
 
     def __init__(self):
-        self._busy = 0
-        self._ended = False
-        self._changed = threading.Condition()
+        self.busy, self.ended = 0, False
 
     def of(self, function):
         """`function` as such a task; it raises `CommandFailed` once the end has come."""
 
         def task(*args):
-            with self._changed:
-                if self._ended:
+            with _changed:
+                if self.ended:
                     raise CommandFailed("not started: the run has ended")
-                self._busy += 1
+                self.busy += 1
             try:
                 return function(*args)
             finally:
-                with self._changed:
-                    self._busy -= 1
-                    self._changed.notify_all()
+                with _changed:
+                    self.busy -= 1
+                    _changed.notify_all()
 
         return task
-
-    def refuse(self):
-        """Let no further task begin."""
-        with self._changed:
-            self._ended = True
-
-    def wait(self):
-        """Wait until no task is under way."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._busy)
 
 
 @contextmanager
@@ -163,14 +149,14 @@ def killing_commands():
     try:
         yield tasks
     finally:
-        tasks.refuse()
-        with _lock:
-            _closed = True
+        with _changed:
+            tasks.ended = _closed = True
             left = list(_running)
         for process in left:
             _kill(process)
-        tasks.wait()
-        _closed = False
+        with _changed:
+            _changed.wait_for(lambda: not tasks.busy)
+            _closed = False
 
 
 def _unquoted(text):
@@ -202,7 +188,7 @@ def _operand(name):
 
 def _kill(process):
     """End a command and all processes that it has started."""
-    with _lock:
+    with _changed:
         if process.poll() is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -211,13 +197,11 @@ def _kill(process):
 
 
 def _ended(status):
-    if status < 0:
-        try:
-            name = signal.Signals(-status).name
-        except ValueError:
-            name = f"signal {-status}"
-        return f"was ended by {name}"
-    return f"failed with status {status}"
+    if status > 0:
+        return f"failed with status {status}"
+    with suppress(ValueError):
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"was ended by signal {-status}"
 
 
 def _last(messages):
@@ -281,8 +265,7 @@ def partition_text(x, samples, text, row_text=None):
     from ..data.lvq import lvq_lines
 
     if text == "lvq":
-        yield from lvq_lines(x[samples.rows], samples.side)
-        return
+        return lvq_lines(x[samples.rows], samples.side)
     row_text = row_text or row_texts(x)
-    for row, label in zip(samples.rows.tolist(), samples.side.tolist()):
-        yield f"{label} {row_text(row)}\n"
+    return (f"{label} {row_text(row)}\n"
+            for row, label in zip(samples.rows.tolist(), samples.side.tolist()))
