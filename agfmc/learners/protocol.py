@@ -1,57 +1,57 @@
-"""The learner protocol, and the jobs that learners do.
+"""The protocol of learners, and the jobs that learners do.
 
-A learner is a class of this room with its row in `LEARNERS` (`control.learners`): frozen and
-hashable options, checked before anything is trained, which are all that the rest of the suite
-knows of the learner.  `options.BinaryLearner` and `options.NodeLearner` have what most of them
-have in common.
+A learner is a class of options, frozen and hashable, with its row in `LEARNERS`
+(`control.learners`).  The suite parses them once, before anything is trained, and knows nothing
+else of the learner.  To add one, derive the class from `options.BinaryLearner`, or one of its
+relatives, or from `options.NodeLearner`: what stands in brackets is what these give.
 
-    parse(text, **place)   class method: the options in `text`; `UsageError`, with the place
-                           given, for what it does not know and for a value out of its range
+Every learner has
+
+    parse(text, **place)   class method: the options in `text` (`options.scan` reads letters);
+                           `UsageError`, with the place given, for what is wrong
     canonical()            the settings that decide the result, in one fixed spelling
-    made_by()              the library that trains and its version, or ""; `UsageError`
-                           where it is not installed
-    sides                  2 for a binary learner; None: as many as a node has branches
-    files(name)            the files that hold a model of that name
+    made_by()              the library that trains and its version (""); `UsageError` where it is
+                           not installed
+    weighted()             the options for points with weights (itself); `UsageError` where
+                           weights cannot be heeded
+    sides                  2 for a binary learner, None for as many as a node has branches
+    files(name)            the files that hold a model of that name ([name])
     stale_files(name)      files that another model of that name may have left, and that must not
-                           stay beside its files
-    recognised_by          how a later run knows these files: their "seal", their "contents",
-                           or "" where they are not known again
-    identity(job)          what of a job decides the bytes of the files, beside the points;
-                           of what is recognised by its seal
-    keeps_sparse           True where points may stay sparse
-    own_vectors            True where a model is made of vectors of its own, and not of
-                           points of the data
-    streams                True where points are read in blocks: they may be `LazyPoints`
-    weighted()             the options of the learner that trains where points have weights:
-                           itself, or one that makes the same files with another library;
-                           `UsageError` where weights cannot be heeded
-    no_loo                 why decision values cannot come from leaving out single samples
-                           by a formula, or ""
+                           stay beside its files ([])
+    recognised_by          how a later run knows these files: their "seal" (binary learners),
+                           their "contents", or "" where they are not known again (nodes)
+    identity(job)          what of a job decides the bytes of the files, beside the points; of
+                           what is recognised by its seal (library, options, seed)
+    keeps_sparse           points may stay sparse (where the kernel is linear)
+    own_vectors            a model is made of vectors of its own, not of points of the data
+    streams                points are read in blocks: they may be `LazyPoints` (False)
+    no_loo                 why decision values cannot come from leaving out single samples by a
+                           formula ("")
 
-A binary learner has
+A binary learner tells two sides apart by a function f(x) = sum coef K(x, v) - rho.  It has
 
-    svm_type               what the model file calls it
-    kernel_for(features)   the `Kernel` of its models
-    uses_shared_landmarks  True where all jobs with the same options are trained together
-                           (`Job.together`) by `landmarks.training`, which needs nothing of
-                           what is listed below
-    own_probabilities      True where P(first label) = 1 / (1 + exp(-f)) as it stands:
-                           no folds are needed to fit probabilities
-    packing                problems whose options have the same key share their points
-    pack(x, rows=None)     the points x (n, d), an array or `SparsePoints`, as `solve` takes
-                           them, for this key; of use for those rows alone, if given
-    solve(packed, rows, side, w=None)   a `Solution`; w (l,) weights of those rows, of
-                           `weighted` options alone, or None for 1
+    kernel_for(features)   the `Kernel` of its models (`PlaneLearner`: linear)
+    solve(packed, rows, side, w=None)   the `Solution` of a problem: rows (l,) of the points, their
+                           sides (l,), 0 or 1, and weights w (l,), of `weighted` options alone
+    pack(x, rows=None)     the points x (n, d), an array or `SparsePoints`, as `solve` takes them
+                           (as they are); of use for those rows alone, if given
+    packing                problems whose options have the same key share their points ("points")
+    own_probabilities      P(first label) = 1 / (1 + exp(-f)) as it stands: no folds are needed
+                           to fit probabilities (False)
+    svm_type               what the model file calls it ("c_svc")
+    uses_shared_landmarks  all jobs with the same options are trained together (`Job.together`) by
+                           `landmarks.training`, which calls nothing of this list (False)
 
-and a learner of nodes, for a `NodeProblem`,
+and a learner of nodes, for a `NodeProblem`, in which samples have one of several branches,
 
     fit(job, problem)      the `NodeModel`; `ModelError` where it is a program's
-    is_program             True where its files are for a program of the user's
     write(job, problem, streams)   write its `files` to binary streams
     read(name, branches)   the `NodeModel` in the files of that name
     classifier(model)      an object with probabilities(x (n, d)) -> (n, branches)
     held_out_probabilities(job, problem, model, rows)   p (c, branches) of the points in those
-                           rows by models trained without them; None where nothing can tell
+                           rows by models trained without them (by folds); None where nothing can
+                           tell
+    is_program             its files are for a program of the user's (False)
 
 A partition chooses its learner with the first word of its options, `learner=NAME`; without
 one it is trained by LIBSVM.  A node chooses with its letter.
@@ -92,20 +92,18 @@ def parse_options(text, **place):
     that it does not know and a value out of its range.
     """
     words = text.split()
-    name = "svm"
-    if words and words[0].startswith(_WORD):
-        name = words.pop(0)[len(_WORD):]
+    name = words.pop(0)[len(_WORD):] if text.lstrip().startswith(_WORD) else "svm"
+    binary = [one for one in LEARNERS if one not in NODE_LEARNERS]
+    expected = "expected one of " + " ".join(binary)
     if any(word.startswith(_WORD) for word in words):
         raise UsageError(f"{_WORD}NAME is for the first word of training options", **place)
-    binary = [one for one in LEARNERS if one not in NODE_LEARNERS]
     if words and words[0] in binary:
         raise UsageError(f"expected {_WORD}{words[0]}, found '{words[0]}'", **place)
     if name in NODE_LEARNERS:
         raise UsageError(f"the learner {name} is for multi-class nodes, as '\"\" {name} {{0 1 2}}' "
-                         "in a control file: expected one of " + " ".join(binary), **place)
+                         f"in a control file: {expected}", **place)
     if name not in binary:
-        raise UsageError(f"there is no learner '{name}': expected one of " + " ".join(binary),
-                         **place)
+        raise UsageError(f"there is no learner '{name}': {expected}", **place)
     return learner_class(name).parse(" ".join(words), **place)
 
 
@@ -150,7 +148,7 @@ class Job:
 
     @property
     def is_binary(self) -> bool:
-        """False for a node whose branches are all told apart at once."""
+        """True for two sides, False for the branches of a node."""
         return self.options.sides == 2
 
     @property
@@ -172,26 +170,20 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     right, and the same options, have one `Job`, which stands as often in the list: `distinct`.
 
     base: name of the model; default: options where the file has `""`, those of its heading where
-    this is empty; they are for binary classifiers.  All options are parsed here, before anything
-    is trained; parse: by what, where it is none of our learners that is to understand those of
-    binary classifiers.
-    Raises `UsageError` or `ControlError` with the place of a row that is wrong.
+    this is empty; they are for binary classifiers;  parse: what parses those, for the learners of
+    others.  Raises `UsageError` or `ControlError` with the place of a row that is wrong.
     """
     heading = None if default else tree.headings.get("options")
-    if heading is None:
-        default_options = parse(default)
-    else:
-        default = heading.text
-        default_options = parse(default, **tree.place(heading)._asdict())
+    place = {} if heading is None else tree.place(heading)._asdict()
+    default = default if heading is None else heading.text
+    default_options = parse(default, **place)
     jobs = []
     for row, name, sides, text in zip(tree.rows, model_names(tree, base), tree.sides(),
                                       resolve_options(tree, default)):
         place = tree.place(row)
         options = default_options if text == default else parse(text, **place._asdict())
         jobs.append(Job(name, sides, options, text, seed, place))
-    jobs = _together(_shared(tree, jobs))
-    if not tree.directs:
-        return jobs
+    jobs = _with_groups(_without_copies(tree, jobs))
     names, branches = node_names(tree, base), tree.branch_labels()
     for number, node in tree.directs.items():
         place = tree.place(node)
@@ -203,21 +195,38 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     return jobs
 
 
-def _shared(tree, jobs):
+def _without_copies(tree, jobs):
     """The jobs of all rows, with those of an earlier member in place of equal ones.
 
     A row that stands twice in one member stays two.
     """
     if not tree.is_ensemble:
         return jobs
-    first, found, rest = {}, [], iter(jobs)
+    first, result, rest = {}, [], iter(jobs)
     for part in tree.parts:
         times: Counter = Counter()
         for job in islice(rest, sum(len(node.rows) for node in tree.nodes[part])):
             key = job.text, *map(frozenset, job.sides)
             times[key] += 1
-            found.append(first.setdefault((key, times[key]), job))
-    return found
+            result.append(first.setdefault((key, times[key]), job))
+    return result
+
+
+def _with_groups(jobs):
+    """The same jobs, where their learner shares its work with those that it is shared with."""
+    sides = {}
+    for job in jobs:
+        if job.options.uses_shared_landmarks:
+            sides.setdefault(job.options, {})[job.sides] = None
+    groups = {options: SharedGroup(tuple(parts)) for options, parts in sides.items()}
+    return _replaced(jobs, lambda job: replace(job, together=groups[job.options])
+                     if job.options in groups else job)
+
+
+def _replaced(jobs, function):
+    """function(job) of all jobs; one that stands several times still does."""
+    results = {id(job): function(job) for job in distinct(jobs)}
+    return [results[id(job)] for job in jobs]
 
 
 def distinct(jobs: Iterable[Job]) -> list[Job]:
@@ -228,30 +237,16 @@ def distinct(jobs: Iterable[Job]) -> list[Job]:
 def for_weights(jobs: Iterable[Job]) -> list[Job]:
     """The jobs of `plan_jobs` with the learners that heed weights of points.
 
-    A job that stands several times still does.  Raises `UsageError`, with its place, for a
-    learner that refuses weights.
+    Raises `UsageError`, with its place, for a learner that refuses weights.
     """
-    jobs = list(jobs)
-    made = {}
-    for job in distinct(jobs):
+    def weighted(job):
         try:
             options = job.options.weighted()
         except UsageError as error:
             raise job.place.error(UsageError, error.message) from None
-        made[id(job)] = job if options is job.options else replace(job, options=options)
-    return [made[id(job)] for job in jobs]
+        return job if options is job.options else replace(job, options=options)
 
-
-def _together(jobs):
-    """The same jobs, where their learner shares its work with those that it is shared with."""
-    sides = {}
-    for job in jobs:
-        if getattr(job.options, "uses_shared_landmarks", False):
-            sides.setdefault(job.options, {})[job.sides] = None
-    groups = {options: SharedGroup(tuple(parts)) for options, parts in sides.items()}
-    made = {id(job): replace(job, together=groups[job.options])
-            for job in distinct(jobs) if job.options in groups}
-    return [made.get(id(job), job) for job in jobs]
+    return _replaced(list(jobs), weighted)
 
 
 def named(tree, models):
@@ -355,14 +350,13 @@ def check_jobs(jobs, counts) -> list[str]:
     for job in jobs:
         for word, labels in zip(("left", "right"), job.sides):
             size = sum(counts[label] for label in labels)
-            if size < 5:
-                shown = ("class " if len(labels) == 1 else "classes ") + \
-                    " ".join(map(str, labels[:8]))
-                what = f"the {word} side ({shown}) of '{job.name}' has {size} " \
-                       f"sample{'' if size == 1 else 's'}"
-                if size < 2:
-                    raise job.place.error(DataError, f"{what}: expected at least 2")
-                few.append(what)
+            if size >= 5:
+                continue
+            shown = f"class{'es' * (len(labels) > 1)} {' '.join(map(str, labels[:8]))}"
+            few.append(f"the {word} side ({shown}) of '{job.name}' has {size} "
+                       f"sample{'s' * (size != 1)}")
+            if size < 2:
+                raise job.place.error(DataError, f"{few[-1]}: expected at least 2")
     return few
 
 
@@ -385,10 +379,7 @@ def check_learners(jobs, loo=False):
     """
     if loo:
         check_loo(jobs)
-    first = {}
-    for job in jobs:
-        first.setdefault(type(job.options), job)
-    for job in first.values():
+    for job in {type(job.options): job for job in reversed(jobs)}.values():
         try:
             job.options.made_by()
         except UsageError as error:
