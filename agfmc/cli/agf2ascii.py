@@ -4,16 +4,15 @@ import sys
 
 from ..core.errors import UsageError
 from ..files.kinds import is_answer_table
+from .messages import write_bytes
 from .option_types import output_file
 from .options import Parser
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "agf2ascii",
-        "Print libAGF's binary files base.vec and base.cls as text: LVQ text, LIBSVM text with "
-        "-M, or a table. Every value is printed in full.")
+    parser = Parser("agf2ascii", "Print libAGF's binary files base.vec and base.cls as text: LVQ "
+                    "text, LIBSVM text with -M, or a table. Every value is printed in full.")
     parser.add("base", "base name of the .vec and .cls files; with -C also the name of the .vec "
                "file as it is, which then comes first")
     parser.add("out", "file to be written (- or left out: standard output)", output_file, nargs="?",
@@ -58,10 +57,4 @@ def _print_table(args):
         raise UsageError("tables are written as text: expected .csv or .tsv, with .gz or without, "
                          f"or -, found '{args.out}'")
     base = args.base.removesuffix(".vec") if args.no_labels else args.base
-
-    def show(data):
-        sys.stdout.buffer.write(data)
-        if not data:
-            sys.stdout.buffer.flush()
-
-    print_table(base, args.out, show, not args.no_labels)
+    print_table(base, args.out, write_bytes, not args.no_labels)

@@ -7,21 +7,20 @@ import sys
 from ..core.errors import UsageError
 from ..files.kinds import is_table, TEXT_ENDINGS
 from .data_options import add_weights
-from .messages import report
-from .option_types import output_base, whole_number
+from .messages import report, write_bytes
+from .option_types import output_base, refuse_given, whole_number
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, check_files,
                       data_files, fits_normalisation, input_format, learned_metric,
-                      normalisation_options, Parser, refuse_ending, report_metric)
+                      NORMALISATION, Parser, refuse_ending, report_metric)
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "agf_preprocess",
-        "Make data ready for training: partition and relabel the classes, draw some of the rows, "
-        "select features, shuffle or sort, split into training and test data, normalise, in this "
-        "order. Statistics come from the training part alone.",
-        operands="[input output [test]] [feature ... | left ... / right ... [/ ...]]")
+    parser = Parser("agf_preprocess", "Make data ready for training: partition and relabel the "
+                    "classes, draw some of the rows, select features, shuffle or sort, split into "
+                    "training and test data, normalise, in this order. Statistics come from the "
+                    "training part alone.",
+                    operands="[input output [test]] [feature ... | left ... / right ... [/ ...]]")
     parser.add("input", "base name of the .vec and .cls files to be read, or a table, or LIBSVM "
                "text, or LVQ with -A", nargs="?")
     parser.add("output", "base name of the files to be written; with -f, of the training part, and "
@@ -100,7 +99,7 @@ def execute(args):
     _check_files(args, recipe, source, output, test)
     written, normalisation = preprocess(
         recipe, source, output, test, sys.stdout.buffer, fitted_normalisation)
-    _report(args, written)
+    _report(written)
     if recipe.metric is not None:
         report_metric(args, normalisation, recipe.norm_out or f"{output}.std")
 
@@ -110,16 +109,13 @@ def _divide_table(args, form, source, output, test, rest):
     from ..data.preprocess import Recipe
     from ..data.table_parts import divide_table, table_names
 
-    makes_points = [option for given, option in (
-        *normalisation_options(args), (args.features, "-F"), (args.relabel, "-U"),
-        (args.sort, "-B"), (args.ordinates, "-L"), (args.covariance, "-P"), (rest, "a partition"),
-        (args.jobs != 1, "-j"), (args.missing, "-E"), (args.categorical, "--categorical"),
-        (args.id, "--id"), (args.ignore, "--ignore"), (args.weight, "--weight"),
-        (args.weights, "--weights")) if given]
-    if makes_points:
-        raise UsageError(f"{makes_points[0]} is for points: the rows of a table are copied with "
-                         "all columns as they are; give base names for the outputs, and points are "
-                         "written")
+    what = "is for points: the rows of a table are copied with all columns as they are; give " \
+           "base names for the outputs, and points are written"
+    refuse_given(args, (*NORMALISATION, "-F", "-U", "-B", "-L", "-P"), what)
+    if rest:
+        raise UsageError(f"a partition {what}")
+    refuse_given(args, ("-j", "-E", "--categorical", "--id", "--ignore", "--weight", "--weights"),
+                 what)
     if args.no_labels and (args.label or args.classes or args.stratified):
         raise UsageError("-C says that there are no classes: not with --label, --classes or "
                          "--stratified")
@@ -132,17 +128,11 @@ def _divide_table(args, form, source, output, test, rest):
                     independent=args.independent, parts=args.parts, form=form, seed=args.seed)
     names = [name for name in table_names(recipe, output, test) if name != test]
     check_files(args, {"output": names, "test": [test]}, {"input": [source]})
-
-    def show(data):
-        sys.stdout.buffer.write(data)
-        if not data:
-            sys.stdout.buffer.flush()
-
-    _report(args, divide_table(recipe, source, output, test, show))
+    _report(divide_table(recipe, source, output, test, write_bytes))
 
 
-def _report(args, written):
-    """Tell the rows of each output."""
+def _report(written):
+    """The rows of each output."""
     report(", ".join(f"{'standard output' if base == '-' else base}: {rows} rows"
                                  for base, rows in written.items()))
 

@@ -9,12 +9,13 @@ from dataclasses import replace
 from ..core.errors import AgfmcError, one_line, UsageError
 from ..score.rows import BY_OPTION, SCORES
 from . import mbh2mbm, multi_borders, nfold, print_control, tune_m
-from .data_options import table_words, weight_files, weight_words
+from .data_options import TABLES, weight_files
 from .hints import classify_command, operand
 from .messages import messages_from, report, time_words, write_stdout
-from .option_types import output_file, time_span, whole_number
+from .option_types import option_words, output_file, time_span, whole_number
 from .options import add_seed, add_train, add_training_kind, input_format, Parser
-from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
+from .pages import (add_report, names_in, page_name, page_of, plain, training_inputs,
+                    training_part)
 
 _CHOICE, _TUNING = 0.4, 0.8  # shares of the time that are over at their ends, at the latest
 _LEAST = 0.1  # the share that tuning has in any case
@@ -26,12 +27,10 @@ _CHOSEN = "the options were chosen on these points, so that these scores are sli
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "agf_train",
-        "Make a calibrated model of training data: choose a configuration by cross-validation, "
-        "tune its options, train it on all of the data, and write one file. Standard output says "
-        "what was chosen, with which scores, and has the commands that do the same, as a shell "
-        "script.")
+    parser = Parser("agf_train", "Make a calibrated model of training data: choose a configuration "
+                    "by cross-validation, tune its options, train it on all of the data, and write "
+                    "one file. Standard output says what was chosen, with which scores, and has "
+                    "the commands that do the same, as a shell script.")
     add_train(parser)
     parser.add("model", "the model file to be written (.mbm)", output_file)
     group = parser.group("work")
@@ -68,7 +67,7 @@ def execute(args):
     form = input_format(args, args.train)
     check_output(args.model)
     args.norm_file = None  # as for commands that have -a
-    page = Page(args, training_inputs(args))
+    page = page_of(args, training_inputs(args))
     beginning = begin(*training_labels(args.train, form), args.train, args.min_class)
     with private_folder() as folder:
         run = _Run(args, beginning, folder, start)
@@ -107,8 +106,8 @@ class _Run:
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
         self.said, self.script = [], []
         self.comparison = self.search = None
-        self.data = [*["-M"] * args.svm, *["-A"] * args.lvq, *table_words(args),
-                     *weight_words(args)]
+        self.data = [*["-M"] * args.svm, *["-A"] * args.lvq, *option_words(
+            args, *TABLES, "--missing", "--no-header", "--weights", "--class-weight")]
         if args.min_class is not None:
             self.data.append(f"--min-class={args.min_class}")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]

@@ -10,8 +10,8 @@ from ..control.tree import TREE_DECODERS
 from .data_options import add_weights
 from .messages import json_text
 from .option_types import output_base, whole_number
-from .options import (add_calibration, add_input_kind, add_seed, add_workers, check_files,
-                      check_normalised, input_format, model_normalisation, Parser, refuse_gzip,
+from .options import (add_input_kind, add_model_files, add_seed, add_workers, check_files,
+                      check_normalised, input_format, model_source, Parser, refuse_gzip,
                       refuse_table)
 
 MAPS = ("auto", *MAP_KINDS)
@@ -19,10 +19,9 @@ MAPS = ("auto", *MAP_KINDS)
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "calibrate_m",
-        "Calibrate the class probabilities of a trained configuration with points that it was "
-        "not trained on, show what that does, and write the model with the calibration.")
+    parser = Parser("calibrate_m", "Calibrate the class probabilities of a trained configuration "
+                    "with points that it was not trained on, show what that does, and write the "
+                    "model with the calibration.")
     parser.add("model", "model file, or control file for classification (- is standard input); its "
                "calibration, if it has one, is kept for the other decoders",
                metavar="{control | model}")
@@ -37,8 +36,7 @@ def get_parser():
     group.add("-a, --norm-file FILE", "normalisation (.std) to be applied to the points, and "
               "stored in OUT, in place of the one that a control file names, or none: the points "
               "are normalised already; an error for a model file that holds its own")
-    group.add("-y, --path FOLDER", "folder of the models that control names")
-    add_calibration(group)
+    add_model_files(group)
     group = parser.group("calibration")
     group.add("-Q, --decoder DECODER", "the decoder that is calibrated, as for nfold (default: the "
               "one that suits the configuration; with --data also least-squares, and full of a "
@@ -70,7 +68,7 @@ def execute(args):
     from ..files.atomic import check_output, replacing
     from ..calibration.file import format_calibration
     from ..models.control_files import model_files
-    from ..models.files import load_configuration, ModelSource, save
+    from ..models.files import load_configuration, save
     from ..models.description import has_class_weights
     from ..report.text import format_reports
     from ..calibration.separate_points import recalibrate
@@ -87,9 +85,7 @@ def execute(args):
         refuse_gzip(args.output, "the model")
     if args.output is not None:
         check_output(args.output)
-    configuration = load_configuration(ModelSource(
-        args.model, models_in=args.path, calibration=args.calibration,
-        uncalibrated=args.uncalibrated, **model_normalisation(args)))
+    configuration = load_configuration(model_source(args, args.model))
     models = [] if args.output is None or configuration.merged_from is None else [
         args.model, *model_files(configuration.tree, args.path, [args.output])]
     check_files(args, {"--output": [args.output]}, {"model": models, "--calibration": []})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections import deque
 from contextlib import suppress
@@ -15,11 +14,11 @@ from ..decode.methods import DEFAULT, METHODS
 from ..files.kinds import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_table
 from ..tables.types import ROW
 from .hints import refuse_scheme
-from .messages import report
+from .messages import report, write_bytes
 from .option_types import (list_of, names, output_base, probability, PROPORTIONS, proportions,
                            whole_number)
-from .options import (add_calibration, add_executor, add_input_kind, add_seed, add_workers,
-                      check_files, check_normalised, input_format, model_normalisation, Parser,
+from .options import (add_executor, add_input_kind, add_model_files, add_seed, add_workers,
+                      check_files, check_normalised, input_format, model_source, Parser,
                       refuse_ending, workers)
 
 _MODES = ("recursive", "path", "full", *(name for name, what in TREE_DECODERS.items()
@@ -29,11 +28,10 @@ _SCORES = ("lac", "aps")
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "classify_m",
-        "Classify points with a trained configuration. Writes the classes (output.cls) and "
-        "their confidence ratings (output.con), and prints the class probabilities; or, to a "
-        "table, the ids of the rows, their classes and probabilities.")
+    parser = Parser("classify_m", "Classify points with a trained configuration. Writes the "
+                    "classes (output.cls) and their confidence ratings (output.con), and prints "
+                    "the class probabilities; or, to a table, the ids of the rows, their classes "
+                    "and probabilities.")
     parser.add("model", "control file for classification, whose binary models are read, or one "
                "model file: .mbm, libAGF's ASCII model, or LIBSVM's", metavar="{control | model}")
     parser.add("test", "points to classify: a table (.csv, .tsv, .parquet, .feather; or --table), "
@@ -110,8 +108,7 @@ def _add_decoding(group):
               "an error for a model file that holds its own")
     group.add("-u, --unnormalised", "with -a: the support vectors are not normalised either, and "
               "are normalised as they are read", needs="-a")
-    group.add("-y, --path FOLDER", "folder of the models that control names")
-    add_calibration(group)
+    add_model_files(group)
     group.add("-c, --sigmoid CODE", "function g of r = g(a f + b) for a decision value f: 0 tanh, "
               "for which a and b are fitted, 1 error function, 2 logistic function, 3 arctangent; "
               "models without probabilities have a = 1, b = 0", whole_number(0, 3))
@@ -167,7 +164,7 @@ def execute(args):
     """Take the options apart, load the model, stream points in and answers out, report."""
     from ..executors.threads import available_cores
     from ..prediction.classifier import Classifier
-    from ..models.files import load_configuration, ModelSource
+    from ..models.files import load_configuration
     from ..prediction.decoding import Decoding, Guarantees, PairQueries
     from ..learners.program_classifiers import Execution
     from ..models.description import has_class_weights
@@ -197,12 +194,10 @@ def execute(args):
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
     execution = Execution(form.kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,
                           args.jobs or available_cores(), args.count)
-    source = ModelSource(args.model, models_in=args.path, unnormalised=args.unnormalised,
-                         foreign=external, calibration=args.calibration,
-                         **model_normalisation(args),
-                         # which holds a learned decoder, that may do without its map
-                         uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned",
-                         own_decoder=own)
+    # a calibration may hold a learned decoder, that may do without its map
+    source = model_source(args, args.model, unnormalised=args.unnormalised, foreign=external,
+                          uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned",
+                          own_decoder=own)
     configuration = load_configuration(source)
     if form.kind == "table" and configuration.recipe is None:
         raise ModelError("was not trained from a table, and does not know the columns of one: "
@@ -259,8 +254,8 @@ def _classified(args, form, recipe, classifier, quantity, executor):
                 yield x
 
         answers = classify(classifier, points(), executor, table.formatted)
-        return write_answer_table(answers, iter(waiting.popleft, None), table, args.output, _show,
-                                  counter)
+        return write_answer_table(answers, iter(waiting.popleft, None), table, args.output,
+                                  write_bytes, counter)
 
     if form.kind == "table":
         from ..data.from_table import rows_to_classify
@@ -270,7 +265,7 @@ def _classified(args, form, recipe, classifier, quantity, executor):
     chunks = iter_points(args.test, form, classifier.rows, d=classifier.features,
                          sparse=classifier.values.takes_sparse)
     if args.predictor is not None:
-        return write_predictions(classify(classifier, chunks), args.output, _show,
+        return write_predictions(classify(classifier, chunks), args.output, write_bytes,
                                  classifier.classes if classifier.all_classes else None)
     if _to_table(args, form.kind):
         return to_table((ROW,), numbered(chunks))
@@ -278,7 +273,7 @@ def _classified(args, form, recipe, classifier, quantity, executor):
                     not classifier.decoding.prints_values, _with_sets(args), args.header, quantity,
                     args.decisions)
     return write_answers(classify(classifier, chunks, executor, layout.formatted), args.output,
-                         _show, layout, counter)
+                         write_bytes, layout, counter)
 
 
 def _with_sets(args):
@@ -401,10 +396,3 @@ def _report(args, classifier, done):
     if args.margins:
         norms = squared_norms(classifier.values.model)
         report(f"sum of 1/margin^2 over {len(norms)} binary classifiers: {norms.sum():.6g}")
-
-
-def _show(text):
-    """Write to standard output; a reader that left ends the run here, before files appear."""
-    sys.stdout.buffer.write(text)
-    if not text:
-        sys.stdout.flush()

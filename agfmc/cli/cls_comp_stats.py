@@ -9,11 +9,9 @@ from .options import Parser
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "cls_comp_stats",
-        "Compare classes with the truth: contingency table, uncertainty coefficients, accuracy "
-        "and, from confidence ratings, how often answers of each rating are right, in libAGF's "
-        "layout.")
+    parser = Parser("cls_comp_stats", "Compare classes with the truth: contingency table, "
+                    "uncertainty coefficients, accuracy and, from confidence ratings, how often "
+                    "answers of each rating are right, in libAGF's layout.")
     parser.add("truth", "file of true classes (.cls), or - for standard input")
     parser.add("result", "base name of result.cls and, if there are ratings, result.con")
     group = parser.group("output")

@@ -12,16 +12,15 @@ from .experiments import (add_answers, add_experiment, add_nested, cost_words, f
 from .messages import json_text, Progress, write_message
 from .option_types import output_file, whole_number
 from .options import add_train, check_plot, Parser
-from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
+from .pages import (add_report, names_in, page_name, page_of, plain, training_inputs,
+                    training_part)
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "compare_control",
-        "Try several configurations on the same splits of the data and print how well and how "
-        "fast each classifies. A binary problem that several configurations share is trained "
-        "once.")
+    parser = Parser("compare_control", "Try several configurations on the same splits of the data "
+                    "and print how well and how fast each classifies. A binary problem that "
+                    "several configurations share is trained once.")
     add_train(parser)
     parser.add("control", "a training control file, or the name of a scheme of print_control; with "
                "decoders after a colon if not those that suit it, as in one-vs-one:inverse,vote "
@@ -63,7 +62,7 @@ def execute(args):
     from ..experiments.results import data_words
 
     check_plot(args)
-    page = Page(args, training_inputs(args, *filter(os.path.isfile,
+    page = page_of(args, training_inputs(args, *filter(os.path.isfile,
                                                                         args.control)))
     tuning, plan = nested_tuning(args), plan_of(args, 10)
     wanted = None if args.decoders is None else tuple(

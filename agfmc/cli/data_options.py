@@ -6,7 +6,11 @@ import os
 
 from ..core.errors import DataError, UsageError
 from ..core.weights import BALANCED, NO_WEIGHTS, WeightSource
-from .option_types import blanks, CLASS_WEIGHTS, class_weights, finite_number, joined, names
+from .option_types import blanks, CLASS_WEIGHTS, class_weights, finite_number, names, refuse_given
+
+TABLES = ("--table", "--delimiter", "--no-quotes", "--blanks", "--label", "--id", "--weight",
+          "--ignore", "--categorical", "--classes")  # options of tables
+WEIGHTS = ("--weight", "--weights", "--class-weight")
 
 
 def add_table(parser, what="train", roles=True):
@@ -21,16 +25,12 @@ def add_table(parser, what="train", roles=True):
               "nan, null, NULL and ?; empty ones always are)", blanks)
     if not roles:
         return group
-    group.add("--label COLUMN",
-              "the column of the classes, by its name, or its number from 1 "
-              "(default: the one named class, label or target)"
-              if roles is True else
-              "the column of the classes, by its name, or its number from 1 "
-              "(default: the one of the training table)")
-    group.add("--weight COLUMN",
-              "the column of the weights of the rows, numbers of 0 or more"
-              + ("" if roles is True else " (default: the one of the training "
-                 "table, if it is there)"))
+    trains = roles is True
+    group.add("--label COLUMN", "the column of the classes, by its name, or its number from 1 "
+              "(default: the one " + ("named class, label or target)" if trains else
+                                      "of the training table)"))
+    group.add("--weight COLUMN", "the column of the weights of the rows, numbers of 0 or more"
+              + " (default: the one of the training table, if it is there)" * (not trains))
     if roles == "label":
         return group
     group.add("--id COLUMN,...", "columns that identify the rows, and are no features", names)
@@ -49,34 +49,14 @@ def table_format(args, labels=True, ordinates=False, source=None):
     from ..data.types import InputFormat
 
     weights = weight_source(args, source)
-    if weights.file not in (None, NO_WEIGHTS) and getattr(args, "weight", None) is not None:
-        raise UsageError("--weight and --weights exclude each other: the weights stand in a column "
-                         "or in a file")
-    if weights.file not in (None, NO_WEIGHTS, "-") and hasattr(args, "weight") and \
-            not os.path.exists(weights.file):
-        raise DataError("cannot read: there is no such file; the column of the weights in a table "
-                        f"is named with --weight {weights.file}", file=weights.file)
+    if weights.file not in (None, NO_WEIGHTS):
+        refuse_given(args, ["--weight"], "and --weights exclude each other: the weights stand in a "
+                     "column or in a file")
+        if weights.file != "-" and hasattr(args, "weight") and not os.path.exists(weights.file):
+            raise DataError("cannot read: there is no such file; the column of the weights in a "
+                            f"table is named with --weight {weights.file}", file=weights.file)
     return InputFormat("table", layout=table_layout(args, not args.no_header), roles=_roles(args),
                        labels=labels, ordinates=ordinates, weights=weights)
-
-
-def table_options(args):
-    """[(option, value)] of the options of `add_table`."""
-    return [(f"--{name.replace('_', '-')}", getattr(args, name, None))
-            for name in ("table", "delimiter", "no_quotes", "blanks", "label", "id", "weight",
-                         "ignore", "categorical", "classes")]
-
-
-def table_words(args):
-    """The options of tables that are given, as words of a command line."""
-    words = []
-    for option, value in [*table_options(args), ("--missing", args.missing),
-                          ("--no-header", args.no_header)]:
-        if value is True:
-            words.append(option)
-        elif value not in (None, False):
-            words.append(f"{option}={value if isinstance(value, str) else joined(value)}")
-    return words
 
 
 def table_layout(args, header=True):
@@ -91,15 +71,13 @@ def table_layout(args, header=True):
 def _roles(args):
     from ..tables.types import ColumnRoles
 
-    def given(name, otherwise=None):
-        value = getattr(args, name, None)
-        return otherwise if value is None else value
-
-    missing = given("missing", "error")
+    missing = args.missing or "error"
     with contextlib.suppress(argparse.ArgumentTypeError):
         missing = f"value:{finite_number(missing)!r}"  # a number alone, as with -M
-    return ColumnRoles(given("label"), given("id", ()), given("weight"), given("ignore", ()),
-                       given("categorical", ()), given("classes"), missing)
+    label, ids, weight, *others = (getattr(args, name, None) for name in (
+        "label", "id", "weight", "ignore", "categorical"))
+    return ColumnRoles(label, ids or (), weight, *(other or () for other in others),
+                       getattr(args, "classes", None), missing)
 
 
 def add_weights(group, classes=True):
@@ -144,19 +122,3 @@ def weight_files(args):
     """The files that the options of `add_weights` name."""
     return [file for file in (getattr(args, "weights", None), getattr(args, "class_weight", None))
             if isinstance(file, str) and file not in (NO_WEIGHTS, BALANCED)]
-
-
-def weight_options(args):
-    """[(whether it is given, option)] of the options of `add_weights`, and --weight."""
-    return [(getattr(args, name, None) is not None, f"--{name.replace('_', '-')}")
-            for name in ("weight", "weights", "class_weight")]
-
-
-def weight_words(args):
-    """The options of `add_weights` that are given, as words of a command line."""
-    words = [] if args.weights is None else [f"--weights={args.weights}"]
-    given = getattr(args, "class_weight", None)
-    if given is not None:
-        words.append("--class-weight=" + (given if isinstance(given, str) else joined(
-            f"{key}={factor!r}" for key, factor in given.items())))
-    return words

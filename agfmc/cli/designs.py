@@ -7,13 +7,16 @@ from ..core.errors import UsageError
 from ..designs.schemes import COMPARED_SPLITS, find_scheme
 from .experiments import report_reused, state
 from .messages import Progress, report
-from .option_types import finite_number, whole_number
-from .options import normalisation_options
+from .option_types import finite_number, given, refuse_given, whole_number
+from .options import is_trained, NORMALISATION
 
 LOSSES = ("log-loss", "error")  # and cost:FILE
 _KINDS = ("uniform", "class-balanced", "data-balanced")
 _AVERAGES = {"arithmetic": "average", "geometric": "geometric"}  # their decoders
-_OF_CODES = {"--rows": "rows", "--pool": "pool", "--from": "start"}
+# Options of searches, and of the schemes of members, with the option of the scheme that has them.
+SEARCHING = {**dict.fromkeys(("--rows", "--pool", "--from"), "code"), "--search-options": "options",
+             "--splits": "search", "--balance": "search"}
+_OF_MEMBERS = {"--kind": "kind", "--draws": "draws", "nrow": "rows", "-G": "strict"}
 _OF_DRAWS = ("--search-options", "--by")  # that the best of many draws heeds
 
 
@@ -45,9 +48,7 @@ def drawn_design(args, scheme, labels):
     from ..designs.design import make_design
 
     _refuse_idle(args, scheme)
-    for given, option in normalisation_options(args):
-        if given:
-            raise UsageError(f"{option} is for training data: found the number {args.source}")
+    refuse_given(args, NORMALISATION, f"is for training data: found the number {args.source}")
     return make_design(scheme.name, labels, seed=args.seed, **_drawing(args))
 
 
@@ -75,19 +76,13 @@ def joined_controls(args):
     from ..control.build import joined
     from ..models.control_files import read_control
 
-    for given, option in (*_of_members(args), (args.of is not None, "--of"),
-                          (args.members is not None, "--members"), *searching_options(args),
-                          *normalisation_options(args), (args.by is not None, "--by"),
-                          (args.options != "", "--options")):
-        if given:
-            raise UsageError(f"{option} is for new configurations: the control files that are "
-                             "joined keep theirs")
+    refuse_given(args, (*_OF_MEMBERS, "--of", "--members", *SEARCHING, *NORMALISATION, "--by",
+                        "--options"), "is for new configurations: the control files that are "
+                 "joined keep theirs")
     if (args.source, *args.controls).count("-") > 1:
         raise UsageError("- is standard input, which can be read once")
     trees = [read_control(name) for name in (args.source, *args.controls)]
-    first = trees[0]
-    trained = all(row.is_name for row in first.rows) and all(
-        direct.name is not None for direct in first.directs.values())
+    trained = is_trained(trees[0])
     for tree in trees:
         if trained:
             tree.require_names()
@@ -96,23 +91,17 @@ def joined_controls(args):
     return joined(trees)
 
 
-def _of_members(args):
-    """(given, option) of the options of the schemes that members are of."""
-    return ((args.kind is not None, "--kind"), (args.draws is not None, "--draws"),
-            (args.nrow is not None, "nrow"), (args.strict, "-G"))
-
-
 def _refuse_idle(args, scheme):
     """UsageError for an option that a scheme, or that of its members, does not heed."""
     of = find_scheme(args.of or scheme.options["of"]) if "of" in scheme.options else scheme
-    for given, option in _of_members(args):
-        if given and {"-G": "strict", "nrow": "rows"}.get(option, option[2:]) not in of.options:
+    for option in given(args, *_OF_MEMBERS):
+        if _OF_MEMBERS[option] not in of.options:
             raise UsageError(f"{option} is not for an ensemble of {of.name}")
     heeded = _OF_DRAWS if of.name == "random-tree" and args.draws is not None else ()
-    for given, option in (*searching_options(args), (args.by is not None, "--by")):
-        if given and "classes" in of.made_of and option not in heeded:
-            found = of.name if of is scheme else f"an ensemble of {of.name} (--of)"
-            raise UsageError(f"{option} is for {searches_with(option)}, not for {found}")
+    for option in given(args, *SEARCHING, "--by"):
+        if "classes" in of.made_of and option not in heeded:
+            name = of.name if of is scheme else f"an ensemble of {of.name} (--of)"
+            raise UsageError(f"{option} is for {searches_with(option)}, not for {name}")
 
 
 def add_searching(parser):
@@ -152,24 +141,11 @@ def _rows(text):
     raise argparse.ArgumentTypeError(f"expected a whole number from 1, or auto, found '{text}'")
 
 
-def wanted_by(option):
-    """The option of a scheme, in the table of schemes, that an option of searches is for."""
-    return "code" if option in _OF_CODES else \
-        "options" if option == "--search-options" else "search"
-
-
 def searches_with(option):
     """The schemes, in words, that an option of searches for trees is for."""
     return "-Q best-tree" + ", random-tree with --draws" * (option in _OF_DRAWS) \
         + ", best-code" * (option == "--search-options") \
         + " and -Q ensemble --of best-tree" + " or with --draws" * (option in _OF_DRAWS)
-
-
-def searching_options(args):
-    """(given, option) of the options of searches."""
-    return tuple((getattr(args, _OF_CODES.get(option, option[2:].replace("-", "_"))) is not None,
-                  option)
-                 for option in (*_OF_CODES, "--search-options", "--splits", "--balance"))
 
 
 def found_design(args, scheme, data):

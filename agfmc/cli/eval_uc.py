@@ -1,6 +1,7 @@
 """eval_uc: score classes and probabilities against the truth."""
 
 import sys
+from typing import NamedTuple
 
 from ..core.errors import UsageError
 from ..core.version import RESULTS
@@ -9,16 +10,15 @@ from .data_options import add_table
 from .messages import json_text
 from .option_types import names, output_file, whole_number
 from .options import check_plot, Parser
-from .scoring import add_classes, add_scores, check_kind, read_results
+from .scoring import (add_classes, add_scores, answers_request, check_kind, read_results,
+                      score_request)
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "eval_uc",
-        "Score classification results: accuracy, scores of probabilities and of sets of classes, "
-        "contingency table, calibration.",
-        operands="{answers | truth result [probabilities]}")
+    parser = Parser("eval_uc", "Score classification results: accuracy, scores of probabilities "
+                    "and of sets of classes, contingency table, calibration.",
+                    operands="{answers | truth result [probabilities]}")
     parser.add("truth", f"a table of answers, as classify_m writes it ({ANSWERS_IN_HELP}; with "
                "--table any file, or -); or file of true classes (.cls, or LIBSVM text), or - for "
                "standard input", metavar="{answers | truth}")
@@ -57,71 +57,76 @@ def get_parser():
 
 def execute(args):
     """Read, score, print."""
-    from ..score.evaluation import (ScoreRequest, classwise_calibration, compared_scores, evaluate,
-                                     warn_of_other_numbers)
+    from ..score.evaluation import (classwise_calibration, compared_scores, evaluate,
+                                    warn_of_other_numbers)
 
-    _check_operands(args)
+    of_table = args.table or args.column is not None or is_answer_table(args.truth)
+    _check_operands(args, of_table)
     check_plot(args)
-    results, names_of = read_results(args, _is_table(args))
-    whole = args.json or args.csv or args.plot is not None
-    if (args.brief or args.brier) and not whole:
+    form = next((name for name in ("json", "csv", "brier", "brief") if getattr(args, name)), None)
+    output = _Output(form, args.brief, not args.no_header, args.bins, args.plot, args.truth)
+    request, scoring = answers_request(args, args.truth, args.result, args.probabilities,
+                                       args.column), score_request(args)
+    results, names_of = read_results(request, scoring)
+    if form in ("brief", "brier") and args.plot is None:
         scores, names = compared_scores(results), {}
         scores |= {"points": len(results.truth), "labels": results.labels}
     else:
-        scores = evaluate(results, args.bins, ScoreRequest(args.top, args.ordered, args.by_class,
-                                                    args.intervals, args.seed))
-        names = names_of()
+        scores, names = evaluate(results, output.bins, scoring), names_of()
     warn_of_other_numbers(scores)
     if names:
         scores["names"] = list(names.values())
-    text = _text(args, scores)
-    if args.plot is not None:
+    text = _text(output, scores, of_table)
+    if output.plot is not None:
         from ..report.chart_scores import draw_scores
-        draw_scores(args.plot, {**classwise_calibration(results, args.bins), **scores}, names,
-                    args.truth)
+        draw_scores(output.plot, {**classwise_calibration(results, output.bins), **scores}, names,
+                    output.title)
     sys.stdout.write(text)
 
 
-def _is_table(args):
-    return args.table or args.column is not None or is_answer_table(args.truth)
+class _Output(NamedTuple):
+    form: str | None
+    brief: bool
+    header: bool
+    bins: int
+    plot: str | None
+    title: str
 
 
-def _check_operands(args):
-    of_table = _is_table(args)
-    check_kind(args, of_table, [("the operand result", args.result)])
+def _check_operands(args, of_table):
+    check_kind(args, of_table, "result")
     if of_table:
         return
-    if args.result is not None and is_answer_table(args.result):
-        raise UsageError(f"a table of answers comes first: eval_uc {args.result} [--truth COLUMN] "
-                         "[--data TABLE]")
     if args.result is None:
         raise UsageError("operands are missing: expected a table of answers and --truth COLUMN, or "
                          "truth result [probabilities] (try eval_uc --help)")
+    if is_answer_table(args.result):
+        raise UsageError(f"a table of answers comes first: eval_uc {args.result} [--truth COLUMN] "
+                         "[--data TABLE]")
     if args.truth == f"{args.result}.cls" and args.truth not in args.given_words:
         raise UsageError(f"{args.truth} holds the answers: expected the true classes before them")
 
 
-def _text(args, scores):
-    if args.json:
+def _text(output, scores, of_table):
+    from ..report.text import format_scores, scores_csv
+
+    if output.form == "json":
         return json_text({"version": RESULTS, **scores})
-    if args.csv:
-        from ..report.text import scores_csv
-        return scores_csv(scores, _is_table(args))
-    if args.brier:
-        return _brier(args, scores)
-    if args.brief:
-        head = "" if args.no_header else "accuracy uncertainty coefficient\n"
+    if output.form == "csv":
+        return scores_csv(scores, of_table)
+    if output.form == "brier":
+        return _brier(output, scores)
+    if output.form == "brief":
+        head = "accuracy uncertainty coefficient\n" * output.header
         return head + "%6.4f %6.4f\n" % (scores["accuracy"], scores["uncertainty_coefficient"])
-    from ..report.text import format_scores
     return format_scores(scores)
 
 
-def _brier(args, scores):
-    key, what = ("brier_winning", "winning class") if args.brief else ("brier_all", "all classes")
+def _brier(output, scores):
+    key, what = ("brier_winning", "winning class") if output.brief else ("brier_all", "all classes")
     if scores[key] is None:
         raise UsageError("the Brier score over all classes needs the probabilities: give the file "
                          "that classify_m printed" if key == "brier_all" else
                          "the Brier score of the winning classes needs result.con and the number "
                          "of classes: give -k, or the probabilities")
-    head = "" if args.no_header else f"Brier score, {what}\n"
-    return head + "%8.6f\n" % scores[key]
+    return f"Brier score, {what}\n" * output.header + "%8.6f\n" % scores[key]

@@ -12,13 +12,11 @@ from .options import check_files, Parser
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "float_to_class",
-        "Turn a continuous quantity into ordered classes: class 0 below the first threshold, and "
-        "so on; a value on a threshold belongs to the class above it. The thresholds are printed, "
-        "one in a line. Without out, print the values. For out NAME.cls, NAME.names gets names of "
-        "the classes that tell their limits.",
-        operands="file [out [min max | threshold ...]]")
+    parser = Parser("float_to_class", "Turn a continuous quantity into ordered classes: class 0 "
+                    "below the first threshold, and so on; a value on a threshold belongs to the "
+                    "class above it. The thresholds are printed, one in a line. Without out, print "
+                    "the values. For out NAME.cls, NAME.names gets names of the classes that tell "
+                    "their limits.", operands="file [out [min max | threshold ...]]")
     parser.add("file", "values, float32 one after the other (.dat)")
     parser.add("out", "file of classes to be written (.cls)", output_file, nargs="?")
     parser.add("numbers", "with -q, the ends of the range that is divided (default: of the "

@@ -5,17 +5,15 @@ import sys
 
 from ..core.errors import UsageError
 from .option_types import output_base
-from .options import add_label_options, check_files, data_files, Parser, refuse_ending
+from .options import add_label_options, label_names, Parser
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "lvq2agf",
-        "Convert LVQ text, a line with the number of features and then a line of features and "
-        "label for each sample, to libAGF's binary files base.vec and base.cls. Labels are taken "
-        "as svm2agf takes them.",
-        operands="[[infile] base]")
+    parser = Parser("lvq2agf", "Convert LVQ text, a line with the number of features and then a "
+                    "line of features and label for each sample, to libAGF's binary files base.vec "
+                    "and base.cls. Labels are taken as svm2agf takes them.",
+                    operands="[[infile] base]")
     parser.add("infile", "LVQ text (- or left out: standard input; one operand alone is base)",
                nargs="?")
     parser.add("base", "base name of the files to be written (- or left out, with -C or -o: the "
@@ -35,7 +33,6 @@ def get_parser():
 def execute(args):
     """Convert."""
     from ..data.convert import convert_text
-    from ..data.class_names import read_names
     from ..data.types import InputFormat
 
     infile, base = args.infile, args.base
@@ -49,13 +46,8 @@ def execute(args):
                          "can standard output hold them)")
     ends = (".vec",) if args.no_labels or args.omit_labels else \
         (".vec", ".dat" if args.ordinates else ".cls", ".names")
-    refuse_ending(base or "-", ends[:2])
-    # the names given are written again as they are
-    again = args.names == f"{base}.names"
-    check_files(args, {"base": data_files(base, ends=ends)},
-                {"infile": [infile], "--names": [None if again else args.names]})
+    names = label_names(args, infile, base, ends)
     form = InputFormat("lvq", header=not args.no_header, labels=not args.no_labels,
                        ordinates=args.ordinates)
     convert_text(infile, form, "-" if base is None else base, omit=args.omit_labels,
-                 stdout=sys.stdout.buffer,
-                 names=None if args.names is None else read_names(args.names))
+                 stdout=sys.stdout.buffer, names=names)

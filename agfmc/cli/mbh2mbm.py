@@ -6,16 +6,14 @@ import warnings
 from .hints import classify_command, refuse_scheme
 from .messages import report
 from .option_types import output_file
-from .options import (add_calibration, check_files, model_normalisation, Parser, refuse_gzip,
-                      refuse_table)
+from .options import (add_model_files, check_files, model_source, Parser, refuse_gzip, refuse_table)
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "mbh2mbm",
-        "Merge a control file and its binary models into one file that holds everything "
-        "needed to classify, each support vector once; or bring a model file into another format.")
+    parser = Parser("mbh2mbm", "Merge a control file and its binary models into one file that "
+                    "holds everything needed to classify, each support vector once; or bring a "
+                    "model file into another format.")
     parser.add("control", "control file for classification, as multi_borders writes it, or any "
                "model file (- is standard input)")
     parser.add("out", "the model file to be written (.mbm)", output_file)
@@ -23,8 +21,7 @@ def get_parser():
     group.add("-a, --norm-file FILE", "normalisation (.std) to be stored, in place of the one that "
               "control names: the model then takes raw data; or none: it takes normalised data")
     group.add("--names FILE", "class names, line i for label i, in place of those in control")
-    group.add("-y, --path PATH", "folder of the models that control names")
-    add_calibration(group)
+    add_model_files(group)
     group = parser.group("format of out")
     unheld = dict.fromkeys(("-a", "--names", "--calibration"), "that format has no place for it")
     group.add("-Z, --ascii", "libAGF's ASCII model", excludes=unheld)
@@ -37,7 +34,7 @@ def get_parser():
 def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
     from ..core.errors import AgfmcWarning
-    from ..models.files import export, load_configuration, ModelSource, save
+    from ..models.files import export, load_configuration, save
     from ..calibration.file import calibration_of
     from ..models.control_files import model_files
     from ..data.class_names import read_names, read_names_of
@@ -47,10 +44,8 @@ def execute(args):
                                 "trained")
     check_model_name(args.out, binary=not form)
     names = None if args.names is None else read_names(args.names)
-    configuration = load_configuration(ModelSource(
-        args.control, models_in=args.path, names=names, calibration=args.calibration,
-        uncalibrated=args.uncalibrated,
-        **{"named": False} if form else model_normalisation(args)))
+    configuration = load_configuration(model_source(
+        args, args.control, names=names, **{"named": False} if form else {}))
     if names is not None:
         configuration = configuration.renamed(
             read_names_of(args.names, configuration.tree.classes, names))

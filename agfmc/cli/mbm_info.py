@@ -1,27 +1,26 @@
 """mbm_info: describe a model file, a normalisation, or a recipe of tables."""
 
+import json
 import os
 import sys
 
 from ..core.errors import DataError, UsageError
 from .messages import write_stdout
-from .option_types import output_file
-from .options import add_calibration, check_plot, Parser
+from .option_types import output_file, refuse_given
+from .options import add_model_files, check_plot, model_source, Parser
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "mbm_info",
-        "Print what a model file holds: classes, configuration, support vectors, kernels, "
-        "normalisation, the recipe of tables, and the settings that made it. Of a normalisation "
-        "(.std): its features, and what a learned metric was learned from, with the weight of "
-        "each feature. Of a recipe (.recipe): the columns of the table, and what they become.")
+    parser = Parser("mbm_info", "Print what a model file holds: classes, configuration, support "
+                    "vectors, kernels, normalisation, the recipe of tables, and the settings that "
+                    "made it. Of a normalisation (.std): its features, and what a learned metric "
+                    "was learned from, with the weight of each feature. Of a recipe (.recipe): the "
+                    "columns of the table, and what they become.")
     parser.add("model", "model file, or a control file whose models are read, or a normalisation, "
                "whose name ends in .std, or a recipe of tables, whose name ends in .recipe")
     group = parser.group("input")
-    group.add("-y, --path FOLDER", "folder of the models that a control file names")
-    add_calibration(group)
+    add_model_files(group)
     group.add("--feature-names FILE", "names of the features of a normalisation, one on each line")
     group = parser.group("output")
     group.add("--control", "print the control file alone", excludes="--json")
@@ -41,67 +40,54 @@ def execute(args):
         raise UsageError(f"{args.model} is the record beside a normalisation: give "
                          f"{args.model.removesuffix('.metric')}.std")
     if args.model.endswith(".recipe"):
-        _show_recipe(args)
-        return
-    if args.model.endswith(".std") or holds_map(args.model):
-        _show_normalisation(args)
-        return
-    from ..control.write import format_tree
-    from ..models.files import load
-    from ..models.description import describe, format_description
-
-    _refuse_for_normalisations(args, [("--feature-names", args.feature_names)])
+        show, kind = _recipe, "a recipe of tables"
+    elif args.model.endswith(".std") or holds_map(args.model):
+        show, kind = _normalisation, "a normalisation"
+    else:
+        show, kind = _model, "none"
+    if show is not _model:
+        refuse_given(args, ("--control", "-y", "--calibration", "--uncalibrated"),
+                     f"is for models: {args.model} is {kind}")
+    if show is not _normalisation:
+        refuse_given(args, ("--feature-names", *["--plot"] * (show is _recipe)),
+                     f"is for a normalisation, as X.std, and {args.model} is {kind}")
     check_plot(args)
-    configuration = load(args.model, models_in=args.path, calibration=args.calibration,
-                         uncalibrated=args.uncalibrated)
+    info, text = show(args)
+    if args.json:
+        write_stdout([json.dumps(info, indent=1, sort_keys=True), "\n"])
+    else:
+        sys.stdout.write(text)
+
+
+def _model(args):
+    """The description of a model, and its text, or its control file."""
+    from ..control.write import format_tree
+    from ..models.description import describe, format_description, node_shares
+    from ..models.files import load_configuration
+
+    configuration = load_configuration(model_source(args, args.model))
     if args.plot is not None:
         from ..report.chart_control import draw_control
-        from ..models.description import node_shares
-
         draw_control(args.plot, configuration.tree, shares=node_shares(configuration))
     if args.control:
-        write_stdout([format_tree(configuration.tree)])
-    elif args.json:
-        _print_json(describe(configuration))
-    else:
-        sys.stdout.write(format_description(describe(configuration)))
+        return None, format_tree(configuration.tree)
+    info = describe(configuration)
+    return info, format_description(info)
 
 
-def _refuse_for_normalisations(args, options):
-    for option, given in options:
-        if given is not None:
-            raise UsageError(f"{option} is for a normalisation, as X.std, and {args.model} is none")
-
-
-def _refuse_for_models(args, what):
-    for given, option in ((args.control, "--control"), (args.path, "-y"),
-                          (args.calibration, "--calibration"),
-                          (args.uncalibrated, "--uncalibrated")):
-        if given:
-            raise UsageError(f"{option} is for models: {args.model} is a {what}")
-
-
-def _show_recipe(args):
-    from ..tables.recipe_file import read_recipe
+def _recipe(args):
     from ..models.description import describe_recipe, format_recipe_lines
+    from ..tables.recipe_file import read_recipe
 
-    _refuse_for_normalisations(args, [("--feature-names", args.feature_names),
-                                      ("--plot", args.plot)])
-    _refuse_for_models(args, "recipe of tables")
     info = describe_recipe(read_recipe(args.model))
-    if args.json:
-        _print_json(info)
-    else:
-        sys.stdout.write(format_recipe_lines(info))
+    return info, format_recipe_lines(info)
 
 
-def _show_normalisation(args):
-    from ..data.metric_file import metric_path, read_feature_names
+def _normalisation(args):
     from ..data.libagf import read_std
+    from ..data.metric_file import metric_path, read_feature_names
     from ..models.description import describe_normalisation, format_normalisation
 
-    _refuse_for_models(args, "normalisation")
-    check_plot(args)
     normalisation = read_std(args.model)
     names = () if args.feature_names is None else \
         read_feature_names(args.feature_names, len(normalisation.mean))
@@ -112,16 +98,6 @@ def _show_normalisation(args):
                             "--learn-metric writes it beside the normalisation", file=args.model)
         from ..report.chart_scores import draw_weights
         draw_weights(args.plot, info["metric"])
-    if args.json:
-        _print_json(info)
-    else:
-        beside = metric_path(args.model)
-        sys.stdout.write(format_normalisation(
-            info, None if beside is None or os.path.lexists(beside) else beside))
-
-
-def _print_json(info):
-    import json
-
-    json.dump(info, sys.stdout, indent=1, sort_keys=True)
-    sys.stdout.write("\n")
+    beside = metric_path(args.model)
+    return info, format_normalisation(
+        info, None if beside is None or os.path.lexists(beside) else beside)

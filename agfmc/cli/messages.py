@@ -207,6 +207,13 @@ def write_stdout(lines):
     sys.stdout.flush()
 
 
+def write_bytes(data):
+    """Write to standard output; nothing ends the run where a reader left, before files appear."""
+    sys.stdout.buffer.write(data)
+    if not data:
+        sys.stdout.flush()
+
+
 def drop_stream(stream):
     """Point a broken stream at nothing, so that closing it says nothing."""
     try:

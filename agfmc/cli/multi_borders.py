@@ -12,10 +12,10 @@ from itertools import pairwise
 
 from ..core.errors import AgfmcError, JobsFailed, UsageError
 from ..files.opening import is_stream
-from .data_options import table_words, weight_files, weight_words
+from .data_options import TABLES, weight_files
 from .file_names import names_scheme
 from .messages import (counted, library_words, Progress, report, write_message, write_stdout)
-from .option_types import output_base, output_file, time_span, whole_number
+from .option_types import option_words, output_base, output_file, time_span, whole_number
 from .options import (add_executor, add_normalisation, add_seed, add_train, add_training_kind,
                       add_workers, check_files, checks_scales, input_format, learned_metric,
                       normalises, Parser, refuse_table, report_metric, workers)
@@ -23,11 +23,9 @@ from .options import (add_executor, add_normalisation, add_seed, add_train, add_
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "multi_borders",
-        "Train the binary classifiers that a control file describes, support vector machines by "
-        "default. Writes one LIBSVM model file for each, with probabilities, and the control file "
-        "for classification.")
+    parser = Parser("multi_borders", "Train the binary classifiers that a control file describes, "
+                    "support vector machines by default. Writes one LIBSVM model file for each, "
+                    "with probabilities, and the control file for classification.")
     parser.dashes = "--command"
     parser.add("control", "training control file, as print_control writes it (- or left out: "
                "standard input), or the name of a scheme", nargs="?")
@@ -357,23 +355,14 @@ def _command_line(args, form, work, words, control=None, **other):
     if form.kind == "lvq":
         words += ["-A"] + ["-H"] * args.no_header
     if form.kind == "table":
-        words += table_words(args)
-    words += [*weight_words(args), *["--no-normalise"] * (args.normalise is False)]
-    given = {**vars(args), "norm_file": work.norm_file, **other}
-    for option, name in (
-            ("--min-class", "min_class"), ("--norm-file", "norm_file"), ("-u", "unnormalised"),
-            ("--platt", "platt"), ("--kernel-memory", "kernel_memory"),
-            ("--cv-errors", "cv_errors"), ("--cv-irrelevant", "cv_irrelevant"),
-            ("--retrain", "retrain"), ("--no-calibration", "no_calibration"),
-            ("--member-weights", "member_weights"),
-            ("--time-limit", "time_limit"), ("--path", "path"), ("--command", "command"),
-            ("--convert", "convert"), ("--allow-commands", "allow_commands"), ("-K", "keep"),
-            ("--quiet", "quiet")):
-        value = given[name]
-        if value is True:
-            words.append(option)
-        elif value is not None and value is not False:
-            words.append(f"{option}={value}")
+        words += option_words(args, *TABLES, "--missing", "--no-header")
+    words += [*option_words(args, "--weights", "--class-weight"),
+              *["--no-normalise"] * (args.normalise is False)]
+    words += option_words(
+        argparse.Namespace(**{**vars(args), "norm_file": work.norm_file, **other}),
+        "--min-class", "--norm-file", "-u", "--platt", "--kernel-memory", "--cv-errors",
+        "--cv-irrelevant", "--retrain", "--no-calibration", "--member-weights", "--time-limit",
+        "--path", "--command", "--convert", "--allow-commands", "-K", "--quiet")
     words += map(_operand, (control or args.control_out, args.train, args.model, args.control_out))
     for word in words:
         if "\n" in word and not args.null:

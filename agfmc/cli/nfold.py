@@ -12,18 +12,16 @@ from .experiments import (add_answers, add_experiment, add_nested, cost_words, f
 from .messages import json_text, Progress
 from .option_types import output_base, output_file, whole_number
 from .options import add_train, check_files, check_plot, input_format, Parser, refuse_ending
-from .pages import add_report, names_in, Page, page_name, training_inputs, training_part
+from .pages import add_report, names_in, page_name, page_of, training_inputs, training_part
 
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "nfold",
-        "Cross-validate one configuration: train it on a part of the data, classify the rest, and "
-        "repeat this until each point has been held out. Prints the scores, and writes the "
-        "answers for the held-out points.")
+    parser = Parser("nfold", "Cross-validate one configuration: train it on a part of the data, "
+                    "classify the rest, and repeat this until each point has been held out. Prints "
+                    "the scores, and writes the answers for the held-out points.")
     parser.add("control", "training control file (- is standard input), or the name of a scheme of "
                "print_control")
     add_train(parser)
@@ -57,7 +55,7 @@ def execute(args):
 
     check_plot(args)
     _check_outputs(args)
-    page = Page(args, training_inputs(args, args.control))
+    page = page_of(args, training_inputs(args, args.control))
     with cross_validated(args, args.outbase is not None or page.wanted) as (
             experiment, candidate, results, tuning):
         if args.outbase is not None:

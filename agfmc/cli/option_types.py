@@ -4,6 +4,7 @@ import argparse
 import math
 import re
 
+from ..core.errors import UsageError
 from ..core.weights import BALANCED
 
 
@@ -24,6 +25,38 @@ def whole_number(low, high=2**62):
         return value
 
     return convert
+
+
+def is_given(action, args):
+    """True where an operand or option has another value than its default."""
+    value = getattr(args, action.dest, action.default)
+    return value == action.const if action.nargs == 0 else value != action.default
+
+
+def given(args, *names):
+    """Those of the operands and options with these names that a command has, and that are given."""
+    actions = {**{action.dest: action for action in args.parser._actions},
+               **args.parser._option_string_actions}
+    return [name for name in names if name in actions and is_given(actions[name], args)]
+
+
+def refuse_given(args, names, message):
+    """`UsageError` where one of the operands and options with these names is given."""
+    for name in given(args, *names):
+        raise UsageError(f"{name} {message}")
+
+
+def option_words(args, *names):
+    """The options of these names that are given, as words of a command line."""
+    words = []
+    for name in given(args, *names):
+        value = getattr(args, args.parser._option_string_actions[name].dest)
+        if isinstance(value, dict):
+            value = [f"{key}={item!r}" for key, item in value.items()]
+        if isinstance(value, (list, tuple)):
+            value = joined(value)
+        words.append(name if value is True else f"{name}={value}")
+    return words
 
 
 def output_file(text):

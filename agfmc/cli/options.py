@@ -44,12 +44,12 @@ from ..core.version import __version__
 from ..core.weights import BALANCED
 from ..files.distinct import check_distinct
 from ..files.kinds import is_table
-from .data_options import (add_table, add_weights, table_format, table_options,
-                           weight_source)
+from .data_options import add_table, add_weights, table_format, TABLES, weight_source
 from .file_names import file_named, holds_svm
 from .hints import hint_for, refuse_unquoted, reword
 from .messages import counted, report
-from .option_types import (finite_number, output_base, output_file, whole_number)
+from .option_types import (finite_number, is_given, output_base, output_file, refuse_given,
+                           whole_number)
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -168,14 +168,14 @@ class Parser(_Declared, argparse.ArgumentParser):
         actions = {**{action.dest: action for action in self._actions},
                    **self._option_string_actions}
         for action in self._actions:
-            if not _is_given(action, args):
+            if not is_given(action, args):
                 continue
             name, *others = ("-- COMMAND" if name == self.dashes else name for name in (
                 (action.option_strings or [action.dest])[0], *action.needs))
-            if others and not any(_is_given(actions[other], args) for other in action.needs):
+            if others and not any(is_given(actions[other], args) for other in action.needs):
                 raise UsageError(f"{name} needs {' or '.join(others)}")
             for other, why in action.excludes.items():
-                if _is_given(actions[other], args):
+                if is_given(actions[other], args):
                     raise UsageError(f"{name} and {other} exclude each other{why and f': {why}'}")
 
     def parse_args(self, args=None, namespace=None):
@@ -309,12 +309,6 @@ class Parser(_Declared, argparse.ArgumentParser):
             (file or sys.stderr).write(message)
 
 
-def _is_given(action, args):
-    """True where an operand or option has another value than its default."""
-    value = getattr(args, action.dest, action.default)
-    return value == action.const if action.nargs == 0 else value != action.default
-
-
 def _exclude(one, other):
     return bool(set(one.excludes) & set(other.option_strings) or
                 set(other.excludes) & set(one.option_strings))
@@ -404,6 +398,21 @@ def add_train(parser):
     parser.file_names = {"train": "data"}
 
 
+def label_names(args, source, base, ends):
+    """The names of --names, after the outputs of a conversion of text are checked, or None.
+
+    ends: those of the outputs, base names with these.
+    """
+    from ..data.class_names import read_names
+
+    refuse_ending(base or "-", ends[:2])
+    # the names given are written again as they are, unless -U makes others
+    again = args.names == f"{base}.names" and not getattr(args, "relabel", False)
+    check_files(args, {"base": data_files(base, ends=ends)},
+                {"infile": [source], "--names": [None if again else args.names]})
+    return None if args.names is None else read_names(args.names)
+
+
 def add_label_options(group):
     """-L and --names of the commands that convert text."""
     group.add("-L, --ordinates", "the labels are numbers, whole or not: base.dat is written in "
@@ -436,8 +445,9 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"))
     return group
 
 
-def add_calibration(group):
-    """--calibration and --uncalibrated, of the commands that read a trained configuration."""
+def add_model_files(group):
+    """-y, --calibration and --uncalibrated, of the commands that read a trained configuration."""
+    group.add("-y, --path FOLDER", "folder of the models that a control file names")
     group.add("--calibration FILE", "calibration of the probabilities, in place of the file "
               "control.cal beside a control file, or of the one in a .mbm")
     group.add("--uncalibrated", "no calibration: the probabilities are those of the decoder",
@@ -467,11 +477,8 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
             raise UsageError("-E with a table is for training: the model knows how missing values "
                              "are filled")
         return table_format(args, labels, ordinates, source)
-    for option, given in table_options(args):
-        if given not in (None, False):
-            raise UsageError(f"{option} is for tables: a file that ends in .csv, .tsv, .parquet "
-                             "or .feather, or --table"
-                             + (f"; found {source!r}" if source is not None else ""))
+    refuse_given(args, TABLES, "is for tables: a file that ends in .csv, .tsv, .parquet or "
+                 ".feather, or --table" + (f"; found {source!r}" if source is not None else ""))
     weights, missing = weight_source(args, source), None
     if args.missing is not None:
         if not args.svm:
@@ -534,13 +541,8 @@ def _rounds(text):
                                          f"'{text}'") from None
 
 
-def normalisation_options(args):
-    """[(whether it is given, option)] of the options of `add_normalisation`."""
-    return [(args.normalise, "-n"), (args.svd is not None, "-S"),
-            (args.norm_file is not None, "-a"),
-            (args.learn_metric is not None, "--learn-metric"), (args.diagonal, "--diagonal"),
-            (args.components is not None, "--components"),
-            (args.metric_options is not None, "--metric-options")]
+NORMALISATION = ("-n", "-S", "-a", "--learn-metric", "--diagonal", "--components",
+                 "--metric-options")  # options of `add_normalisation`
 
 
 def normalises(args, form):
@@ -555,13 +557,19 @@ def checks_scales(args, form):
     return form.kind != "table" and (args.normalise, args.norm_file, args.svd) == (None,) * 3
 
 
-def model_normalisation(args):
-    """The arguments of `ModelSource` that the option -a gives."""
-    from ..data.libagf import read_std
+def model_source(args, path, **settings):
+    """The `ModelSource` of a model by the options of `add_model_files`, and -a where it is one.
 
-    if args.norm_file in (None, NO_NORMALISATION):
-        return {"named": args.norm_file is None}
-    return {"normalisation": read_std(args.norm_file)}
+    settings: further ones.
+    """
+    from ..data.libagf import read_std
+    from ..models.files import ModelSource
+
+    norm_file = getattr(args, "norm_file", None)
+    normalisation = None if norm_file in (None, NO_NORMALISATION) else read_std(norm_file)
+    return ModelSource(path, **{
+        "models_in": args.path, "calibration": args.calibration, "normalisation": normalisation,
+        "uncalibrated": args.uncalibrated, "named": norm_file is None, **settings})
 
 
 def learned_metric(args, scale):
@@ -578,6 +586,12 @@ def learned_metric(args, scale):
     rounds = None if args.learn_metric == "auto" else args.learn_metric
     return MetricOptions(rounds, args.diagonal, args.components,
                          machine_options(args.metric_options or ""))
+
+
+def is_trained(tree):
+    """True where the control tree names the models of its classifiers."""
+    return all(row.is_name for row in tree.rows) and all(
+        node.name is not None for node in tree.directs.values())
 
 
 def check_normalised(args, configuration, form, model):

@@ -9,11 +9,9 @@ from .options import (add_normalisation, add_seed, add_training_kind, input_form
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "order_classes",
-        "Write to standard output a control file with its classes in a better order: for DDAGs, "
-        "which query one-against-one classifiers in the order of the braces, or, with --path, for "
-        "adjacent codes.")
+    parser = Parser("order_classes", "Write to standard output a control file with its classes in "
+                    "a better order: for DDAGs, which query one-against-one classifiers in the "
+                    "order of the braces, or, with --path, for adjacent codes.")
     parser.add("control", "control file: one against one, trained or not; with --path any coding "
                "matrix that is not trained yet (- is standard input)")
     parser.add("train", "training data, for the frequencies of the classes or, with --path, their "

@@ -2,14 +2,14 @@
 
 import shlex
 import sys
+from typing import NamedTuple
 
 from ..core.errors import UsageError
 from .data_options import weight_files
 from .messages import json_text
-from .option_types import output_file
+from .option_types import output_file, refuse_given
 from .options import data_files, input_format
 
-REPORT = "[--report FILE] [--multiqc FILE] [--card FILE] [--title TEXT]"  # of a usage
 _CARD = "a model card in Markdown, which is shown on the page: what the model is for, for whom, " \
         "on what data it was trained and tested, and its limits"
 _NOT_TOLD = ("quiet", "debug", "log", "report", "multiqc", "output")  # not how a result was made
@@ -32,75 +32,46 @@ def add_page_words(group):
     group.add("--title TEXT", "the title of the page, and the name of the sample in MultiQC")
 
 
-class Page:
+class Page(NamedTuple):
     """The page and the file for MultiQC of one run, checked before its work.
 
-    prog: the command;  card: Markdown, or "".
+    path, multiqc: the files, or None;  card: Markdown, or "";  given_title: or None;  command: the
+    words of the command line;  facts: (name, value) of its options;  inputs: files that it reads,
+    whose digests are on the page.
     """
 
-    def __init__(self, args, inputs=(), path=None):
-        """inputs: files that the command reads, which are told with their digests;  path: of the
-        page, in place of --report.
-
-        Raises `UsageError` and `DataError` for what could not be written after the work.
-        """
-        self.prog, self.card = args.parser.prog, ""
-        self._args = args
-        self._inputs = [path for path in inputs if path is not None]
-        self._option = "--report" if path is None else "-o"
-        self._path = args.report if path is None else path
-        if not self.wanted:
-            for option in ("card", "title"):
-                if getattr(args, option) is not None:
-                    raise UsageError(f"--{option} is for the page: --report FILE writes it")
-            return
-        self._check()
+    path: str | None
+    multiqc: str | None
+    card: str
+    given_title: str | None
+    command: tuple
+    facts: tuple
+    inputs: tuple
 
     @property
     def wanted(self):
         """True where one of the outputs is."""
-        return self._path is not None or self._args.multiqc is not None
-
-    def _check(self):
-        from ..files.atomic import check_output
-        from .gather import read_card
-        from ..report.page import check_page
-
-        args = self._args
-        if self._path == "-" and self._option == "--report":
-            raise UsageError("--report is a file: standard output has the results")
-        if args.multiqc is not None:
-            from ..report.multiqc import check_multiqc
-            check_multiqc(args.multiqc)
-            check_output(args.multiqc)
-        if self._path is None:
-            if args.card is not None:
-                raise UsageError("--card is for the page: --report FILE writes it")
-            return
-        check_page(self._path, self._option)
-        if args.card is not None:
-            self.card = read_card(args.card)
+        return self.path is not None or self.multiqc is not None
 
     def title(self, otherwise):
         """The title given, or another one."""
-        return self._args.title or otherwise
+        return self.given_title or otherwise
 
     def step(self, why=""):
         """The `Step` of this command."""
         from ..report.content import Step
 
-        return Step(shlex.join([self.prog, *self._args.given_words]), why)
+        return Step(shlex.join(self.command), why)
 
     def provenance(self, more=(), info=None):
         """(name, value) pairs: versions, options, more such pairs, digests of inputs, and the
         training of a model, of which `describe` tells in info."""
         from .gather import file_digests, settings_of, versions
 
-        found = [*versions(), ("command", self.prog), *_options(self._args),
-                 *more]
+        pairs = [*versions(), ("command", self.command[0]), *self.facts, *more]
         if info is not None:
-            found += [(f"model: {name}", value) for name, value in settings_of(info)]
-        return (*found, *file_digests([*self._inputs, self._args.card]))
+            pairs += [(f"model: {name}", value) for name, value in settings_of(info)]
+        return (*pairs, *file_digests(self.inputs))
 
     def write(self, content):
         """Write the page of a `ReportContent`, and its section for MultiQC; both or none."""
@@ -109,10 +80,10 @@ class Page:
         from ..report.page import render
 
         texts = {}
-        if self._path is not None:
-            texts[self._path] = render(content)
-        if self._args.multiqc is not None:
-            texts[self._args.multiqc] = section_of(content, self._args.title or "")
+        if self.path is not None:
+            texts[self.path] = render(content)
+        if self.multiqc is not None:
+            texts[self.multiqc] = section_of(content, self.given_title or "")
         shown = texts.pop("-", None)
         with replacing_all(list(texts)) as files:
             for file, text in zip(files, texts.values()):
@@ -120,6 +91,33 @@ class Page:
         if shown is not None:
             sys.stdout.write(shown)
             sys.stdout.flush()
+
+
+def page_of(args, inputs=(), path=None):
+    """The `Page` of the options; path: of the page, in place of --report.
+
+    Raises `UsageError` and `DataError` for what could not be written after the work.
+    """
+    option, path = ("--report", args.report) if path is None else ("-o", path)
+    if path is None:
+        refuse_given(args, ["--card"] + ["--title"] * (args.multiqc is None),
+                     "is for the page: --report FILE writes it")
+    if path == "-" and option == "--report":
+        raise UsageError("--report is a file: standard output has the results")
+    if args.multiqc is not None:
+        from ..files.atomic import check_output
+        from ..report.multiqc import check_multiqc
+        check_multiqc(args.multiqc)
+        check_output(args.multiqc)
+    card = ""
+    if path is not None:
+        from ..report.page import check_page
+        from .gather import read_card
+        check_page(path, option)
+        card = "" if args.card is None else read_card(args.card)
+    return Page(path, args.multiqc, card, args.title, (args.parser.prog, *args.given_words),
+                tuple(_options(args)), tuple(
+                    file for file in (*inputs, args.card) if file is not None))
 
 
 def _options(args):

@@ -8,34 +8,36 @@ import warnings
 from contextlib import contextmanager
 
 from ..core.errors import AgfmcWarning, DataError, JobsFailed, UsageError
-from ..designs import schemes
 from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..files.kinds import is_table
 from ..score.rows import BY_OPTION
-from .data_options import weight_options
+from .data_options import WEIGHTS
 from .designs import (add_drawing, add_searching, draw_design, drawn_design, found_design,
-                      joined_controls, Operands, searches_with, searching_options, wanted_by,
+                      joined_controls, Operands, SEARCHING, searches_with,
                       with_average, with_losses)
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
                           for_data, plan_of, read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
 from .messages import Progress, report, write_stdout, write_stderr
-from .option_types import output_file, time_span, whole_number
+from .option_types import given, output_file, refuse_given, time_span, whole_number
 from .options import (add_normalisation, add_seed, add_training_kind, check_plot, input_format,
-                      load_normalised, normalisation_options, Parser)
+                      load_normalised, NORMALISATION, Parser)
 
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
+_IS_FOR = {  # what the scheme of an option has
+    "nrow": "rows", "-G": "strict", "-Y": "reduced", "--draws": "draws", "--kind": "kind",
+    "--of": "of", "--members": "members", "--average": "members", "--metric": "metric",
+    "--linkage": "linkage", **dict.fromkeys(NORMALISATION, "data"), **SEARCHING, "--by": "search",
+    "-y": "control"}
 _METRICS = ("hausdorff", "mean-deviation")
 _LINKAGES = ("single", "complete", "average")
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "print_control",
-        "Write to standard output a training control file: the partitions of the classes "
-        "that a multi-class classifier is built from.",
-        operands="{n | data | control | confusions} [nrow | control ...]")
+    parser = Parser("print_control", "Write to standard output a training control file: the "
+                    "partitions of the classes that a multi-class classifier is built from.",
+                    operands="{n | data | control | confusions} [nrow | control ...]")
     parser.add("source", "the number of classes, labelled 0 to n-1; or training data, whose labels "
                "are used (a table, base name of .vec and .cls files, LIBSVM text, LVQ with -A); "
                "or, for -Q 9, a control file; or, for -Q contingency and -Q adjacent-ordered, how "
@@ -191,36 +193,22 @@ def _refuse_idle(args, scheme):
     """
     name = "a control file that is shown" if scheme is None else scheme.name
     made_of = ("control",) if scheme is None else scheme.made_of
-    if args.state is not None and (scheme is None or "kept" not in scheme.options):
-        raise UsageError("--state needs --best or a search for a tree")
-    for given, option, wanted in (
-            (args.nrow is not None, "nrow", "rows"), (args.strict, "-G", "strict"),
-            (args.reduced, "-Y", "reduced"), (args.draws is not None, "--draws", "draws"),
-            (args.kind is not None, "--kind", "kind"), (args.of is not None, "--of", "of"),
-            (args.members is not None, "--members", "members"),
-            (args.average is not None, "--average", "members"),
-            (args.metric is not None, "--metric", "metric"),
-            (args.linkage is not None, "--linkage", "linkage"),
-            *((given, option, "data") for given, option in normalisation_options(args)),
-            *((given, option, wanted_by(option)) for given, option in searching_options(args)),
-            (args.by is not None, "--by", "search"),
-            (args.path is not None, "-y", "control")):
-        suited = [s for s in schemes.SCHEMES if wanted in s.options or wanted in s.made_of]
-        if not given or scheme in suited:
+    if scheme is None or "kept" not in scheme.options:
+        refuse_given(args, ["--state"], "needs --best or a search for a tree")
+    for option in given(args, *_IS_FOR):
+        suited = [s for s in SCHEMES if _IS_FOR[option] in (*s.options, *s.made_of)]
+        if scheme in suited:
             continue
         *first, last = (s.name for s in suited)
-        text = f"{option} is for " + (searches_with(option) if wanted in ("search", "options") else
-                                      f"-Q {', '.join(first)}{' and ' * bool(first)}{last}")
+        text = f"{option} is for " + (
+            searches_with(option) if _IS_FOR[option] in ("search", "options") else
+            f"-Q {', '.join(first)}{' and ' * bool(first)}{last}")
         if option not in _LETTERS or scheme is None or scheme.number is None:
             raise UsageError(f"{text}, not for {name}")
         report(f"{text}, and changes nothing in {name}")
     if not {"classes", "data"}.intersection(made_of) or is_number(args.source):
-        for given, text in ((args.min_class is not None,
-                             "--min-class is for training data, whose samples it counts"),
-                            *((there, f"{option} is for the samples of training data")
-                              for there, option in weight_options(args))):
-            if given:
-                raise UsageError(text)
+        refuse_given(args, ["--min-class"], "is for training data, whose samples it counts")
+        refuse_given(args, WEIGHTS, "is for the samples of training data")
     if args.options and "control" in made_of:
         raise UsageError("--options is for a new control file; one that is "
                          f"{'shown' if scheme is None else 'converted'} keeps its own")
@@ -315,7 +303,9 @@ def _from_operand(args, scheme, form, options):
         if "data" not in scheme.made_of or holds_confusions(args.source):
             confusions = read_confusions(args.source)
             if "data" in scheme.made_of:
-                _refuse_data_options(args)
+                refuse_given(args, ("--metric", *NORMALISATION, "--min-class", *WEIGHTS),
+                             f"is for training data, and {args.source} holds how often classes "
+                             "were confused")
             return make_design(scheme.name, confusions, **options)
     data = _data(args, form)
     return make_design(scheme.name, LabelledPoints(
@@ -333,14 +323,6 @@ def _searched(args, scheme, form):
         raise UsageError(f"-Q {scheme.name} joins two control files or more: found one, "
                          f"{args.source}")
     return found_design(args, scheme, _data(args, form))
-
-
-def _refuse_data_options(args):
-    for given, option in ((args.metric is not None, "--metric"), *normalisation_options(args),
-                          (args.min_class is not None, "--min-class"), *weight_options(args)):
-        if given:
-            raise UsageError(f"{option} is for training data, and {args.source} holds how often "
-                             "classes were confused")
 
 
 def _data(args, form):
@@ -369,11 +351,8 @@ def best(args):
     from ..report.text import data_lines, plain_table, row_notes
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
-    for given, option in searching_options(args):
-        if given:
-            raise UsageError(f"{option} is for a search alone, not for --best")
-    if args.average is not None:
-        raise UsageError("--average is for -Q ensemble alone: --best tries both averages")
+    refuse_given(args, SEARCHING, "is for a search alone, not for --best")
+    refuse_given(args, ["--average"], "is for -Q ensemble alone: --best tries both averages")
     by = BY_OPTION.get(args.by or "log-loss")
     if by is None:
         raise UsageError(f"--by {args.by}: expected, with --best, one of {', '.join(BY_OPTION)}")

@@ -1,25 +1,26 @@
 """report_m: one page of a model, its answers, a comparison and a search."""
 
-import argparse
 import os
 import sys
+from dataclasses import replace
+from typing import NamedTuple
 
 from ..core.errors import DataError, UsageError
 from ..files.kinds import ANSWERS_IN_HELP, is_answer_table
 from .data_options import add_table, weight_files
 from .file_names import file_named
-from .option_types import names, output_file, whole_number
-from .options import add_calibration, Parser
-from .pages import add_page_words, Page, page_name
-from .scoring import add_classes, add_scores, check_kind, read_results
+from .option_types import given, names, output_file, whole_number
+from .options import add_model_files, is_trained, model_source, Parser
+from .pages import add_page_words, page_name, page_of
+from .scoring import (add_classes, add_scores, answers_request, check_kind, read_results,
+                      score_request)
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "report_m",
-        "Write one page, a file of HTML that needs no other: of a model, of its answers with their "
-        "scores, of a comparison, of a search, or of all of them.")
+    parser = Parser("report_m", "Write one page, a file of HTML that needs no other: of a model, "
+                    "of its answers with their scores, of a comparison, of a search, or of all of "
+                    "them.")
     parser.add("model", "a model file, a control file whose models are read, or a training control "
                "file", nargs="?")
     group = parser.group("input")
@@ -30,8 +31,7 @@ def get_parser():
               "ANSWERS.txt, if it is there)")
     group.add("--comparison FILE", "what compare_control --json printed")
     group.add("--search FILE", "what tune_m --json FILE wrote")
-    group.add("-y, --path FOLDER", "folder of the models that a control file names")
-    add_calibration(group)
+    add_model_files(group)
     add_scores(parser)
     group = add_table(parser, "the answers", roles=False)
     group.add("--truth TRUTH", "the true classes: a file of labels (.cls, or LIBSVM text; default "
@@ -65,22 +65,39 @@ def get_parser():
 def execute(args):
     """Read everything, then write the page."""
     from ..report.content import ReportContent
+    from .gather import data_of_model
 
     _check(args)
-    table = args.answers is not None and (args.table or is_answer_table(args.answers))
-    found = None if args.answers is None else _operands(args, table)
-    page = Page(args, _inputs(args, found), args.output)
-    model = None if args.model is None else _model(args)
-    comparison, search = _json_results(args)
-    answers, called = (None, {}) if found is None else _answers(args, found, table, model)
-    title = page.title(_title(args))
-    tree = None if model is None else model.tree
-    content = ReportContent(
-        title, called if tree is None else {**tree.names, **called},
-        None if model is None or model.info is None else _data(model), model, answers, comparison,
-        search, page.card, page.provenance(info=None if model is None else model.info),
-        [page.step("writes this page")])
-    page.write(content)
+    answers = None if args.answers is None else _answers_request(args)
+    page = page_of(args, _inputs(args, answers), args.output)
+    request = _Request(
+        None if args.model is None else model_source(args, args.model), answers,
+        score_request(args, resamples=args.intervals or None), args.bins, _origin(args))
+    trained = given(args, "-y", "--calibration", "--uncalibrated")
+    model = None if request.model is None else _model(request.model, trained)
+    comparison, search = _json_results(args.comparison, args.search)
+    part, names = (None, {}) if answers is None else _answers(request, model)
+    first = next(path for path in (args.model, args.answers, args.comparison, args.search)
+                 if path is not None)
+    info = None if model is None else model.info
+    page.write(ReportContent(
+        page.title("standard input" if first == "-" else page_name(first)),
+        names if model is None else {**model.tree.names, **names},
+        None if info is None else data_of_model(info), model, part, comparison, search, page.card,
+        page.provenance(info=info), [page.step("writes this page")]))
+
+
+class _Request(NamedTuple):
+    """What the page is of: a `ModelSource` and an `AnswersRequest`, or None, and how it is scored.
+
+    origin: of the answers, in words.
+    """
+
+    model: object
+    answers: object
+    scores: object
+    bins: int
+    origin: str
 
 
 def _check(args):
@@ -97,112 +114,98 @@ def _check(args):
                          "FILE.html names the file")
 
 
-def _operands(args, table):
-    """The options as those of eval_uc, with the operands of its files."""
-    found = argparse.Namespace(**vars(args))
-    found.column = found.result = None
-    check_kind(args, table, [("--probabilities", args.probabilities)])
+def _answers_request(args):
+    """The `AnswersRequest` of the options."""
+    base, table = args.answers, args.table or is_answer_table(args.answers)
+    check_kind(args, table, "--probabilities")
     if table:
-        found.truth, found.column = args.answers, args.truth
-        found.id = args.id if args.data is not None else None
-        return found
-    base = args.answers
-    found.result, found.truth = base, args.truth and file_named(args.truth, "truth")
-    if args.truth is None:
-        found.truth = f"{base}.truth"
-        if not os.path.exists(found.truth):
-            there = "" if os.path.exists(f"{base}.cls") else f"; nor is {base}.cls, the answers"
-            raise UsageError("--truth is missing: the file of the true classes; nfold writes "
-                             f"{found.truth}, which is not there{there}")
-        found.probabilities = args.probabilities or _if_there(f"{base}.txt")
-        found.before = args.before or found.probabilities and _if_there(f"{base}.raw.txt")
-    return found
+        request = answers_request(args, base, column=args.truth)
+        ids = args.id if args.data is not None else None
+        return request._replace(source=replace(request.source, ids=ids or ()))
+    if args.truth is not None:
+        return answers_request(args, file_named(args.truth, "truth"), base, args.probabilities)
+    truth, there = f"{base}.truth", lambda path: path if os.path.exists(path) else None
+    if not there(truth):
+        neither = "" if there(f"{base}.cls") else f"; nor is {base}.cls, the answers"
+        raise UsageError("--truth is missing: the file of the true classes; nfold writes "
+                         f"{truth}, which is not there{neither}")
+    probabilities = args.probabilities or there(f"{base}.txt")
+    return answers_request(args, truth, base, probabilities, before=(
+        args.before or probabilities and there(f"{base}.raw.txt")))
 
 
-def _if_there(path):
-    return path if os.path.exists(path) else None
-
-
-def _inputs(args, found):
+def _inputs(args, answers):
     """The files that are read."""
     files = [args.model, args.comparison, args.search, args.calibration]
-    if found is not None:
-        files += [found.truth, found.probabilities, found.before, found.data, args.costs,
+    if answers is not None:
+        files += [answers.truth, answers.probabilities, answers.before, args.data, args.costs,
                   args.sets, args.control, *weight_files(args)]
-        if found.result is not None:
-            files += [f"{found.result}.cls", f"{found.result}.con"]
-            files += [os.path.splitext(found.truth)[0] + end for end in (".names", ".wgt")]
-        if args.names is not None:
-            files.append(args.names)
+        if answers.result is not None:
+            files += [f"{answers.result}.cls", f"{answers.result}.con"]
+            files += [os.path.splitext(answers.truth)[0] + end for end in (".names", ".wgt")]
+        files.append(args.names)
     return files
 
 
-def _model(args):
-    """The `ModelPart` of the operand."""
-    from ..models.files import load, read_tree
+def _model(source, options):
+    """The `ModelPart` of a `ModelSource`; options: those given that a trained model alone has."""
     from ..models.description import describe
+    from ..models.files import load_configuration, read_tree
     from ..report.content import ModelPart
 
-    tree = read_tree(args.model)
-    trained = all(row.is_name for row in tree.rows) and \
-        all(direct.name is not None for direct in tree.directs.values())
-    name = os.path.basename(args.model)
-    if not trained:
-        for option, given in (("-y", args.path), ("--calibration", args.calibration),
-                              ("--uncalibrated", args.uncalibrated)):
-            if given:
-                raise UsageError(f"{option} is for a trained model: {args.model} is a training "
-                                 "control file")
+    tree, name = read_tree(source.path), os.path.basename(source.path)
+    if not is_trained(tree):
+        for option in options:
+            raise UsageError(f"{option} is for a trained model: {source.path} is a training "
+                             "control file")
         return ModelPart(tree, name)
-    configuration = load(args.model, models_in=args.path, calibration=args.calibration,
-                         uncalibrated=args.uncalibrated)
+    configuration = load_configuration(source)
     return ModelPart(configuration.tree, name, describe(configuration))
 
 
-def _data(model):
-    from .gather import data_of_model
-
-    return data_of_model(model.info)
-
-
-def _json_results(args):
+def _json_results(comparison, search):
     from ..report.result_json import read_comparison, read_search
     from ..score.rows import COST, SCORES
 
-    return (None if args.comparison is None else
-            read_comparison(args.comparison, SCORES, [COST.name]),
-            None if args.search is None else read_search(args.search, SCORES, [COST.name]))
+    return (None if comparison is None else read_comparison(comparison, SCORES, [COST.name]),
+            None if search is None else read_search(search, SCORES, [COST.name]))
 
 
-def _answers(args, found, table, model):
+def _answers(request, model):
     """(`AnswersPart`, {label: name})."""
-    from ..score.evaluation import ScoreRequest, warn_of_other_numbers
-    from .gather import answers_part, report_score_request, relabelled
+    from ..score.evaluation import warn_of_other_numbers
+    from .gather import answers_part, relabelled, report_score_request
 
-    tree = None if model is None else model.tree
-    arrange = None if tree is None or not table else \
-        lambda results, called: relabelled(results, [called[at] for at in sorted(called)], tree)
-    if tree is not None and sorted(tree.names) == list(range(len(tree.names))):
-        found.class_names = tuple(tree.names[label] for label in sorted(tree.names)) or None
-    if tree is not None and model.info and model.info["recipe"]:
-        found.label = model.info["recipe"]["label"]
-    results, names_of = read_results(found, table, arrange)
+    answers, tree, arrange = request.answers, None if model is None else model.tree, None
+    if tree is not None and answers.of_table:
+        arrange = lambda results, names: relabelled(results, [names[at] for at in sorted(names)],
+                                                    tree)
+        if model.info and model.info["recipe"]:
+            answers = answers._replace(source=replace(answers.source,
+                                                      label=model.info["recipe"]["label"]))
+    elif tree is not None and sorted(tree.names) == list(range(len(tree.names))):
+        answers = answers._replace(class_names=tuple(
+            tree.names[label] for label in sorted(tree.names)) or None)
+    results, names_of = read_results(answers, request.scores, arrange)
     if tree is not None:
-        strange = sorted(set(map(int, results.labels)) - set(tree.classes))
-        if len(strange) == len(results.labels):
-            raise DataError("has none of the classes of the answers: it is another model than "
-                            "theirs", file=args.model)
-        given = sorted(set(strange) & set(results.result.tolist()))
-        if given:
-            raise DataError(f"does not have the class {names_of().get(given[0], given[0])}, which "
-                            "is among the answers: it is another model than theirs",
-                            file=args.model)
-    asked = report_score_request(results, ScoreRequest(args.top, args.ordered, True, 0, args.seed),
-                     args.intervals or None)
-    part = answers_part(results, _origin(args), asked=asked, bins=args.bins, tree=tree,
-                        ids=_ids(args) if table else None)
+        _check_classes(request.model.path, tree, results, names_of)
+    scores = report_score_request(results, request.scores, request.scores.resamples)
+    part = answers_part(results, request.origin, asked=scores, bins=request.bins, tree=tree,
+                        ids=_ids(answers.source))
     warn_of_other_numbers(part.scores)
     return part, names_of()
+
+
+def _check_classes(path, tree, results, names_of):
+    """`DataError` where the answers are those of another model."""
+    strange = set(map(int, results.labels)) - set(tree.classes)
+    if len(strange) == len(results.labels):
+        raise DataError("has none of the classes of the answers: it is another model than theirs",
+                        file=path)
+    answered = sorted(strange & set(results.result.tolist()))
+    if answered:
+        raise DataError(f"does not have the class {names_of().get(answered[0], answered[0])}, "
+                        "which is among the answers: it is another model than theirs", file=path)
 
 
 def _origin(args):
@@ -211,19 +214,11 @@ def _origin(args):
     return f"{args.answers}{truth}"
 
 
-def _ids(args):
+def _ids(source):
     """A function that gives ids of rows of the table of answers, or None."""
     from ..answers.columns import answer_ids
     from ..files.opening import is_stream
-    from .data_options import table_layout
 
-    if is_stream(args.answers):
+    if source is None or is_stream(source.path):
         return None
-    return lambda rows: answer_ids(args.answers, table_layout(args), args.predicted or "class",
-                                   rows, args.id or ())
-
-
-def _title(args):
-    for path in (args.model, args.answers, args.comparison, args.search):
-        if path is not None:
-            return "standard input" if path == "-" else page_name(path)
+    return lambda rows: answer_ids(source.path, source.layout, source.predicted, rows, source.ids)

@@ -4,10 +4,11 @@ import argparse
 import functools
 import os
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..core.errors import UsageError
 from .data_options import add_weights, table_layout, weight_source
-from .option_types import PROPORTIONS, proportions, whole_number
+from .option_types import PROPORTIONS, proportions, refuse_given, whole_number
 from .options import add_seed
 
 
@@ -59,83 +60,127 @@ def _labels(text):
                                          f"'{text}'") from None
 
 
-def check_kind(args, of_table, more=()):
-    """`UsageError` for options of the other kind of answers; more: (option, value) of files."""
-    files = [("-k", args.classes), ("--labels", args.labels), ("--sets", args.sets),
-             ("--weights", args.weights), *more]
-    tables = [("--data", args.data), ("--id", args.id), ("--predicted", args.predicted),
-              ("--weight", args.weight), ("--delimiter", args.delimiter),
-              ("--no-quotes", args.no_quotes), ("--blanks", args.blanks)]
-    if args.control is not None and args.sets is None and not of_table:
-        raise UsageError("--control needs --sets")
-    for option, given in files if of_table else tables:
-        if given not in (None, False):
-            raise UsageError(f"{option} is for a table of answers, with --truth COLUMN"
-                             if not of_table else
-                             f"{option} is for files of numbers: a table of answers holds all, "
-                             "--weight names the column of the weights, and --data the table of "
-                             "the true classes")
+def check_kind(args, of_table, *more):
+    """`UsageError` for options of the other kind of answers; more: options of files."""
+    if of_table:
+        refuse_given(args, (*more, "-k", "--labels", "--sets", "--weights"),
+                     "is for files of numbers: a table of answers holds all, --weight names the "
+                     "column of the weights, and --data the table of the true classes")
+        return
+    if args.sets is None:
+        refuse_given(args, ["--control"], "needs --sets")
+    refuse_given(args, ("--data", "--id", "--predicted", "--weight", "--delimiter", "--no-quotes",
+                        "--blanks"), "is for a table of answers, with --truth COLUMN")
 
 
-def read_results(args, of_table, arrange=None):
-    """The `Results` of all files, and a function that gives the {label: name}.
+class AnswersRequest(NamedTuple):
+    """Answers, their true classes, and what scores need besides.
 
-    args: the options above, and the operands of eval_uc;  of_table: the answers are a table, with
-    class names;  arrange(results, names): both with other labels, before costs and weights.
+    truth, result, probabilities: files, or, `of_table`, the table of the answers, None, None, and
+    in `source` what else says how it is read;  names: of the classes, a file, and class_names, of
+    the model, in its place;  the others as the options of eval_uc.
     """
+
+    truth: str
+    result: str | None
+    probabilities: str | None
+    source: object
+    weights: object
+    classes: int | None
+    labels: list | None
+    names: str | None
+    before: str | None
+    sets: str | None
+    control: str | None
+    costs: str | None
+    priors: object
+    class_names: tuple | None = None
+
+    @property
+    def of_table(self):
+        """True where the answers are a table."""
+        return self.source is not None
+
+
+def answers_request(args, truth, result=None, probabilities=None, column=None, **changes):
+    """The `AnswersRequest` of options; without result truth is a table, column that of the classes.
+
+    changes: other fields.
+    """
+    from ..answers.result_tables import AnswerSource
+    from ..data.class_names import read_names
+
+    source = None if result is not None else AnswerSource(
+        truth, column, args.data, args.id or (), args.predicted or "class", args.before,
+        table_layout(args), () if args.names is None else read_names(args.names), args.weight)
+    read = [truth, probabilities, args.data, args.before, args.costs]
+    return AnswersRequest(
+        truth, result, probabilities, source, weight_source(args, "-" if "-" in read else None),
+        args.classes, args.labels, args.names, args.before, args.sets, args.control, args.costs,
+        args.priors)._replace(**changes)
+
+
+def score_request(args, **changes):
+    """The `ScoreRequest` of the options of `add_scores`; changes: other fields."""
+    from ..score.evaluation import ScoreRequest
+
+    return replace(ScoreRequest(args.top, args.ordered, args.by_class, args.intervals, args.seed),
+                   **changes)
+
+
+def read_results(request, scores, arrange=None):
+    """The `Results` of an `AnswersRequest`, and a function that gives the {label: name}.
+
+    scores: the `ScoreRequest`;  arrange(results, names): both with other labels, before costs and
+    weights.
+    """
+    from ..answers.results import with_weights_of
     from ..data.cost_file import read_costs
+    from ..data.weights import proportions
     from ..models.files import read_tree
     from ..score.evaluation import weighted, with_weights
-    from ..data.weights import proportions
-    from ..answers.results import with_weights_of
 
-    tree = None if args.control is None else read_tree(args.control)
-    read = [args.truth, args.probabilities, args.data, args.before, args.costs]
-    source = weight_source(args, "-" if "-" in read else None)
-    results, names_of = (_of_table if of_table else _of_files)(args, tree)
+    tree, weights = None if request.control is None else read_tree(request.control), request.weights
+    results, names_of = (_of_table if request.of_table else _of_files)(request, tree)
     if arrange is not None:
-        results, found = arrange(results, names_of())
-        names_of = lambda: found
+        results, arranged = arrange(results, names_of())
+        names_of = lambda: arranged
     names_of = functools.cache(names_of)  # which warns
-    for option, given in (("--top", args.top), ("--by-class", args.by_class)):
-        if given and results.p is None:
+    for option, value in (("--top", scores.top), ("--by-class", scores.by_class)):
+        if value and results.p is None:
             raise UsageError(f"{option} needs probabilities of all classes: " + (
-                "columns p:CLASS" if of_table else "give the file that classify_m printed"))
-    if not of_table:
-        results = with_weights_of(results, args.truth, source,
-                                  {} if source.classes is None else names_of())
-    elif results.weights is not None or source.classes is not None:
-        results = with_weights(results, results.weights, source.classes, names_of())
-    if args.costs is not None:
-        results = replace(results, costs=read_costs(args.costs, results.labels.tolist(),
+                "columns p:CLASS" if request.of_table else "give the file that classify_m printed"))
+    if not request.of_table:
+        results = with_weights_of(results, request.truth, weights,
+                                  {} if weights.classes is None else names_of())
+    elif results.weights is not None or weights.classes is not None:
+        results = with_weights(results, results.weights, weights.classes, names_of())
+    if request.costs is not None:
+        results = replace(results, costs=read_costs(request.costs, results.labels.tolist(),
                                                     names_of()))
-    if args.priors is None:
+    if request.priors is None:
         return results, names_of
-    shares = proportions(args.priors, results.labels, names=names_of())
+    shares = proportions(request.priors, results.labels, names=names_of())
     return weighted(results, shares), names_of
 
 
-def _of_table(args, tree):
-    from ..data.class_names import read_names
-    from ..answers.result_tables import AnswerSource, load_answers
+def _of_table(request, tree):
+    from ..answers.result_tables import load_answers
 
-    results, names_found = load_answers(AnswerSource(
-        args.truth, args.column, args.data, args.id or (), args.predicted or "class", args.before,
-        table_layout(args), () if args.names is None else read_names(args.names), args.weight,
-        getattr(args, "label", None)), tree)
-    return results, lambda: dict(enumerate(names_found))
+    results, names = load_answers(request.source, tree)
+    return results, lambda: dict(enumerate(names))
 
 
-def _of_files(args, tree):
+def _of_files(request, tree):
     from ..answers.results import load_results, names_beside, with_probabilities_before, with_sets
 
-    names = args.names or getattr(args, "class_names", None)  # of the model
-    if names is None and os.path.isfile(f"{args.result}.names"):
-        names = f"{args.result}.names"
-    results = load_results(args.truth, args.result, args.probabilities, args.classes, args.labels,
-                           names)
-    if args.before is not None:
-        results = with_probabilities_before(results, args.before)
-    if args.sets is not None:
-        results = with_sets(results, args.sets, tree)
-    return results, lambda: names_beside(args.truth, results.labels, args.names)
+    names = request.names or request.class_names
+    if names is None and os.path.isfile(f"{request.result}.names"):
+        names = f"{request.result}.names"
+    results = load_results(request.truth, request.result, request.probabilities, request.classes,
+                           request.labels, names)
+    if request.before is not None:
+        results = with_probabilities_before(results, request.before)
+    if request.sets is not None:
+        results = with_sets(results, request.sets, tree)
+    return results, lambda: names_beside(request.truth, results.labels, request.names)

@@ -5,16 +5,15 @@ import os
 from ..core.errors import UsageError
 from .messages import report
 from .option_types import finite_number, output_base
-from .options import add_label_options, check_files, data_files, Parser, refuse_ending
+from .options import add_label_options, label_names, Parser
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "svm2agf",
-        "Convert LIBSVM text, `label index:value ...`, to libAGF's binary files base.vec and "
-        "base.cls. Labels that are words are numbered in sorted order, and labels of which some "
-        "are below 0 or not whole in the order of their values; base.names holds them.")
+    parser = Parser("svm2agf", "Convert LIBSVM text, `label index:value ...`, to libAGF's binary "
+                    "files base.vec and base.cls. Labels that are words are numbered in sorted "
+                    "order, and labels of which some are below 0 or not whole in the order of "
+                    "their values; base.names holds them.")
     parser.add("infile", "LIBSVM text (- or left out: standard input)", nargs="?")
     parser.add("base", "base name of the files to be written", output_base)
     group = parser.group("conversion")
@@ -30,21 +29,14 @@ def get_parser():
 def execute(args):
     """Convert, and report new labels."""
     from ..data.convert import convert_text
-    from ..data.class_names import read_names
     from ..data.types import InputFormat
 
     if args.infile is None and os.path.isfile(args.base):
         raise UsageError(f"expected the base name of the files to be written after '{args.base}' "
                          "(or - before it, to read standard input)")
-    ends = (".vec", ".dat" if args.ordinates else ".cls", ".names")
-    refuse_ending(args.base, ends[:2])
-    # the names given are written again as they are, unless -U makes others
-    again = args.names == f"{args.base}.names" and not args.relabel
-    check_files(args, {"base": data_files(args.base, ends=ends)},
-                {"infile": [args.infile], "--names": [None if again else args.names]})
-    names = None if args.names is None else read_names(args.names)
+    names = label_names(args, args.infile, args.base,
+                        (".vec", ".dat" if args.ordinates else ".cls", ".names"))
     form = InputFormat("svm", args.missing, ordinates=args.ordinates)
     old = convert_text(args.infile or "-", form, args.base, names=names, compact=args.relabel)
     if old is not None and list(old) != list(range(len(old))):
-        report("labels " + ", ".join(
-            f"{label} -> {i}" for i, label in enumerate(old)))
+        report("labels " + ", ".join(f"{label} -> {i}" for i, label in enumerate(old)))

@@ -12,11 +12,9 @@ _SHOWN = 5  # features, and classes, of a report
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "table2agf",
-        "Convert a table (CSV, TSV, Parquet, Feather) to libAGF's binary files base.vec and "
-        "base.cls, with the names of the classes in base.names, and in base.recipe how its cells "
-        "become numbers.")
+    parser = Parser("table2agf", "Convert a table (CSV, TSV, Parquet, Feather) to libAGF's binary "
+                    "files base.vec and base.cls, with the names of the classes in base.names, and "
+                    "in base.recipe how its cells become numbers.")
     parser.add("source", "the table, whatever its name, or - for standard input", metavar="table")
     parser.add("base", "base name of the files to be written", output_base)
     group = parser.group("conversion")

@@ -18,7 +18,8 @@ from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, co
 from .messages import json_text, Progress, report, write_stdout, write_stderr
 from .option_types import finite_number, list_of, output_file, time_span, whole_number
 from .options import add_train, check_plot, Parser
-from .pages import add_report, names_in, Page, page_name, plain, training_inputs, training_part
+from .pages import (add_report, names_in, page_name, page_of, plain, training_inputs,
+                    training_part)
 
 _LARGEST = 60  # exponent of 2
 _STEP = 2.0  # of exponents, where none is given
@@ -26,11 +27,9 @@ _STEP = 2.0  # of exponents, where none is given
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "tune_m",
-        "Search the parameters of a learner (kernel, gamma, C; of nodes, the number of neighbours) "
-        "by cross-validation, and write the training control file to standard output with the "
-        "options found in place of each \"\".")
+    parser = Parser("tune_m", 'Search the parameters of a learner (kernel, gamma, C; of nodes, the '
+                    'number of neighbours) by cross-validation, and write the training control '
+                    'file to standard output with the options found in place of each "".')
     parser.add("control", "training control file (- is standard input), or the name of a scheme of "
                "print_control")
     add_train(parser)
@@ -81,7 +80,7 @@ def get_parser():
 def execute(args):
     """Read, search, write."""
     _check_outputs(args)
-    page = Page(args, training_inputs(args, args.control))
+    page = page_of(args, training_inputs(args, args.control))
     with searched(args) as (result, tree, words, task):
         if page.wanted and result["tried"]:
             _write_page(args, page, task, plain(result), tree)

@@ -9,10 +9,9 @@ from .options import Parser
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser(
-        "validate_probabilities",
-        "Measure how well probabilities predict: Brier score, and how the sum of the forecasts "
-        "follows the number of those that came true, in libAGF's layout.")
+    parser = Parser("validate_probabilities", "Measure how well probabilities predict: Brier "
+                    "score, and how the sum of the forecasts follows the number of those that came "
+                    "true, in libAGF's layout.")
     parser.add("truth", "file of true classes (.cls), or - for standard input")
     parser.add("prob", "text with the probabilities and the class of each point, or - for standard "
                "input; with -b the base name of prob.cls and prob.con")

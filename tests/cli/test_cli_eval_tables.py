@@ -211,7 +211,7 @@ def changed(path, old, new):
     (None, ["truth.cls", "answers.csv"], 2, "comes first: eval_uc answers.csv [--truth COL"),
     (None, [*FILES, "--data", "data.csv"], 2, "--data is for a table of answers"),
     (None, [*TABLES, "-k", "3"], 2, "-k is for files of numbers"),
-    (None, ["answers.csv", "out", *TABLES[1:]], 2, "the operand result is for files of numbers"),
+    (None, ["answers.csv", "out", *TABLES[1:]], 2, "result is for files of numbers"),
     (None, ["answers.csv", "--truth", "class"], 2, "cannot hold the answers and the truth"),
     (None, ["answers.csv", "--truth", "id", "--id", "id"], 2, "--id joins the answers"),
     (None, ["answers.csv", "--truth", "kind"], 1, "no column 'kind'; the columns are 'id', "),
