@@ -225,8 +225,8 @@ def _tune(run, seconds):
     limit = max(min(run.left(_TUNING), run.left(1.0) - (seconds or 0.0)),
                 _LEAST * run.args.time_limit)
     start = time.monotonic()
-    args = run.parsed(tune_m, words, f"--time-limit={limit:f}")
-    with tune_m.searched(args) as (result, tree, _, _):
+    request = tune_m.search_request(run.parsed(tune_m, words, f"--time-limit={limit:f}"))
+    with tune_m.searched(request) as (result, tree, _, _):
         if result["complete"]:
             run.write(words, "tuned.mbt", tree)
         if result["tried"]:
@@ -282,14 +282,14 @@ def _answers(run, control, options, seconds):
                                        for word in run.common),
              *loo, *options, run.path(control), run.train]
     with nfold.cross_validated(run.parsed(nfold, words), True) as (
-            experiment, candidate, results, _):
-        rows = TrainingRows(args.train, input_format(args, args.train), experiment.data)
+            request, experiment, candidate, results, _):
+        rows = TrainingRows(args.train, request.form, experiment.data)
         found = nfold.answers_of(experiment, replace(candidate, name="the chosen configuration"),
                                  results, rows)
     run.add([*words, run.path("held")])
     run.say(f"held-out answers on the page: decoder {results[0].decoder}\n  on the page: "
             f"{_scores(results[0].columns)} ({experiment.plan.description}; {_CHOSEN})\n")
-    return replace(found, warnings=(_CHOSEN,)), (experiment, rows)
+    return replace(found, warnings=(_CHOSEN,)), (request, experiment, rows)
 
 
 def _write_page(run, page, answers):
@@ -303,8 +303,7 @@ def _write_page(run, page, answers):
     info = describe(configuration)
     data, names = data_of_model(info), configuration.tree.names
     if source is not None:
-        experiment, rows = source
-        data, names = training_part(run.args, experiment, rows), names_in(experiment.data)
+        data, names = training_part(*source), names_in(source[1].data)
     title = page.title(page_name(run.args.model))
     steps = [page.step("does all of this"), Step(f"mkdir -p {shlex.quote(run.steps)}",
                                                  "the same in steps"),

@@ -7,7 +7,7 @@ from ..core.errors import JobsFailed
 from ..core.version import RESULTS
 from ..designs.schemes import COMPARED
 from ..score.rows import BY_COST
-from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
+from .experiments import (add_answers, add_experiment, add_nested, experiment_request,
                           nested_tuning, plan_of, read_experiment, report_reused, result_cache)
 from .messages import json_text, Progress, write_message
 from .option_types import output_file, whole_number
@@ -59,31 +59,30 @@ def execute(args):
     """Read, try, print."""
     from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import compare
-    from ..experiments.results import data_words
 
     check_plot(args)
     page = page_of(args, training_inputs(args, *filter(os.path.isfile,
                                                                         args.control)))
-    tuning, plan = nested_tuning(args), plan_of(args, 10)
+    tuning, plan, by = nested_tuning(args), plan_of(args, 10), BY_COST[args.by]
     wanted = None if args.decoders is None else tuple(
         word.strip() for word in args.decoders.split(","))
     candidates = read_candidates(args.control or COMPARED, wanted, rows=args.rows,
                                  strict=args.strict, seed=args.seed, draws=args.draws,
                                  metric=args.metric, linkage=args.linkage)
-    experiment = read_experiment(args, args.train, plan, args.platt == "loo")
+    request = experiment_request(args, args.train, plan, args.platt == "loo")
+    experiment = read_experiment(request)
     if not args.control:
         candidates = suited(candidates, len(experiment.data.counts))
-    candidates = [for_data(candidate, experiment, args) for candidate in candidates]
-    by = BY_COST[args.by]
-    with result_cache(args, experiment) as experiment:
+    candidates = [request.suited(candidate, experiment) for candidate in candidates]
+    with result_cache(request, experiment) as experiment:
         with Progress("comparing") as progress:
             result = compare(experiment, candidates, by=by, against=args.against,
                              progress=progress, tuning=tuning)
         report_reused(experiment)
-        result = {"data": args.train, "options": args.options,
-                  **cost_words(args), **data_words(experiment), **result}
+        result = {"data": args.train, "options": args.options, **request.head(experiment),
+                  **result}
         if page.wanted:
-            _write_page(args, page, experiment, plain(result))
+            _write_page(page, request, experiment, plain(result))
         _print(args, result)
         if args.plot is not None:  # in here, so that the results are kept where it fails
             from ..report.chart_scores import draw_comparison
@@ -95,15 +94,14 @@ def execute(args):
         raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be computed")
 
 
-def _write_page(args, page, experiment, result):
+def _write_page(page, request, experiment, result):
     from ..report.content import ReportContent
 
-    title = page.title(f"comparison of configurations: {page_name(args.train)}")
-    content = ReportContent(
-        title, names_in(experiment.data), training_part(args, experiment), comparison=result,
+    title = page.title(f"comparison of configurations: {page_name(request.source)}")
+    page.write(ReportContent(
+        title, names_in(experiment.data), training_part(request, experiment), comparison=result,
         card=page.card, provenance=page.provenance(),
-        steps=[page.step("compares, and writes this page")])
-    page.write(content)
+        steps=[page.step("compares, and writes this page")]))
 
 
 def _print(args, result):

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 
 from ..core.errors import UsageError
 from ..designs.schemes import COMPARED_SPLITS, find_scheme
-from .experiments import report_reused, state
+from .experiments import report_reused, state, state_request
 from .messages import Progress, report
 from .option_types import finite_number, given, refuse_given, whole_number
 from .options import is_trained, NORMALISATION
@@ -169,7 +169,7 @@ def found_design(args, scheme, data):
         options["search"] = _tree_search(args, labels, names)
     keeps = "kept" in scheme.options
     long = keeps and count_splits(len(labels)) > COMPARED_SPLITS
-    with state(args, data, wanted=long) as cache, with_source_in_errors(args.source), \
+    with state(state_request(args, long), data) as cache, with_source_in_errors(args.source), \
             _told_of_the_end(keeps):
         if keeps:
             options["kept"] = kept = CostStore(cache, data.x, data.y, data.weights)

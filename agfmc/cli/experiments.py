@@ -3,10 +3,11 @@
 import argparse
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..core.errors import ControlError, DataError, UsageError
 from ..score.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
-from .messages import library_words, report
+from .messages import counted, library_words, report
 from .option_types import finite_number, output_file, time_span, whole_number
 from .options import (add_executor, add_normalisation, add_seed, add_training_kind, add_workers,
                       checks_scales, input_format, learned_metric, normalises, workers)
@@ -140,18 +141,56 @@ def plan_of(args, trials, parts=None, repeats=1):
     return SplitPlan(args.fraction or 0.3, chosen, args.trials or default, args.seed)
 
 
-def read_experiment(args, source, plan, loo):
-    """The `Experiment` of the options, its data read from `source`."""
-    from ..training.metric import warn_of_mapped, warn_of_metric
-    from ..data.training import with_source_in_errors, load_training
-    from ..data.weights import chosen_rows
-    from ..experiments.experiment import Experiment
-    from ..data.cost_file import read_costs
-    from ..data.libagf import read_std
-    from ..core.splits import stratified_sample
+class StateRequest(NamedTuple):
+    """Where results are kept, a folder or None for that of the data, and whether they are."""
+
+    folder: str | None
+    wanted: bool
+
+
+def state_request(args, wanted=True):
+    """The `StateRequest` of the options; wanted: False to keep nothing unless --state is given."""
+    return StateRequest(args.state, args.state is not None or wanted and not args.no_state)
+
+
+class ExperimentRequest(NamedTuple):
+    """The data, splits and settings of an experiment.
+
+    settings: `TrainingSettings`, but for the normalisation in the file norm_file;  scales: there
+    is a warning of unequal ones;  sample: rows, or None;  costs: a file, or None;  workers: of
+    `workers`.
+    """
+
+    source: str
+    form: object
+    plan: object
+    settings: object
+    norm_file: str | None
+    scales: bool
+    min_class: int | None
+    sample: int | None
+    costs: str | None
+    calibrated: tuple
+    state: StateRequest
+    workers: object
+
+    def head(self, experiment):
+        """What the results say of the data and their costs."""
+        from ..experiments.results import data_words
+
+        costs = {} if self.costs is None else {"costs": self.costs}
+        return {**costs, **data_words(experiment)}
+
+    def suited(self, candidate, experiment):
+        """The `Candidate` for the classes that --min-class has left in the data."""
+        return candidate if self.min_class is None else \
+            candidate.for_classes(experiment.data.counts)
+
+
+def experiment_request(args, source, plan, loo):
+    """The `ExperimentRequest` of the options for data `source`; loo: as of `TrainingSettings`."""
     from ..training.fit import TrainingSettings
 
-    workers(args)  # refuses before the data are read
     costs = getattr(args, "costs", None)
     if costs is None and getattr(args, "by", None) == COST.option:
         raise UsageError(f"--by {COST.option} needs the costs of the answers: --costs FILE")
@@ -160,38 +199,43 @@ def read_experiment(args, source, plan, loo):
     if args.norm_file and (scale or args.svd is not None):
         raise UsageError("-a with -n or -S would write a normalisation, and here each training "
                          "part has its own: leave -a out, or give it alone")
-    metric = learned_metric(args, scale)
-    data, _, _ = load_training(source, form, min_class=args.min_class,
-                               scales=checks_scales(args, form))
-    if getattr(args, "sample", None) is not None:
-        rows = stratified_sample(data.y, args.sample, plan.seed)
-        data = chosen_rows(data, rows)
+    settings = TrainingSettings(
+        args.options, args.seed, scale, args.svd, None, loo, metric=learned_metric(args, scale),
+        weighted_norm=args.weighted_norm,
+        workers=args.jobs if args.executor is None else 0, kernel_memory=args.kernel_memory)
+    calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
+    return ExperimentRequest(source, form, plan, settings, args.norm_file,
+                             checks_scales(args, form), args.min_class,
+                             getattr(args, "sample", None), costs, calibrated,
+                             state_request(args), workers(args))
+
+
+def read_experiment(request):
+    """The `Experiment` of a request, its data read."""
+    from ..core.splits import stratified_sample
+    from ..data.cost_file import read_costs
+    from ..data.libagf import read_std
+    from ..data.training import load_training, with_source_in_errors
+    from ..data.weights import chosen_rows
+    from ..experiments.experiment import Experiment
+    from ..training.metric import warn_of_mapped, warn_of_metric
+
+    source, costs, normalisation = request.source, request.costs, None
+    data, _, _ = load_training(source, request.form, min_class=request.min_class,
+                               scales=request.scales)
+    if request.sample is not None:
+        data = chosen_rows(data, stratified_sample(data.y, request.sample, request.plan.seed))
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
     costs = None if costs is None else read_costs(costs, list(data.counts), data.name_of)
     warn_of_mapped(source, data)
-    normalisation = None if args.norm_file is None else read_std(args.norm_file)
-    if normalisation is not None:
+    if request.norm_file is not None:
+        normalisation = read_std(request.norm_file)
         with with_source_in_errors(source):
             normalisation.apply(data.x[:1])  # or it does not fit the data
-        warn_of_metric(args.norm_file, normalisation.metric, data)
-    calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
-    return Experiment(data, plan, TrainingSettings(
-        args.options, args.seed, scale, args.svd, normalisation, loo, metric=metric,
-        weighted_norm=args.weighted_norm,
-        workers=args.jobs if args.executor is None else 0, kernel_memory=args.kernel_memory),
-        calibrated=calibrated, costs=costs)
-
-
-def cost_words(args):
-    """{"costs": the file of --costs}, or {} without one."""
-    return {} if args.costs is None else {"costs": args.costs}
-
-
-def for_data(candidate, experiment, args):
-    """The `Candidate` for the classes that --min-class has left in the data."""
-    return candidate if args.min_class is None else \
-        candidate.for_classes(experiment.data.counts)
+        warn_of_metric(request.norm_file, normalisation.metric, data)
+    return Experiment(data, request.plan, replace(request.settings, normalisation=normalisation),
+                      calibrated=request.calibrated, costs=costs)
 
 
 def read_one_candidate(args):
@@ -219,27 +263,25 @@ def _check_named(tree, by):
 
 
 @contextmanager
-def result_cache(args, experiment):
-    """The `Experiment` with its workers and a cache of results, for `with`."""
+def result_cache(request, experiment):
+    """The `Experiment` of a request with its workers and a cache of results, for `with`."""
     from ..experiments.experiment import clear_worker_caches
 
-    with library_words(), clear_worker_caches(), workers(args) as pool, \
-            state(args, experiment.data) as cache:
+    with library_words(), clear_worker_caches(), request.workers as pool, \
+            state(request.state, experiment.data) as cache:
         yield replace(experiment, cache=cache, settings=replace(experiment.settings, workers=pool))
 
 
 @contextmanager
-def state(args, data, wanted=True):
-    """The cache of results on a `Dataset`, for `with`.
+def state(request, data):
+    """The cache of results on a `Dataset` of a `StateRequest`, for `with`.
 
-    After a signal the cache is kept, and a report says so.  wanted: False to keep nothing unless
-    --state is given.
+    After a signal the cache is kept, and a report says so.
     """
     from ..files.result_store import key_of, open_state, ResultCache, weight_parts
 
-    keeps = args.state is not None or wanted and not args.no_state
-    with open_state(args.state, key_of("data", data.x, data.y, *weight_parts(data.weights))) \
-            if keeps else ResultCache(None) as cache:
+    with open_state(request.folder, key_of("data", data.x, data.y, *weight_parts(data.weights))) \
+            if request.wanted else ResultCache(None) as cache:
         try:
             yield cache
         except Exception:
@@ -254,5 +296,5 @@ def report_reused(user):
     """A report of how many results were there before, of the `cache` of its user."""
     count = user.cache.found
     if count:
-        results = "1 result that was" if count == 1 else f"{count} results that were"
-        report(f"reused {results} there already")
+        was = "was" if count == 1 else "were"
+        report(f"reused {counted(count, 'result')} that {was} there already")

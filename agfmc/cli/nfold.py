@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from ..core.errors import one_line, UsageError
 from ..core.version import RESULTS
-from .experiments import (add_answers, add_experiment, add_nested, cost_words, for_data,
+from .experiments import (add_answers, add_experiment, add_nested, experiment_request,
                           nested_tuning, plan_of, read_experiment, read_one_candidate,
                           report_reused, result_cache)
 from .messages import json_text, Progress
 from .option_types import output_base, output_file, whole_number
-from .options import add_train, check_files, check_plot, input_format, Parser, refuse_ending
+from .options import add_train, check_files, check_plot, Parser, refuse_ending
 from .pages import add_report, names_in, page_name, page_of, training_inputs, training_part
 
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
@@ -57,13 +57,14 @@ def execute(args):
     _check_outputs(args)
     page = page_of(args, training_inputs(args, args.control))
     with cross_validated(args, args.outbase is not None or page.wanted) as (
-            experiment, candidate, results, tuning):
+            request, experiment, candidate, results, tuning):
         if args.outbase is not None:
             write_held_out(args.outbase, *results, names=experiment.data.names)
         if page.wanted:
-            _write_page(args, page, experiment, candidate, results)
+            _write_page(page, request, experiment, candidate, results, args.bins)
         # in here, so that what is finished is kept where it fails
-        _print(args, experiment, candidate, results, None if tuning is None else tuning.words)
+        _print(args, request, experiment, candidate, results,
+               None if tuning is None else tuning.words)
 
 
 def _check_outputs(args):
@@ -84,8 +85,8 @@ def _check_outputs(args):
 
 @contextmanager
 def cross_validated(args, both):
-    """(`Experiment`, `Candidate`, list of `CrossValidation`, `NestedTuning` or None), for `with`:
-    what is finished is kept until that block ends well.
+    """(`ExperimentRequest`, `Experiment`, `Candidate`, list of `CrossValidation`, `NestedTuning` or
+    None), for `with`: what is finished is kept until that block ends well.
 
     both: with the probabilities before the calibration, where there is one.
     """
@@ -95,15 +96,16 @@ def cross_validated(args, both):
     if args.seed is None:
         args.seed, plan = 1, plan._replace(seed=_SEED)
     candidate = read_one_candidate(args)
-    experiment = read_experiment(args, args.train, plan, args.platt == "loo")
-    candidate = for_data(candidate, experiment, args)
+    request = experiment_request(args, args.train, plan, args.platt == "loo")
     if both and not args.uncalibrated:
-        experiment = replace(experiment, calibrated=(True, False))
-    with result_cache(args, experiment) as experiment:
+        request = request._replace(calibrated=(True, False))
+    experiment = read_experiment(request)
+    candidate = request.suited(candidate, experiment)
+    with result_cache(request, experiment) as experiment:
         with Progress("cross-validating") as progress:
             results = cross_validate(experiment, candidate, progress=progress, tuning=tuning)
         report_reused(experiment)
-        yield experiment, candidate, results, tuning
+        yield request, experiment, candidate, results, tuning
 
 
 def answers_of(experiment, candidate, results, rows, bins=10):
@@ -127,23 +129,21 @@ def answers_of(experiment, candidate, results, rows, bins=10):
                         splits=first.columns, ids=rows.ids)
 
 
-def _write_page(args, page, experiment, candidate, results):
+def _write_page(page, request, experiment, candidate, results, bins):
     from ..report.content import ModelPart, ReportContent
     from .gather import TrainingRows
 
-    data, title = experiment.data, page.title(f"{candidate.name}: {page_name(args.train)}")
-    rows = TrainingRows(args.train, input_format(args, args.train), data)
-    answers = answers_of(experiment, candidate, results, rows, args.bins)
-    content = ReportContent(
-        title, names_in(data), training_part(args, experiment, rows),
-        ModelPart(experiment.design_of(candidate)[0].tree), answers, card=page.card,
+    rows = TrainingRows(request.source, request.form, experiment.data)
+    page.write(ReportContent(
+        page.title(f"{candidate.name}: {page_name(request.source)}"), names_in(experiment.data),
+        training_part(request, experiment, rows),
+        ModelPart(experiment.design_of(candidate)[0].tree),
+        answers_of(experiment, candidate, results, rows, bins), card=page.card,
         provenance=page.provenance([("seed of the splits", str(experiment.plan.seed))]),
-        steps=[page.step("cross-validates, and writes this page")])
-    page.write(content)
+        steps=[page.step("cross-validates, and writes this page")]))
 
 
-def _print(args, experiment, candidate, results, tuned):
-    from ..experiments.results import data_words
+def _print(args, request, experiment, candidate, results, tuned):
     from ..report.text import data_lines, nested_table, score_lines, zero_line
     from ..score.evaluation import classwise_calibration, evaluate
     from ..report.text import format_scores
@@ -160,8 +160,8 @@ def _print(args, experiment, candidate, results, tuned):
                     names, args.train)
     head = {"configuration": candidate.name, "decoder": result.decoder,
             "classifiers": result.classifiers, "plan": plan.description,
-            **cost_words(args), **data_words(experiment),
-            "calibrated": result.calibrated, **({} if tuned is None else {"tuned": tuned})}
+            **request.head(experiment), "calibrated": result.calibrated,
+            **({} if tuned is None else {"tuned": tuned})}
     if args.json:
         told = {**scores, "over_splits": result.columns}
         for other in own:

@@ -146,23 +146,21 @@ def names_in(data):
     return {label: data.name_of[label] for label in data.counts if label in data.name_of}
 
 
-def training_part(args, experiment, rows=None):
-    """The `DataPart` of the training data of an `Experiment`.
+def training_part(request, experiment, rows=None):
+    """The `DataPart` of the training data of an `ExperimentRequest` and its `Experiment`.
 
     rows: `TrainingRows` of them, where the file was read again already.
     """
-    from ..experiments.results import data_words
     from .gather import data_part, TrainingRows
 
-    if rows is None:
-        rows = TrainingRows(args.train, input_format(args, args.train), experiment.data)
+    rows = rows or TrainingRows(request.source, request.form, experiment.data)
     if rows.missing is None and experiment.data.recipe is not None:
         rows.ids()  # counts the missing cells
-    costs = {} if getattr(args, "costs", None) is None else {"costs": args.costs}
-    settings = experiment.settings
-    costs["normalised"] = "yes" if settings.fits_normalisation or settings.normalisation else "no"
-    return data_part(args.train, experiment.data,
-                     [*costs.items(), *data_words(experiment).items()], rows.missing)
+    settings, head = experiment.settings, request.head(experiment)
+    costs = {"costs": head.pop("costs")} if "costs" in head else {}
+    normalised = "yes" if settings.fits_normalisation or settings.normalisation else "no"
+    return data_part(request.source, experiment.data, [*costs.items(), ("normalised", normalised),
+                                                       *head.items()], rows.missing)
 
 
 def plain(result):

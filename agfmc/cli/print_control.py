@@ -16,7 +16,7 @@ from .designs import (add_drawing, add_searching, draw_design, drawn_design, fou
                       joined_controls, Operands, SEARCHING, searches_with,
                       with_average, with_losses)
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
-                          for_data, plan_of, read_experiment, report_reused, result_cache)
+                          experiment_request, plan_of, read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
 from .messages import Progress, report, write_stdout, write_stderr
 from .option_types import given, output_file, refuse_given, time_span, whole_number
@@ -347,7 +347,6 @@ def best(args):
     from ..control.build import with_heading
     from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import find_best
-    from ..experiments.results import data_words
     from ..report.text import data_lines, plain_table, row_notes
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
@@ -365,12 +364,12 @@ def best(args):
         words, rows=args.nrow, strict=args.strict, reduced=args.reduced, seed=args.seed,
         draws=args.draws or 1, metric=args.metric, linkage=args.linkage,
         kind=args.kind, of=args.of, members=args.members)
-    plan = plan_of(args, 10, 5, 2)
-    experiment = read_experiment(args, args.source, plan, args.platt == "loo")
+    request = experiment_request(args, args.source, plan_of(args, 10, 5, 2), args.platt == "loo")
+    experiment = read_experiment(request)
     if args.type is None:
         candidates = suited(candidates, len(experiment.data.counts))
-    candidates = [for_data(candidate, experiment, args) for candidate in candidates]
-    with result_cache(args, experiment) as experiment:
+    candidates = [request.suited(candidate, experiment) for candidate in candidates]
+    with result_cache(request, experiment) as experiment:
         with Progress("comparing", deadline=deadline) as progress:
             choice = find_best(experiment, candidates, by=by, progress=progress,
                                deadline=deadline)
@@ -381,7 +380,7 @@ def best(args):
                               stacklevel=2)
         result = choice.result
         write_stderr(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
-                     f"{data_lines(data_words(experiment))}"
+                     f"{data_lines(request.head(experiment))}"
                      f"{plain_table(result, brief=True)}{row_notes(result)}")
         _report_choice(args, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])

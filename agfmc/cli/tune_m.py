@@ -2,19 +2,19 @@
 
 import argparse
 import os
-import sys
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..control.learners import LEARNERS, PARAMETERS
 from ..core.errors import DataError, JobsFailed, one_line, UsageError
 from ..core.models import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
 from ..score.rows import ALL_SCORES, BY_COST, COST
-from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, cost_words, for_data,
-                          plan_of, read_experiment, read_one_candidate, report_reused, result_cache,
-                          SEARCHES)
+from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, experiment_request,
+                          plan_of, read_experiment, read_one_candidate, report_reused,
+                          result_cache, SEARCHES)
 from .messages import json_text, Progress, report, write_stdout, write_stderr
 from .option_types import finite_number, list_of, output_file, time_span, whole_number
 from .options import add_train, check_plot, Parser
@@ -81,49 +81,77 @@ def execute(args):
     """Read, search, write."""
     _check_outputs(args)
     page = page_of(args, training_inputs(args, args.control))
-    with searched(args) as (result, tree, words, task):
+    request, outputs = search_request(args), _Outputs(args.json, args.csv, args.plot)
+    with searched(request) as (result, tree, words, task):
         if page.wanted and result["tried"]:
-            _write_page(args, page, task, plain(result), tree)
+            _write_page(page, request.experiment, task, plain(result), tree)
         elif page.wanted:
             report("nothing was tried, so no page, and no file for MultiQC")
-        _write(args, result, tree, words)
+        _write(outputs, result, tree, words)
         if not result["complete"]:
             # raised in here, so that what is finished is kept
             raise JobsFailed(_unfinished(task.experiment.cache, result, tree))
 
 
-@contextmanager
-def searched(args):
-    """(result, control tree, `SearchWords`, `TuningTask`), for `with`: what is finished is kept
-    until that block ends well."""
-    from ..experiments.search import Axis, SearchSpace
-    from ..experiments.results import data_words
-    from ..experiments.tuning import prepare_tuning, tune
+class _Outputs(NamedTuple):
+    json: str | None
+    csv: str | None
+    plot: str | None
 
-    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
-    by = BY_COST[args.by]
-    plan = plan_of(args, 1, 5)
-    candidate = _again(args, read_one_candidate(args))
-    experiment = read_experiment(args, args.train, plan, loo=args.platt != "cv")
-    candidate = for_data(candidate, experiment, args)
+
+class SearchRequest(NamedTuple):
+    """What is searched: an `ExperimentRequest`, a `Candidate`, a `SearchSpace`, and how.
+
+    platt: as the option, or None;  deadline: on `time.monotonic`, or None.
+    """
+
+    experiment: object
+    candidate: object
+    space: object
+    by: str
+    search: str
+    per_partition: bool
+    platt: str | None
+    deadline: float | None
+
+
+def search_request(args):
+    """The `SearchRequest` of the options."""
+    from ..experiments.search import Axis, SearchSpace
+
     axes = {column: Axis(*getattr(args, column)) for column in PARAMETERS
             if getattr(args, column) is not None}
     space = SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
                         tuple(dict.fromkeys(args.coef0)),
                         axes.get("log2c"), axes.get("log2g"), args.refine, axes)
-    with result_cache(args, experiment) as experiment:
+    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
+    candidate = _again(args, read_one_candidate(args))
+    return SearchRequest(
+        experiment_request(args, args.train, plan_of(args, 1, 5), args.platt != "cv"), candidate,
+        space, BY_COST[args.by], args.search, args.per_partition, args.platt, deadline)
+
+
+@contextmanager
+def searched(request):
+    """(result, control tree, `SearchWords`, `TuningTask`) of a `SearchRequest`, for `with`: what is
+    finished is kept until that block ends well."""
+    from ..experiments.tuning import prepare_tuning, tune
+
+    experiment, deadline = read_experiment(request.experiment), request.deadline
+    candidate = request.experiment.suited(request.candidate, experiment)
+    with result_cache(request.experiment, experiment) as experiment:
         with Progress("tuning", deadline=deadline) as progress:
-            task = prepare_tuning(experiment, candidate, args.platt == "loo", progress)
-        if args.platt is not None and task.left_out:
+            task = prepare_tuning(experiment, candidate, request.platt == "loo", progress)
+        if request.platt is not None and task.left_out:
             report("--platt does not apply: probabilities of learner=nystrom come from its exact "
                    "leave-one-out values")
         with Progress("tuning", deadline=deadline) as progress:
-            result, tree = tune(task, space, by=by, search=args.search,
-                                per_partition=args.per_partition, deadline=deadline,
+            result, tree = tune(task, request.space, by=request.by, search=request.search,
+                                per_partition=request.per_partition, deadline=deadline,
                                 progress=progress)
         report_reused(experiment)
-        result = {"control": candidate.name, "data": args.train,
-                  **cost_words(args), **data_words(experiment), **result}
+        result = {"control": candidate.name, "data": request.experiment.source,
+                  **request.experiment.head(experiment), **result}
         yield result, tree, _words(task, result), task
 
 
@@ -168,43 +196,39 @@ def _check_outputs(args):
         check_output(path)
 
 
-def _write_page(args, page, task, result, tree):
+def _write_page(page, request, task, result, tree):
     from ..report.content import ModelPart, ReportContent
 
-    title = page.title(f"search for options: {page_name(result['control'])}, "
-                       f"{page_name(args.train)}")
-    experiment = task.experiment
-    content = ReportContent(
-        title, names_in(experiment.data), training_part(args, experiment),
+    title = f"search for options: {page_name(result['control'])}, {page_name(request.source)}"
+    page.write(ReportContent(
+        page.title(title), names_in(task.experiment.data), training_part(request, task.experiment),
         ModelPart(task.tree if tree is None else tree), search=result, card=page.card,
-        provenance=page.provenance(), steps=[page.step("searches, and writes this page")])
-    page.write(content)
+        provenance=page.provenance(), steps=[page.step("searches, and writes this page")]))
 
 
-def _write(args, result, tree, words):
+def _write(outputs, result, tree, words):
     from ..control.write import tree_lines
-    from ..report.text import data_lines, search_csv
     from ..files.atomic import replacing_all
+    from ..report.text import data_lines, search_csv
 
     if result["tried"]:
         _table(result, words)
-    texts = [(args.json, json_text({"version": RESULTS, **result})),
-             (args.csv, search_csv(result.get("partitions") or [result.get("common", result)]))]
+    texts = [(outputs.json, json_text({"version": RESULTS, **result})),
+             (outputs.csv, search_csv(result.get("partitions") or [result.get("common", result)]))]
     texts = [(path, text) for path, text in texts if path is not None]
-    with replacing_all([path for path, _ in texts], before=lambda: _draw(args, result)) as files:
+
+    def draw():
+        if outputs.plot is not None and result["best"] is not None:
+            from ..report.chart_scores import draw_search
+            draw_search(outputs.plot, result)
+
+    with replacing_all([path for path, _ in texts], before=draw) as files:
         for file, (_, text) in zip(files, texts):
             file.write(text)
     if tree is not None:
         if "features" in result:
             write_stdout([f"# {data_lines(result)}"])
         write_stdout(tree_lines(tree))
-        sys.stdout.flush()
-
-
-def _draw(args, result):
-    if args.plot is not None and result["best"] is not None:
-        from ..report.chart_scores import draw_search
-        draw_search(args.plot, result)
 
 
 def _table(result, words):
