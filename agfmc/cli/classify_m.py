@@ -296,9 +296,15 @@ def _check_together(args, kind):
     """`UsageError`, before anything is read, for operands and options that do not go together."""
     refuse_scheme(args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                               "trained")
-    external, to_table = args.predictor is not None, _to_table(args, kind)
-    _check_table(args, kind, to_table)
+    external, table, to_table = args.predictor is not None, kind == "table", _to_table(args, kind)
     for wrong, message in (
+            (table and external, "-O: other programs read points, not tables"),
+            (table and args.output != "-" and not is_answer_table(args.output),
+             f"the answers to a table are a table: expected a name that ends in {ANSWERS_IN_HELP}, "
+             f"or - for standard output, found '{args.output}'"),
+            (args.all_columns and not table, "--all-columns is for tables: a file that ends in "
+             ".csv, .tsv, .parquet or .feather, or --table"),
+            (args.header and to_table, "--header: a table of answers has one"),
             (not os.path.basename(args.output),
              f"expected a base name for the output files, found '{args.output}'"),
             (not external and args.output.endswith(".vec") and os.path.isfile(args.output)
@@ -318,22 +324,6 @@ def _check_together(args, kind):
             os.path.realpath, (args.output, f"{args.output}.vec")):
         raise UsageError(f"output would overwrite {args.output}.cls, the labels of {args.test}: "
                          "choose another name")
-
-
-def _check_table(args, kind, to_table):
-    """`UsageError` for options that do not go with a table, or not with points."""
-    table = kind == "table"
-    for wrong, message in (
-            (table and args.predictor is not None,
-             "-O: other programs read points, not tables"),
-            (table and args.output != "-" and not is_answer_table(args.output),
-             f"the answers to a table are a table: expected a name that ends in {ANSWERS_IN_HELP}, "
-             f"or - for standard output, found '{args.output}'"),
-            (args.all_columns and not table, "--all-columns is for tables: a file that ends in "
-             ".csv, .tsv, .parquet or .feather, or --table"),
-            (args.header and to_table, "--header: a table of answers has one")):
-        if wrong:
-            raise UsageError(message)
 
 
 def _check_files(args, kind, classifier):

@@ -1,12 +1,12 @@
 """The options of print_control for designs that are searched for in data."""
 
 import argparse
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from ..core.errors import UsageError
 from ..designs.schemes import COMPARED_SPLITS, find_scheme
 from .experiments import report_reused, state, state_request
-from .messages import Progress, report
+from .messages import Progress
 from .option_types import finite_number, given, refuse_given, whole_number
 from .options import is_trained, NORMALISATION
 
@@ -169,8 +169,7 @@ def found_design(args, scheme, data):
         options["search"] = _tree_search(args, labels, names)
     keeps = "kept" in scheme.options
     long = keeps and count_splits(len(labels)) > COMPARED_SPLITS
-    with state(state_request(args, long), data) as cache, with_source_in_errors(args.source), \
-            _told_of_the_end(keeps):
+    with state(state_request(args, long), data) as cache, with_source_in_errors(args.source):
         if keeps:
             options["kept"] = kept = CostStore(cache, data.x, data.y, data.weights)
         with Progress("searching") as progress:
@@ -179,17 +178,6 @@ def found_design(args, scheme, data):
         if keeps:
             report_reused(kept)
     return found
-
-
-@contextmanager
-def _told_of_the_end(keeps):
-    """A report after a signal, where nothing of the work is kept."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not keeps:
-            report("interrupted: a search for a code keeps nothing")
-        raise
 
 
 def _code_search(args):

@@ -9,8 +9,9 @@ from ..core.errors import ControlError, DataError, UsageError
 from ..score.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
 from .messages import counted, library_words, report
 from .option_types import finite_number, output_file, time_span, whole_number
-from .options import (add_executor, add_normalisation, add_seed, add_training_kind, add_workers,
-                      checks_scales, input_format, learned_metric, normalises, workers)
+from .options import (add_executor, add_kernel_memory, add_normalisation, add_seed,
+                      add_training_kind, add_workers, checks_scales, input_format, learned_metric,
+                      normalises, workers)
 
 CONTINUES = "the same command continues from there"
 SEARCHES = ("fast", "full")  # of tune_m; the first is the default
@@ -65,10 +66,7 @@ def add_trying(group, by=False, platt="cv"):
         "cv, from five folds, in half as much time again or more"
     group.add("--platt WAY", f"decision values that the probabilities are fitted to: {text}. Does "
               "not apply to learner=nystrom", choices=("cv", "loo"), default=platt)
-    group.add("--kernel-memory MB", "megabytes for tables of kernel values (default 512; 0: none), "
-              "and for the sums of learner=nystrom, which need at least 16 P^2 bytes with P "
-              "landmarks (two tables). Results do not depend on it", whole_number(0, 10**9),
-              default=512)
+    add_kernel_memory(group)
     add_workers(group)
     add_executor(group)
     if by:

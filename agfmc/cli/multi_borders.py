@@ -14,11 +14,13 @@ from ..core.errors import AgfmcError, JobsFailed, UsageError
 from ..files.opening import is_stream
 from .data_options import TABLES, weight_files
 from .file_names import names_scheme
+from .hints import operand
 from .messages import (counted, library_words, Progress, report, write_message, write_stdout)
-from .option_types import option_words, output_base, output_file, time_span, whole_number
-from .options import (add_executor, add_normalisation, add_seed, add_train, add_training_kind,
-                      add_workers, check_files, checks_scales, input_format, learned_metric,
-                      normalises, Parser, refuse_table, report_metric, workers)
+from .option_types import option_words, output_base, output_file
+from .options import (add_executor, add_kernel_memory, add_normalisation, add_seed, add_time_limit,
+                      add_train, add_training_kind, add_workers, check_files, checks_scales,
+                      input_format, learned_metric, normalises, Parser, refuse_table, report_metric,
+                      workers)
 
 
 def get_parser():
@@ -59,16 +61,11 @@ def get_parser():
               "commands that -0 prints use it", _range, excludes=("--time-limit", "--cv-errors"))
     group.add("--retrain", "train everything; without it, models of an earlier run that this one "
               "would write again are kept")
-    group.add("--time-limit TIME", "stop after TIME, in seconds, M:SS or H:MM:SS, and keep "
-              "finished models; the exit status is then 3, and the same command continues from "
-              "there", time_span, excludes="--cv-errors")
+    add_time_limit(group, "keep finished models", excludes="--cv-errors")
     group.add("--platt WAY", "decision values that the probabilities are fitted to: cv, from five "
               "folds (default), or loo, from leaving out each sample by a formula, in about half "
               "the time; for C-SVC only (nystrom needs neither)", choices=("cv", "loo"))
-    group.add("--kernel-memory MB", "megabytes for tables of kernel values, used where they save "
-              "time (default 512; 0: none), and for the sums of learner=nystrom, which need at "
-              "least 16 P^2 bytes with P landmarks (two tables). Results do not depend on it",
-              whole_number(0, 10**9))
+    add_kernel_memory(group)
     group.add("--cv-errors FILE", "for one-vs-one: write how often each pair of classes was "
               "confused when its samples were held out, for order_classes and classify_m",
               output_file)
@@ -116,12 +113,12 @@ def _range(text):
 
 def execute(args):
     """Take the options apart, plan the jobs, train or print them, write the control file."""
+    from ..calibration.file import calibration_of
     from ..learners.programs import Command
     from ..prediction.calibrate import check_weights
     from ..prediction.decoding import named_decoding
     from ..files.kinds import is_table
     from ..training.external import Trainer
-    from ..training.kernel_tables import MEGABYTES
     from ..training.fit import TrainingSettings
     from ..training.held_out import CALIBRATION_POINTS
     from ..training.pair_errors import PairTally
@@ -142,12 +139,12 @@ def execute(args):
     is_file = all_of_it and args.control_out != "-"
     output = Output(args.model, args.path, args.only, args.unnormalised,
                     args.control_out if is_file else None, args.cv_errors,
-                    _calibration_file(args) if all_of_it else None)
+                    calibration_of(_beside(args)) if all_of_it else None)
     settings = TrainingSettings(
         args.options, args.seed, scale, args.svd, metric=learned_metric(args, scale),
         loo=args.platt == "loo", weighted_norm=args.weighted_norm,
         calibration=0 if args.no_calibration else CALIBRATION_POINTS, workers=args.jobs,
-        kernel_memory=MEGABYTES if args.kernel_memory is None else args.kernel_memory)
+        kernel_memory=args.kernel_memory)
     source = Source(_control(args, form, settings), args.train, form, args.norm_file,
                     args.min_class, args.dense,
                     all_of_it and trainer is None and checks_scales(args, form))
@@ -215,13 +212,6 @@ def _check_together(args, form, binary):
             raise UsageError(message)
 
 
-def _calibration_file(args):
-    """The file of the calibration: beside control-out, or beside the models."""
-    from ..calibration.file import calibration_of
-
-    return calibration_of(_beside(args))
-
-
 def _beside(args):
     """The beginning of the names of files beside control-out, or beside the models for a stream."""
     from ..models.control_files import model_file
@@ -233,6 +223,7 @@ def _calibration(args, work, trained):
 
     trained: those that are in memory.  The tree has the weights that were wanted.
     """
+    from ..calibration.file import calibration_of
     from ..prediction.calibrate import fit_calibration, with_learned_weights
     from ..models.files import merged, ModelSource
     from ..prediction.decoding import Decoding
@@ -265,8 +256,8 @@ def _calibration(args, work, trained):
         count = sum(calibration.counts)
         these = "these" if judged == count else \
             f"{judged} of these, from which no metric was learned"
-        told.append(f"{_calibration_file(args)}: calibrated with {count} held-out points, log "
-                    f"loss {before:.3g} -> {after:.3g} on {these} ({key}, "
+        told.append(f"{calibration_of(_beside(args))}: calibrated with {count} held-out points, "
+                    f"log loss {before:.3g} -> {after:.3g} on {these} ({key}, "
                     f"{calibration.decoders[key].map.kind})")
     return tree, calibration, told
 
@@ -280,7 +271,7 @@ def _save(args, work, tree, calibration=None, finish=lambda: None):
     from ..control.build import without_names
     from ..control.write import tree_lines
     from ..files.atomic import remove, replacing_all
-    from ..calibration.file import format_calibration
+    from ..calibration.file import calibration_of, format_calibration
     from ..models.control_files import control_text
     from ..tables.recipe_file import format_recipe, recipe_beside
 
@@ -290,7 +281,7 @@ def _save(args, work, tree, calibration=None, finish=lambda: None):
     if args.control_out != "-":
         contents[args.control_out] = control_text(tree, args.control_out)
     for path, found, form in (
-            (_calibration_file(args), calibration, format_calibration),
+            (calibration_of(_beside(args)), calibration, format_calibration),
             (recipe_beside(_beside(args)), work.data.recipe, format_recipe)):
         if found is None:
             goes.append(path)
@@ -302,7 +293,6 @@ def _save(args, work, tree, calibration=None, finish=lambda: None):
         finish()
         if args.control_out == "-":
             write_stdout(tree_lines(tree))
-            sys.stdout.flush()
 
 
 def _print_commands(args, form, work):
@@ -319,7 +309,11 @@ def _print_commands(args, form, work):
     if counts and args.control in (None, "-"):
         raise UsageError("with -0, control must be a file where classifiers share landmarks: the "
                          "commands read it")
-    lines = [_command_of_job(args, form, work, job) for job in work.jobs if job.together is None]
+    lines = [_command_line(
+        args, form, work, [f"--only={job.name}", f"--options={job.text if job.is_binary else ''}"],
+        member_weights=None,
+        cv_errors=args.cv_errors and f"{args.cv_errors}.{os.path.basename(job.name)}")
+        for job in work.jobs if job.together is None]
     options = [] if args.options is None else [f"--options={args.options}"]
     for group, count in enumerate(counts):
         lines += [_command_line(args, form, work, [f"--sums={group}:{number}", *options],
@@ -332,15 +326,6 @@ def _print_commands(args, form, work):
     save_normalisation(work)
     _save(args, work, work.tree)
     sys.stdout.write("".join(lines))
-
-
-def _command_of_job(args, form, work, job):
-    """A shell command that trains one job of `work` on its own."""
-    return _command_line(
-        args, form, work,
-        [f"--only={job.name}", f"--options={job.text if job.is_binary else ''}"],
-        member_weights=None,
-        cv_errors=args.cv_errors and f"{args.cv_errors}.{os.path.basename(job.name)}")
 
 
 def _command_line(args, form, work, words, control=None, **other):
@@ -363,17 +348,12 @@ def _command_line(args, form, work, words, control=None, **other):
         "--min-class", "--norm-file", "-u", "--platt", "--kernel-memory", "--cv-errors",
         "--cv-irrelevant", "--retrain", "--no-calibration", "--member-weights", "--time-limit",
         "--path", "--command", "--convert", "--allow-commands", "-K", "--quiet")
-    words += map(_operand, (control or args.control_out, args.train, args.model, args.control_out))
+    words += map(operand, (control or args.control_out, args.train, args.model, args.control_out))
     for word in words:
         if "\n" in word and not args.null:
             raise UsageError("with -0, no name or option may hold a line break unless --null is "
                              f"given too: {word!r} cannot be written on one line")
     return shlex.join(words) + ("\0" if args.null else "\n")
-
-
-def _operand(name):
-    """A name that cannot be taken for an option."""
-    return f"./{name}" if name.startswith("-") else name
 
 
 def _ourselves():

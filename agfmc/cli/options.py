@@ -1,36 +1,13 @@
 """Parsers that take libAGF's habits, and the groups of options that commands share.
 
-A letter has one meaning wherever it can; most are libAGF's.  The letters in use:
-
-    -0  --from-stdin (agf_preprocess), --decision-values (classify_m), --dry-run (multi_borders)
-    -1  --to-stdout (agf_preprocess)
-    -+  --options                         training options in a control file's place of ""
-    -^  --convert (multi_borders)
-    -a  --norm-file                       -A  --lvq
-    -b  --brief, --results (validate_probabilities)
-    -B  --sort (agf_preprocess), --brier
-    -c  --sigmoid (classify_m)            -C  --no-labels
-    -d  --parts                           -E  --missing
-    -f  --fraction                        -F  --features (agf_preprocess)
-    -g  --geometric (float_to_class)      -G  --strict
-    -H  --no-header                       -j  --jobs
-    -k  --classes (eval_uc)               -K  --keep
-    -L  --ordinates                       -M  --svm, --range (float_to_class)
-    -n  --normalise                       -o  --omit-labels (lvq2agf), --open (float_to_class)
-    -O  --predictor (classify_m)          -P  --covariance (agf_preprocess), --print-matrix
-    -q  --bins, --classes (float_to_class)
-    -Q  --method, --decoder, --type (print_control), --break-down (float_to_class)
-    -R  --independent (agf_preprocess)    -S  --svd
-    -T  --missing (float_to_class)
-    -u  --unnormalised                    -U  --relabel
-    -y  --path                            -Y  --reduced (print_control)
-    -z  --shuffle (agf_preprocess)        -Z  --libsvm (classify_m), --ascii (mbh2mbm)
+A letter has one meaning wherever it can; most are libAGF's.
 """
 
 import argparse
 import contextlib
 import functools
 import itertools
+import logging
 import os
 import re
 import sys
@@ -47,9 +24,9 @@ from ..files.kinds import is_table
 from .data_options import add_table, add_weights, table_format, TABLES, weight_source
 from .file_names import file_named, holds_svm
 from .hints import hint_for, refuse_unquoted, reword
-from .messages import counted, report
+from .messages import counted, messages_from, report
 from .option_types import (finite_number, is_given, output_base, output_file, refuse_given,
-                           whole_number)
+                           time_span, whole_number)
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -66,7 +43,7 @@ _OF_ANSWERS = (*_OF_DATA, ".truth", ".txt", ".raw.txt", ".raw.con")
 _NEGATIVE = re.compile(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 
 
-class _Declared:
+class _Options:
     """Adds options in the words of their help, with what they need and exclude."""
 
     def add(self, names, help, type=None, *, needs=(), excludes=(), **settings):
@@ -93,19 +70,18 @@ class _Declared:
         return action
 
 
-class _Group(_Declared, argparse._ArgumentGroup):
+class _Group(_Options, argparse._ArgumentGroup):
     pass
 
 
-class Parser(_Declared, argparse.ArgumentParser):
+class Parser(_Options, argparse.ArgumentParser):
     """An argument parser for commands whose options may be digits and signs.
 
     `-Q -1` and `-Q-1`, `-0` and `-+ "-c 50"` mean what libAGF's users expect:
     an option with a value takes the next word, even if it begins with a minus sign.
     Operands and options may be mixed.  operands: of the usage, where they are not just one after
-    the other.  dashes: the option that `--` stands for,
-    where it does not mean that no options follow.  needs_words: operands may be left out, but
-    only where there are options.
+    the other.  dashes: the option that `--` stands for, where it does not mean that no options
+    follow.  needs_words: operands may be left out, but only where there are options.
     """
 
     dashes = None
@@ -196,6 +172,7 @@ class Parser(_Declared, argparse.ArgumentParser):
 
     def _complete(self, args):
         """Take names for the files that they mean, and LIBSVM text as with -M."""
+        notes = []
         for name, what in self.file_names.items():
             given = getattr(args, name)
             if given is None or getattr(args, "from_stdin", False):
@@ -203,11 +180,14 @@ class Parser(_Declared, argparse.ArgumentParser):
             path = file_named(given, what)
             if path != given:
                 setattr(args, name, path)
-                report(f"'{given}' is taken for {path}")
+                notes.append(f"'{given}' is taken for {path}")
             if not any(getattr(args, kind, True) for kind in ("svm", "lvq", "table")) and \
                     holds_svm(path, what):
                 args.svm = True
-                report(f"{path} is LIBSVM text, and read as with -M")
+                notes.append(f"{path} is LIBSVM text, and read as with -M")
+        with messages_from(logging.ERROR if args.quiet else logging.INFO):
+            for note in notes:
+                report(note)
 
     def files_of(self, args):
         """[(operand or option, path, True for an output)] of the files that the arguments name.
@@ -667,6 +647,21 @@ def report_metric(args, normalisation, path):
         before = args.svd or len(matrix) - len(normalisation.dropped)
         text += f"; {matrix.shape[1]} of {before} directions"
     report(text + (f"; weights of features in {beside}" if beside and rounds else ""))
+
+
+def add_kernel_memory(group):
+    """The option --kernel-memory."""
+    group.add("--kernel-memory MB", "megabytes for tables of kernel values, used where they save "
+              "time (default 512; 0: none), and for the sums of learner=nystrom, which need at "
+              "least 16 P^2 bytes with P landmarks (two tables). Results do not depend on it",
+              whole_number(0, 10**9), default=512)
+
+
+def add_time_limit(group, what, **settings):
+    """The option --time-limit of commands that go on where they stopped; what: they then do."""
+    group.add("--time-limit TIME", f"stop after TIME, in seconds, M:SS or H:MM:SS, and {what}; the "
+              "exit status is then 3, and the same command continues from there", time_span,
+              **settings)
 
 
 def add_seed(group, splits=1):

@@ -16,8 +16,8 @@ from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, ex
                           plan_of, read_experiment, read_one_candidate, report_reused,
                           result_cache, SEARCHES)
 from .messages import json_text, Progress, report, write_stdout, write_stderr
-from .option_types import finite_number, list_of, output_file, time_span, whole_number
-from .options import add_train, check_plot, Parser
+from .option_types import finite_number, list_of, output_file, whole_number
+from .options import add_time_limit, add_train, check_plot, Parser
 from .pages import (add_report, names_in, page_name, page_of, plain, training_inputs,
                     training_part)
 
@@ -56,9 +56,7 @@ def get_parser():
               "not)", list_of(finite_number), default=(0.0, 1.0))
     group.add("--refine N", "number of times that the step around the best is halved, at most "
               "(default 1; with --search full 2)", whole_number(0, 10))
-    group.add("--time-limit TIME", "stop after TIME, in seconds, M:SS or H:MM:SS, and write the "
-              "best so far; the exit status is then 3, and the same command continues from there",
-              time_span)
+    add_time_limit(group, "write the best so far")
     group = parser.group("score")
     group.add("-Q, --decoder DECODER", "a decoder of classify_m, or for trees recursive or full "
               "(default: what suits the control; for trees full)")

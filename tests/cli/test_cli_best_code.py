@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.cli import main_of, run as wrapper
 from agfmc.control.parse import parse
 from agfmc.data.libsvm import write_svm
 from agfmc.designs import code_search
@@ -68,18 +67,6 @@ def test_a_start_with_other_names(control):
     done = control("-M", *FAST, "--names", "names", "--from", "start", "data.svm")
     assert done.status == 1
     done.refused("start: class 2 has two names, 'rosé' and 'c'")
-
-
-def test_a_signal_is_told(control, monkeypatch, capsys):
-    def interrupted(*words):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(code_search, "candidate_rows", interrupted)
-    monkeypatch.setattr(wrapper, "_leave", lambda status: None)
-    with pytest.raises(KeyboardInterrupt):
-        main_of("print_control")(["-Q", "best-code", "-M", "data.svm"])
-    assert capsys.readouterr().err == \
-        "print_control: interrupted: a search for a code keeps nothing\n"
 
 
 @pytest.mark.parametrize("words,status,text", [
