@@ -51,7 +51,7 @@ _VALUES = {
     "SCORE": _BY, "POLICY": ("error", "mean", "median", "indicator", "value:")}
 # Values that are written freely: numbers, names of columns and classes, commands.
 FREE = frozenset("""
-    C CLASSES CODE COLUMN COLUMN,... COMMAND D E FRACTION GROUP:RANGE K K,K,... L L,L,...
+    C CODE COLUMN COLUMN,... COMMAND D E FRACTION GROUP:RANGE K K,K,... L L,L,...
     LO:HI LO:HI[:STEP] M M|auto MB MISSING N NAME NAME,... P P,P,... PARTS Q Q,Q,... R ROUNDS
     BINS SIDES T TEXT TIME VALUE VALUE,... W WEIGHTS WORD,... OPTIONS""".split())
 # Options whose values the parser calls by a wider name.

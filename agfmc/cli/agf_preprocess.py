@@ -10,8 +10,8 @@ from .data_options import add_weights
 from .messages import report, write_bytes
 from .option_types import output_base, refuse_given, whole_number
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, check_files,
-                      data_files, fits_normalisation, input_format, learned_metric,
-                      NORMALISATION, Parser, refuse_ending, report_metric)
+                      data_files, fits_normalisation, input_format, learned_metric, NORMALISATION,
+                      Parser, refuse_ending, report_metric)
 
 
 def get_parser():
@@ -132,7 +132,6 @@ def _divide_table(args, form, source, output, test, rest):
 
 
 def _report(written):
-    """The rows of each output."""
     report(", ".join(f"{'standard output' if base == '-' else base}: {rows} rows"
                                  for base, rows in written.items()))
 
@@ -163,7 +162,6 @@ def _operands(args, kind):
 
 
 def _check_files(args, recipe, source, output, test):
-    """`UsageError` where an output is an input or another output."""
     from ..data.preprocess import part_names
     from ..data.metric_file import metric_path
     from ..data.weights import ENDING, TEXT_ENDING

@@ -14,8 +14,7 @@ from .hints import classify_command, operand
 from .messages import messages_from, report, time_words, write_stdout
 from .option_types import option_words, output_file, time_span, whole_number
 from .options import add_seed, add_train, add_training_kind, input_format, Parser
-from .pages import (add_report, names_in, page_name, page_of, plain, training_inputs,
-                    training_part)
+from .pages import add_report, names_in, page_name, page_of, plain, training_inputs, training_part
 
 _CHOICE, _TUNING = 0.4, 0.8  # shares of the time that are over at their ends, at the latest
 _LEAST = 0.1  # the share that tuning has in any case
@@ -85,7 +84,6 @@ def execute(args):
 
 
 def _show(run):
-    """Print what was done, and the script."""
     write_stdout([*run.said, f"mkdir -p {shlex.quote(run.steps)}\n", *run.script])
 
 
@@ -215,9 +213,7 @@ def _scores(columns):
 
 def _tune(run, seconds):
     """Search options for the configuration; -> (control file, words of the options for training).
-
-    seconds: about those for the training, or None.
-    """
+    seconds: about those for the training, or None."""
     from ..report.text import estimate_line
 
     words = ["tune_m", f"--by={run.args.by}", *run.options, *_sample(run.beginning.tuning),
@@ -265,9 +261,7 @@ def _train(run, control, options):
 
 def _answers(run, control, options, seconds):
     """(`AnswersPart` or None, `Experiment` or None) of points that are held out, one more step.
-
-    seconds: those of the last training.
-    """
+    seconds: those of the last training."""
     from .gather import TrainingRows
 
     args = run.args

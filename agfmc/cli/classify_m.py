@@ -287,7 +287,6 @@ def _names_of(classifier, recipe):
 
 
 def _to_table(args, kind):
-    """True where the answers are a table."""
     return kind == "table" or args.predictor is None and (
         args.output == "-" or is_answer_table(args.output))
 

@@ -7,13 +7,13 @@ from ..core.errors import JobsFailed
 from ..core.version import RESULTS
 from ..designs.schemes import COMPARED
 from ..score.rows import BY_COST
+from .designs import add_scheme_options
 from .experiments import (add_answers, add_experiment, add_nested, experiment_request,
                           nested_tuning, plan_of, read_experiment, report_reused, result_cache)
 from .messages import json_text, Progress, write_message
-from .option_types import output_file, whole_number
-from .options import add_train, check_plot, Parser
-from .pages import (add_report, names_in, page_name, page_of, plain, training_inputs,
-                    training_part)
+from .option_types import whole_number
+from .options import add_plot, add_train, check_plot, Parser
+from .pages import add_report, names_in, page_name, page_of, plain, training_inputs, training_part
 
 
 def get_parser():
@@ -36,18 +36,12 @@ def get_parser():
     group.add("--csv", "the table as CSV", excludes=("--json", "--markdown"))
     group.add("--json", "everything as JSON, with the values of each split", excludes="--markdown")
     group.add("--markdown", "the table in Markdown")
-    group.add("--plot FILE", "a picture too, differences with intervals, and scores against kernel "
-              "values or classifiers asked: .png, .svg or .pdf", output_file)
+    add_plot(group, "too, of differences with intervals, and of scores against kernel values or "
+             "classifiers asked")
     add_report(parser, "the data, and the configurations with their differences")
     group = parser.group("schemes, as for print_control")
-    group.add("-G, --strict", "random codes without 0")
     group.add("--rows N", "rows of random codes", whole_number(1))
-    group.add("--draws N", "the best of N random codes; of N random trees, by their leave-one-out "
-              "loss in each training part (default 1)", whole_number(1, 10**6), default=1)
-    group.add("--metric", "distance of classes, for schemes that are made from data",
-              choices=("hausdorff", "mean-deviation"))
-    group.add("--linkage", "distance of groups of classes, for trees from data",
-              choices=("single", "complete", "average"))
+    add_scheme_options(group, draws=1)
     add_nested(parser)
     add_experiment(parser, "10 with -f, 1 with -d; -f 0.3 if neither is given", by=True,
                    loo="where all classifiers are learner=nystrom: hold out no parts, but score "

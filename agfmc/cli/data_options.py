@@ -43,9 +43,7 @@ def add_table(parser, what="train", roles=True):
 
 def table_format(args, labels=True, ordinates=False, source=None):
     """The `InputFormat` of a table, of the options of `add_table`, -E, -H and `add_weights`.
-
-    source: the table.
-    """
+    source: the table."""
     from ..data.types import InputFormat
 
     weights = weight_source(args, source)
@@ -93,11 +91,9 @@ def add_weights(group, classes=True):
 
 
 def weight_source(args, source=None):
-    """The `WeightSource` of the options of `add_weights`, files of class weights read.
-
-    source: the data.  Raises `UsageError` where standard input would be read twice, `DataError`
-    as `read_class_weights`, and for a word that is no such file.
-    """
+    """The `WeightSource` of the options of `add_weights`, files of class weights read;  source: the
+    data.  Raises `UsageError` where standard input would be read twice, `DataError` as
+    `read_class_weights`, and for a word that is no such file."""
     file, classes = getattr(args, "weights", None), getattr(args, "class_weight", None)
     if file is None and classes is None:
         return WeightSource()

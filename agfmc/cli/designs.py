@@ -20,6 +20,22 @@ _OF_MEMBERS = {"--kind": "kind", "--draws": "draws", "nrow": "rows", "-G": "stri
 _OF_DRAWS = ("--search-options", "--by")  # that the best of many draws heeds
 
 
+def add_scheme_options(group, draws=None):
+    """The options of schemes that print_control and compare_control have;  draws: the default."""
+    group.add("-G, --strict", "random codes without 0: every classifier tells all classes apart")
+    group.add("--metric", "with -Q 3 (default hausdorff) and -Q adjacent-ordered (default "
+              "mean-deviation): the distance of two classes, that of Hausdorff or that of the "
+              "means over the root of the deviations' product",
+              choices=("hausdorff", "mean-deviation"))
+    group.add("--linkage", "with -Q 3 (default single) and -Q contingency (default average): the "
+              "distance of two groups, the smallest, the largest or the mean of the distances "
+              "between their classes", choices=("single", "complete", "average"))
+    group.add("--draws N", "with -Q 7 and -Q 16: the best of N random codes, with columns, then "
+              "rows, as far as possible from each other; with -Q random-tree and data, the random "
+              "tree with the least leave-one-out loss of N (default 1)", whole_number(1, 10**7),
+              default=draws)
+
+
 def add_drawing(parser):
     """The group of options of random trees and of ensembles."""
     group = parser.group("random trees and ensembles")
@@ -53,7 +69,6 @@ def drawn_design(args, scheme, labels):
 
 
 def _drawing(args):
-    """The settings of schemes whose designs are drawn."""
     return {"kind": args.kind, "draws": args.draws, "of": args.of, "members": args.members,
             "rows": args.nrow, "strict": args.strict}
 
@@ -238,7 +253,6 @@ def _machine(args, left_out):
 
 
 def _loss(text, labels, names):
-    """The `Loss` of --by."""
     from ..designs.split_costs import Loss
 
     word, _, file = (text or LOSSES[0]).partition(":")

@@ -8,8 +8,8 @@ from ..core.version import RESULTS
 from ..files.kinds import ANSWERS_IN_HELP, is_answer_table
 from .data_options import add_table
 from .messages import json_text
-from .option_types import names, output_file, whole_number
-from .options import check_plot, Parser
+from .option_types import names
+from .options import add_bins, add_plot, check_plot, Parser
 from .scoring import (add_classes, add_scores, answers_request, check_kind, read_results,
                       score_request)
 
@@ -43,12 +43,11 @@ def get_parser():
     group.add("-H, --no-header", "with -b or -B: leave the line of headings out")
     group.add("-B, --brier", "libAGF's Brier score alone, the root of the mean square over all "
               "classes; with -b that of the winning classes")
-    group.add("-q, --bins BINS", "bins of the calibration table (default 10)",
-              whole_number(1, 100_000), default=10)
+    add_bins(group)
     group.add("--json", "all scores as one JSON object", excludes="--csv")
     group.add("--csv", "all scores as CSV: score,class,value,low,high")
-    group.add("--plot FILE", "a picture of the contingency table, of the calibration, and of the "
-              "error of the surest points: .png, .svg or .pdf (needs matplotlib)", output_file)
+    add_plot(group, "of the contingency table, of the calibration, and of the error of the surest "
+             "points")
     add_classes(parser)
     parser.file_names = {"truth": "truth", "result": "answers", "control": "model",
                          "probabilities": "printed", "before": "printed", "sets": "sets"}

@@ -19,12 +19,9 @@ _BY = "log-loss"  # decides wherever something is chosen
 
 
 def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
-    """The options of splits, training, data and unfinished work.
-
-    trials: the default of --trials, for the help;  by: True for the option --by;  platt: the
-    default of --platt;  loo: the help of --loo, where there is that option;  seed: as `add_seed`
-    takes that of the splits.
-    """
+    """The options of splits, training, data and unfinished work;  trials: the default of --trials,
+    for the help;  by: True for the option --by;  platt: the default of --platt;  loo: the help of
+    --loo, where there is that option;  seed: as `add_seed` takes that of the splits."""
     group = add_splits(parser, trials)
     if loo is not None:
         group.add("--loo", loo, excludes=("-f", "-d", "--trials"))
@@ -127,9 +124,7 @@ def _fraction(text):
 
 def plan_of(args, trials, parts=None, repeats=1):
     """The `SplitPlan` of the options; without -f and -d, `trials` random splits, or `parts`.
-
-    repeats: how often the data are divided into parts.
-    """
+    repeats: how often the data are divided into parts."""
     from ..experiments.experiment import SplitPlan
 
     if getattr(args, "loo", False):
@@ -272,10 +267,8 @@ def result_cache(request, experiment):
 
 @contextmanager
 def state(request, data):
-    """The cache of results on a `Dataset` of a `StateRequest`, for `with`.
-
-    After a signal the cache is kept, and a report says so.
-    """
+    """The cache of results on a `Dataset` of a `StateRequest`, for `with`. After a signal the cache
+    is kept, and a report says so."""
     from ..files.result_store import key_of, open_state, ResultCache, weight_parts
 
     with open_state(request.folder, key_of("data", data.x, data.y, *weight_parts(data.weights))) \

@@ -89,10 +89,8 @@ def data_of_model(info: Mapping) -> DataPart:
 
 def report_score_request(results: Results, asked: ScoreRequest = ScoreRequest(),
                          resamples: int | None = None) -> ScoreRequest:
-    """The scores for a page: those asked for, calibration of each class, and intervals.
-
-    resamples: of these, None for as many as take seconds, 100 to 400.
-    """
+    """The scores for a page: those asked for, calibration of each class, and intervals. resamples:
+    of these, None for as many as take seconds, 100 to 400."""
     n, k = len(results.truth), len(results.labels)
     if resamples is None:
         size = n * (1 if results.p is None else k)
@@ -105,12 +103,9 @@ def answers_part(results: Results, origin: str, *, asked: ScoreRequest = ScoreRe
                  bins: int = 10,
                  tree: Tree | None = None, splits: Mapping | None = None,
                  ids: Callable[[Sequence[int]], Mapping[int, str]] | None = None) -> AnswersPart:
-    """The `AnswersPart` of results with their scores.
-
-    asked: of `report_score_request`;  tree: the control tree of the answers,
-    or None where there is none for
-    all of them;  ids(rows): {row: id} of some points, by their number from 0.
-    """
+    """The `AnswersPart` of results with their scores. asked: of `report_score_request`;  tree: the
+    control tree of the answers, or None where there is none for all of them;  ids(rows): {row: id}
+    of some points, by their number from 0."""
     hardest = hardest_points(results, ids)
     return AnswersPart(origin, evaluate(results, bins, asked), splits, hardest,
                        _costs(results, tree))
@@ -127,10 +122,8 @@ def _costs(results, tree):
 
 def hardest_points(results: Results, ids: Callable | None = None,
                    number: int = HARDEST) -> tuple[HardPoint, ...]:
-    """The points whose true class has the least probability, the least first, each once.
-
-    () without probabilities;  ids: as for `answers_part`; else points are named by their number.
-    """
+    """The points whose true class has the least probability, the least first, each once. () without
+    probabilities;  ids: as for `answers_part`; else points are named by their number."""
     if results.p is None:
         return ()
     y = np.searchsorted(results.labels, results.truth)
@@ -154,9 +147,7 @@ def _likely(results, at):
 
 def relabelled(results: Results, names: Sequence[str], tree: Tree) -> tuple[Results, dict]:
     """(`Results` with the labels of a tree, {label: name}), of results whose labels number `names`.
-
-    Raises `DataError` where the tree has none of the classes.
-    """
+    Raises `DataError` where the tree has none of the classes."""
     known = {tree.names.get(label, str(label)): label for label in tree.classes}
     if not set(names) & set(known):
         raise DataError("has none of the classes of the answers: it is another model than theirs",

@@ -14,10 +14,8 @@ _TRAINING = re.compile("-[stdgrcnmehw]")  # letters of LIBSVM's training options
 
 
 def classify_command(model, kind, source=""):
-    """The command that classifies new data with a model, as a message shows it.
-
-    kind: that of an `InputFormat`;  source: the file of the training data.
-    """
+    """The command that classifies new data with a model, as a message shows it;  kind: that of an
+    `InputFormat`;  source: the file of the training data."""
     ending = next((end for end in ENDINGS if source.lower().endswith(end)), "")
     option, new, answers = {
         "table": (["--table"] * (not ending), f"NEW{ending}", f"answers{ending or '.csv'}"),
@@ -87,10 +85,8 @@ def reword(message, options, operands):
 
 
 def refuse_scheme(control, then):
-    """`UsageError` for the name of a scheme where a control file is wanted.
-
-    then: the rest of the command line after `print_control -Q SCHEME`, for the message.
-    """
+    """`UsageError` for the name of a scheme where a control file is wanted. then: the rest of the
+    command line after `print_control -Q SCHEME`, for the message."""
     if names_scheme(control):
         raise UsageError(f"there is no file '{control}'; for the scheme of that name: "
                          f"print_control -Q {control} {then}")

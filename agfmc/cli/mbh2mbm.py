@@ -6,7 +6,7 @@ import warnings
 from .hints import classify_command, refuse_scheme
 from .messages import report
 from .option_types import output_file
-from .options import (add_model_files, check_files, model_source, Parser, refuse_gzip, refuse_table)
+from .options import add_model_files, check_files, model_source, Parser, refuse_gzip, refuse_table
 
 
 def get_parser():

@@ -78,10 +78,8 @@ class MessageHandler(logging.Handler):
 
 @contextmanager
 def logged(handler, level=logging.INFO):
-    """Within the block messages go to this handler, after a signal none but its last event.
-
-    What libraries and other programs write to standard error on their own is no event.
-    """
+    """Within the block messages go to this handler, after a signal none but its last event. What
+    libraries and other programs write to standard error on their own is no event."""
     before, LOGGER.handlers = LOGGER.handlers, [handler]
     try:
         with messages_from(level):
@@ -156,10 +154,8 @@ def _takes_a_line(stream):
 
 
 def wants_events(words, dashes=None):
-    """True where the last `--log` of a command line that may be wrong asks for JSON.
-
-    dashes: the option that `--` stands for, if options may follow it.
-    """
+    """True where the last `--log` of a command line that may be wrong asks for JSON. dashes: the
+    option that `--` stands for, if options may follow it."""
     form, words = "text", [*words, ""]
     for word, value in zip(words, words[1:]):
         if word == "--" and dashes is None:
@@ -273,11 +269,9 @@ class Progress:
             report(f"{self._what} {share} %{words}{left and f', {left}'}")
 
     def _left(self, now, done, missing):
-        """The remaining seconds, or None; done: by this run.
-
-        From the speed since an earlier moment, a quarter to a half of the work's time ago, and a
-        minute at least: what a search tries first and last takes times of its own.
-        """
+        """The remaining seconds, or None; done: by this run. From the speed since an earlier
+        moment, a quarter to a half of the work's time ago, and a minute at least: what a search
+        tries first and last takes times of its own."""
         (then, past), times = self._before, []
         if done > past:
             times.append((now - then) * missing / (done - past))
@@ -328,11 +322,9 @@ def time_words(seconds):
 
 @contextmanager
 def library_words():
-    """Turn what a C library writes to standard error within the block into warnings after it.
-
-    Our own words go on to where they went before.  Does nothing where `sys.stderr` is not the
-    process's standard error, or nothing can be written in between.
-    """
+    """Turn what a C library writes to standard error within the block into warnings after it. Our
+    own words go on to where they went before.  Does nothing where `sys.stderr` is not the process's
+    standard error, or nothing can be written in between."""
     try:
         caught = temporary_file() if sys.stderr.fileno() == 2 else None
     except (OSError, ValueError, AttributeError, DataError):

@@ -15,7 +15,7 @@ from ..files.opening import is_stream
 from .data_options import TABLES, weight_files
 from .file_names import names_scheme
 from .hints import operand
-from .messages import (counted, library_words, Progress, report, write_message, write_stdout)
+from .messages import counted, library_words, Progress, report, write_message, write_stdout
 from .option_types import option_words, output_base, output_file
 from .options import (add_executor, add_kernel_memory, add_normalisation, add_seed, add_time_limit,
                       add_train, add_training_kind, add_workers, check_files, checks_scales,
@@ -191,9 +191,7 @@ def _control(args, form, settings):
 
 def _check_together(args, form, binary):
     """`UsageError`, before anything is read, for operands and options that do not go together.
-
-    binary: train can be the base name of binary files.
-    """
+    binary: train can be the base name of binary files."""
     check_files(args, inputs={"control": [args.control or "-"]})
     refuse_table(args.control_out, "control-out")
     refuse_table(args.model, "the models")
@@ -219,10 +217,8 @@ def _beside(args):
 
 
 def _calibration(args, work, trained):
-    """The tree, the `Calibration` of the models, or None, and lines on what was found.
-
-    trained: those that are in memory.  The tree has the weights that were wanted.
-    """
+    """The tree, the `Calibration` of the models, or None, and lines on what was found. trained:
+    those that are in memory.  The tree has the weights that were wanted."""
     from ..calibration.file import calibration_of
     from ..prediction.calibrate import fit_calibration, with_learned_weights
     from ..models.files import merged, ModelSource
@@ -264,10 +260,8 @@ def _calibration(args, work, trained):
 
 def _save(args, work, tree, calibration=None, finish=lambda: None):
     """Write control-out, the calibration and a table's recipe; without one an earlier one goes.
-
-    finish: called when both are written but for their names: as late as can be, as it looks
-    for models of another run.
-    """
+    finish: called when both are written but for their names: as late as can be, as it looks for
+    models of another run."""
     from ..control.build import without_names
     from ..control.write import tree_lines
     from ..files.atomic import remove, replacing_all
@@ -329,11 +323,8 @@ def _print_commands(args, form, work):
 
 
 def _command_line(args, form, work, words, control=None, **other):
-    """A shell command of this program with these words, and its line break or NUL.
-
-    The options are those of args but for `other`;  control: the control file, or None for
-    control-out.
-    """
+    """A shell command of this program with these words, and its line break or NUL. The options are
+    those of args but for `other`;  control: the control file, or None for control-out."""
     words = [*_ourselves(), *words, f"--seed={args.seed}"]
     if form.kind == "svm":
         words += ["-M", f"--missing={form.fill!r}"] + ["--dense"] * work.dense
@@ -376,11 +367,9 @@ def _make_sums(args, work, pool):
 
 
 def _train(args, work, pool, deadline, tally):
-    """Train what is not there from an earlier run; -> models in memory, of `Outcome`.
-
-    Raises `JobsFailed` where something is missing.
-    pool: of `workers`;  deadline: on `time.monotonic`, or None;  tally: `PairTally`, or None.
-    """
+    """Train what is not there from an earlier run; -> models in memory, of `Outcome`. Raises
+    `JobsFailed` where something is missing. pool: of `workers`;  deadline: on `time.monotonic`, or
+    None;  tally: `PairTally`, or None."""
     from ..training.run import PreviousRun, train
 
     earlier = PreviousRun(_kept(args, work, tally), _replaceable(work.control_out),
@@ -402,10 +391,8 @@ def _train(args, work, pool, deadline, tally):
 
 
 def _report_chosen(work, chosen):
-    """A line for each group of classifiers with numbers that training has chosen.
-
-    chosen: {name of a classifier: its options}.
-    """
+    """A line for each group of classifiers with numbers that training has chosen. chosen: {name of
+    a classifier: its options}."""
     groups = {}
     for job in work.binary:
         if job.name in chosen and None in (job.options.landmarks, job.options.ridge):
@@ -435,10 +422,8 @@ def _finish(args, work, tally):
 
 
 def _replaceable(control_out):
-    """The control file that goes when models of an earlier run are replaced, or None.
-
-    What is standard output by another name is not of an earlier run.
-    """
+    """The control file that goes when models of an earlier run are replaced, or None. What is
+    standard output by another name is not of an earlier run."""
     with suppress(OSError, ValueError):  # no file yet, or no such stream
         if control_out is not None and os.path.samestat(
                 os.stat(control_out), os.fstat(sys.stdout.fileno())):

@@ -10,8 +10,8 @@ from .experiments import (add_answers, add_experiment, add_nested, experiment_re
                           nested_tuning, plan_of, read_experiment, read_one_candidate,
                           report_reused, result_cache)
 from .messages import json_text, Progress
-from .option_types import output_base, output_file, whole_number
-from .options import add_train, check_files, check_plot, Parser, refuse_ending
+from .option_types import output_base
+from .options import add_bins, add_control, add_plot, check_files, check_plot, Parser, refuse_ending
 from .pages import add_report, names_in, page_name, page_of, training_inputs, training_part
 
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
@@ -22,9 +22,7 @@ def get_parser():
     parser = Parser("nfold", "Cross-validate one configuration: train it on a part of the data, "
                     "classify the rest, and repeat this until each point has been held out. Prints "
                     "the scores, and writes the answers for the held-out points.")
-    parser.add("control", "training control file (- is standard input), or the name of a scheme of "
-               "print_control")
-    add_train(parser)
+    add_control(parser)
     parser.add("outbase", "base name of the answers: outbase.cls, .con, .truth and, where there "
                "are probabilities, .txt, for eval_uc; .raw.txt has those before the calibration, "
                "for calibrate_m, and .names the names of the classes", output_base, nargs="?")
@@ -37,15 +35,12 @@ def get_parser():
               "held-out points together")
     group.add("--json", "everything as JSON: the keys of eval_uc --json for all held-out points "
               "together, and over_splits, with the values of each split")
-    group.add("--plot FILE", "a picture too, calibration and contingency table: .png, .svg or .pdf",
-              output_file)
-    group.add("-q, --bins BINS", "bins of the calibration table (default 10)",
-              whole_number(1, 100_000), default=10)
+    add_plot(group, "too, of calibration and contingency table")
+    add_bins(group)
     add_report(parser, "the data, the configuration, the scores with their intervals, the hardest "
                        "points")
     add_nested(parser, by=True)
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", seed=_SEED)
-    parser.file_names["control"] = "control"
     return parser.finish()
 
 
@@ -68,7 +63,6 @@ def execute(args):
 
 
 def _check_outputs(args):
-    """Refuse files of outbase that could not be written after the work."""
     from ..files.atomic import check_output
 
     if args.outbase is None:
@@ -109,11 +103,8 @@ def cross_validated(args, both):
 
 
 def answers_of(experiment, candidate, results, rows, bins=10):
-    """The `AnswersPart` of a cross-validation.
-
-    results: of `cross_validated`;  rows: `TrainingRows` of its data;  bins: of the
-    calibration.
-    """
+    """The `AnswersPart` of a cross-validation;  results: of `cross_validated`;  rows:
+    `TrainingRows` of its data;  bins: of the calibration."""
     from .gather import answers_part, report_score_request
 
     first, plan = results[0], experiment.plan

@@ -47,11 +47,9 @@ class _Options:
     """Adds options in the words of their help, with what they need and exclude."""
 
     def add(self, names, help, type=None, *, needs=(), excludes=(), **settings):
-        """Add an operand, or an option as "-q, --bins BINS"; one without a value is a flag.
-
-        needs: one of these options, or operands, has to be given with it;  excludes: none of them
-        may be; in a dictionary each with the reason;  settings: further ones of argparse.
-        """
+        """Add an operand, or an option as "-q, --bins BINS"; one without a value is a flag. needs:
+        one of these options, or operands, has to be given with it;  excludes: none of them may be;
+        in a dictionary each with the reason;  settings: further ones of argparse."""
         *short, name = names.split(", ")
         name, _, value = name.partition(" ")
         if value.startswith("["):
@@ -190,11 +188,9 @@ class Parser(_Options, argparse.ArgumentParser):
                 report(note)
 
     def files_of(self, args):
-        """[(operand or option, path, True for an output)] of the files that the arguments name.
-
-        An operand or option of the type `output_file` is an output, as is the normalisation that
-        is fitted; one of the type `output_base` is left to the command.
-        """
+        """[(operand or option, path, True for an output)] of the files that the arguments name. An
+        operand or option of the type `output_file` is an output, as is the normalisation that is
+        fitted; one of the type `output_base` is left to the command."""
         files = []
         for action in self._actions:
             value, is_output = getattr(args, action.dest, None), action.type is output_file
@@ -259,10 +255,8 @@ class Parser(_Options, argparse.ArgumentParser):
         return result
 
     def _has_unknown_letter(self, word, takes):
-        """True where a word such as -ab begins with a flag and has a letter that is none.
-
-        The messages of argparse for this case differ between versions of Python.
-        """
+        """True where a word such as -ab begins with a flag and has a letter that is none. The
+        messages of argparse for this case differ between versions of Python."""
         flags = self._option_string_actions
         if len(word) < 3 or word[0] != "-" or word in flags or word[:2] not in flags:
             return False
@@ -353,11 +347,9 @@ def refuse_ending(base, written=(".vec", ".cls")):
 
 
 def check_files(args, outputs=None, inputs=None):
-    """`UsageError` where an output of a command is one of its inputs or another output.
-
-    outputs, inputs: {operand or option: its files} where its value is not the name of a file, or
-    stands for other files than `Parser.files_of` knows.
-    """
+    """`UsageError` where an output of a command is one of its inputs or another output. outputs,
+    inputs: {operand or option: its files} where its value is not the name of a file, or stands for
+    other files than `Parser.files_of` knows."""
     outputs, inputs = outputs or {}, inputs or {}
     check_distinct([*(file for file in args.files if file[0] not in {**outputs, **inputs}),
                     *((name, path, False) for name, paths in inputs.items() for path in paths),
@@ -379,10 +371,8 @@ def add_train(parser):
 
 
 def label_names(args, source, base, ends):
-    """The names of --names, after the outputs of a conversion of text are checked, or None.
-
-    ends: those of the outputs, base names with these.
-    """
+    """The names of --names, after the outputs of a conversion of text are checked, or None. ends:
+    those of the outputs, base names with these."""
     from ..data.class_names import read_names
 
     refuse_ending(base or "-", ends[:2])
@@ -391,6 +381,26 @@ def label_names(args, source, base, ends):
     check_files(args, {"base": data_files(base, ends=ends)},
                 {"infile": [source], "--names": [None if again else args.names]})
     return None if args.names is None else read_names(args.names)
+
+
+def add_control(parser):
+    """The operands control, a file or a scheme, and train."""
+    parser.add("control", "training control file (- is standard input), or the name of a scheme of "
+               "print_control")
+    add_train(parser)
+    parser.file_names["control"] = "control"
+
+
+def add_bins(group):
+    """The option --bins."""
+    group.add("-q, --bins BINS", "bins of the calibration table (default 10)",
+              whole_number(1, 100_000), default=10)
+
+
+def add_plot(group, what, **settings):
+    """The option --plot for a picture of `what`."""
+    group.add("--plot FILE", f"a picture {what}: .png, .svg or .pdf (needs matplotlib)",
+              output_file, **settings)
 
 
 def add_label_options(group):
@@ -402,11 +412,9 @@ def add_label_options(group):
 
 
 def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table")):
-    """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files; and those of tables.
-
-    roles: the columns of a table can be chosen, all or, "label", that of the classes: a model
-    knows the others;  excludes: options that -M excludes.
-    """
+    """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files; and those of tables. roles:
+    the columns of a table can be chosen, all or, "label", that of the classes: a model knows the
+    others;  excludes: options that -M excludes."""
     group = parser.group("input")
     group.add("-M, --svm", f"{what} is LIBSVM text, `label index:value ...`, or - for standard "
               "input (default for a file that begins so)", excludes=excludes)
@@ -445,10 +453,8 @@ def add_training_kind(parser, what="train"):
 
 def input_format(args, source, lvq=None, labels=True, ordinates=False):
     """The `InputFormat` of the options of `add_input_kind`; `UsageError` where they disagree.
-
     source: the operand that names the data;  lvq: whether the input is LVQ text, where -A alone
-    does not decide.
-    """
+    does not decide."""
     from ..data.types import InputFormat
 
     lvq = args.lvq if lvq is None else lvq
@@ -474,10 +480,8 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
 
 
 def add_normalisation(parser, unnormalised=None, trains=True):
-    """-n, -a and -S: normalise the features; unnormalised: help of -u, or None without it.
-
-    trains: -n is the default for tables, and --no-normalise turns it off.
-    """
+    """-n, -a and -S: normalise the features; unnormalised: help of -u, or None without it. trains:
+    -n is the default for tables, and --no-normalise turns it off."""
     group = parser.group("normalisation")
     group.add("-n, --normalise",
               "subtract the mean of each feature and divide by its standard "
@@ -539,9 +543,7 @@ def checks_scales(args, form):
 
 def model_source(args, path, **settings):
     """The `ModelSource` of a model by the options of `add_model_files`, and -a where it is one.
-
-    settings: further ones.
-    """
+    settings: further ones."""
     from ..data.libagf import read_std
     from ..models.files import ModelSource
 
@@ -593,10 +595,8 @@ def fits_normalisation(args):
 
 
 def load_normalised(args, source, form):
-    """The `Dataset` of training data, its points as they are, or as -n, -S and -a make them.
-
-    A normalisation is written to the file of -a.
-    """
+    """The `Dataset` of training data, its points as they are, or as -n, -S and -a make them. A
+    normalisation is written to the file of -a."""
     from ..training.metric import fitted_normalisation
     from ..data.training import load_training
     from ..files.atomic import check_output
@@ -687,9 +687,7 @@ def add_executor(group):
 
 def workers(args):
     """The workers of -j or --executor, for a `with` block: a number of threads, or an executor.
-
-    `UsageError` at once, before the block, for text that names none.
-    """
+    `UsageError` at once, before the block, for text that names none."""
     if args.executor is None:
         from ..executors.threads import available_cores
 

@@ -94,10 +94,8 @@ class Page(NamedTuple):
 
 
 def page_of(args, inputs=(), path=None):
-    """The `Page` of the options; path: of the page, in place of --report.
-
-    Raises `UsageError` and `DataError` for what could not be written after the work.
-    """
+    """The `Page` of the options; path: of the page, in place of --report. Raises `UsageError` and
+    `DataError` for what could not be written after the work."""
     option, path = ("--report", args.report) if path is None else ("-o", path)
     if path is None:
         refuse_given(args, ["--card"] + ["--title"] * (args.multiqc is None),
@@ -147,10 +145,8 @@ def names_in(data):
 
 
 def training_part(request, experiment, rows=None):
-    """The `DataPart` of the training data of an `ExperimentRequest` and its `Experiment`.
-
-    rows: `TrainingRows` of them, where the file was read again already.
-    """
+    """The `DataPart` of the training data of an `ExperimentRequest` and its `Experiment`. rows:
+    `TrainingRows` of them, where the file was read again already."""
     from .gather import data_part, TrainingRows
 
     rows = rows or TrainingRows(request.source, request.form, experiment.data)

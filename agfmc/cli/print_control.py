@@ -12,16 +12,16 @@ from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..files.kinds import is_table
 from ..score.rows import BY_OPTION
 from .data_options import WEIGHTS
-from .designs import (add_drawing, add_searching, draw_design, drawn_design, found_design,
-                      joined_controls, Operands, SEARCHING, searches_with,
+from .designs import (add_drawing, add_scheme_options, add_searching, draw_design, drawn_design,
+                      found_design, joined_controls, Operands, SEARCHING, searches_with,
                       with_average, with_losses)
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
                           experiment_request, plan_of, read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
 from .messages import Progress, report, write_stdout, write_stderr
-from .option_types import given, output_file, refuse_given, time_span, whole_number
-from .options import (add_normalisation, add_seed, add_training_kind, check_plot, input_format,
-                      load_normalised, NORMALISATION, Parser)
+from .option_types import given, refuse_given
+from .options import (add_normalisation, add_plot, add_seed, add_time_limit, add_training_kind,
+                      check_plot, input_format, load_normalised, NORMALISATION, Parser)
 
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 _IS_FOR = {  # what the scheme of an option has
@@ -29,8 +29,6 @@ _IS_FOR = {  # what the scheme of an option has
     "--of": "of", "--members": "members", "--average": "members", "--metric": "metric",
     "--linkage": "linkage", **dict.fromkeys(NORMALISATION, "data"), **SEARCHING, "--by": "search",
     "-y": "control"}
-_METRICS = ("hausdorff", "mean-deviation")
-_LINKAGES = ("single", "complete", "average")
 
 
 def get_parser():
@@ -52,18 +50,9 @@ def get_parser():
     group.add("-Q, --type TYPE",
               "the scheme, by number or name:\n" + "\n".join(
              f"{s.heading}: {s.summary}" for s in SCHEMES))
-    group.add("-G, --strict", "random codes without 0: every classifier tells all classes apart")
+    add_scheme_options(group)
     group.add("-Y, --reduced", "orthogonal codes with one row fewer: the Hadamard matrix is "
               "normalised and its constant row left out")
-    group.add("--metric", "with -Q 3 (default hausdorff) and -Q adjacent-ordered (default "
-              "mean-deviation): the distance of two classes, that of Hausdorff or that of the "
-              "means over the root of the deviations' product", choices=_METRICS)
-    group.add("--linkage", "with -Q 3 (default single) and -Q contingency (default average): the "
-              "distance of two groups, the smallest, the largest or the mean of the distances "
-              "between their classes", choices=_LINKAGES)
-    group.add("--draws N", "with -Q 7 and -Q 16: the best of N random codes, with columns, then "
-              "rows, as far as possible from each other; with -Q random-tree and data, the random "
-              "tree with the least leave-one-out loss of N (default 1)", whole_number(1, 10**7))
     group.add("-P, --print-matrix", "also print the coding matrix on standard error, columns in "
               "ascending order of the labels")
     add_seed(group)
@@ -85,9 +74,7 @@ def get_parser():
               "of points that is to be least: log-loss, error, or cost:FILE, costs of answers "
               "(default log-loss). With few points for each class uncertainty is too large, even "
               "of random answers")
-    group.add("--time-limit TIME", "with --best: stop after TIME, in seconds, M:SS or H:MM:SS, and "
-              "write the best of the splits that are finished; the exit status is then 3, and the "
-              "same command continues from there", time_span)
+    add_time_limit(group, "write the best of the splits that are finished")
     add_answers(group)
     add_sample(add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given"))
     add_state(parser)
@@ -95,9 +82,8 @@ def get_parser():
     add_drawing(parser)
     group = parser.group("pictures")
     group.add("--dot", "Graphviz text in place of the control file")
-    group.add("--plot FILE", "a picture too: the tree, with the distances where this command makes "
-              "it from them, or the coding matrix; .png, .svg or .pdf; needs matplotlib",
-              output_file)
+    add_plot(group, "too, of the tree, with the distances where this command makes it from them, "
+             "or of the coding matrix")
     add_training_kind(parser, "data")
     add_normalisation(parser)
     parser.need("--best", "-f", "-d", "--trials", "--sample", "--time-limit", "--executor",
@@ -187,10 +173,8 @@ def _print_matrix(tree):
 
 
 def _refuse_idle(args, scheme):
-    """UsageError for an option that would change nothing.
-
-    A letter of libAGF, which takes it with all schemes, is only reported with its schemes.
-    """
+    """UsageError for an option that would change nothing. A letter of libAGF, which takes it with
+    all schemes, is only reported with its schemes."""
     name = "a control file that is shown" if scheme is None else scheme.name
     made_of = ("control",) if scheme is None else scheme.made_of
     if scheme is None or "kept" not in scheme.options:
@@ -217,11 +201,8 @@ def _refuse_idle(args, scheme):
 
 
 def scheme_of(args):
-    """The `Scheme` that is asked for; None where a control file is shown as it is.
-
-    That is without -Q, with --dot or --plot, where the operand is standard input or
-    a file of exactly that name.
-    """
+    """The `Scheme` that is asked for; None where a control file is shown as it is. That is without
+    -Q, with --dot or --plot, where the operand is standard input or a file of exactly that name."""
     if args.type is not None:
         return find_scheme(args.type)
     if not is_number(args.source) and not os.path.exists(f"{args.source}.cls"):
@@ -326,7 +307,6 @@ def _searched(args, scheme, form):
 
 
 def _data(args, form):
-    """The points as they are, or as -n, -S and -a make them."""
     data = load_normalised(args, args.source, form)
     _require_two(data.counts, args.source)
     return data
@@ -340,10 +320,8 @@ def _require_two(labels, source):
 @contextmanager
 def best(args):
     """(control tree, `Choice`), for `with`: what is finished is kept until that block ends well.
-
     Its head has the decoder, and the options if there are any.  The table goes to standard error.
-    Raises `TimeUp` where --time-limit comes before the end of the first split.
-    """
+    Raises `TimeUp` where --time-limit comes before the end of the first split."""
     from ..control.build import with_heading
     from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import find_best

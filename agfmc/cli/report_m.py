@@ -9,8 +9,8 @@ from ..core.errors import DataError, UsageError
 from ..files.kinds import ANSWERS_IN_HELP, is_answer_table
 from .data_options import add_table, weight_files
 from .file_names import file_named
-from .option_types import given, names, output_file, whole_number
-from .options import add_model_files, is_trained, model_source, Parser
+from .option_types import given, names, output_file
+from .options import add_bins, add_model_files, is_trained, model_source, Parser
 from .pages import add_page_words, page_name, page_of
 from .scoring import (add_classes, add_scores, answers_request, check_kind, read_results,
                       score_request)
@@ -48,8 +48,7 @@ def get_parser():
     group = parser.group("output")
     group.add("-o, --output FILE", "the page (.html; default -: standard output)", output_file,
               default="-")
-    group.add("-q, --bins BINS", "bins of the calibration table (default 10)",
-              whole_number(1, 100_000), default=10)
+    add_bins(group)
     add_page_words(group)
     parser.need("--answers", "--probabilities", "--truth", "--data", "--id", "--predicted",
                 "--weight", "--before", "--sets", "--costs", "--names", "--labels", "--priors",
@@ -115,7 +114,6 @@ def _check(args):
 
 
 def _answers_request(args):
-    """The `AnswersRequest` of the options."""
     base, table = args.answers, args.table or is_answer_table(args.answers)
     check_kind(args, table, "--probabilities")
     if table:
@@ -135,7 +133,6 @@ def _answers_request(args):
 
 
 def _inputs(args, answers):
-    """The files that are read."""
     files = [args.model, args.comparison, args.search, args.calibration]
     if answers is not None:
         files += [answers.truth, answers.probabilities, answers.before, args.data, args.costs,
@@ -172,7 +169,6 @@ def _json_results(comparison, search):
 
 
 def _answers(request, model):
-    """(`AnswersPart`, {label: name})."""
     from ..score.evaluation import warn_of_other_numbers
     from .gather import answers_part, relabelled, report_score_request
 

@@ -17,12 +17,9 @@ from .signals import raised_signals, Terminated
 
 
 def run_command(parser, execute, argv=None) -> int:
-    """Parse `argv` (default: the process's own), call `execute(args)`; -> exit status.
-
-    Errors become one line on standard error, `program: file:line:column:
-    what was expected`; `--debug` shows the traceback instead.  With `--log json` standard error
-    has nothing but events.
-    """
+    """Parse `argv` (default: the process's own), call `execute(args)`; -> exit status. Errors
+    become one line on standard error, `program: file:line:column: what was expected`; `--debug`
+    shows the traceback instead.  With `--log json` standard error has nothing but events."""
     words = sys.argv[1:] if argv is None else argv
     log = MessageHandler(parser.prog, wants_events(words, getattr(parser, "dashes", None)))
     try:
@@ -83,10 +80,8 @@ def _status_and_message(error):
 
 @contextmanager
 def _one_thread_each():
-    """Threads are ours alone: the numeric libraries get one each, before they are loaded.
-
-    A program that calls a command as a function has its environment again afterwards.
-    """
+    """Threads are ours alone: the numeric libraries get one each, before they are loaded. A program
+    that calls a command as a function has its environment again afterwards."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     before = {name: os.environ[name] for name in names if name in os.environ}
     os.environ.update(dict.fromkeys(names, "1"))
@@ -99,12 +94,9 @@ def _one_thread_each():
 
 
 def _open_streams():
-    """Give a stream that the caller closed a file of its own, and buffer standard output.
-
-    Else the next file to be opened would take its number, and get what libraries write
-    there.  Writing to standard output fails then, as it does for any program; messages
-    are lost.
-    """
+    """Give a stream that the caller closed a file of its own, and buffer standard output. Else the
+    next file to be opened would take its number, and get what libraries write there.  Writing to
+    standard output fails then, as it does for any program; messages are lost."""
     if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
         # with PYTHONUNBUFFERED, where a short write would be lost silently
         raw = io.FileIO(sys.stdout.fileno(), "w", closefd=False)
@@ -123,7 +115,6 @@ def _open_streams():
 
 
 def _prepare(args):
-    """--quiet, the encodings of streams, and warnings as messages, each once."""
     if getattr(args, "quiet", False):
         LOGGER.setLevel(logging.ERROR)
     known = set()
@@ -149,10 +140,8 @@ def _prepare(args):
 
 
 def _flushed(status, message=None, cause=None, debug=False):
-    """Empty standard output, report what went wrong; -> exit status.
-
-    cause: the error, which says more of it;  debug: events have its traceback.
-    """
+    """Empty standard output, report what went wrong; -> exit status;  cause: the error, which says
+    more of it;  debug: events have its traceback."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

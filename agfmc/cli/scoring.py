@@ -104,9 +104,7 @@ class AnswersRequest(NamedTuple):
 
 def answers_request(args, truth, result=None, probabilities=None, column=None, **changes):
     """The `AnswersRequest` of options; without result truth is a table, column that of the classes.
-
-    changes: other fields.
-    """
+    changes: other fields."""
     from ..answers.result_tables import AnswerSource
     from ..data.class_names import read_names
 
@@ -129,11 +127,9 @@ def score_request(args, **changes):
 
 
 def read_results(request, scores, arrange=None):
-    """The `Results` of an `AnswersRequest`, and a function that gives the {label: name}.
-
-    scores: the `ScoreRequest`;  arrange(results, names): both with other labels, before costs and
-    weights.
-    """
+    """The `Results` of an `AnswersRequest`, and a function that gives the {label: name}. scores:
+    the `ScoreRequest`;  arrange(results, names): both with other labels, before costs and
+    weights."""
     from ..answers.results import with_weights_of
     from ..data.cost_file import read_costs
     from ..data.weights import proportions

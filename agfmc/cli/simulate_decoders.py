@@ -6,8 +6,8 @@ import sys
 
 from ..core.errors import UsageError
 from .messages import Progress
-from .option_types import list_of, output_file, probability, whole_number
-from .options import add_seed, check_files, check_plot, Parser
+from .option_types import list_of, probability, whole_number
+from .options import add_plot, add_seed, check_files, check_plot, Parser
 
 CLASSES = [16, 32, 64, 128, 256, 512]
 ERRORS = [0.1, 0.3]
@@ -45,8 +45,7 @@ def get_parser():
     group.add("--csv", "comma-separated values with a line of names, in full precision",
               excludes="--json")
     group.add("--json", "one JSON object, with a standard error for each number")
-    group.add("--plot FILE", "also draw success against the number of classes: .png, .svg or .pdf; "
-              "needs matplotlib", output_file)
+    add_plot(group, "too, of success against the number of classes")
     return parser.finish()
 
 
@@ -74,7 +73,6 @@ def execute(args):
 
 
 def _plan(args):
-    """The `SimulationPlan` of the options."""
     from ..experiments.simulation import read_similarity, similarity_family, SimulationPlan
 
     classes, errors, similarity = args.classes or CLASSES, args.error or ERRORS, None

@@ -13,13 +13,12 @@ from ..core.models import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
 from ..score.rows import ALL_SCORES, BY_COST, COST
 from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, experiment_request,
-                          plan_of, read_experiment, read_one_candidate, report_reused,
-                          result_cache, SEARCHES)
+                          plan_of, read_experiment, read_one_candidate, report_reused, result_cache,
+                          SEARCHES)
 from .messages import json_text, Progress, report, write_stdout, write_stderr
 from .option_types import finite_number, list_of, output_file, whole_number
-from .options import add_time_limit, add_train, check_plot, Parser
-from .pages import (add_report, names_in, page_name, page_of, plain, training_inputs,
-                    training_part)
+from .options import add_control, add_plot, add_time_limit, check_plot, Parser
+from .pages import add_report, names_in, page_name, page_of, plain, training_inputs, training_part
 
 _LARGEST = 60  # exponent of 2
 _STEP = 2.0  # of exponents, where none is given
@@ -30,9 +29,7 @@ def get_parser():
     parser = Parser("tune_m", 'Search the parameters of a learner (kernel, gamma, C; of nodes, the '
                     'number of neighbours) by cross-validation, and write the training control '
                     'file to standard output with the options found in place of each "".')
-    parser.add("control", "training control file (- is standard input), or the name of a scheme of "
-               "print_control")
-    add_train(parser)
+    add_control(parser)
     group = parser.group("search")
     group.add("--search WAY", "fast, the whole grid on few points of the data and the best of it "
               "on more (default), or full, everything on all splits", choices=SEARCHES,
@@ -65,13 +62,11 @@ def get_parser():
     group = parser.group("output")
     for form in ("json", "csv"):
         group.add(f"--{form} FILE", f"everything that was tried, as {form.upper()}", output_file)
-    group.add("--plot FILE", "a picture of the score over C and gamma: .png, .svg or .pdf",
-              output_file, excludes="--per-partition")
+    add_plot(group, "of the score over C and gamma", excludes="--per-partition")
     add_report(parser, "the data, the control, and all that was tried")
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", by=True, platt=None,
                    loo="learner=nystrom: score the result by leave-one-out values too, without "
                        "held-out parts")
-    parser.file_names["control"] = "control"
     return parser.finish()
 
 
@@ -154,7 +149,6 @@ def searched(request):
 
 
 def _words(task, result):
-    """The `SearchWords` of the result of a task."""
     from ..experiments.open_options import open_rows
     from ..report.text import SearchWords
 
