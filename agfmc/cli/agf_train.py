@@ -7,6 +7,10 @@ import time
 from dataclasses import replace
 
 from ..core.errors import AgfmcError, one_line, UsageError
+from ..core.text import spread
+from ..experiments.budget import begin
+from ..files.atomic import check_output, private_folder
+from ..files.opening import is_stream
 from ..score.rows import BY_OPTION, SCORES
 from . import mbh2mbm, multi_borders, nfold, print_control, tune_m
 from .data_options import TABLES, weight_files
@@ -52,9 +56,6 @@ def get_parser():
 def execute(args):
     """Choose, tune, train and merge, each as the command that does it; then say what was done."""
     from ..data.training import training_labels
-    from ..experiments.budget import begin
-    from ..files.atomic import check_output, private_folder
-    from ..files.opening import is_stream
 
     start = time.monotonic()
     mbh2mbm.check_model_name(args.model)
@@ -205,8 +206,6 @@ def _called(row):
 
 def _scores(columns):
     """Log loss and accuracy of {score: summary or None}, as far as there are any."""
-    from ..core.text import spread
-
     return ", ".join(f"{SCORES[name].title} {spread(columns[name])}"
                      for name in ("log_loss", "accuracy") if columns[name] is not None)
 

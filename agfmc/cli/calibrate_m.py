@@ -7,6 +7,9 @@ import warnings
 
 from ..calibration.types import MAP_KINDS
 from ..control.tree import TREE_DECODERS
+from ..core.errors import AgfmcWarning, UsageError
+from ..decode.methods import DEFAULT
+from ..files.atomic import check_output, replacing
 from .data_options import add_weights
 from .messages import json_text
 from .option_types import output_base, whole_number
@@ -63,9 +66,7 @@ def get_parser():
 
 def execute(args):
     """Read the model and the points, fit, write, print."""
-    from ..core.errors import AgfmcWarning, UsageError
     from ..executors.threads import available_cores
-    from ..files.atomic import check_output, replacing
     from ..calibration.file import format_calibration
     from ..models.control_files import model_files
     from ..models.files import load_configuration, save
@@ -122,8 +123,6 @@ def execute(args):
 
 def _answers(args, configuration, form, workers):
     """Yield (key of a decoder, its `DecodedData`)."""
-    from ..decode.methods import DEFAULT
-    from ..core.errors import UsageError
     from ..data.training import read_points
     from ..prediction.decoding import decoders_of, Decoding
     from ..prediction.calibrate import answers_of_data, answers_of_files, kept_decodings

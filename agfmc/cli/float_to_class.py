@@ -5,6 +5,7 @@ import sys
 import warnings
 
 from ..core.errors import AgfmcWarning, UsageError
+from ..files.atomic import replacing_all
 from .messages import report
 from .option_types import finite_number, output_file, whole_number
 from .options import check_files, Parser
@@ -41,7 +42,6 @@ def get_parser():
 def execute(args):
     """Convert, and print the thresholds."""
     from ..data.convert import break_down, classes_from_floats, range_of
-    from ..files.atomic import replacing_all
     from ..data.class_names import names_bytes
     from ..data.libagf import cls_bytes, read_con
 

@@ -3,6 +3,7 @@
 import os
 import warnings
 
+from ..core.errors import AgfmcError, AgfmcWarning, UsageError
 from .hints import classify_command, refuse_scheme
 from .messages import report
 from .option_types import output_file
@@ -33,7 +34,6 @@ def get_parser():
 
 def execute(args):
     """Read, merge, write, and say how many support vectors remain."""
-    from ..core.errors import AgfmcWarning
     from ..models.files import export, load_configuration, save
     from ..calibration.file import calibration_of
     from ..models.control_files import model_files
@@ -83,7 +83,6 @@ def execute(args):
 def check_model_name(out, binary=True):
     """`UsageError` where a model cannot have this name, or would overwrite a control file: operands
     exchanged."""
-    from ..core.errors import AgfmcError, UsageError
     from ..models.control_files import read_control
 
     if out in ("", "-"):

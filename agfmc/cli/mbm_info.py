@@ -4,6 +4,7 @@ import json
 import os
 import sys
 
+from ..control.write import format_tree
 from ..core.errors import DataError, UsageError
 from .messages import write_stdout
 from .option_types import output_file, refuse_given
@@ -61,7 +62,6 @@ def execute(args):
 
 def _model(args):
     """The description of a model, and its text, or its control file."""
-    from ..control.write import format_tree
     from ..models.description import describe, format_description, node_shares
     from ..models.files import load_configuration
 

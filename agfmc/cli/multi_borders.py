@@ -10,7 +10,11 @@ from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 
+from ..control.build import without_names
+from ..control.write import tree_lines
 from ..core.errors import AgfmcError, JobsFailed, UsageError
+from ..files.atomic import remove, replacing_all
+from ..files.kinds import is_table
 from ..files.opening import is_stream
 from .data_options import TABLES, weight_files
 from .file_names import names_scheme
@@ -117,7 +121,6 @@ def execute(args):
     from ..learners.programs import Command
     from ..prediction.calibrate import check_weights
     from ..prediction.decoding import named_decoding
-    from ..files.kinds import is_table
     from ..training.external import Trainer
     from ..training.fit import TrainingSettings
     from ..training.held_out import CALIBRATION_POINTS
@@ -262,9 +265,6 @@ def _save(args, work, tree, calibration=None, finish=lambda: None):
     """Write control-out, the calibration and a table's recipe; without one an earlier one goes.
     finish: called when both are written but for their names: as late as can be, as it looks for
     models of another run."""
-    from ..control.build import without_names
-    from ..control.write import tree_lines
-    from ..files.atomic import remove, replacing_all
     from ..calibration.file import calibration_of, format_calibration
     from ..models.control_files import control_text
     from ..tables.recipe_file import format_recipe, recipe_beside

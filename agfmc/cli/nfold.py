@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ..core.errors import one_line, UsageError
 from ..core.version import RESULTS
+from ..files.atomic import check_output
 from .experiments import (add_answers, add_experiment, add_nested, experiment_request,
                           nested_tuning, plan_of, read_experiment, read_one_candidate,
                           report_reused, result_cache)
@@ -63,8 +64,6 @@ def execute(args):
 
 
 def _check_outputs(args):
-    from ..files.atomic import check_output
-
     if args.outbase is None:
         return
     if args.outbase == "-":

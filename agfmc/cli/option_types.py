@@ -5,6 +5,7 @@ import math
 import re
 
 from ..core.errors import UsageError
+from ..core.text import numeral
 from ..core.weights import BALANCED
 
 
@@ -12,8 +13,6 @@ def whole_number(low, high=2**62):
     """A type for options: a whole number from `low` to `high`."""
 
     def convert(text):
-        from ..core.text import numeral
-
         try:
             value = numeral(text, whole=True)
         except ValueError:
@@ -85,8 +84,6 @@ def list_of(convert):
 
 def finite_number(text):
     """A type for options: a finite number."""
-    from ..core.text import numeral
-
     try:
         value = numeral(text)
     except ValueError:

@@ -19,6 +19,7 @@ from ..control.tree import NO_NORMALISATION
 from ..core.errors import AgfmcWarning, UsageError
 from ..core.version import __version__
 from ..core.weights import BALANCED
+from ..files.atomic import check_output
 from ..files.distinct import check_distinct
 from ..files.kinds import is_table
 from .data_options import add_table, add_weights, table_format, TABLES, weight_source
@@ -599,7 +600,6 @@ def load_normalised(args, source, form):
     normalisation is written to the file of -a."""
     from ..training.metric import fitted_normalisation
     from ..data.training import load_training
-    from ..files.atomic import check_output
     from ..data.metric_file import check_metric_output
     from ..data.libagf import write_std
 

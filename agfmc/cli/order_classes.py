@@ -1,5 +1,7 @@
 """order_classes: write a control file with its classes in another order."""
 
+from ..control.build import check_classes, for_output, named_as
+from ..control.write import tree_lines
 from .hints import refuse_scheme
 from .messages import report, write_stdout
 from .option_types import finite_number, list_of, probability
@@ -45,9 +47,6 @@ def execute(args):
     """Read, order, print, report."""
     form = input_format(args, args.train)
     refuse_scheme(args.control, "DATA writes it")
-    from ..control.build import for_output
-    from ..control.write import tree_lines
-
     ordered = _by_path(args, form) if args.path else _by_accuracy(args, form)
     write_stdout(tree_lines(for_output(ordered.tree)))
     what = "length of the path" if args.path else "expected accuracy"
@@ -55,8 +54,6 @@ def execute(args):
 
 
 def _by_accuracy(args, form):
-    from ..control.build import check_classes
-    from ..control.build import named_as
     from ..designs import class_order
     from ..data.training import class_totals, for_classes
     from ..models.control_files import read_control
@@ -78,8 +75,6 @@ def _by_accuracy(args, form):
 
 
 def _by_path(args, form):
-    from ..control.build import check_classes
-    from ..control.build import named_as
     from ..designs.class_order import order_for_path, require_untrained_matrix
     from ..data.training import with_source_in_errors, for_classes
     from ..models.control_files import read_control

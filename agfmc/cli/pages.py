@@ -5,6 +5,7 @@ import sys
 from typing import NamedTuple
 
 from ..core.errors import UsageError
+from ..files.atomic import check_output, replacing_all
 from .data_options import weight_files
 from .messages import json_text
 from .option_types import output_file, refuse_given
@@ -75,7 +76,6 @@ class Page(NamedTuple):
 
     def write(self, content):
         """Write the page of a `ReportContent`, and its section for MultiQC; both or none."""
-        from ..files.atomic import replacing_all
         from ..report.multiqc import section_of
         from ..report.page import render
 
@@ -103,7 +103,6 @@ def page_of(args, inputs=(), path=None):
     if path == "-" and option == "--report":
         raise UsageError("--report is a file: standard output has the results")
     if args.multiqc is not None:
-        from ..files.atomic import check_output
         from ..report.multiqc import check_multiqc
         check_multiqc(args.multiqc)
         check_output(args.multiqc)

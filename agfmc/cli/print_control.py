@@ -7,6 +7,11 @@ import time
 import warnings
 from contextlib import contextmanager
 
+from ..control.build import for_output, rename, to_code, with_heading, with_options, without_names
+from ..control.graphviz import format_dot
+from ..control.matrix import format_matrix, smallest_distances
+from ..control.tree import changed
+from ..control.write import require_readable, tree_lines
 from ..core.errors import AgfmcWarning, DataError, JobsFailed, UsageError
 from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..files.kinds import is_table
@@ -130,16 +135,10 @@ def _write_best(args):
 
 
 def _output(args, tree, found=None):
-    from ..control.build import for_output
-    from ..control.write import require_readable, tree_lines
-
     tree = with_average(args, tree)
     if args.options and (args.no_names or not args.best):
-        from ..control.build import with_options
         tree = with_options(tree, args.options)
     if args.no_names or args.names is not None:
-        from ..control.build import without_names
-        from ..control.tree import changed
         from ..data.class_names import read_names_of
         tree = without_names(tree) if args.no_names else \
             changed(tree, names=read_names_of(args.names, tree.classes))
@@ -148,7 +147,6 @@ def _output(args, tree, found=None):
         _print_matrix(tree)
     draw_design(args, tree, found)
     if args.dot:
-        from ..control.graphviz import format_dot
         sys.stdout.write(format_dot(with_losses(tree, found)))
     else:
         # comments of any kind would be in libAGF's way
@@ -160,8 +158,6 @@ def _output(args, tree, found=None):
 
 def _print_matrix(tree):
     """The coding matrix, and how far its rows and columns are from each other."""
-    from ..control.matrix import format_matrix, smallest_distances
-    from ..control.build import to_code
     from ..designs.design import matrix_of
 
     rows, labels = matrix_of(to_code(tree) if tree.directs else tree)
@@ -239,7 +235,6 @@ def designed(args, scheme, form):
 
 def _in_folder(tree, path):
     """`tree` with the names of its models below the folder `path`, if there is one."""
-    from ..control.build import rename
     from ..models.control_files import model_file
 
     if path is None:
@@ -322,7 +317,6 @@ def best(args):
     """(control tree, `Choice`), for `with`: what is finished is kept until that block ends well.
     Its head has the decoder, and the options if there are any.  The table goes to standard error.
     Raises `TimeUp` where --time-limit comes before the end of the first split."""
-    from ..control.build import with_heading
     from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import find_best
     from ..report.text import data_lines, plain_table, row_notes

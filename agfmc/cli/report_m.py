@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from ..core.errors import DataError, UsageError
 from ..files.kinds import ANSWERS_IN_HELP, is_answer_table
+from ..files.opening import is_stream
+from ..score.rows import COST, SCORES
 from .data_options import add_table, weight_files
 from .file_names import file_named
 from .option_types import given, names, output_file
@@ -162,7 +164,6 @@ def _model(source, options):
 
 def _json_results(comparison, search):
     from ..report.result_json import read_comparison, read_search
-    from ..score.rows import COST, SCORES
 
     return (None if comparison is None else read_comparison(comparison, SCORES, [COST.name]),
             None if search is None else read_search(search, SCORES, [COST.name]))
@@ -213,7 +214,6 @@ def _origin(args):
 def _ids(source):
     """A function that gives ids of rows of the table of answers, or None."""
     from ..answers.columns import answer_ids
-    from ..files.opening import is_stream
 
     if source is None or is_stream(source.path):
         return None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..core.errors import UsageError
+from ..core.text import numeral
 from .data_options import add_weights, table_layout, weight_source
 from .option_types import PROPORTIONS, proportions, refuse_given, whole_number
 from .options import add_seed
@@ -51,8 +52,6 @@ def add_classes(parser):
 
 
 def _labels(text):
-    from ..core.text import numeral
-
     try:
         return [numeral(word, whole=True) for word in text.split(",")]
     except ValueError:

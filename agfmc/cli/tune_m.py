@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..control.learners import LEARNERS, PARAMETERS
+from ..control.write import tree_lines
 from ..core.errors import DataError, JobsFailed, one_line, UsageError
 from ..core.models import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
+from ..files.atomic import check_output, replacing_all
 from ..score.rows import ALL_SCORES, BY_COST, COST
 from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, experiment_request,
                           plan_of, read_experiment, read_one_candidate, report_reused, result_cache,
@@ -172,8 +174,6 @@ def _again(args, candidate):
 
 def _check_outputs(args):
     """Refuse before the search what could not be written after it."""
-    from ..files.atomic import check_output
-
     if args.per_partition and args.by == COST.option:
         raise UsageError("--per-partition scores binary classifiers, whose answers have no cost: "
                          f"leave out --by {COST.option}")
@@ -199,8 +199,6 @@ def _write_page(page, request, task, result, tree):
 
 
 def _write(outputs, result, tree, words):
-    from ..control.write import tree_lines
-    from ..files.atomic import replacing_all
     from ..report.text import data_lines, search_csv
 
     if result["tried"]:
