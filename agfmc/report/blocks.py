@@ -30,8 +30,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """A row of a `Matrix`: its name, the position of its class, which is () where it is not one
-    of the page, its cells, and their sum."""
+    """A row of a `Matrix`: its name, the position of its class, its cells, and their sum."""
 
     name: str
     position: tuple[int, ...]
@@ -42,12 +41,8 @@ class MatrixRow:
 @dataclass(frozen=True)
 class Matrix:
     """A table of counts, rows of the truth and columns of the answers, that can be shown as
-    shares of the rows.
-
-    caption: what it shows;  heads: names of the columns with the positions of their classes, ()
-    for that of rejected points;  rows: one for each class;  upright: the heads are too long to
-    stand beside each other.
-    """
+    shares of the rows; heads: names of the columns with the positions of their classes;  upright:
+    these are too long to stand beside each other."""
 
     caption: str
     heads: tuple[tuple[str, tuple[int, ...]], ...]
@@ -57,13 +52,8 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a section.
-
-    kind: "text", "note" (what a reader must know), "heading", "facts", "table",
-    "pictures", "matrix", "code", "markup" (HTML of the Markdown of a card) or "beside"
-    (two sequences of blocks);  value: what it
-    shows;  title: of code that is folded.
-    """
+    """A part of a section; kind: "text", "note", "heading", "facts", "table", "pictures",
+    "matrix", "code", "markup" or "beside" (two sequences of blocks);  title: of folded code."""
 
     kind: str
     value: Any

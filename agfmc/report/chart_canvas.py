@@ -28,11 +28,10 @@ from .words import clean
 
 
 def load_matplotlib():
-    """Import matplotlib with its own settings alone; ImportError where it is missing.
+    """Import matplotlib with its own settings alone; `ImportError` where it is missing.
 
-    By itself it would read a file `matplotlibrc` of the current folder first, which in
-    a stranger's folder can hold anything; DataError where that cannot be helped.  Does
-    nothing where it is loaded already.
+    By itself it would read a file `matplotlibrc` of the current folder first, which in a
+    stranger's folder can hold anything; `DataError` where that cannot be helped.
     """
     if "matplotlib" in sys.modules:
         return
@@ -86,10 +85,8 @@ _MARGIN, _GAP, _WIDEST = 16, 30, 1140  # pixels; between pictures, and of a row 
 
 
 def check_picture(path: str) -> None:
-    """Raise UsageError unless matplotlib is there and `path` names a kind of picture.
-
-    And DataError where no file can be written there.
-    """
+    """Raise `UsageError` unless matplotlib is there and `path` names a kind of picture, `DataError`
+    where no file can be written there."""
     if path[-4:].lower() not in _KINDS:
         raise UsageError(f"--plot {path}: expected a name that ends in "
                          + " or ".join(_KINDS))
@@ -126,12 +123,8 @@ def picture_names(names: Mapping[int, str] | None) -> dict[int, str]:
 
 
 def save(path: str, title: str, pictures: Sequence[Picture]) -> None:
-    """Write pictures, beside and below each other, with a title above all of them; the kind of
-    file follows from its name.
-
-    The same pictures give the same bytes with the same matplotlib.  The file is written whole or
-    not at all.  Raises UsageError as `check_picture`, DataError when the file cannot be written.
-    """
+    """Write pictures, beside and below each other, with a title above all of them, to a file whose
+    kind follows from its name, whole or not at all; the same pictures give the same bytes."""
     check_picture(path)
     kind = _KINDS[path[-4:].lower()]
     image = io.BytesIO()
@@ -221,10 +214,8 @@ def _looks():
 
 
 class _Pen:
-    """Draws shapes on axes whose units are pixels, at (x, y).
-
-    scale: of type and lines, below 1 where the figure would be too large.
-    """
+    """Draws shapes at (x, y) on axes whose units are pixels, scaled down where the figure would be
+    too large."""
 
     def __init__(self, axes, scale):
         self.axes, self.scale, self.x, self.y = axes, scale * _POINT, 0, 0

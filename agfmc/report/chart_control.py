@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from ..control.tree import Leaf, Tree
-from ..core.errors import UsageError
 from .chart_canvas import picture_names, save
 from .content import Picture
 from .structure import coding_matrix, decision_tree, listed
@@ -21,27 +20,19 @@ _MOST_MEMBERS = 6  # of an ensemble that are drawn
 
 def draw_control(path: str, tree: Tree, heights: Sequence[float] | None = None,
                  shares: Mapping[int, float] | None = None) -> None:
-    """Draw a control tree (`agfmc.control.tree.Tree`), with class names where it has them.
+    """Draw a control tree: a coding matrix, a tree of classes, the first members of an ensemble.
 
-    One coding matrix: a grid with a column for each class and a row for each classifier.  Any
-    other tree: the classes on the right, the branch of -1 above that of +1, at each node its
-    options, or, where it is trained, the classes of both sides, and the share of the training
-    points that reached it, of shares {number of the node: share}; small matrices at nodes that
-    are coding matrices.
-    heights: the joining distance of each node of a tree of single classifiers, in the
-    order of `tree.nodes`, which may be infinite; then a dendrogram is drawn, with its
-    axis of distances.
-    An ensemble: its first members, with their shares in the average.
-
-    Raises UsageError for heights that do not fit, and as `canvas.save`.
+    shares: {number of a node: share of the training points that reached it};  heights: the joining
+    distances of the nodes of a tree of single classifiers, which may be infinite, for a
+    dendrogram.  Raises errors as `chart_canvas.save`.
     """
     if heights is not None:
         save(path, "", [dendrogram(tree, heights)])
         return
     count = len(tree.roots)
-    title = f"ensemble of {count} configurations" + (
-        f", the first {_MOST_MEMBERS}" if count > _MOST_MEMBERS else "")
-    save(path, title if tree.is_ensemble else "", control_pictures(tree, shares))
+    title = f"ensemble of {count} configurations" * tree.is_ensemble
+    title += f", the first {_MOST_MEMBERS}" * (count > _MOST_MEMBERS)
+    save(path, title, control_pictures(tree, shares))
 
 
 def control_pictures(tree: Tree, shares: Mapping[int, float] | None = None) -> list[Picture]:
@@ -80,19 +71,8 @@ def _words(node, sides, names, share):
 
 
 def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
-    """The picture of a tree of single classifiers whose nodes join at `heights`.
-
-    The classes stand on the left in the order of the text, distances grow to
-    the right; infinite ones lie behind a broken axis.
-    """
-    heights = [float(height) for height in heights]
-    if any(not node.bare for node in tree.nodes):
-        raise UsageError("a dendrogram needs a tree of single classifiers")
-    if len(heights) != len(tree.nodes):
-        raise UsageError(f"{len(heights)} distances were given for a tree of {len(tree.nodes)} "
-                         "nodes")
-    if not all(height >= 0 for height in heights):
-        raise UsageError("the distances of a dendrogram are not negative")
+    """The picture of a tree of single classifiers whose nodes join at `heights`; infinite ones lie
+    behind a broken axis."""
     names = picture_names(tree.names)
     texts = [cut(class_name(names, label)) for label in tree.labels]
     finite = [height for height in heights if math.isfinite(height)]
@@ -126,11 +106,8 @@ def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
 def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) -> None:
     """Draw a decision tree with the loss of each node, and the share of the points on each line.
 
-    scored: has `tree`, with single classifiers alone, `nodes`, with `loss` and its standard
-    `error` for each node in the order of the text, and `loss`, `error` and `asked` of the tree;
-    shares: {label: share of the points};  what: the name of the loss.
-
-    Raises UsageError as `canvas.save`.
+    scored: of a search of trees: has `tree`, `nodes`, with `loss` and `error`, `loss`, `error` and
+    `asked`;  shares: {label: share of the points};  what: the name of the loss.
     """
     tree, called = scored.tree, picture_names(scored.tree.names)
     names = {label: f"{called.get(label) or label}, {100 * shares[label]:.1f} %"

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..core.errors import UsageError
 from ..score.rows import ALL_SCORES
 from .chart_canvas import picture_names, save
 from .charts import confusion_map, reliability, risk_coverage
@@ -21,13 +20,8 @@ _PITCH, _LONGEST = 20, 430  # pixels from one bar to the next, and of the longes
 
 def draw_scores(path: str, scores: Mapping, names: Mapping[int, str] | None = None,
                 data: str = "") -> None:
-    """Draw `scores`, the dictionary of `prediction.evaluation.evaluate`; names: {label: name};
-    data: the name of the points, for the title.
-
-    The reliability diagram, with the probabilities of all classes where calibration_by_class is
-    known, the error of the surest answers, and the contingency table; of these, those that there
-    is something for.  Raises UsageError and DataError as `canvas.save`.
-    """
+    """Draw the reliability diagram, the error of the surest answers and the contingency table of
+    `scores`, as `evaluate` returns them; names: {label: name};  data: its name."""
     parts = [plural(scores["points"], "point")] if "points" in scores else []
     parts.append(plural(len(scores["labels"]), "class", "es"))
     if scores.get("rejected"):
@@ -44,13 +38,7 @@ def draw_scores(path: str, scores: Mapping, names: Mapping[int, str] | None = No
 
 def draw_comparison(path: str, result: Mapping, by: str = "log_loss") -> None:
     """Draw the rows of `result`, as `experiments.comparison.compare` returns it: differences from
-    the reference, and scores over what a point costs.
-
-    Rows without the score are named below the pictures.  Raises UsageError for an unknown `by`,
-    and as `canvas.save`.
-    """
-    if by not in ALL_SCORES:
-        raise UsageError(f"no score called {by!r}: use one of {', '.join(ALL_SCORES)}")
+    the reference, and scores over what a point costs; rows without the score are named."""
     result = {**result, "by": by}
     pictures = [picture for picture in (comparison(result), comparison_cost(result))
                 if picture is not None]
@@ -66,13 +54,7 @@ def draw_comparison(path: str, result: Mapping, by: str = "log_loss") -> None:
 
 
 def draw_search(path: str, result: Mapping) -> None:
-    """Draw the scores of `result`, what `tune_m --json` writes, a picture for each kernel.
-
-    The best is named in the title, and that the search was stopped where it was.  Raises
-    UsageError for an empty search and as `canvas.save`.
-    """
-    if not result["points"]:
-        raise UsageError("a search without points cannot be drawn")
+    """Draw the scores of `result`, what `tune_m --json` writes, a picture for each kernel."""
     best, stopped = result["points"][result["best"]], result.get("complete") is False
     title = f"best{' so far' * stopped}: {cut(best['options'], 100)}"
     if best["score"] is not None and math.isfinite(best["score"]):
@@ -86,10 +68,8 @@ def draw_search(path: str, result: Mapping) -> None:
 
 
 def draw_weights(path: str, metric: Mapping) -> None:
-    """Draw the weights of the features, the largest first and above, at most sixty of them.
-
-    metric: as in `description.describe_normalisation`.  Raises errors as `canvas.save`.
-    """
+    """Draw the weights of the features, the largest first; metric: as in
+    `models.description.describe_normalisation`."""
     save(path, f"Learned from {metric['points']} points of {metric['classes']} classes",
          [weight_bars(metric)])
 

@@ -16,11 +16,7 @@ _SHADES = ("1", ".7", ".45", ".25")  # of POLL, most opponents first
 
 
 def draw(path: str, rows: Sequence[dict], top: int, similarity: str | None = None) -> None:
-    """Draw simulations (`experiments.simulation_tables`), a panel for each error probability.
-
-    Bars are Wilson's 95 % intervals of the simulated shares.
-    Raises UsageError and DataError as `canvas.save`.
-    """
+    """Draw simulations (`experiments.simulation`), a panel for each error probability."""
     save(path, "Simulated decoders", simulation_pictures(rows, top, similarity))
 
 

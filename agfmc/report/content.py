@@ -12,13 +12,8 @@ from .svg import Drawing, WIDTH
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a `DataTable`.
-
-    title: its heading;  kind: "text", "number" (aligned at the right, four digits behind the
-    point unless digits says otherwise), "share" (of 1, shown in percent), "name" (of several
-    words), "code" (in type of one width) or "prose" (sentences, which are not cut);  note: an
-    explanation in one sentence, or "";  digits: behind the point.
-    """
+    """A column of a `DataTable`; kind: "text", "number", "share" (of 1, shown in percent), "name"
+    (of several words), "code" (in type of one width) or "prose" (sentences, which are not cut)."""
 
     title: str
     kind: str = "text"
@@ -28,8 +23,8 @@ class Column:
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row of a `DataTable`: plain cells, None for nothing; the positions of the classes that it
-    is about, which are highlighted together; whether it stands out (the best, the sum)."""
+    """A row of a `DataTable`: its cells, the positions of the classes that it is about, which are
+    highlighted together, and whether it stands out."""
 
     cells: tuple[str | int | float | None, ...]
     classes: tuple[int, ...] = ()
@@ -38,11 +33,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table of a page.
-
-    caption: what it shows, in one sentence;  sortable: a reader may sort it by any column;
-    folded: shown on request, as the numbers below a picture are.
-    """
+    """A table of a page, which a reader may sort, or see on request where it is folded."""
 
     caption: str
     columns: tuple[Column, ...]
@@ -53,11 +44,8 @@ class DataTable:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture with its numbers as a table, of a page or of a file.
-
-    drawing: its shapes;  title: what it shows;  summary: what a reader would see in it, in words,
-    for those who cannot;  note: how to read it;  table: its numbers.
-    """
+    """A picture of a page or a file: its shapes, title, what a reader would see in it (summary),
+    how to read it (note), and its numbers."""
 
     drawing: Drawing
     title: str
@@ -78,13 +66,11 @@ class Picture:
 
 @dataclass(frozen=True)
 class DataPart:
-    """The data that a page is about.
+    """The data that a page is about, None for what is not known.
 
-    source: file or table;  points, features: numbers, None where not known;  labels (k,): of the
-    classes, ascending;  counts (k,): of points of each class, or None;  recipe: the dictionary
-    of `describe_recipe` for a table, or None;  facts: further (name, value) pairs, as the
-    weights of the points;  missing: {column: missing cells} of those that have some, None where
-    that is not known.
+    source: file or table;  labels (k,): of the classes, ascending;  counts (k,): points of each;
+    recipe: of `describe_recipe` for a table;  facts: further (name, value) pairs;  missing:
+    {column: missing cells} of those that have some.
     """
 
     source: str
@@ -99,11 +85,8 @@ class DataPart:
 
 @dataclass(frozen=True)
 class ModelPart:
-    """The model, or the control file before training, that a page is about.
-
-    tree: its control tree;  file: its name, or "";  info: the dictionary of
-    `prediction.description.describe`, or None before training.
-    """
+    """The model, or the control file before training, that a page is about; info: the dictionary
+    of `models.description.describe`, or None before training."""
 
     tree: Tree
     file: str = ""
@@ -112,11 +95,10 @@ class ModelPart:
 
 @dataclass(frozen=True)
 class HardPoint:
-    """A point whose true class has a small probability.
+    """A point whose true class has a small probability, p_truth.
 
-    id: of its row in the table, or its number from 0;  truth, answer: labels, answer -1 where it
-    was rejected;  p_truth: the probability of the true class;  likely: the most probable
-    (label, probability), largest first.
+    id: of its row in the table, or its number from 0;  truth, answer: labels, -1 where it was
+    rejected;  likely: the most probable (label, probability), largest first.
     """
 
     id: str
@@ -130,11 +112,10 @@ class HardPoint:
 class AnswersPart:
     """Answers with their scores.
 
-    origin: where they come from, in words ("5 parts of 1797 points, each held out once");
-    scores: the dictionary of `prediction.evaluation.evaluate`;  splits: {column: {"mean", "sd",
-    ...}} over the splits, or None;  hardest: the points with the least probability of their true
-    class;  nodes: costs of the nodes of the tree, or ();  warnings: what a reader must know of
-    these scores.
+    origin: where they come from, in words;  scores: of `score.evaluation.evaluate`;  splits:
+    {column: {"mean", "sd", ...}} over the splits, or None;  hardest: the points with the least
+    probability of their true class;  nodes: costs of the nodes of the tree;  warnings: what a
+    reader must know of these scores.
     """
 
     origin: str
@@ -157,12 +138,10 @@ class Step:
 class ReportContent:
     """All that a page shows; parts that are not there are None or empty.
 
-    names: {label: name} of the classes;  comparison: what `experiments.comparison.compare`
-    returns, with data and options, as compare_control --json writes it; `choice` is added where
-    it was made to choose: {"configuration", "decoder", "top": the same of the best row, "gain",
-    "error": of the best over the first row, None where that is the best or has no score};
-    search: the dictionary that tune_m --json writes;  card: Markdown;  provenance: (name, value)
-    pairs: options, seeds, versions, digests of files;  steps: the commands that repeat it.
+    names: {label: name} of the classes;  comparison: as compare_control --json writes it, with
+    `choice` where it was made to choose: {"configuration", "decoder", "top": the same of the best
+    row, "gain", "error": of the best over the first row, or None};  search: as tune_m --json
+    writes it;  card: Markdown;  provenance: (name, value) pairs;  steps: commands that repeat it.
     """
 
     title: str

@@ -19,8 +19,6 @@ from .content import ReportContent
 ENDING = "_mqc.json"
 _ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".feather", ".svm", ".lvq", ".vec",
             ".cls", ".con", ".truth", ".mbm", ".mbc", ".mbt", ".json"}
-
-
 # {column: (title, what it is, whether larger is better, or None)}
 
 _HEADS: dict[str, tuple[str, str, bool | None]] = {
@@ -46,13 +44,14 @@ def check_multiqc(path: str) -> None:
 
 
 def section_of(content: ReportContent, title: str = "") -> str:
-    """The text of the section of the first of scores, search and comparison that a page has.
-
-    title: the one that is given, in the names of the lines;  without any of these there are no
-    lines, as where a time limit left nothing to be told.
-    """
+    """The text of the section of the first of scores, search and comparison that a page has;
+    title: the one that is given, in the names of the lines."""
     if content.answers is not None:
-        return scores_section(content.title, content.answers.scores)
+        scores = content.answers.scores
+        return _section("agfmc_scores", "Classification scores",
+                        "Scores of the answers of multi-class classifiers (agfmc).",
+                        {content.title: {name: scores.get(name) for name in _OF_SCORES}
+                         | {"classes": len(scores["labels"])}})
     if content.search is not None:
         return search_section(content.search, title)
     if content.comparison is not None:
@@ -60,19 +59,8 @@ def section_of(content: ReportContent, title: str = "") -> str:
     return _section("agfmc_scores", "Classification scores", "Nothing was scored (agfmc).", {})
 
 
-def scores_section(sample: str, scores: Mapping) -> str:
-    """The text of a section with one line of scores, of `evaluate`."""
-    row = {name: scores.get(name) for name in _OF_SCORES}
-    row["classes"] = len(scores["labels"])
-    return _section("agfmc_scores", "Classification scores",
-                    "Scores of the answers of multi-class classifiers (agfmc).", {sample: row})
-
-
 def comparison_section(result: Mapping, title: str = "") -> str:
-    """The same with a line for each configuration and decoder of a comparison.
-
-    title: of the lines, else the name of the data.
-    """
+    """The section with a line for each configuration and decoder of a comparison."""
     rows, of = {}, title or name_of_file(result["data"])
     sound = [row for row in result["rows"] if "error" not in row]
     paths = {row["configuration"] for row in sound}
@@ -80,27 +68,30 @@ def comparison_section(result: Mapping, title: str = "") -> str:
     for row in sound:
         path = row["configuration"]
         name = os.path.basename(path) if short[os.path.basename(path)] == 1 else path
-        told = {name: row[name]["pooled"] for name in (*_OF_ROWS, "train_s")
-                if row.get(name) is not None}
         tested = (row["difference"] or {}).get(
             "accuracy" if result["mcnemar"] else result["by"]) or {}
         rows[f"{of} {name}:{row['decoder']}"] = {
-            "classifiers": row["classifiers"], **told, "p_value": tested.get("p_value")}
+            "classifiers": row["classifiers"], **{score: row[score]["pooled"] for score in (
+                *_OF_ROWS, "train_s") if row.get(score) is not None},
+            "p_value": tested.get("p_value")}
     return _section("agfmc_comparison", "Comparison of configurations",
                     f"Held-out scores of configurations on {result['data']}: {result['plan']} "
                     "(agfmc).", rows)
 
 
 def search_section(search: Mapping, title: str = "") -> str:
-    """The same with the best options of a search and those given, where they were tried.
-
-    title: as above.
-    """
+    """The section with the best options of a search and those given, where they were tried."""
     by, rows = search["by"], {}
     of = title or f"{name_of_file(search['data'])} {os.path.basename(search['control'])}"
-    for key, number, point in _told(search):
-        rows[f"{of} {key}: {number}{point['options'] or 'default options'}"] = {
-            by: point["score"], "sd": point["sd"]}
+    parts = [("", search.get("common", search))] if "points" in search.get("common", search) else []
+    parts += [(f"{' '.join(map(str, one['left']))} | {' '.join(map(str, one['right']))} ", one)
+              for one in search.get("partitions", ())]
+    for partition, one in parts:
+        for key in ("given", "best"):
+            point = {} if one[key] is None else one["points"][one[key]]
+            if point.get("score") is not None:
+                rows[f"{of} {key}: {partition}{point['options'] or 'default options'}"] = {
+                    by: point["score"], "sd": point["sd"]}
     estimate = search["estimate"]
     if estimate is not None:
         rows[f"{of} estimate for new data"] = {by: estimate["score"],
@@ -108,18 +99,6 @@ def search_section(search: Mapping, title: str = "") -> str:
     return _section("agfmc_search", "Search for training options",
                     f"Options for {search['control']} on {search['data']}: {search['plan']} "
                     "(agfmc).", rows)
-
-
-def _told(search):
-    """Yield ("best" or "given", words for the partition, point) of a search."""
-    parts = [("", search["common"])] if "common" in search else \
-        [("", search)] if "points" in search else []
-    parts += [(f"{' '.join(map(str, one['left']))} | {' '.join(map(str, one['right']))} ", one)
-              for one in search.get("partitions", ())]
-    for words, one in parts:
-        for key in ("given", "best"):
-            if one[key] is not None and one["points"][one[key]]["score"] is not None:
-                yield key, words, one["points"][one[key]]
 
 
 def name_of_file(path: str) -> str:
@@ -133,8 +112,9 @@ def name_of_file(path: str) -> str:
 
 def _section(name, title, about, rows):
     """The text; MultiQC takes words for HTML, and of a sample what follows the last slash."""
-    data = {_plain(sample.replace("/", "|")): {key: value for key, value in row.items()
-                                               if _finite(value)} for sample, row in rows.items()}
+    data = {_plain(sample.replace("/", "|")): {
+        key: value for key, value in row.items()
+        if type(value) in (int, float) and math.isfinite(value)} for sample, row in rows.items()}
     used = {key for row in data.values() for key in row}
     heads = {key: _header(key, *head) for key, head in _HEADS.items() if key in used}
     return json.dumps({
@@ -153,7 +133,3 @@ def _header(key, title, about, larger):
 
 def _plain(text):
     return html.escape(text.encode("utf-8", "replace").decode())
-
-
-def _finite(value):
-    return type(value) in (int, float) and math.isfinite(value)

@@ -43,7 +43,7 @@ def _letter_width(letter):
 def cut_to_width(text: str, width: float) -> str:
     """`text` on one line, cut with `…` where it is wider than so many pixels."""
     text = cut(text, WHOLE)
-    if text_width(text[:1000]) <= width and len(text) <= 1000:
+    if text_width(text) <= width:
         return text
     room, end = width - text_width("…"), 0
     while end < len(text) and room >= 0:
@@ -54,9 +54,7 @@ def cut_to_width(text: str, width: float) -> str:
 
 def pixels(value: float) -> str:
     """A number of pixels as text, with one decimal at most, as short as it can be."""
-    text = f"{value:.1f}"
-    if text.endswith(".0"):
-        text = text[:-2]
+    text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
 
 
@@ -93,8 +91,18 @@ class Linear(NamedTuple):
         return (value - self.low) / (self.high - self.low)
 
     def ticks(self, most: int) -> list[float]:
-        """Round numbers within the scale, at most so many."""
-        return round_ticks(self.low, self.high, most)
+        """Multiples of 1, 2 or 5 times a power of ten within the scale, at most so many, and 2 if
+        that is possible."""
+        low, high, most = self.low, self.high, max(most, 1)
+        step = 10.0 ** math.floor(math.log10((high - low) / most))
+        while True:
+            for factor in (1, 2, 5):
+                first = math.ceil(low / (factor * step) - 1e-9)
+                last = math.floor(high / (factor * step) + 1e-9)
+                if last - first + 1 <= most:
+                    return [round(place * factor * step, 12) for place in range(first, last + 1)] \
+                        or [low]
+            step *= 10
 
     @classmethod
     def around(cls, values: Iterable[float], margin: float = 0.06) -> Linear:
@@ -127,22 +135,6 @@ class Logarithmic(NamedTuple):
         return found[::-(-len(found) // max(most, 1))]
 
 
-def round_ticks(low: float, high: float, most: int) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten from low to high, at most so many, and
-    2 if that is possible."""
-    if not (math.isfinite(low) and math.isfinite(high) and high > low):
-        return [low]
-    step = 10.0 ** math.floor(math.log10((high - low) / max(most, 1)))
-    while True:
-        for factor in (1, 2, 5):
-            first = math.ceil(low / (factor * step) - 1e-9)
-            last = math.floor(high / (factor * step) + 1e-9)
-            if last - first + 1 <= max(most, 1):
-                return [round(place * factor * step, 12) for place in range(first, last + 1)] \
-                    or [low]
-        step *= 10
-
-
 def tick_texts(ticks: Sequence[float]) -> list[str]:
     """The numbers of an axis, all with the same digits behind the point."""
     steps = [abs(b - a) for a, b in zip(ticks, ticks[1:])] or [abs(tick) for tick in ticks]
@@ -159,11 +151,7 @@ def tick_texts(ticks: Sequence[float]) -> list[str]:
 
 class Shape(NamedTuple):
     """A part of a drawing: "rect", "circle", "path", "text", "image", or "g", which begins a group
-    that "/g" ends.
-
-    look: its classes in `charts.css`;  attributes: those of SVG, with `_` for `-`;  title: shown
-    when it is pointed at;  text: of a "text".
-    """
+    that "/g" ends; look: its classes in `charts.css`;  attributes: of SVG, with `_` for `-`."""
 
     tag: str
     look: str = ""
@@ -173,10 +161,8 @@ class Shape(NamedTuple):
 
 
 class Drawing:
-    """Shapes on `width` by `height` pixels; what is added later lies above.
-
-    A page has it as SVG (`markup`), a file as matplotlib draws it (`picture.canvas`).
-    """
+    """Shapes on `width` by `height` pixels, for a page as SVG (`markup`), for a file as matplotlib
+    draws it (`chart_canvas`); what is added later lies above."""
 
     def __init__(self, width: float, height: float):
         self.width, self.height = width, height
@@ -196,10 +182,8 @@ class Drawing:
 
     def text(self, x: float, y: float, text: str, look: str = "", *, width: float = 0,
              title: str = "", **attributes) -> None:
-        """Text whose line begins at x, or ends or is centred there (look: "end", "mid").
-
-        y: of its base line;  width: pixels that it is cut to, its whole being the title.
-        """
+        """Text on the base line y that begins at x, or ends or is centred there (look: "end",
+        "mid"); width: pixels that it is cut to, its whole being the title."""
         shown = cut_to_width(text, width or math.inf)
         if shown.endswith("…") and width:
             title = title or text

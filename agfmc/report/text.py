@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-
 from ..calibration.separate_points import COMPARED_SCORES
 from ..control.learners import PARAMETERS
 from ..core.errors import one_line
@@ -53,11 +52,8 @@ def data_lines(result: dict) -> str:
                    if name in result)
 
 
-def _seconds(summary):
-    """Seconds in two digits; `-` where none were measured."""
-    if summary is None:
-        return "-"
-    seconds = summary["pooled"]
+def _seconds(seconds):
+    """Seconds in two digits."""
     if not seconds:
         return "0"
     places = max(0, min(4, 1 - math.floor(math.log10(max(seconds, 1e-4)))))
@@ -77,11 +73,8 @@ def _difference(row, result):
 
 
 def _grid(result):
-    """Heads, and for each row (cells, numbers of the cells that are best).
-
-    Of the scores, those that are roots of means say no more than the others and stand in the
-    other formats alone, unless one decides; so does the time of designs where no row has any.
-    """
+    """Heads, and for each row (cells, numbers of the cells that are best); without scores that are
+    roots of means, unless one decides, and the time of designs where no row has any."""
     by = result["by"]
     shown = [name for name in columns_of(_first(result)) if name == by or (
         ALL_SCORES[name].pools != "square" if name in ALL_SCORES else
@@ -98,8 +91,8 @@ def _grid(result):
             cells += ["failed", *[""] * (len(heads) - 3)]
         else:
             cells += [str(row["classifiers"]), *(
-                spread(row[name]) if name in ALL_SCORES else _seconds(row[name])
-                for name in shown), *_difference(row, result)]
+                spread(row[name]) if name in ALL_SCORES or row[name] is None else
+                _seconds(row[name]["pooled"]) for name in shown), *_difference(row, result)]
             best = {3 + i for i, column in enumerate(shown) if column in row["best"]}
         lines.append((cells, best))
     return heads, lines
@@ -183,7 +176,7 @@ def score_lines(columns: dict) -> str:
 def zero_line(count: int | None, name: str = "") -> str:
     """The number of held-out points with p = 0 for their true class, as a line; "" for none."""
     return "" if not count else f"p = 0 for the true class of {count} held-out " \
-        f"point{'' if count == 1 else 's'}{': ' * bool(name)}{one_line(name)}\n"
+        f"point{'s' * (count != 1)}{': ' * bool(name)}{one_line(name)}\n"
 
 
 def row_notes(result: dict) -> str:
@@ -206,10 +199,9 @@ def search_csv(searches: list) -> str:
 
     Where they have left and right, the labels of a partition, these come first.
     """
-    columns = dict.fromkeys(("options", "kernel", "degree", "coef0", "log2g", "log2c"))
-    columns.update((key, None) for search in searches for point in search["points"]
-                   for key in point if key in PARAMETERS)
-    columns = [*columns, "score", "sd", "rows", "parts"]
+    columns = list(dict.fromkeys(("options", "kernel", "degree", "coef0", "log2g", "log2c", *(
+        key for search in searches for point in search["points"] for key in point
+        if key in PARAMETERS), "score", "sd", "rows", "parts")))
     parted = any("left" in search for search in searches)
     lines = [[*["partition"] * parted, *columns, "chosen", "given"]]
     for search in searches:
@@ -222,11 +214,8 @@ def search_csv(searches: list) -> str:
 
 
 class SearchWords(NamedTuple):
-    """The words of the tables of a search, which depend on how it was made.
-
-    given: the options that it started from;  best: those that it chose;  split: one held-out part
-    of the data;  left_out: the scores are those of leave-one-out values.
-    """
+    """The words of a search for the options that it started from, those that it chose, and a
+    held-out part of the data;  left_out: the scores are those of leave-one-out values."""
 
     given: str = "given"
     best: str = "chosen"
@@ -251,10 +240,8 @@ class SearchWords(NamedTuple):
 
 
 def search_table(search: dict, by: str, sign: int, words: SearchWords = SearchWords()) -> str:
-    """The best points with score and deviation, and what was given, for a terminal.
-
-    Points that were scored on more points and parts come first.
-    """
+    """The best points with score and deviation, and what was given, those that were scored on more
+    points and parts first."""
     points = search["points"]
     order = sorted((i for i, point in enumerate(points) if point["score"] is not None), key=lambda
                    i: (i != search["best"], -(points[i]["rows"] or math.inf),
@@ -297,10 +284,8 @@ def whole_lines(columns: dict, titles: dict, head: str = "whole configuration") 
     columns: {"given" or "common", and "tuned": {score: summary or None}};  titles: words for
     these;  head: of the table.
     """
-    rows = [[head, *(_HEADS[name] for name in next(iter(columns.values())))]]
-    for key, scores in columns.items():
-        rows.append([titles.get(key, key), *map(spread, scores.values())])
-    return aligned(rows)
+    return aligned([[head, *(_HEADS[name] for name in next(iter(columns.values())))], *(
+        [titles.get(key, key), *map(spread, scores.values())] for key, scores in columns.items())])
 
 
 def judging_splits(result: dict) -> list:
@@ -317,21 +302,21 @@ def nested_table(tuned: dict, splits: int) -> str:
 
     tuned: the `words` of a `NestedTuning`;  splits: their number.
     """
-    by, found, place, names = tuned["by"], {}, {}, {}
+    by, groups, names, numbers = tuned["by"], {}, [], []
     for search in tuned["searches"]:
-        name, split = search["configuration"], search["split"]
-        place.setdefault(split, str(len(place) + 1))
-        key = name, search["options"] + " (time limit)" * (not search["complete"])
-        found.setdefault(key, []).append(search)
-        names.setdefault(name, len(names))
+        names.append(search["configuration"])
+        if search["split"] not in numbers:
+            numbers.append(search["split"])
+        groups.setdefault((search["configuration"], search["options"] + " (time limit)" * (
+            not search["complete"])), []).append(search)
     rows = [["configuration", "options", "split no.", f"searched {_HEADS[by]}", "search s"]]
-    for (name, options), searches in sorted(found.items(), key=lambda item: (
-            names[item[0][0]], -len(item[1]))):
+    for (name, options), searches in sorted(groups.items(), key=lambda item: (
+            names.index(item[0][0]), -len(item[1]))):
         searched, seconds = (fmean(search[key] for search in searches)
                              for key in ("searched", "seconds"))
-        where = " ".join(place[search["split"]] for search in searches)
+        where = " ".join(str(numbers.index(search["split"]) + 1) for search in searches)
         rows.append([name, options, "all" if len(searches) == splits > 1 else where,
-                     _short_number(searched), _seconds({"pooled": seconds})])
+                     _short_number(searched), _seconds(seconds)])
     head = f"options tuned inside each training part: {tuned['search']} search, " \
            f"{tuned['plan']}, by {_HEADS[by]}; searched scores, and seconds of this process, are " \
            "means\n"
@@ -344,9 +329,7 @@ def nested_table(tuned: dict, splits: int) -> str:
 
 
 def searched_line(point: dict, tried: int, by: str, words: SearchWords = SearchWords()) -> str:
-    """The score of the best point of a search, which is not one for new data.
-
-    tried: the number of options;  by: the name of the score.
+    """The score of the best point of a search of so many options, which is not one for new data.
     """
     among = "nothing else was tried" if tried == 1 else \
         f"chosen by these points among {tried} options, so not what new data will give"
@@ -355,11 +338,10 @@ def searched_line(point: dict, tried: int, by: str, words: SearchWords = SearchW
 
 
 def estimate_line(estimate: dict | None, by: str, searched: float | None = None) -> str:
-    """The line of the estimate for new data; "" where nothing can tell.
+    """The line of the estimate for new data; "" where there is none.
 
-    estimate: score, error, points (their number), effective (that of as many points of equal
-    weight, where they have weights) and how;  searched: the score of the search, if a line tells
-    it;  by: the name of the scores.
+    estimate: of a search, as tune_m --json writes it;  by: the name of the scores;  searched: the
+    score of the search, where a line above has it.
     """
     if estimate is None:
         return ""
@@ -436,11 +418,8 @@ _BINS = ("p from", "-", "to", "count", "forecast", "observed", "std.error")
 
 
 def format_scores(scores: dict) -> str:
-    """The dictionary of `evaluate` as a page of text; names: those of the labels, if known.
-
-    Of more than `MOST_CLASSES` classes there are those of the least F1, and the most frequent
-    errors.
-    """
+    """The dictionary of `evaluate` as a page of text; of more than `MOST_CLASSES` classes those of
+    the least F1, and the most frequent errors."""
     parts = (_summary, _before, _sets, _classes, _contingency, _calibration, _abstaining,
              _classwise)
     return "\n".join(lines for part in parts if (lines := part(scores)))
@@ -650,9 +629,8 @@ def _bins(rows):
 def scores_csv(scores: dict, named: bool = False) -> str:
     """The dictionary of `evaluate` as comma-separated values: score,class,value,low,high.
 
-    A line for each number: scores of all points have no class, those of a class its label, or
-    its name (named);
-    error_at_coverage_.. are of `risk_coverage`.  Counts of cells and bins are in JSON alone.
+    Scores of all points have no class, those of a class its label, or its name (named).  Counts
+    of cells and bins are in JSON alone.
     """
     intervals = scores["intervals"]
     rows = [(name, "", value, *intervals.get(name, (None, None)))

@@ -18,7 +18,8 @@ from agfmc.score.evaluation import Results, with_weights
 from agfmc.cli.gather import (answers_part, report_score_request, data_part, file_digests,
                               hardest_points,
                               read_card, relabelled, TrainingRows)
-from agfmc.report.multiqc import comparison_section, name_of_file, scores_section
+from agfmc.report.content import ReportContent
+from agfmc.report.multiqc import comparison_section, name_of_file, section_of
 from agfmc.tables.types import ColumnRoles, TableFormat
 
 LABELS = np.array([2, 5, 9])
@@ -164,7 +165,7 @@ def test_names_of_files_lose_the_ending_of_their_format_alone(path, name):
 
 def test_words_for_multiqc_are_no_html():
     found = results()
-    text = scores_section("<b>/x", answers_part(found, "x").scores)
+    text = section_of(ReportContent("<b>/x", answers=answers_part(found, "x")))
     assert list(json.loads(text)["data"]) == ["&lt;b&gt;|x"] and "<" not in text
     row = {"configuration": "<i>", "decoder": "d", "classifiers": 1, "difference": None,
            "accuracy": {"pooled": float("nan")}, "log_loss": {"pooled": 0.5}}

@@ -10,7 +10,6 @@ from agfmc.score.evaluation import ScoreRequest, evaluate, Results, Sets
 from agfmc.report import charts
 from agfmc.report.experiment_charts import comparison, comparison_cost, search_surface
 from agfmc.report.content import DataPart
-from agfmc.report.raster import png
 from agfmc.report.svg import WIDTH
 
 HOSTILE = '"><script>alert(1)</script>'
@@ -171,11 +170,6 @@ def test_few_classes_have_their_numbers_and_those_that_are_rejected(read):
     rows, palette = found.pixels()
     assert [len(row) for row in rows] == [3, 3] and palette[rows[0][2]][:3] == palette[200][:3]
     assert [one.text for one in found.all("text", "fill-paper")] == ["80", "10"]
-
-
-def test_png_refuses_more_than_a_palette():
-    with pytest.raises(ValueError, match="256"):
-        png([b"\0"], [(0, 0, 0, 0)] * 257)
 
 
 @pytest.mark.parametrize("k", [2, 26, 60])

@@ -4,7 +4,6 @@ import random
 
 import pytest
 
-from agfmc.core.errors import UsageError
 from agfmc.report import chart_scores as module
 
 pytest.importorskip("matplotlib")
@@ -77,8 +76,3 @@ def test_rows_without_the_score_are_named(drawn):
     assert "Without log loss, so left out: a, x." in drawn(rows, "log_loss").texts
     none = drawn(rows[:1] * 30, "log_loss")
     assert any("no configuration has this score" in text for text in none.texts)
-
-
-def test_unknown_score():
-    with pytest.raises(UsageError, match="no score called 'speed': use one of accuracy"):
-        module.draw_comparison("a.png", {}, "speed")

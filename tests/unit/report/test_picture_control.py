@@ -7,7 +7,6 @@ import pytest
 
 from agfmc.control.build import from_pairs, from_rows, rename
 from agfmc.control.parse import parse
-from agfmc.core.errors import UsageError
 from agfmc.report import chart_control
 from agfmc.report.svg import Drawing
 
@@ -122,12 +121,3 @@ def test_infinite_distances_lie_behind_a_break(shown):
     for heights in ([math.inf], [0.0]):
         alone = shown(chart_control.dendrogram(parse("a {0 1}"), heights))
         assert ("infinite" in alone.texts) == (heights[0] > 0) and not alone.clashes()
-
-
-@pytest.mark.parametrize("text, heights, told", [
-    ("a {0 1}", [1, 2], "2 distances"), ("a {0 1}", [math.nan], "not negative"),
-    ("a {0 1}", [-1], "not negative"), ("a 0/1; {0 1}", [1], "single classifiers")])
-def test_heights_that_do_not_fit(tmp_path, text, heights, told):
-    with pytest.raises(UsageError, match=told):
-        chart_control.draw_control(str(tmp_path / "a.png"), parse(text), heights)
-    assert not list(tmp_path.iterdir())

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from agfmc.control.build import from_pairs
-from agfmc.core.errors import UsageError
 from agfmc.experiments.simulation import SimulationPlan, simulations
 from agfmc.report import chart_control, chart_scores, chart_simulation
 from agfmc.score.evaluation import ScoreRequest, evaluate, Results
@@ -76,11 +75,6 @@ def test_searches(saved, complete):
             in figure.texts) == complete
     assert {"Search: rbf", "Search: linear", "failed"} <= set(figure.texts)
     assert any("stopped at the time limit" in text for text in figure.texts) != complete
-
-
-def test_nothing_searched():
-    with pytest.raises(UsageError, match="without points"):
-        chart_scores.draw_search("a.png", {"points": []})
 
 
 def test_a_single_set_of_options_is_named(saved):
