@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from .kinds import is_table
-from .opening import open_input
+from .opening import open_input, read_all
 
 # What was expected where there is text, {} being its name.
 
@@ -42,11 +42,10 @@ _HEAD = 1 << 16  # of a file
 def is_text(data, floats=False):
     """True if the bytes, read in place of labels or float32 numbers, are text.
 
-    All of them must be text in UTF-8, and they end in a newline, or are no whole numbers
-    of four bytes, or are sixteen labels, or sixteen different float32 numbers.  Real ones are
-    not like that: a label of four bytes of text is above 150 million (0x09090909 is the
-    least), a float32 whose last byte is a newline is below 1e-30, and other bytes are in
-    every whole float32 below 2^16 and in nine of ten of all.
+    All of them must be text in UTF-8, and they end in a newline, or are no whole numbers of four
+    bytes, or are sixteen labels, or sixteen different float32 numbers.  Real ones are not like
+    that: a label of four bytes of text is above 150 million, a float32 whose last byte is a
+    newline is below 1e-30, and other bytes are in every whole float32 below 2^16.
     """
     if not data or CONTROL.search(data):
         return False
@@ -118,7 +117,7 @@ NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _COMMENT = re.compile(rb"#[^\n]*")
 _PIECE = 1 << 18
-_MARK = b"\xef\xbb\xbf"
+_MARK = b"\xef\xbb\xbf"  # of the order of bytes, in UTF-8
 _SHORT = 32  # bytes of a token
 
 
@@ -128,18 +127,19 @@ def blocks(file, size=BLOCK):
     `file` comes from `files.open_input`.  Raises DataError for what is not text.
     """
     first_line, first = 1, True
-    pieces = []
-    held = 0
+    pieces, held = [], 0
     while True:
         piece = file.read(size)
-        if first and (other := foreign_start(piece, file.name)):
-            raise DataError(f"is not text; {other}", file=file.name)
+        if first:
+            piece = read_all(file, len(_MARK), piece)
+            if other := foreign_start(piece, file.name):
+                raise DataError(f"is not text; {other}", file=file.name)
         if b"\0" in piece:
             line = first_line + b"".join(pieces).count(b"\n") + piece.count(b"\n", 0,
                                                                          piece.find(b"\0"))
             raise DataError("is not text: there is a NUL in the line", file=file.name, line=line)
         if first:
-            first, piece = False, _without_mark(piece, file) or file.read(size)
+            first, piece = False, piece.removeprefix(_MARK) or file.read(size)
         cut = piece.rfind(b"\n") + 1
         if piece and not cut:
             pieces.append(piece)
@@ -166,16 +166,6 @@ def _without_comments(text):
         pieces.append(_COMMENT.sub(b"", text[at:end]))
         at = end
     return b"".join(pieces)
-
-
-def _without_mark(piece, file):
-    """The first piece of a file without the mark of order of bytes in UTF-8."""
-    while piece and len(piece) < len(_MARK) and _MARK.startswith(piece):
-        more = file.read(len(_MARK) - len(piece))
-        if not more:
-            break
-        piece += more
-    return piece.removeprefix(_MARK)
 
 
 class Tokens(NamedTuple):

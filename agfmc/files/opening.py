@@ -2,6 +2,7 @@
 
 import functools
 import gzip
+import io
 import os
 import stat
 import sys
@@ -69,22 +70,19 @@ class _Text:
 
     @functools.cached_property
     def _file(self):  # nothing is read before it is requested
-        head = b""
-        while len(head) < len(GZIP) and (piece := self._source.read(len(GZIP) - len(head))):
-            head += piece
         file = self._source
+        head = read_all(file, len(GZIP))
         if head and file.regular_size() is not None:
             file.seek(0)
         else:
-            file = WithHead(head, file)
+            file = Chained(head, file)
         return Unzipped(file, self.name) if head == GZIP else file
 
     def read(self, size=-1):
         return self._file.read(size)
 
     def regular_size(self):
-        """Bytes that will come, of a regular file opened by name that is not compressed; or None.
-        """
+        """Bytes of a regular file opened by name that is not compressed; or None."""
         return None if isinstance(self._file, Unzipped) else self._source.regular_size()
 
 
@@ -120,21 +118,23 @@ class Unzipped:
         return data
 
 
-class WithHead:
-    """A stream of bytes whose head was read already, and is read again."""
+class Chained:
+    """A stream of these first bytes, and then of another stream."""
 
-    def __init__(self, head, file):
-        self._head, self._file = head, file
+    def __init__(self, head, stream):
+        self._head, self._stream = io.BytesIO(head), stream
 
     def read(self, size=-1):
         """At most `size` bytes, all for -1."""
-        head, self._head = self._head, b""
-        if not head:
-            return self._file.read(size)
-        if size < 0:
-            return head + self._file.read()
-        self._head = head[size:]
-        return head[:size]
+        head = self._head.read(size)
+        return head + self._stream.read() if size < 0 else head or self._stream.read(size)
+
+
+def read_all(stream, size, head=b""):
+    """The bytes `head`, and more of the stream, so that there are `size` if it has so many."""
+    while len(head) < size and (piece := stream.read(size - len(head))):
+        head += piece
+    return head
 
 
 @contextmanager
@@ -176,9 +176,9 @@ def is_stream(path):
 def regular_files():
     """Within the block only regular files that are not empty can be opened by name.
 
-    It is for what a control file names, whose writer may be a stranger: a pipe that never
-    gives anything, or a device that has no end, is for the command line only.  A size of 0
-    is that of files whose contents the kernel makes up, perhaps without an end.
+    It is for what a control file names, whose writer may be a stranger: a pipe that never gives
+    anything, or a device that has no end, is for the command line only.  So are files of size 0,
+    whose contents the kernel may make up.
     """
     before = _only_regular.set(True)
     try:

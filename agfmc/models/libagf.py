@@ -185,9 +185,12 @@ class _Text:
         scale = self.numbers(2, "values a and b")
         *coef, rho = self.numbers(count + 1, "coefficients and rho")
         index = np.array(self.whole(count, "numbers of support vectors", s), dtype=np.int32)
+        coef = np.array(coef)
         distinct, first, inverse = np.unique(index, return_index=True, return_inverse=True)
-        order = np.argsort(first)  # that in which they first appear
-        return scale, rho, np.bincount(inverse.ravel(), coef)[order], distinct[order]
+        if len(distinct) < count:  # in the order in which they first appear
+            order = np.argsort(first)
+            index, coef = distinct[order], np.bincount(inverse.ravel(), weights=coef)[order]
+        return scale, rho, coef, index
 
     def end(self):
         """Nothing but blank lines may follow."""

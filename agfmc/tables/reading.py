@@ -8,7 +8,6 @@ answers; Parquet and Arrow need PyArrow.
 from __future__ import annotations
 
 import functools
-import io
 import itertools
 import os
 import warnings
@@ -22,7 +21,7 @@ import numpy as np
 from ..core.errors import AgfmcWarning, and_more, DataError, one_line, UsageError
 from ..files.atomic import temporary_file, writing
 from ..files.number_text import SPREADSHEET
-from ..files.opening import GZIP, open_input, Unzipped
+from ..files.opening import Chained, GZIP, open_input, read_all, Unzipped
 from .arrow import ArrowFile, holds_arrow, text_columns
 from .text import (behind_first, BLOCK, column_of, converted, guess_delimiter, Layout, no_number,
                    number_of, OUTER, read_records, stripped, Words)
@@ -152,15 +151,15 @@ class _TextTable(Table):
         stream = self._start()
         if stream is None:
             raise UsageError("this table can be read only once", file=self.file)
-        head = _read_all(stream, len(GZIP))
+        head = read_all(stream, len(GZIP))
         if head.startswith(GZIP):
-            head, stream = b"", Unzipped(_Chained(head, stream), self.file)
-        head = _read_all(stream, _HEAD, head)
+            head, stream = b"", Unzipped(Chained(head, stream), self.file)
+        head = read_all(stream, _HEAD, head)
         return head.removeprefix(_MARK), stream
 
     def _records(self, head, stream):
         """(the cells of the first record, its line, the `Records` of the rows)."""
-        records = read_records(_Chained(head, stream).read, self.file, self._layout, self._block)
+        records = read_records(Chained(head, stream).read, self.file, self._layout, self._block)
         for first in records:
             cells, rest = behind_first(first, self._layout)
             if cells is not None:
@@ -184,23 +183,6 @@ class _TextTable(Table):
         if not done:
             raise DataError("the table has no rows" + " behind its header" * layout.header,
                             file=self.file)
-
-
-def _read_all(stream, size, head=b""):
-    """The bytes `head`, and more of the stream, so that there are `size` if it has so many."""
-    while len(head) < size and (piece := stream.read(size - len(head))):
-        head += piece
-    return head
-
-
-class _Chained:
-    """A stream of these first bytes, and then of another stream."""
-
-    def __init__(self, head, stream):
-        self._head, self._stream = io.BytesIO(head), stream
-
-    def read(self, size):
-        return self._head.read(size) or self._stream.read(size)
 
 
 class _ArrowTable(Table):
@@ -289,13 +271,13 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
     bytes of text that are read at a time.  Raises DataError for what is not a table.
     """
     with open_input(path, stdin, raw=True) as file, ExitStack() as stack:
-        name, head = file.name, _read_all(file, _MAGIC)
+        name, head = file.name, read_all(file, _MAGIC)
         if file.regular_size() is not None:
             first = None
         elif again or holds_arrow(head):
             first, file = None, stack.enter_context(_held(head, file))
         else:
-            first = iter([_Chained(head, file)])
+            first = iter([Chained(head, file)])
 
         def start():
             if first is None:

@@ -148,7 +148,7 @@ WRITERS = {
     "con_bytes": (as_bytes(con_bytes), read_con, [np.array([3.5])], [np.array([NAN])]),
 }
 # What is no model and nothing that goes with one: points, answers, and text without a reader.
-OTHERS = {"format_description", "format_kernel", "format_normalisation", "format_points",
+OTHERS = {"format_description", "format_normalisation", "format_points",
           "format_ranked", "format_recipe_lines", "format_sets", "format_sidecar",
           "format_validation", "format_weights", "read_bytes", "write_answer_table",
           "write_answers", "write_cls", "write_curves", "write_lvq", "write_npz",
