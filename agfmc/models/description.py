@@ -117,14 +117,15 @@ def format_normalisation(info: dict, missing: str | None = None) -> str:
     left_out, metric = info["left_out"], info["metric"]
     named = listed(left_out) if info["names"] is None else _listed(
         [info["names"][feature] for feature in left_out])
-    lines = [f"features          {info['features']}" + (
-                 f", {len(left_out)} left out: {named}" if left_out else ""),
-             f"normalised        to {info['features_after']}, "
-             + ("which are mixtures of features" if info["mixed"] else "each feature by itself"),
-             f"digest            {info['digest']}",
-             _metric_line(metric) + (f": there is no {missing} beside it" if missing else "")]
+    lines = [("features", str(info["features"]) + (
+                 f", {len(left_out)} left out: {named}" if left_out else "")),
+             ("normalised", f"to {info['features_after']}, " + (
+                 "which are mixtures of features" if info["mixed"] else "each feature by itself")),
+             ("digest", info["digest"]),
+             ("metric", _metric_text(metric) + (
+                 f": there is no {missing} beside it" if missing else ""))]
     if metric is not None:
-        lines.append(f"settings          {metric['settings']}")
+        lines.append(("settings", metric["settings"]))
         if metric["losses"]:
             lines += ["", "rounds  log loss       standard error of the difference from the least",
                       *(f"{row['rounds']:6d}  {row['loss']:13.4g}  {row['error_of_difference']:.4g}"
@@ -147,13 +148,12 @@ def format_recipe_lines(info: dict) -> str:
 
 def _recipe_lines(info):
     """The lines about the table that a recipe was made of."""
-    lines = [f"table             {info['source'] or 'not told'}: {len(info['columns'])} columns, "
-             f"{len(info['features'])} features; missing values: {info['missing']}",
-             f"label             {info['label']}: {len(info['classes'])} classes, "
-             + _listed(info["classes"])]
-    if info["ids"]:
-        lines.append(f"identifiers       {_listed(info['ids'])}")
-    return lines + [f"weights           {info['weight']}"] * (info["weight"] is not None)
+    return [("table", f"{info['source'] or 'not told'}: {len(info['columns'])} columns, "
+                      f"{len(info['features'])} features; missing values: {info['missing']}"),
+            ("label", f"{info['label']}: {len(info['classes'])} classes, "
+                      + _listed(info["classes"])),
+            ("identifiers", _listed(info["ids"]) if info["ids"] else None),
+            ("weights", info["weight"])]
 
 
 def _column_lines(info):
@@ -183,13 +183,13 @@ def _cut(name):
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME - 3]}..."
 
 
-def _metric_line(metric):
-    """The line about a learned metric, or that there is none."""
+def _metric_text(metric):
+    """The words about a learned metric, or that there is none."""
     if metric is None:
-        return "metric            none that is known of"
+        return "none that is known of"
     plural = "s" * (metric["rounds"] != 1)
-    return f"metric            learned in {metric['rounds']} round{plural} from " \
-           f"{metric['points']} points of {metric['classes']} classes, data {metric['data']}"
+    return f"learned in {metric['rounds']} round{plural} from {metric['points']} points of " \
+           f"{metric['classes']} classes, data {metric['data']}"
 
 
 def _calibration(calibration):
@@ -237,64 +237,65 @@ def _kind(tree):
 
 def format_description(info: dict) -> str:
     """The dictionary of `describe` as text for people."""
-    stored, total = info["support_vectors"], info["coefficients"]
+    binaries, recipe = info["binary_models"], info["recipe"]
+    weights, seen = info.get("weights"), info.get("seen")
     lines = [
-        f"configuration     {info['configuration']}, {len(info['binary_models'])} binary models, "
-        f"{info['levels']} level{'s' if info['levels'] > 1 else ''}",
-        f"classes           {len(info['classes'])}: " + ", ".join(
+        ("configuration", f"{info['configuration']}, {len(binaries)} binary models, "
+                          f"{info['levels']} level{'s' if info['levels'] > 1 else ''}"),
+        ("classes", f"{len(info['classes'])}: " + ", ".join(
             f"{c['label']} {c['name']}" if "name" in c else str(c["label"])
-            for c in info["classes"]),
+            for c in info["classes"])),
         *_member_lines(info),
-        *([] if info["decoder"] is None else
-          [f"decoder           {info['decoder']}, unless another is chosen"]),
-        *([] if info["samples"] is None else
-          [f"samples           {sum(info['samples'])} in training, of the classes "
-           + " ".join(map(str, info["samples"]))]),
-        *(f"{words}{sum(info[name]):g}, of the classes "
-          + " ".join(f"{total:.6g}" for total in info[name])
-          for name, words in (("weights", "weights           "),
-                              ("seen", "  as they were    "))
-          if name in info and (name == "weights" or info["seen"] != info["weights"])),
-        f"features          {info['features']}" + (
+        ("decoder", info["decoder"] and f"{info['decoder']}, unless another is chosen"),
+        ("samples", info["samples"] and f"{sum(info['samples'])} in training, of the classes "
+                    + " ".join(map(str, info["samples"]))),
+        ("weights", weights and _sums_text(weights)),
+        ("  as they were", None if seen == weights else _sums_text(seen)),
+        ("features", str(info["features"]) + (
             f", normalised by the model to {info['features_of_support_vectors']}"
-            if info["normalised"] else ""),
-        *([] if info["metric"] is None else [_metric_line(info["metric"])]),
-        *([] if info["recipe"] is None else _recipe_lines(info["recipe"])),
-        f"support vectors   {stored} stored, {total} coefficients in the binary models together",
-    ]
-    lines += [f"kernel            {_kernel(kernel)}" for kernel in info["kernels"]]
-    if info["written_by"]:
-        lines.append("written by        " + ", ".join(
-            f"{k} {v}" for k, v in sorted(info["written_by"].items())))
-    lines += _calibration_lines(info["calibration"])
+            if info["normalised"] else "")),
+        ("metric", info["metric"] and _metric_text(info["metric"])),
+        *([] if recipe is None else _recipe_lines(recipe)),
+        ("support vectors", f"{info['support_vectors']} stored, {info['coefficients']} "
+                            "coefficients in the binary models together"),
+        *(("kernel", _kernel(kernel)) for kernel in info["kernels"]),
+        ("written by", ", ".join(f"{program} {version}" for program, version
+                                 in sorted(info["written_by"].items())) or None),
+        *_calibration_lines(info["calibration"])]
     settings = {}
-    for binary in info["binary_models"]:
+    for binary in binaries:
         text = Provenance.from_line(binary["made_by"]).without_identity().to_line()
         settings.setdefault(text or "not told", []).append(binary["name"])
     for text, names in settings.items():
-        which = "all" if len(names) == len(info["binary_models"]) else f"{len(names)} models"
-        lines.append(f"trained by        {which}: {text}")
-    if info["binary_models"]:
-        width = max(len(binary["name"]) for binary in info["binary_models"])
-        lines += ["", f"{'binary model':{max(width, 12)}}  support vectors  classes left / right"]
-    for binary in info["binary_models"]:
+        which = "all" if len(names) == len(binaries) else f"{len(names)} models"
+        lines.append(("trained by", f"{which}: {text}"))
+    width = max(12, *(len(binary["name"]) for binary in binaries)) if binaries else 0
+    if binaries:
+        lines += ["", f"{'binary model':{width}}  support vectors  classes left / right"]
+    for binary in binaries:
         sides = " / ".join(listed(binary[side]) for side in ("left", "right"))
-        note = "" if binary["probabilities"] else "  (no probabilities)"
-        lines.append(f"{binary['name']:{max(width, 12)}}  {binary['support_vectors']:15d}  "
-                     f"{sides}{note}")
+        lines.append(f"{binary['name']:{width}}  {binary['support_vectors']:15d}  {sides}"
+                     + "  (no probabilities)" * (not binary["probabilities"]))
     for direct in info["direct_classifiers"]:
         lines += ["", f"direct classifier {direct['name']}: {direct['kind']}, "
                       f"\"{direct['options']}\", classes "
                       + " / ".join(listed(labels) for labels in direct["branches"])]
-    if info["recipe"] is not None:
-        lines += ["", *_column_lines(info["recipe"])]
+    if recipe is not None:
+        lines += ["", *_column_lines(recipe)]
     if info["control"] is not None:
         lines += ["", "tree"] + [f"  {line}" for line in info["control"].split("\n") if line]
     return _text(lines)
 
 
 def _text(lines):
-    return "".join(f"{one_line(line)}\n" for line in lines)  # a stranger's file holds any text
+    """Lines, and (title, text or None where there is no line), as text."""
+    texts = [line if isinstance(line, str) else f"{line[0]:18}{line[1]}" for line in lines
+             if isinstance(line, str) or line[1] is not None]
+    return "".join(f"{one_line(text)}\n" for text in texts)  # a stranger's file holds any text
+
+
+def _sums_text(sums):
+    return f"{sum(sums):g}, of the classes " + " ".join(f"{total:.6g}" for total in sums)
 
 
 def _member_lines(info):
@@ -303,30 +304,30 @@ def _member_lines(info):
     if members is None:
         return []
     kinds = Counter((one["configuration"], one["binary_models"]) for one in members)
-    lines = [f"members           {len(members)}: " + ", ".join(
-        f"{count} x {kind} of {rows}" if count > 1 else f"{kind} of {rows}"
-        for (kind, rows), count in kinds.items()) + " binary models"]
     weights = [one["weight"] for one in members]
-    lines.append("weights           " + (
-        "equal" if len(set(weights)) == 1 else listed([f"{weight:.4g}" for weight in weights])))
     names = [binary["name"] for binary in info["binary_models"]]
     shared = len(names) - len(set(names))
-    return lines + [f"shared            {shared} partitions have the binary model of another "
-                    f"member: {len(set(names))} different ones"] * bool(shared)
+    return [
+        ("members", f"{len(members)}: " + ", ".join(
+            f"{count} x {kind} of {rows}" if count > 1 else f"{kind} of {rows}"
+            for (kind, rows), count in kinds.items()) + " binary models"),
+        ("weights", "equal" if len(set(weights)) == 1 else
+                    listed([f"{weight:.4g}" for weight in weights])),
+        ("shared", f"{shared} partitions have the binary model of another member: "
+                   f"{len(set(names))} different ones" if shared else None)]
 
 
 def _calibration_lines(calibration):
     """The lines about a calibration, or that there is none."""
     if calibration is None:
-        return ["calibration       none"]
-    lines = [f"calibration       {calibration['source']}, of the classes "
-             + " ".join(map(str, calibration["samples"]))]
+        return [("calibration", "none")]
+    lines = [("calibration", f"{calibration['source']}, of the classes "
+                             + " ".join(map(str, calibration["samples"])))]
     for one in calibration["decoders"]:
         text = one["map"] if "temperature" not in one else f"temperature {one['temperature']:.4g}"
         points = "" if one["points"] is None else f", {one['points']} calibration points"
-        lines.append(f"                  {one['decoder']}: {text}, floor {one['floor']:.4g}"
-                     f"{points}")
-    return lines + ["                  a learned decoder"] * calibration["learned"]
+        lines.append(("", f"{one['decoder']}: {text}, floor {one['floor']:.4g}{points}"))
+    return lines + [("", "a learned decoder")] * calibration["learned"]
 
 
 def _kernel(kernel):
