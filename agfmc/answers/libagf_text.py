@@ -18,6 +18,8 @@ from ..files.number_text import NUMBER, numbers, tokenise
 from ..files.opening import read_bytes
 
 _CELL = 10  # characters of a number: blank, sign, digit, point, six decimals
+_LINES = 1 << 14  # at once
+_DIGITS = 10  # of a label
 
 
 def _tables():
@@ -100,9 +102,6 @@ def format_ranked(labels, p):
     return "".join([line % tuple(row) for row in pairs.tolist()]).encode()
 
 
-_LINES = 1 << 14  # at once
-
-
 class ProbabilityTable(NamedTuple):
     """p (n, k), classes (n,) int32 as printed behind them, labels (k,) of a header or None."""
 
@@ -127,34 +126,28 @@ def read_probabilities(path):
         lines.pop()
     labels, first = None, 1
     if lines and lines[0].split()[:1] == [b"labels"]:
-        labels = _numbers(lines[:1], 1, path, skip=1)[0]
-        first = 2
-        _whole(labels, 1, path, step=0)
+        labels, first = _numbers([lines.pop(0).strip()[6:]], 1, path)[0], 2
+        _check_labels(labels, 1, path, step=0)
         labels = labels.astype(np.int64)
-    if len(lines) < first:
+    if not lines:
         raise DataError("holds no probabilities: classify_m prints none for a tree without "
                         "--tree path (that of the class) or --tree full (all, which are needed "
                         "here)", file=path)
-    table = _numbers(lines[first - 1:], first, path)
+    table = _numbers(lines, first, path)
     if table.shape[1] < 3:
         hint = " (what --tree path prints; --tree full prints all)" if table.shape[1] == 2 else ""
         raise DataError("expected at least 2 probabilities and a class in each line, found "
                         f"{table.shape[1]} numbers{hint}", file=path, line=first)
-    _whole(table[:, -1], first, path, hint="; what classify_m prints with --top or --stop "
-           "is no table of probabilities")
+    _check_labels(table[:, -1], first, path, hint="; what classify_m prints with --top or --stop "
+                  "is no table of probabilities")
     if labels is not None and len(labels) != table.shape[1] - 1:
         raise DataError(f"the first line names {len(labels)} classes, but the next one has "
                         f"{table.shape[1] - 1} probabilities", file=path, line=first)
     return ProbabilityTable(table[:, :-1], table[:, -1].astype(np.int32), labels)
 
 
-def _numbers(lines, first, path, skip=0):
-    """The lines (bytes) as a table (n, c) of finite numbers, found fast, explained slowly.
-
-    skip: words at the beginning of each line that are none.
-    """
-    if skip:
-        lines = [b" ".join(line.split()[skip:]) for line in lines]
+def _numbers(lines, first, path):
+    """The lines (bytes) as a table (n, c) of finite numbers."""
     width = len(lines[0].split())
     parts = [_part(lines[start:start + _LINES], width) for start in range(0, len(lines), _LINES)]
     if all(part is not None for part in parts):
@@ -182,15 +175,12 @@ def _part(lines, width):
     return None if table is None else table.reshape(-1, width)
 
 
-def _whole(values, first, path, step=1, hint=""):
+def _check_labels(values, first, path, step=1, hint=""):
     """Labels must be whole numbers; the lines of `values` are `step` apart."""
     wrong = (values != np.rint(values)) | (np.abs(values) >= 2**31)
     if wrong.any():
         raise DataError(f"expected a class label, found {values[np.argmax(wrong)]:g}{hint}",
                         file=path, line=first + step * int(np.argmax(wrong)))
-
-_DIGITS = 10  # of a label
-
 
 class ClassSets(NamedTuple):
     """size (n,): classes in the set of each point;  labels (sum of size,): all sets in turn."""

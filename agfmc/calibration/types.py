@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Annotated, get_args, Literal, TYPE_CHECKING
 
 from ..core.errors import one_line
-from ..core.models import _DECODER, LearnedDecoder
+from ..core.models import LearnedDecoder
 
 if TYPE_CHECKING:
     import numpy as np
 
 MapKind = Literal["none", "temperature", "vector", "matrix"]
 MAP_KINDS: tuple[str, ...] = get_args(MapKind)  # from the simple to the complex
+_DECODER = "[a-z0-9:+-]{1,60}( [a-z0-9:+-]{1,60})?"  # the key of a decoder, with that of a way
 
 
 @dataclass(frozen=True, eq=False)

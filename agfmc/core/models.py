@@ -11,11 +11,6 @@ from .provenance import Provenance
 if TYPE_CHECKING:
     import numpy as np
 
-# Numbers of a matrix that is applied without matrix products: in training, where the digests of
-# points had better be alike on all machines, and elsewhere.
-
-_SMALL = 256 * 256, 32 * 32
-
 
 class KernelKind(NamedTuple):
     """A kind of kernel.
@@ -49,7 +44,6 @@ KERNELS = {  # in the order of their numbers
 KERNEL_NAMES = {word: name for name, kind in KERNELS.items()
                 for word in (name, kind.libagf, *kind.aliases) if word}
 # the sigmoid is no kernel for all its parameters
-
 TUNED_KERNELS = ("rbf", "laplacian", "exponential", "linear", "polynomial")
 SEARCHED_KERNELS = ("rbf", "laplacian")  # where the options name none
 
@@ -237,9 +231,6 @@ class HeldOut:
     nodes: Mapping = field(default_factory=dict)
     apart: np.ndarray | None = None
     weights: np.ndarray | None = None
-
-
-_DECODER = "[a-z0-9:+-]{1,60}( [a-z0-9:+-]{1,60})?"  # the key of a decoder, with that of a way
 
 
 @dataclass(frozen=True, eq=False)

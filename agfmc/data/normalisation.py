@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Annotated, TYPE_CHECKING
+from typing import Annotated
 
 import numpy as np
 
 from ..core.errors import AgfmcWarning, DataError, one_line, UsageError
 from ..core.lazy_points import is_lazy
-from ..core.models import _SMALL
 from ..core.provenance import MetricOrigin
 
-if TYPE_CHECKING:
-    import numpy as np
+# Numbers of a matrix that is applied without matrix products: in training, where the digests of
+# points had better be alike on all machines, and elsewhere.
+_SMALL = 256 * 256, 32 * 32
 
 
 @dataclass(frozen=True, eq=False)

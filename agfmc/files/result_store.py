@@ -115,12 +115,11 @@ class ResultCache:
     """Results by key, each a file, in a folder; a context manager.
 
     path: the folder, which is made if it is not there, or None to keep nothing;  keep: a user
-    named it, for results of any data, and any number of runs at the same work; else it is
-    automatic: private, made with its first result, no larger than 256 MiB, and without
-    classifiers, and then the oldest results, where it has more than 64 MiB after the block ends
-    well;  data: a digest of the data, which is noted: where there are results of others alone,
-    there is a warning.  A folder that cannot be made is no reason to stop: there is a warning,
-    unless `keep`, where it is a `DataError`.
+    named it, for results of any data and any number of runs; else it is automatic: private, made
+    with its first result, no larger than 256 MiB, and without classifiers, and then the oldest
+    results, where it has more than 64 MiB after the block ends well;  data: a digest of the data:
+    a warning says where all results are of others.  A folder that cannot be made is a warning, or
+    with `keep` a `DataError`.
 
     found: how many results of other runs were taken;  several: other processes may be at the
     same work.
@@ -216,7 +215,12 @@ class ResultCache:
     def put(self, key: str, record: Record) -> None:
         """Keep a result."""
         size = sum(array.nbytes for array in record.arrays.values())
-        if not self._usable or size > _LARGEST // 2 or self._is_full(key, size):
+        if not self._usable or size > _LARGEST // 2:
+            return
+        room = _ALL // 2 if key.startswith(CLASSIFIER) else _ALL
+        if not self.several and self._size + size > room:
+            warnings.warn(f"{self.path}: is full: no more is stored, and an interrupted run "
+                          "repeats it (--state FOLDER has no limit)", AgfmcWarning, stacklevel=2)
             return
         try:
             try:
@@ -244,15 +248,6 @@ class ResultCache:
             with suppress(OSError):
                 os.unlink(new)
             raise
-
-    def _is_full(self, key, size):
-        """True where an automatic folder has no room for a result: classifiers have half."""
-        room = _ALL // 2 if key.startswith(CLASSIFIER) else _ALL
-        if self.several or self._size + size <= room:
-            return False
-        warnings.warn(f"{self.path}: is full: no more is stored, and an interrupted run repeats it "
-                      "(--state FOLDER has no limit)", AgfmcWarning, stacklevel=3)
-        return True
 
     def remove_unused(self) -> None:
         """Remove automatic folders beside this one that are old, or too much together.
@@ -294,8 +289,9 @@ class ResultCache:
         """Remove classifiers, and then the oldest results, from an automatic folder."""
         room = _SMALL
         for _, size, path in sorted(_files(self.path), reverse=True):
-            room -= 0 if os.path.basename(path).startswith(CLASSIFIER) else size
-            if room < 0 or os.path.basename(path).startswith(CLASSIFIER):
+            is_classifier = os.path.basename(path).startswith(CLASSIFIER)
+            room -= 0 if is_classifier else size
+            if room < 0 or is_classifier:
                 with suppress(OSError):
                     os.unlink(path)
 
