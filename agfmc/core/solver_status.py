@@ -45,6 +45,11 @@ class SolverStatus:
 Solver = Callable[[np.ndarray], tuple[np.ndarray, SolverStatus]]
 
 
+def direct(solve: Callable) -> Solver:
+    """The `Solver` of a closed form r (n, m) -> array (n, k)."""
+    return lambda r: (solve(r), SolverStatus(len(r)))
+
+
 def in_chunks(solve: Solver, step: int, k: int) -> Solver:
     """A solver r (n, m) -> p (n, k) that hands `solve` at most `step` points at a time."""
     step = max(1, step)

@@ -1,7 +1,7 @@
 """Scores of the classes: decision values as they are, votes, one-vs-rest and losses.
 
-Each function takes a code and gives a solver, decision values (n, m) -> (scores (n, k),
-`SolverStatus`); the class with the largest score wins.
+Each function takes a code and gives a solver of scores (n, k) from decision values (n, m); the class
+with the largest score wins.
 """
 
 from functools import partial
@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..core.reproducible import Uniform
-from ..core.solver_status import Solver, SolverStatus
+from ..core.solver_status import direct, Solver
 from .code_kinds import OneVsRest
 
 # Beyond these |z| the values are cut off, so that no sum of losses overflows.
@@ -29,36 +29,31 @@ LOSSES = {
 
 def binary(a: np.ndarray) -> Solver:
     """Solver that returns r (n, m) itself."""
-    return lambda r: (r, SolverStatus(len(r)))
+    return direct(lambda r: r)
 
 
 def vote_values(a: np.ndarray) -> Solver:
     """Solver of votes weighted with the decision values: A^T r."""
-    votes = Uniform(a)
-    return lambda r: (votes(r), SolverStatus(len(r)))
+    return direct(Uniform(a))
 
 
 def vote_signs(a: np.ndarray) -> Solver:
     """Solver of votes: A^T sign(r), where sign(0) = 0 is no vote."""
     code = a.astype(float)
-    return lambda r: (np.sign(r) @ code, SolverStatus(len(r)))
+    return direct(lambda r: np.sign(r) @ code)
 
 
 def argmax(code: OneVsRest) -> Solver:
-    """Solver r (n, m) -> (n, k), each class's probability against the rest.
+    """Solver r (n, m) -> (n, k), each class's probability against the rest, which do not sum to 1.
 
-    (1 + r)/2 of the class's row, its sign turned so that + is the class; these
-    do not sum to 1.
+    (1 + r)/2 of the class's row, its sign turned so that + is the class.
     """
-    return lambda r: ((1.0 + r[:, code.rows] * code.signs) / 2, SolverStatus(len(r)))
+    return direct(lambda r: (1.0 + r[:, code.rows] * code.signs) / 2)
 
 
 def argmax_raw(code: OneVsRest) -> Solver:
-    """Solver g (n, m) -> (n, k): raw decision values, turned towards each class.
-
-    g > 0 speaks for +1.
-    """
-    return lambda g: (g[:, code.rows] * code.signs, SolverStatus(len(g)))
+    """Solver g (n, m) -> (n, k): raw decision values, g > 0 for +1, turned towards each class."""
+    return direct(lambda g: g[:, code.rows] * code.signs)
 
 
 def _prepare_loss(loss, a):
@@ -81,9 +76,9 @@ def _prepare_loss(loss, a):
 
     def solve(g):
         g = np.clip(g, -limit, limit)
-        return -(positive(function(g)) + negative(function(-g)) + neutral), SolverStatus(len(g))
+        return -(positive(function(g)) + negative(function(-g)) + neutral)
 
-    return solve
+    return direct(solve)
 
 
 hamming, linear, hinge, exponential, logit, quadratic = (

@@ -8,16 +8,18 @@ p_j = 0.
 
 Three parts: the decoder, which pivots for many points at once (`pivot`); the two
 systems of equations, solved on given passive sets; and their Cholesky factors.
-A system knows the code alone; `at` gives it the decision values of some points.
-What that returns proposes passive sets (first), solves the equations on them
-(solve) and says which other classes the solution leaves wanting (slack).  In systems
-and factors every array has the points last.  No point's numbers depend on its neighbours.
+A system knows the code alone; `at` gives it the decision values of some points, for which it
+proposes passive sets (first), solves the equations on them (solve) and says which other classes
+the solution leaves wanting (slack).  In systems and factors every array has the points last.  No
+point's numbers depend on its neighbours.
 """
+
+from copy import copy
 
 import numpy as np
 
 from ..core.reproducible import Exact, ExactBounded
-from ..core.solver_status import in_chunks, Solver, SolverStatus
+from ..core.solver_status import direct, in_chunks, Solver, SolverStatus
 from . import least_norm
 from .closed_forms import closed_form, project
 from .code_kinds import check_dense, determines
@@ -32,11 +34,8 @@ SINGULAR = 1e9
 
 def prepare(a: np.ndarray) -> Solver:
     """Solver of constrained least squares for the code a (m, k), closed form if there is one."""
-    found = closed_form(a)
-    if found is None:
-        return prepare_general(a)
-    solve = found[1]
-    return lambda r: (solve(r), SolverStatus(len(r)))
+    form = closed_form(a)
+    return prepare_general(a) if form is None else direct(form[1])
 
 
 def prepare_general(a: np.ndarray) -> Solver:
@@ -48,8 +47,7 @@ def prepare_general(a: np.ndarray) -> Solver:
 
 
 def _solve(system, rescue, r):
-    n, k = len(r), system.k
-    limit = 20 + 2 * k
+    n = len(r)
     problem = system.at(np.ascontiguousarray(r.T))
 
     def evaluate(points, passive):
@@ -66,17 +64,16 @@ def _solve(system, rescue, r):
             doubtful |= (~passive & (w < 10 * system.tiny)).any(axis=0)
         return u, wrong, worst, (doubtful & ~wrong.any(axis=0)) | np.isnan(u).any(axis=0)
 
-    u, failed, rounds = pivot(evaluate, problem.first(), limit)
+    u, failed, rounds = pivot(evaluate, problem.first(), 20 + 2 * system.k)
     np.maximum(u, 0.0, out=u)
     u[:, failed] = 1.0
     u = np.ascontiguousarray(u.T)
     u /= u.sum(axis=1, keepdims=True)
-    stops = SolverStatus(n, rounds)
-    if failed.any():
-        u[failed], rescued = rescue(r[failed])
-        stops = SolverStatus(n, max(rounds, rescued.rounds), rescued.unfinished,
-                             rescued.undetermined)
-    return u, stops
+    if not failed.any():
+        return u, SolverStatus(n, rounds)
+    u[failed], rescued = rescue(r[failed])
+    return u, SolverStatus(n, max(rounds, rescued.rounds), rescued.unfinished,
+                           rescued.undetermined)
 
 
 class _Determined:
@@ -92,26 +89,20 @@ class _Determined:
     def __init__(self, a):
         m, self.k = a.shape
         code = a.astype(float)
-        gram = code.T @ code + m
+        self.whole = code.T @ code + m
+        self.gram = np.append(self.whole.ravel(), np.zeros(2 * self.k))
         self.votes = Exact(code.T)
-        self.whole = gram
-        self.gram = np.append(gram.ravel(), np.zeros(2 * self.k))
         self.scale = 1.0 / m
         self.tiny = 1e-14 * (m + 10)
 
     def at(self, r):
-        return _DeterminedAt(self, r)
-
-
-class _DeterminedAt:
-
-    def __init__(self, system, r):
-        self.system = system
-        self.c = system.votes(r)
-        self.workspace = _Workspace(BUDGET)
+        """The same, for decision values r (m, n)."""
+        problem = copy(self)
+        problem.workspace, problem.c = _Workspace(), self.votes(r)
+        return problem
 
     def first(self):
-        return np.ascontiguousarray((project(self.c.T * self.system.scale) > 0).T)
+        return _positive(self.c.T * self.scale)
 
     def solve(self, points, passive):
         """p (k, t), and doubtful (t,), which is none."""
@@ -123,11 +114,10 @@ class _DeterminedAt:
         for s, some, classes, empty, matrix in self.workspace.spans(passive, 2):
             offset = classes * k
             for i in range(s):
-                np.take(self.system.gram, offset[i] + classes[:i + 1], out=matrix[i, :i + 1],
-                        mode="clip")
-            at = classes * n
-            at += some
-            np.take(c.ravel(), at, out=matrix[s], mode="clip")
+                np.take(self.gram, offset[i] + classes[:i + 1], out=matrix[i, :i + 1], mode="clip")
+            cells = classes * n
+            cells += some
+            np.take(c.ravel(), cells, out=matrix[s], mode="clip")
             matrix[s + 1] = 1.0
             x, one = self.workspace.factor(matrix, empty)
             mu = (1.0 - (one * x).sum(axis=0)) / (one * one).sum(axis=0)
@@ -135,14 +125,14 @@ class _DeterminedAt:
             one *= mu
             x += one
             _back(matrix, x)
-            p.ravel()[at] = x
-        self.wanted = c[:k]
+            p.ravel()[cells] = x
+        self.right = c[:k]
         return p[:k], np.zeros(n, dtype=bool)
 
     def slack(self, points, p):
         """H p - c - mu (k, t)."""
-        w = self.system.whole @ p
-        w -= self.wanted
+        w = self.whole @ p
+        w -= self.right
         w -= self.mu
         return w
 
@@ -170,45 +160,37 @@ class _General:
         # Any fixed vector in general position will do to test for singularity.
         self.probe = np.append(np.cos(1.0 + np.arange(self.k)), 0.0)
         self.points = 1 << 30
-        self.table = None
+        self.entries = self.table = None
         if self.k <= MOST:
             low, high = np.tril_indices(self.k)
             both = self.size[low] * self.size[high]
             cross = self.code[low] * self.size[high] + self.size[low] * self.code[high]
             constant = 1.0 + (self.code[low] * self.code[high]).sum(axis=1, keepdims=True)
-            self.table = ExactBounded(np.hstack([-cross, both, constant]))
+            self.entries = ExactBounded(np.hstack([-cross, both, constant]))
             self.points = max(256, TABLE // (8 * len(low)))
 
     def at(self, r):
-        return _GeneralAt(self, r)
-
-
-class _GeneralAt:
-
-    def __init__(self, system, r):
-        self.system = system
-        self.r = r
-        self.workspace = _Workspace(BUDGET)
-        if system.table is not None:
-            self.table = system.table(np.vstack([r, r * r, np.ones(r.shape[1])]))
+        """The same, for decision values r (m, n)."""
+        problem = copy(self)
+        problem.workspace, problem.r = _Workspace(), r
+        if self.entries is not None:
+            problem.table = self.entries(np.vstack([r, r * r, np.ones(r.shape[1])]))
+        return problem
 
     def first(self):
-        v = self.system.votes(self.r) * self.system.weight
-        return np.ascontiguousarray((project(v.T) > 0).T)
+        v = self.votes(self.r) * self.weight
+        return _positive(v.T)
 
     def solve(self, points, passive):
         """u (k, t), and which (t,) met a matrix too near to singular to be trusted."""
         k, n = passive.shape
         u = np.zeros((k + 1, n))
         doubtful = np.zeros(n, dtype=bool)
-        equal = self.system.table is None
+        equal = self.table is None
         for s, some, classes, empty, matrix in self.workspace.spans(passive, 2, equal):
-            if equal:
-                self._form(points[some], classes, matrix)
-            else:
-                self._look_up(points[some], classes, matrix)
+            (self._form if equal else self._look_up)(points[some], classes, matrix)
             matrix[s] = 1.0
-            np.take(self.system.probe, classes, out=matrix[s + 1])
+            np.take(self.probe, classes, out=matrix[s + 1])
             trace = sum(matrix[j, j] * (empty[j] <= np.arange(len(some))) for j in range(s))
             x, probe = self.workspace.factor(matrix, empty)
             # |K^-1 probe| |K| bounds the condition number from below.
@@ -220,36 +202,40 @@ class _GeneralAt:
     def _look_up(self, points, classes, matrix):
         n = self.table.shape[1]
         offset = classes * (classes + 1) // 2 * n
-        offset[classes == self.system.k] = 0
+        offset[classes == self.k] = 0
         offset += points
         step = classes * n
-        flat = self.table.ravel()
         for i in range(len(classes)):
-            np.take(flat, offset[i] + step[:i + 1], out=matrix[i, :i + 1], mode="clip")
+            np.take(self.table.ravel(), offset[i] + step[:i + 1], out=matrix[i, :i + 1],
+                    mode="clip")
 
     def _form(self, points, classes, matrix):
-        s = len(classes)
-        part = np.take(self.system.code, classes.T, axis=0)
+        part = np.take(self.code, classes.T, axis=0)
         size = np.abs(part)
         size *= np.take(self.r, points, axis=1).T[:, None, :]
         part -= size
         gram = part @ part.transpose(0, 2, 1)
-        np.add(gram.transpose(1, 2, 0), 1.0, out=matrix[:s])
+        np.add(gram.transpose(1, 2, 0), 1.0, out=matrix[:len(classes)])
 
     def slack(self, points, u):
         """K u - 1 (k, t), without forming K."""
         m = len(self.r)
         r = np.take(self.r, points, axis=1)
-        there = self.system.forth @ u
+        there = self.forth @ u
         residual = there[m:2 * m]
         residual *= r
         np.subtract(there[:m], residual, out=residual)
         there[:m] = residual
         there[m:2 * m] *= r
-        w = self.system.down @ there[:2 * m]
+        w = self.down @ there[:2 * m]
         w += there[2 * m]
         w -= 1.0
         return w
+
+
+def _positive(v):
+    """(k, n) bool: where the projection of v (n, k) onto the simplex is positive."""
+    return np.ascontiguousarray((project(v) > 0).T)
 
 
 class _Workspace:
@@ -259,10 +245,8 @@ class _Workspace:
     is filled up with rows of the unit matrix, which adds exact zeros.
     """
 
-    def __init__(self, budget):
-        self.numbers = budget // 8
-        self.memory = np.empty(0)
-        self.spare = np.empty(0)
+    def __init__(self):
+        self.memory = self.spare = np.empty(0)
 
     def spans(self, passive, extra, equal=False):
         """Yield the passive sets (k, n) in spans of points of similar number s.
@@ -271,11 +255,19 @@ class _Workspace:
         with k, empty (s,), matrix (s + extra, s, t) to write to); the first empty[j]
         points have no class j.  With `equal` all points of a span have s classes.
         """
-        order, size, index = _members(passive)
-        start, n = 0, len(order)
+        k, n = passive.shape
+        size = np.add.reduce(passive, axis=0, dtype=np.int16)
+        order = np.argsort(size, kind="stable")
+        size = size[order].astype(np.intp)
+        flat = np.flatnonzero(np.take(passive.T, order, axis=0))
+        flat -= np.repeat(np.arange(0, n * k, k), size)
+        index = np.full((n, int(size[-1])), k)
+        index[np.arange(index.shape[1]) < size[:, None]] = flat
+        index = np.ascontiguousarray(index.T)
+        start = 0
         while start < n:
             s = int(size[start])
-            stop = start + max(2, self.numbers // (s * (s + extra)))
+            stop = start + max(2, BUDGET // (8 * s * (s + extra)))
             if stop >= n - 1:
                 stop = n
             if equal:
@@ -318,24 +310,6 @@ class _Workspace:
                 np.reciprocal(column[0], out=column[0])
                 column[1:] *= column[0]
         return matrix[s:]
-
-
-def _members(passive):
-    """The passive classes (k, n) in compact form, points in order of their number.
-
-    Returns order (n,), size (n,) ascending, and index (s, n), s the largest size:
-    the classes of point order[i] ascending, filled up with k.
-    """
-    k, n = passive.shape
-    size = np.add.reduce(passive, axis=0, dtype=np.int16)
-    order = np.argsort(size, kind="stable")
-    size = size[order].astype(np.intp)
-    s = int(size[-1])
-    flat = np.flatnonzero(np.take(passive.T, order, axis=0))
-    flat -= np.repeat(np.arange(0, n * k, k), size)
-    index = np.full((n, s), k)
-    index[np.arange(s) < size[:, None]] = flat
-    return order, size, np.ascontiguousarray(index.T)
 
 
 def _back(matrix, x):

@@ -55,6 +55,16 @@ def opponents_of(word: str, k: int) -> int:
                          "such as 3log") from None
 
 
+def _decider(table, probability, choose):
+    """decide(n, evaluate) by choose(queries), which gives the winner (n,), and for one that may be
+    rejected also the class (n,) whose probability is given."""
+    def decide(n, evaluate):
+        queries = Queries(table, n, evaluate)
+        return queries.decision(probability, *choose(queries))
+
+    return decide
+
+
 def max_win(table: PairTable, options: QueryOptions) -> Callable:
     """MAX-WIN (Friedman 1996): all pairs vote, the class with most votes wins.
 
@@ -62,13 +72,7 @@ def max_win(table: PairTable, options: QueryOptions) -> Callable:
     then to the lowest index.  Queries all k(k-1)/2 pairs in one call.
     """
     ballot = _Ballot(table, 1 - np.eye(table.k, dtype=np.intp))
-
-    def decide(n, evaluate):
-        queries = Queries(table, n, evaluate)
-        ballot.query(queries)
-        return queries.decision(fitted_probability, ballot.best(queries, 1)[:, 0])
-
-    return decide
+    return _decider(table, fitted_probability, lambda queries: (ballot.best(queries, 1)[:, 0],))
 
 
 def poll(table: PairTable, options: QueryOptions) -> Callable:
@@ -92,14 +96,11 @@ def poll(table: PairTable, options: QueryOptions) -> Callable:
     opponents, finalists = opponents_of(options.opponents, table.k), options.finalists
     ballot = _Ballot(table, draw(table.k, opponents, options.seed))
 
-    def decide(n, evaluate):
-        queries = Queries(table, n, evaluate)
-        ballot.query(queries)
+    def choose(queries):
         best = ballot.best(queries, max(finalists, 1))
-        return queries.decision(fitted_probability,
-                                _recount(queries, best) if finalists else best[:, 0])
+        return (_recount(queries, best) if finalists else best[:, 0],)
 
-    return decide
+    return _decider(table, fitted_probability, choose)
 
 
 def draw(k: int, opponents: int, seed: int) -> np.ndarray:
@@ -128,15 +129,11 @@ class _Ballot:
         self.change[c, table.low[self.columns]] = -down[self.columns]
         self.start = -np.minimum(self.change, 0).sum(axis=0)
 
-    def query(self, queries):
-        """Query the pairs of this ballot, for all points."""
-        if len(self.columns) and queries.n:
-            queries.get(np.arange(queries.n), self.columns)
-
     def best(self, queries, t):
-        """The t best classes (n, min(t, k)), best first."""
+        """The t best classes (n, min(t, k)), best first, by the pairs of this ballot."""
         n, k = queries.n, self.table.k
-        t = min(t, k)
+        if len(self.columns) and n:
+            queries.get(np.arange(n), self.columns)
         votes = np.empty((n, k), dtype=np.float32)
         for start in range(0, n, 4096):
             part = slice(start, start + 4096)
@@ -204,11 +201,7 @@ def ddag(table: PairTable, options: QueryOptions) -> Callable:
     The first and the last class of a list are compared and the loser is struck
     off, until one is left.  Queries k - 1 pairs per point in at most k(k-1)/2 calls.
     """
-    def decide(n, evaluate):
-        queries = Queries(table, n, evaluate)
-        return queries.decision(met_probability, _walk(queries))
-
-    return decide
+    return _decider(table, met_probability, lambda queries: (_walk(queries),))
 
 
 def unanimous(table: PairTable, options: QueryOptions) -> Callable:
@@ -220,8 +213,7 @@ def unanimous(table: PairTable, options: QueryOptions) -> Callable:
     (by lower class, then by higher): at most 2(k-1) - 1 queries per point, in at
     most k(k-1) calls.
     """
-    def decide(n, evaluate):
-        queries = Queries(table, n, evaluate)
+    def choose(queries):
         candidate = _walk(queries)
         winner = candidate.copy()
         holders = [np.flatnonzero(candidate == c) for c in range(table.k)]
@@ -237,9 +229,9 @@ def unanimous(table: PairTable, options: QueryOptions) -> Callable:
                 queries.get(rows, column)
                 high = queries.r[column, rows] >= 0
                 winner[rows[high != (winner[rows] == table.high[column])]] = -1
-        return queries.decision(met_probability, winner, candidate)
+        return winner, candidate
 
-    return decide
+    return _decider(table, met_probability, choose)
 
 
 def adag(table: PairTable, options: QueryOptions) -> Callable:
@@ -303,25 +295,23 @@ def _walk(queries):
 
 def _merged(parts):
     """Ascending runs as one; a stable sort merges them."""
-    if not parts:
-        return np.zeros(0, dtype=np.intp)
-    return np.sort(np.concatenate(parts), kind="stable")
+    return np.sort(np.concatenate([np.zeros(0, dtype=np.intp), *parts]), kind="stable")
 
 
 def _tournament(table, seats):
     """decide of a tournament; seats reorders the classes (n, size) that are left each round."""
-    def decide(n, evaluate):
-        queries = Queries(table, n, evaluate)
-        slots = np.broadcast_to(np.arange(table.k), (n, table.k))
+    def choose(queries):
+        slots = np.broadcast_to(np.arange(table.k), (queries.n, table.k))
         while slots.shape[1] > 1:
             slots = seats(slots)
             half = slots.shape[1] // 2
             first, second = slots[:, :half], slots[:, :-half - 1:-1]
             won = table.wins(first, second, queries.meet(first, second))
             slots = np.concatenate([np.where(won, first, second), slots[:, half:-half]], axis=1)
-        return queries.decision(met_probability, slots[:, 0].copy())
+        return (slots[:, 0].copy(),)
 
-    return decide
+    return _decider(table, met_probability, choose)
+
 
 LARGEST = 20
 REMEMBERED = 1 << 17
@@ -344,21 +334,18 @@ class Matcher:
         Of an odd number the one without a partner is in the middle.  Pairs come in
         the order of their lower class, which is the first.
         """
-        n, size = here.shape
-        if n == 0:
+        if len(here) == 0:
             return here
         small = np.ascontiguousarray(np.sort(here, axis=1), dtype=np.uint16)
-        keys = small.view(np.dtype((np.void, 2 * size)))[:, 0]
-        different, inverse = np.unique(keys, return_inverse=True)
-        names = [name.tobytes() for name in different]
-        known = self._known
-        new = [name for name in names if name not in known]
-        if len(known) + len(new) > REMEMBERED:
-            known = self._known = {}
-            new = names
+        keys = small.view(np.dtype((np.void, 2 * small.shape[1])))[:, 0]
+        different, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        names, sets = [key.tobytes() for key in different], small[first].astype(np.intp)
+        if len(self._known) + len(names) > REMEMBERED:
+            self._known = {}
+        known = self._known  # other threads may begin a new one
+        new = [number for number, name in enumerate(names) if name not in known]
         if new:
-            sets = np.frombuffer(b"".join(new), dtype=np.uint16).reshape(-1, size).astype(np.intp)
-            known.update(zip(new, self._solve(sets), strict=True))
+            known.update(zip([names[number] for number in new], self._solve(sets[new])))
         return np.stack([known[name] for name in names])[inverse.reshape(-1)]
 
     def _solve(self, sets):
@@ -367,10 +354,7 @@ class Matcher:
         even = size + size % 2
         weights = np.zeros((g, even, even))
         weights[:, :size, :size] = self.weights[sets[:, :, None], sets[:, None, :]]
-        if even <= LARGEST:
-            partner = match_by_masks(weights)
-        else:
-            partner = np.stack([match_by_milp(one) for one in weights])
+        partner = match_by_masks(weights) if even <= LARGEST else map(match_by_milp, weights)
         position = np.empty((g, size), dtype=np.intp)
         for one, mates in zip(position, partner, strict=True):
             lower = [i for i in range(size) if i < mates[i] < size]
