@@ -1,6 +1,6 @@
 """Scores of the classes: decision values as they are, votes, one-vs-rest and losses.
 
-Each function takes a code and gives a solver of scores (n, k) from decision values (n, m); the class
+Each function takes a code and gives a solver, decision values (n, m) -> scores (n, k); the class
 with the largest score wins.
 """
 

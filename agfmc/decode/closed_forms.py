@@ -18,34 +18,31 @@ CHUNK = 512
 
 
 def closed_form(a: np.ndarray) -> tuple[str, Callable[[np.ndarray], np.ndarray]] | None:
-    """(name, solver) of the closed form for the code a (m, k), or None.
+    """(name, function r (n, m) -> p (n, k)) of the closed form for the code a (m, k), or None.
 
     Every form is recognised whatever the order and the signs of the rows and
-    the order of the columns; solver maps r (n, m) to p (n, k).
+    the order of the columns.
     """
-    splits = tree_splits(a)
-    if splits is not None:
-        return "tree", lambda r: _products(splits, r)
-    scale = balanced_scale(a)
-    if scale is not None:
-        return "balanced", _balanced(a, scale)
-    chain = adjacent_order(a)
-    if chain is not None:
-        return "adjacent", _piecewise(_adjacent(*chain), a.shape[1])
-    pairs = one_vs_one(a)
-    if pairs is not None:
-        return "pairs", PairSystem(pairs)
+    for name, recognise, prepare in (("tree", tree_splits, _products),
+                                     ("balanced", balanced_scale, _balanced),
+                                     ("adjacent", adjacent_order, _adjacent),
+                                     ("pairs", one_vs_one, lambda a, pairs: PairSystem(pairs))):
+        found = recognise(a)
+        if found is not None:
+            return name, prepare(a, found)
     return None
 
 
-def _products(splits, r):
-    """p (n, k): the product of branch probabilities (1 -/+ r)/2 on the way to each leaf."""
-    n, m = r.shape
-    p = np.ones((m + 1, n))
-    for row, left, right in splits:
-        p[left] *= (1.0 - r[:, row]) / 2
-        p[right] *= (1.0 + r[:, row]) / 2
-    return np.ascontiguousarray(p.T)
+def _products(a, splits):
+    """The product of branch probabilities (1 -/+ r)/2 on the way to each leaf."""
+    def solve(r):
+        p = np.ones((a.shape[1], len(r)))
+        for row, left, right in splits:
+            p[left] *= (1.0 - r[:, row]) / 2
+            p[right] *= (1.0 + r[:, row]) / 2
+        return np.ascontiguousarray(p.T)
+
+    return solve
 
 
 def _balanced(a, scale):
@@ -58,9 +55,10 @@ def _balanced(a, scale):
     return _piecewise(lambda r: project(r[:, rows] * signs), a.shape[1])
 
 
-def _adjacent(rows, signs, classes):
+def _adjacent(a, chain):
+    rows, signs, classes = chain
     rows, classes, half = _columns(rows), _columns(np.argsort(classes)), signs / 2
-    return lambda r: distribution(0.5 - r[:, rows] * half)[:, classes]
+    return _piecewise(lambda r: distribution(0.5 - r[:, rows] * half)[:, classes], a.shape[1])
 
 
 def _columns(order):
@@ -86,11 +84,10 @@ def project(v: np.ndarray) -> np.ndarray:
     p = max(v - theta, 0) with theta = max over t of (sum of the t largest - 1) / t
     (Held, Wolfe and Crowder 1974; Duchi et al. 2008).
     """
-    return _piecewise(lambda rows: np.maximum(_shifted(rows), 0.0), v.shape[1])(v)
+    return _piecewise(_projected, v.shape[1])(v)
 
 
-def _shifted(v):
-    """v (n, k) less theta, with sum_j max(v_j - theta, 0) = 1 in every row."""
+def _projected(v):
     k = v.shape[1]
     # One class after the other for all rows: sums in a fixed order, and fast.
     rising = np.ascontiguousarray(np.sort(v, axis=1).T)
@@ -104,7 +101,7 @@ def _shifted(v):
     excess *= 1.0 / np.arange(1, k + 1)[:, None]
     p = v - top[:, None]
     p -= excess.max(axis=0)[:, None]
-    return p
+    return np.maximum(p, 0.0)
 
 
 def isotonic_regression(y: np.ndarray) -> np.ndarray:

@@ -91,14 +91,12 @@ def one_vs_rest(a: np.ndarray) -> OneVsRest | None:
     the only row for both.
     """
     m, k = a.shape
-    if k == 2 and m == 1 and a.all() and a[0, 0] != a[0, 1]:
-        return OneVsRest(np.zeros(2, dtype=np.intp), a[0].astype(float))
-    if m != k or k < 2 or not a.all():
+    if not a.all() or k < 2 or m not in ((1, 2) if k == 2 else (k,)):
         return None
     if k == 2:
         if (a[:, 0] == a[:, 1]).any():
             return None
-        rows = np.arange(2)
+        rows = np.arange(2) % m
     else:
         side = np.where(np.count_nonzero(a > 0, axis=1) == 1, 1, -1)
         alone = a == side[:, None]

@@ -124,8 +124,8 @@ def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1,
     fold, points = stratified_folds(y, seed, FOLDS), Points(x, y, weights)
     trials = (*_path(points, nothing, fold), *_path(points, votes, fold))
     loss, ridge, votes, p = min(trials, key=lambda trial: trial[0])
-    found = _fit(points, _centre(points, votes), ridge)
-    return LearnedFit(LearnedDecoder(found[:, :-1] / scale, found[:, -1].copy()), p,
+    w = minimise_loss(points, _centre(points, votes), ridge)
+    return LearnedFit(LearnedDecoder(w[:, :-1] / scale, w[:, -1].copy()), p,
                       bool(votes.any()), ridge)
 
 
@@ -136,7 +136,7 @@ def _path(points, votes, fold):
     best, fits = np.inf, centres
     for ridge in RIDGES:
         p = np.empty((len(points.y), len(votes)))
-        fits = [_fit(points.those(~test), centre, ridge, start, 1e-7)
+        fits = [minimise_loss(points.those(~test), centre, ridge, start, 1e-7)
                 for test, centre, start in zip(tests, centres, fits)]
         for test, fitted in zip(tests, fits):
             p[test] = softmax(points.x[test] @ fitted.T)
@@ -151,11 +151,6 @@ def _path(points, votes, fold):
 def _centre(points, votes):
     """s `votes` (k, m + 1), with the s of the least log loss of the points."""
     return votes * best_share(points.x @ votes.T, points.y, points.weights)
-
-
-def _fit(points, centre, ridge, start=None, accuracy=1e-13):
-    """Weights (k, m + 1) fitted to points, drawn to a centre of that shape."""
-    return centre if ridge == np.inf else minimise_loss(points, centre, ridge, start, accuracy)
 
 
 def best_share(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
@@ -181,8 +176,10 @@ def minimise_loss(points: Points, centre: np.ndarray, ridge: float,
     """W (k, q) with the least mean log loss of softmax(W x) + ridge / 2 |W - centre|^2.
 
     x (c, q), y (c,): of the points;  start (k, q): of L-BFGS, which ends where a step gains less
-    than `accuracy` of the loss.
+    than `accuracy` of the loss.  The centre itself for an infinite ridge.
     """
+    if ridge == np.inf:
+        return centre
     from scipy.optimize import minimize
 
     x, y, weights = points

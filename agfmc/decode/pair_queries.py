@@ -49,12 +49,10 @@ class Queries:
         columns = np.sort(np.atleast_1d(np.asarray(columns, dtype=np.intp)))
         values = self._evaluate(rows, columns)
         if len(rows) == self.n:
-            self.r[columns] = values.T
-            self.queried[columns] = True
-        else:
-            for column, part in zip(columns, values.T, strict=True):
-                self.r[column, rows] = part
-                self.queried[column, rows] = True
+            rows = slice(None)
+        for column, part in zip(columns, values.T, strict=True):
+            self.r[column, rows] = part
+            self.queried[column, rows] = True
 
     def meet(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """r (n, h) of h pairs of classes, first and second (n, h), for each point.

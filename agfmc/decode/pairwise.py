@@ -13,15 +13,9 @@ from ..core.points import padded_blocks
 from ..core.solver_status import in_chunks, Solver, SolverStatus
 from .code_kinds import PairTable
 
-BUDGET = 4 << 20
-SWEEP_BUDGET = 16 << 20
-# Up to so many classes elimination over many points is faster than LAPACK, point by point.
-
-_FEW = 64
-# Points are padded to a multiple of this, so that the loops over them are always the
-# same, and with them the bits of each.
-
-_STEP = 64
+BUDGET, SWEEP_BUDGET = 4 << 20, 16 << 20
+_FEW = 64  # classes up to which elimination over many points is faster than LAPACK
+_STEP = 64  # points are padded to a multiple of it: loops, and bits of each, are the same
 CLIP = 1e-7  # LIBSVM's bound of a pairwise probability
 
 
@@ -41,7 +35,7 @@ class PairSystem:
         self._diagonal = np.arange(k) * (k + 1)
 
     def __call__(self, r: np.ndarray) -> np.ndarray:
-        """Probabilities (n, k) for decision values r (n, m)."""
+        """The probabilities."""
         n, k = len(r), self.k
         u = np.empty((k, n))
         most = max(1, BUDGET // (8 * k * k))
@@ -52,7 +46,8 @@ class PairSystem:
             # One row more than the matrix has: the right hand side.
             system = buffer[:(k + 1) * k * len(block)].reshape(k + 1, k, len(block))
             self._fill(block.T, system)
-            solved = _eliminate(system) if k <= _FEW else _by_lapack(system)
+            solved = _eliminate(system) if k <= _FEW else np.linalg.solve(
+                system[:-1].transpose(2, 0, 1), np.ones((len(block), k, 1)))[:, :, 0].T
             u[:, part] = solved[:, :part.stop - part.start]
         np.maximum(u, 0.0, out=u)
         total = u[0].copy()
@@ -95,12 +90,6 @@ def _eliminate(system):
     for j in range(k - 2, -1, -1):
         u[j] -= np.einsum("tn,tn->n", system[j + 1:k, j], u[j + 1:])
     return u
-
-
-def _by_lapack(system):
-    """The result of `_eliminate`, from LAPACK on the whole matrix."""
-    matrix = system[:-1].transpose(2, 0, 1)
-    return np.linalg.solve(matrix, np.ones((*matrix.shape[:2], 1)))[:, :, 0].T
 
 
 def prepare_sweeps(pairs: PairTable) -> Solver:

@@ -7,7 +7,7 @@ Q = A + (1 - |A|) r (row i times r_i), so that M p = Q p - r where sum p = 1.
 import numpy as np
 
 from ..core.reproducible import Exact, Uniform
-from ..core.solver_status import in_chunks, Solver, SolverStatus
+from ..core.solver_status import direct, in_chunks, Solver, SolverStatus
 from .closed_forms import project
 from .code_kinds import check_dense, determines, one_vs_one
 from .least_norm import equality, RANK
@@ -20,7 +20,7 @@ SINGULAR = 1e6
 def prepare_orthogonal(a: np.ndarray) -> Solver:
     """Solver of the projection of A^T r / m onto the simplex."""
     votes = Exact(a.T)
-    return lambda r: (project(votes.rows(r) / a.shape[0]), SolverStatus(len(r)))
+    return direct(lambda r: project(votes.rows(r) / a.shape[0]))
 
 
 def prepare_inverse(a: np.ndarray) -> Solver:
@@ -30,14 +30,13 @@ def prepare_inverse(a: np.ndarray) -> Solver:
     """
     pairs = one_vs_one(a)
     if pairs is not None:
-        solve_pairs = PairSystem(pairs)
-        return lambda r: (solve_pairs(r), SolverStatus(len(r)))
+        return direct(PairSystem(pairs))
     check_dense(a)
-    if a.all():
-        offset, slope = _strict_map(a)
-        return _linear(offset, slope, not determines(a))
     code, size = a.astype(float), np.abs(a).astype(float)
-    everyone = np.ones((1, a.shape[1]), dtype=bool)
+    if a.all():  # p = offset + r slope
+        middle = np.full(a.shape[1], 1.0 / a.shape[1])
+        slope = np.linalg.pinv(code - code.mean(axis=1, keepdims=True), rcond=RANK).T
+        return _linear(middle - (code @ middle) @ slope, slope, not determines(a))
 
     def system(r):
         matrix = code - size * r[:, :, None]
@@ -46,7 +45,7 @@ def prepare_inverse(a: np.ndarray) -> Solver:
         return k, np.ones((len(r), a.shape[1]))
 
     def careful(r):
-        p, _, _, _, flat = equality(code, r, np.repeat(everyone, len(r), axis=0))
+        p, _, _, _, flat = equality(code, r, np.ones((len(r), a.shape[1]), dtype=bool))
         return p, flat
 
     stacked = _stacked(system, careful, a.shape)
@@ -97,16 +96,6 @@ def prepare_renormalised(a: np.ndarray) -> Solver:
     return solve
 
 
-def _strict_map(a):
-    """(offset (k,), slope (m, k)) of p = offset + r slope, the least squares solution
-    with sum p = 1 for a code a (m, k) without zeros (of least norm if many)."""
-    m, k = a.shape
-    middle = np.full(k, 1.0 / k)
-    code = a.astype(float)
-    slope = np.linalg.pinv(code - code.mean(axis=1, keepdims=True), rcond=RANK).T
-    return middle - (code @ middle) @ slope, slope
-
-
 def _linear(offset, slope, flat):
     map_values = Uniform(slope)
 
@@ -148,21 +137,16 @@ def _solve_each(matrix, right):
     numpy refuses a whole stack for one singular matrix; the stack is halved
     until the singular ones are alone.  Their solution is given as 0.
     """
-    singular = np.zeros(len(matrix), dtype=bool)
-    try:
-        return np.linalg.solve(matrix, right), singular
-    except np.linalg.LinAlgError:
-        pass
-    x = np.zeros_like(right)
-    todo = [(0, len(matrix))]
-    while todo:
-        start, stop = todo.pop()
+    x, singular = np.zeros_like(right), np.zeros(len(matrix), dtype=bool)
+    stacks = [slice(0, len(matrix))]
+    while stacks:
+        stack = stacks.pop()
         try:
-            x[start:stop] = np.linalg.solve(matrix[start:stop], right[start:stop])
+            x[stack] = np.linalg.solve(matrix[stack], right[stack])
         except np.linalg.LinAlgError:
-            if stop - start == 1:
-                singular[start] = True
+            if stack.stop - stack.start == 1:
+                singular[stack] = True
             else:
-                middle = (start + stop) // 2
-                todo += [(start, middle), (middle, stop)]
+                middle = (stack.start + stack.stop) // 2
+                stacks += [slice(stack.start, middle), slice(middle, stack.stop)]
     return x, singular

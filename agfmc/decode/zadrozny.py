@@ -46,7 +46,7 @@ class _Sides(NamedTuple):
 
 
 def prepare(a: np.ndarray) -> Solver:
-    """Solver r (n, m) -> (p (n, k), Stops) of Zadrozny's fixed point for the code a (m, k).
+    """Solver r (n, m) -> p (n, k) of Zadrozny's fixed point for the code a (m, k).
 
     A point is done when a step of length > 1000 moved no p by more than 1e-9 and
     the factors of all classes that can still grow are 1 within 1e-6;
@@ -56,7 +56,7 @@ def prepare(a: np.ndarray) -> Solver:
 
 
 def prepare_kl(a: np.ndarray) -> Solver:
-    """Solver r (n, m) -> (p (n, k), Stops) of the least sum of Kullback-Leibler divergences.
+    """Solver r (n, m) -> p (n, k) of the least sum of Kullback-Leibler divergences.
 
     Minimises sum_b n_b [rb log(rb/mu) + (1 - rb) log((1 - rb)/(1 - mu))]; stops as
     `prepare` does.
@@ -67,36 +67,25 @@ def prepare_kl(a: np.ndarray) -> Solver:
 def _prepare(a, flow):
     check_dense(a)
     m, k = a.shape
-    sides = _sides(a)
+    plus, minus = (a > 0).astype(float), (a < 0).astype(float)
+    n = (plus + minus).sum(axis=1, keepdims=True)
+    weight = n / n.max()  # 1 exactly where all rows are equal: proportions alone matter
+    sides = _Sides(plus, minus, weight * plus, weight * minus)
     # Classes that no row tells apart begin as equals and would stay so, but for rounding.
     _, which, count = np.unique(a, axis=1, return_inverse=True, return_counts=True)
     alike = [np.flatnonzero(which.ravel() == one) for one in np.flatnonzero(count > 1)]
 
-    follow = in_chunks(lambda r: _solved(flow, sides, np.ascontiguousarray(_probabilities(r))),
-                       BUDGET // (8 * k * (m + k)), k)
-
     def solve(r):
-        p, stops = follow(r)
+        # What is not quite certain, but for rounding, is: (1 + r)/2 would be 1 where (1 - r)/2 is
+        # not yet 0, and a row with its sides changed would be another problem.
+        certain = np.where(1.0 - np.abs(r) < SATURATED, np.sign(r), r)
+        p, stops = _solved(flow, sides, np.ascontiguousarray((1.0 + certain) / 2))
         for columns in alike:
             same = np.ascontiguousarray(p[:, columns])
             p[:, columns] = same.sum(axis=1, keepdims=True) / len(columns)
         return p, stops
 
-    return solve
-
-
-def _sides(a):
-    """The `_Sides` of the code a (m, k); only the proportions of the weights matter."""
-    plus, minus = (a > 0).astype(float), (a < 0).astype(float)
-    n = (plus + minus).sum(axis=1, keepdims=True)
-    weight = n / n.max()  # 1 exactly where all rows are equal
-    return _Sides(plus, minus, weight * plus, weight * minus)
-
-
-def _probabilities(r):
-    """P(+1) of r; what is not quite certain, but for rounding, is: (1 + r)/2 would be 1
-    where (1 - r)/2 is not yet 0, and a row with its sides changed would be another problem."""
-    return (1.0 + np.where(1.0 - np.abs(r) < SATURATED, np.sign(r), r)) / 2
+    return in_chunks(solve, BUDGET // (8 * k * (m + k)), k)
 
 
 def _solved(flow, sides, right):
@@ -108,12 +97,13 @@ def _solved(flow, sides, right):
     with all classifiers.
     """
     n, k = len(right), sides.plus.shape[1]
-    again = flow is _flow
-    p, rounds, left = _follow(flow, sides, right, np.full((n, k), 1.0 / k), 1.0,
-                              QUICK if again else LIMIT)
-    if again and len(left):
-        near, _, _ = _follow(_flow_kl, sides, right[left],
-                             np.full((len(left), k), 1.0 / k), 1.0, LIMIT)
+    equal = np.full((n, k), 1.0 / k)
+    if flow is _flow_kl:
+        p, rounds, left = _follow(flow, sides, right, equal, 1.0, LIMIT)
+        return p, SolverStatus(n, rounds, len(left))
+    p, rounds, left = _follow(flow, sides, right, equal, 1.0, QUICK)
+    if len(left):
+        near, _, _ = _follow(_flow_kl, sides, right[left], equal[left], 1.0, LIMIT)
         end, more, lost = _follow(flow, sides, right[left], near, LONGEST, LIMIT)
         rest = np.delete(np.arange(len(left)), lost)
         p[left[rest]] = end[rest]
