@@ -1,9 +1,10 @@
-"""Sums over points of the features on shared landmarks, by ranges of rows and atoms of classes.
+"""Sums over points of the features on shared landmarks, by ranges of rows and blocks of classes.
 
-Row numbers are cut into fixed ranges.  Classes that stand on a side of the same classifiers are an
-*atom*: a task makes the sums of one atom over one range, and what tasks make is added in the order
-of the ranges.  The sums of a classifier are those of its atoms, in their order.  Hence they do not
-depend on the number of workers, on the memory for them, nor on where the work was interrupted.
+Row numbers are cut into fixed ranges.  Classes that stand on a side of the same classifiers are a
+*block*: a task makes the sums of one block over one range, and what tasks make is added in the
+order of the ranges.  The sums of a classifier are those of its blocks, in their order.  Hence they
+do not depend on the number of workers, on the memory for them, nor on where the work was
+interrupted.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ class Sums:
     def __init__(self, group, work, megabytes, kept):
         self._group, self._work, self._kept = group, work, kept
         self.total, self.weight = {}, {}
-        self._atoms = {}
+        self._grams = {}
         size = 8 * len(group.problem.landmarks) ** 2
         self._capacity = max(2, megabytes * MEGABYTE // size)  # see `check_landmarks`
 
@@ -169,7 +170,7 @@ class Sums:
         """
         sets = list(sets)
         while sets:
-            now, needed = [], set(self._atoms)
+            now, needed = [], set(self._grams)
             if len(needed | self._needed(sets)) > self._capacity:
                 needed = set()
             for one in sets:
@@ -177,42 +178,40 @@ class Sums:
                 if len(more) <= self._capacity:
                     now.append(one)
                     needed = more
-            if not now:  # one set has more atoms than there is room for: they are added at once
+            if not now:  # one set has more blocks than there is room for: they are added at once
                 gram = self._added(sets[0])
                 yield sets[:1], lambda one, gram=gram: [(gram, 1.0)]
                 sets = sets[1:]
                 continue
-            self._atoms = {class_block: gram for class_block,
-                           gram in self._atoms.items() if class_block in needed}
-            self._make(sorted(needed - set(self._atoms)))
-            yield now, lambda one: [(self._atoms[class_block], factor) for class_block, factor in
-                                    self._parts(one)]
+            self._grams = {number: self._grams[number] for number in needed & set(self._grams)}
+            self._make(sorted(needed - set(self._grams)))
+            yield now, lambda one: [(self._grams[number], factor)
+                                    for number, factor in self._parts(one)]
             sets = [one for one in sets if one not in now]
 
     def _needed(self, sets):
-        return {class_block for one in sets for class_block, _ in self._parts(one)}
+        return {number for one in sets for number, _ in self._parts(one)}
 
     def _parts(self, one):
-        """[(number of an atom, factor)] of a set of classes."""
+        """[(number of a block, factor)] of a set of classes."""
         factors = dict(one)
-        return [(number, factors[labels[0]]) for number,
-                labels in enumerate(self._group.class_blocks)
-                if labels[0] in factors]
+        return [(number, factors[labels[0]])
+                for number, labels in enumerate(self._group.class_blocks) if labels[0] in factors]
 
     def _added(self, one):
-        """The sum of a set, of whose atoms one is in memory at a time."""
-        self._atoms, whole = {}, 0.0
-        for class_block, factor in self._parts(one):
-            self._make([class_block])
-            gram = self._atoms.pop(class_block)
+        """The sum of a set, of whose blocks one is in memory at a time."""
+        self._grams, whole = {}, 0.0
+        for number, factor in self._parts(one):
+            self._make([number])
+            gram = self._grams.pop(number)
             whole += gram if factor == 1 else gram * factor
         return whole
 
-    def _make(self, class_blocks):
-        """Make the sums of some atoms, by their numbers, in one pass over the points."""
-        if not class_blocks:
+    def _make(self, numbers):
+        """Make the sums of some blocks, by their numbers, in one pass over the points."""
+        if not numbers:
             return
-        names = {self._group.class_blocks[number]: number for number in class_blocks}
+        names = {self._group.class_blocks[number]: number for number in numbers}
         kept, ranges = self._kept, self._group.ranges
         kept.begin(list(names), len(self._group.problem.landmarks), len(ranges),
                    self._group.range_digest)
@@ -227,13 +226,13 @@ class Sums:
             kept.add(number, labels, sums)
         next(made, None)  # tells of the last one, and ends the workers
         for labels, (gram, total, weight) in kept.end().items():
-            self._atoms[names[labels]] = gram
+            self._grams[names[labels]] = gram
             self.total.update(zip(labels, total))
             self.weight.update(zip(labels, weight.tolist()))
         if self._group.problem.raw:
             features = self._group.problem.landmarks.features
             for labels, number in names.items():
-                self._atoms[number] = features(features(self._atoms[number]).T)
+                self._grams[number] = features(features(self._grams[number]).T)
                 for label in labels:
                     self.total[label] = features(self.total[label][:, None])[:, 0]
 
@@ -253,7 +252,7 @@ def _sets(job):
     return sets
 
 
-def _atoms(job):
+def _class_blocks(job):
     """The sets of labels, ascending, that stand on a side of the same classifiers of a group."""
     by_use, sets = {}, [dict(one) for one in _sets(job)]
     for label in job.together.labels:
@@ -263,7 +262,7 @@ def _atoms(job):
 
 def row_ranges(job, n: int) -> list[tuple[int, int]]:
     """(start, stop) of the ranges that n rows are cut into for the group of a job."""
-    step = -(-n * len(_atoms(job)) // _TASKS)
+    step = -(-n * len(_class_blocks(job)) // _TASKS)
     step = max(min(max(step, _RANGE[0]), _RANGE[1]), -(-n // _RANGES))
     step = -(-step // _RANGE[0]) * _RANGE[0]
     return [(start, min(start + step, n)) for start in range(0, n, step)]
@@ -285,7 +284,7 @@ class Group:
         together = job.together
         self.labels = together.labels
         self.sets = _sets(job)
-        self.class_blocks = _atoms(job)
+        self.class_blocks = _class_blocks(job)
         self.weights, w = weights, None if weights is None else weights.w
         self.counts = label_counts(y)
         self.totals = self.counts if w is None else total_weights(y, w)
@@ -374,7 +373,7 @@ class Work:
         self._done, self._total = 0.0, sum(self._planned.values())
 
     def sums(self, items, class_blocks):
-        """Yield the `ClassSums` of items, in their order; atoms: those that are complete then."""
+        """Yield the `ClassSums` of items, in their order; then those blocks are complete."""
         for labels in class_blocks:  # known now: some may be kept, some made again
             self._total -= self._planned.pop(labels, 0.0)
         self._total += sum(map(self._group.cost_of_sums, items))
@@ -387,9 +386,9 @@ class Work:
     def _outcomes(self, items):
         """(item, `ClassSums`) in their order.
 
-        In memory are, of p^2 numbers each, the sums so far of every atom, two for each thread that
+        In memory are, of p^2 numbers each, the sums so far of every block, two for each thread that
         is at work, and one that waits; of an executor half of that for each worker, and for as
-        many again that wait.  With two threads and one atom a process takes .43 GB with p = 2000,
+        many again that wait.  With two threads and one block a process takes .43 GB with p = 2000,
         1.2 GB with 4000; with two processes the largest .41 and .82.
         """
         problem = self._group.problem

@@ -66,15 +66,12 @@ class GroupSums:
             file = self._opened(self._path, self._digest_of)
             for labels in sets if file is not None else ():
                 first, stop = file.spans.get(labels, (0, 0))
-                if first == 0 < stop <= count:
-                    sums = self._read(file, labels)
-                    if sums is not None:
-                        self._sums[labels], self._stops[labels] = sums, stop
-            self._ranges = {}
-            for number in range(min(self._stops.values(), default=0), count):
-                file = self._of_range(number, range_digest)
-                if file is not None:
-                    self._ranges[number] = file
+                sums = self._read(file, labels) if first == 0 < stop <= count else None
+                if sums is not None:
+                    self._sums[labels], self._stops[labels] = sums, stop
+            files = {number: self._of_range(number, range_digest)
+                     for number in range(min(self._stops.values(), default=0), count)}
+            self._ranges = {number: file for number, file in files.items() if file is not None}
 
     def stop(self, labels: tuple) -> int:
         """The first range that the sums of those labels do not have yet."""
@@ -159,23 +156,21 @@ class GroupSums:
     def _opened(self, path, digest_of):
         if path is None or not self._used or not os.path.isfile(path):
             return None
-        try:
+        with _made_again_if_damaged():
             file = SumsReader(path)
-        except DataError as error:
-            _again(error)
-            return None
-        return file if file.digest == digest_of() else None
+            return file if file.digest == digest_of() else None
 
     def _read(self, file, labels):
-        try:
+        with _made_again_if_damaged():
             return file.read(labels) if file.landmarks == self._p else None
-        except DataError as error:
-            _again(error)
-            return None
 
 
-def _again(error):
-    warnings.warn(f"{error}; its sums are made again", AgfmcWarning, stacklevel=2)
+@contextmanager
+def _made_again_if_damaged():
+    try:
+        yield
+    except DataError as error:
+        warnings.warn(f"{error}; its sums are made again", AgfmcWarning, stacklevel=3)
 
 
 def _key(job):
@@ -241,16 +236,13 @@ class ClassSums(NamedTuple):
 
 def packed(gram: np.ndarray) -> np.ndarray:
     """The rows of the lower triangle of a symmetric matrix (p, p), one after the other."""
-    return np.concatenate([row[:number] for number, row in enumerate(gram, 1)])
+    return gram[np.tri(len(gram), dtype=bool)]
 
 
 def unpacked(rows: np.ndarray, p: int) -> np.ndarray:
     """The symmetric matrix (p, p) of what `packed` gave."""
-    gram, start = np.empty((p, p)), 0
-    for number in range(p):
-        row = rows[start:start + number + 1]
-        gram[number, :number + 1] = gram[:number + 1, number] = row
-        start += number + 1
+    gram, lower = np.empty((p, p)), np.tri(p, dtype=bool)
+    gram[lower] = gram.T[lower] = rows
     return gram
 
 
@@ -288,16 +280,14 @@ class SumsReader:
         with self._opened() as file:
             self.digest, self.landmarks, spans = (
                 file.head[name] for name in ("made from", "landmarks", "sums"))
-            spans = [(first, stop, tuple(labels)) for first, stop, labels in spans]
-            numbers = [self.landmarks, *(number for first, stop, labels in spans
-                                         for number in (first, stop, *labels))]
-            self.spans = {labels: (first, stop) for first, stop, labels in spans}
-            if not isinstance(self.digest, str) or \
-                    any(type(number) is not int for number in numbers) or \
-                    not 0 < self.landmarks <= _LANDMARKS or \
-                    min(numbers) < 0 or max(numbers) >= 2**31 or any(
-                        first >= stop or not labels for first, stop, labels in spans) or \
-                    len(self.spans) < len(spans) or len(file.names) != 3 * len(spans):
+            self.spans = {tuple(labels): (first, stop) for first, stop, labels in spans}
+            numbers = [self.landmarks, *(
+                number for labels, span in self.spans.items() for number in (*span, *labels))]
+            if not (isinstance(self.digest, str)
+                    and all(type(number) is int and 0 <= number < 2**31 for number in numbers)
+                    and 0 < self.landmarks <= _LANDMARKS
+                    and all(labels and first < stop for labels, (first, stop) in self.spans.items())
+                    and len(file.names) == 3 * len(self.spans) == 3 * len(spans)):
                 raise ValueError("a head that was not written")
 
     def read(self, labels: tuple[int, ...]) -> ClassSums:

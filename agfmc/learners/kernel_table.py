@@ -88,11 +88,9 @@ class KernelTable:
 
         step = max(2, _CELLS // max(n, 1) // 2 * 2)
         self.blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
-        if self._distance is None:
-            self._prepare_product(n, kernel.gamma, bound)
-
-    def _prepare_product(self, n, gamma, bound):
-        points = self._x
+        if self._distance is not None:
+            return
+        points, gamma = self._x, kernel.gamma
         # |x|^2 as LIBSVM adds it up, in the order of the features
         self._squares = np.zeros(n)
         for column in points.T:
@@ -143,6 +141,7 @@ class KernelTable:
         return self._nodes[(first // width)[:, None], column, (first % 16 // 8)[:, None]]
 
     def _fill_by_product(self, block, values, low):
+        """Kernel values of single precision in `low`; values: room for those of the product."""
         np.matmul(self._left[block], self._right[:, block.start:], out=values)
         np.exp(values, out=values)
         high = _memory("high", values.size, np.float32)[:values.size].reshape(values.shape)

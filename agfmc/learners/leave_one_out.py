@@ -65,25 +65,14 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None
     where the hull holds no other point, and where a kernel that is not positive definite takes
     S_i^2 out of 0 to 4 max K_ii: to take alpha from these in proportion is always feasible.
 
-    Parameters
-    ----------
-    kernel : function of points a (p, d), b (q, d) that gives K (p, q); either may be empty
-    x : (n, d) all points
-    problem : `Problem`; a sample is left out with all of its weight
-    solution : `Solution` of the problem under `options`
-    options : `SvmOptions`
-    most : largest number of free points
-    table : `KernelTable` of all points whose values are exact, used in place of `kernel`
+    kernel(a, b): K (p, q) of points a (p, d), b (q, d), of which either may be empty;  x (n, d):
+    all points;  problem: `Problem`, of which a sample is left out with all of its weight;
+    solution: its `Solution` under `options`, `SvmOptions`;  most: largest number of free points;
+    table: `KernelTable` of all points whose values are exact, used in place of `kernel`.
 
-    Returns
-    -------
-    values (l,), or None where folds are the better way: more than `most` points are free, or so
-    many samples move so far that the formula is in doubt
-
-    Raises
-    ------
-    UsageError
-        For a nu-SVC, whose margin and C would change as well.
+    Returns values (l,), or None where folds are the better way: more than `most` points are free,
+    or so many samples move so far that the formula is in doubt.  Raises `UsageError` for a nu-SVC,
+    whose margin and C would change as well.
     """
     if options.svm_type != "c_svc":
         raise UsageError("leave-one-out values are for a C-SVC (-s 0) only, not for a nu-SVC")
@@ -126,9 +115,13 @@ class _Units:
     """
 
     def __init__(self, problem, solution, limit):
-        rows, number = problem.rows, problem.number
-        self.first, self.point = (rows, np.arange(len(rows))) if number is None else \
-            _merged(rows, number[rows])
+        rows = problem.rows
+        self.first, self.point = rows, np.arange(len(rows))
+        if problem.number is not None:
+            _, first, inverse = np.unique(problem.number[rows], return_index=True,
+                                          return_inverse=True)
+            order = np.argsort(first)  # different points in the order of their first rows
+            self.first, self.point = rows[first[order]], np.argsort(order)[inverse]
         self.column = (problem.side == solution.labels[0]).astype(np.intp)
         alpha = np.zeros(len(rows))
         alpha[solution.sv] = np.abs(solution.coef)
@@ -150,15 +143,6 @@ class _Units:
         share = np.maximum(self.excess - twin, 0.0) / np.where(self.excess > 0, self.excess, 1.0)
         yields = (margin - moved < -1.0) & (twin > 0) & (moved > 0)
         return sign * np.where(yields, np.minimum(-1.0, margin - share * moved), margin - moved)
-
-
-def _merged(rows, number):
-    """The first row of each different number, in their order, and which of these each row is."""
-    _, first, inverse = np.unique(number, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return rows[first[order]], rank[inverse]
 
 
 def _between_points(kernel, x, first):
@@ -238,26 +222,22 @@ def _spans(between, at, hull, stiffness, itself):
     place = np.minimum(np.searchsorted(hull, at), len(hull) - 1)
     inside = hull[place] == at
     step = max(1, _BLOCK // len(hull))
-    for chosen in _pieces(np.flatnonzero(inside), step):
-        q = np.zeros((len(hull), len(chosen)))
-        q[place[chosen], np.arange(len(chosen))] = 1.0
-        squares, products = _lengths(triangle.solve(q), ones)
-        with np.errstate(divide="ignore"):
-            span[chosen] = 1.0 / (squares - products ** 2 / length) - stiffness[place[chosen]]
-    for chosen in _pieces(np.flatnonzero(~inside), step):
-        squares, products = _lengths(triangle.solve(between(hull, at[chosen])), ones)
-        with np.errstate(over="ignore"):
-            span[chosen] = itself[chosen] - squares + (1.0 - products) ** 2 / length
+    for numbers in (np.flatnonzero(inside), np.flatnonzero(~inside)):
+        for start in range(0, len(numbers), step):
+            chosen = numbers[start:start + step]
+            if inside[chosen[0]]:
+                right = np.zeros((len(hull), len(chosen)))
+                right[place[chosen], np.arange(len(chosen))] = 1.0
+            else:
+                right = between(hull, at[chosen])
+            q = triangle.solve(right)
+            squares, products = np.einsum("ij,ij->j", q, q), ones @ q
+            with np.errstate(divide="ignore", over="ignore"):
+                span[chosen] = \
+                    1.0 / (squares - products ** 2 / length) - stiffness[place[chosen]] \
+                    if inside[chosen[0]] else \
+                    itself[chosen] - squares + (1.0 - products) ** 2 / length
     return span
-
-
-def _pieces(numbers, step):
-    return (numbers[start:start + step] for start in range(0, len(numbers), step))
-
-
-def _lengths(q, ones):
-    """q_j'q_j and o'q_j of the columns of q."""
-    return np.einsum("ij,ij->j", q, q), ones @ q
 
 
 def _between(before, after):

@@ -140,11 +140,11 @@ def scan(text, known, flags=(), *, weighted=True, strange=None, **place):
 
     known: {option: (field, smallest, largest, whole number, smallest excluded)}, field None
     where the value changes nothing; smallest of the field kernel: the names of those that are
-    allowed;  flags: options without a value, for which field is the
-    option itself;  weighted: -w0 and -w1 are known, and -q, which changes nothing;  strange:
-    {option: words} to be added where that option is not known or has a value that cannot be.
-    weights: ((side, factor), ...) of -w0 and -w1, sides ascending.  Raises `UsageError`, with
-    the place given, for an option that is not known and for a value out of its range.
+    allowed;  flags: options without a value, which are their own field;  weighted: -w0 and -w1 are
+    known, and -q, which changes nothing;  strange: {option: words} to be added where that option is
+    not known or has a value that cannot be.  weights: ((side, factor), ...) of -w0 and -w1, sides
+    ascending.  Raises `UsageError`, with the place given, for an option that is not known and for a
+    value out of its range.
     """
 
     def fail(message):
@@ -166,10 +166,8 @@ def scan(text, known, flags=(), *, weighted=True, strange=None, **place):
 
     values, weights = {}, {}
     words = text.split()
-    position = 0
-    while position < len(words):
-        option = words[position]
-        position += 1
+    following = iter(words)
+    for option in following:
         if weighted and option == "-q":
             continue
         if option in flags:
@@ -178,11 +176,10 @@ def scan(text, known, flags=(), *, weighted=True, strange=None, **place):
         if option not in known and not (weighted and option.startswith("-w")):
             raise fail(f"unknown training option '{option}': expected one of "
                        + " ".join([*known, *flags] + ["-w0 -w1 -q"] * weighted))
-        if position == len(words):
+        word = next(following, None)
+        if word is None:
             quoted = f': "{option} 1", in one pair of quotes' if len(words) == 1 else ""
             raise fail(f"option {option}: expected a value after it{quoted}")
-        word = words[position]
-        position += 1
         if option in known:
             field, low, high, whole, open_low = known[option]
             value = _kernel(word, low, fail) if field == "kernel" else \
@@ -210,7 +207,6 @@ def _kernel(word, names, fail):
 
 def _range(low, high, open_low):
     if high == math.inf:
-        if low == -math.inf:
-            return "a finite number"
-        return f"more than {low}" if open_low else f"{low} or more"
+        return "a finite number" if low == -math.inf else \
+            f"more than {low}" if open_low else f"{low} or more"
     return f"{'more than ' if open_low else ''}{low} to {high:g}"
