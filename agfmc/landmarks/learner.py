@@ -23,34 +23,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from ..core.errors import DataError
 from ..core.models import KERNELS
 from ..core.points import LowerTriangle
-from ..learners.options import BORDERS, KernelLearner, LIBSVM, scan
+from ..learners.options import BORDERS, KernelLearner, LIBSVM
 
 LANDMARKS = 2000  # by default, where there are as many points
 LEFT_OUT = 30_000
 
-# option: (field, smallest, largest, whole number, smallest excluded)
-
-_KNOWN = {
-    "-m": ("landmarks", 2, 100_000, True, False),
-    "-t": ("kernel", tuple(name for name in KERNELS if name != "sigmoid"), None, False, False),
-    "-g": ("gamma", 0, math.inf, False, False),
-    "-r": ("coef0", 0, math.inf, False, False),
-    "-d": ("degree", 0, 100, True, False),
-    "-l": ("ridge", 0, math.inf, False, True),
-    "--loo": ("left_out", 100, 10**12, True, False),
-}
-_WORDS = {"-l": "auto", "--loo": "all"}
-_STRANGE = dict.fromkeys(
-    (BORDERS | LIBSVM) - set(_KNOWN), "learner=nystrom has no such option: -m is the number of "
-    "landmarks, -l the regularisation")
-_STRANGE["-c"] = "learner=nystrom is regularised by -l LAMBDA, about 1 / C, or -l auto"
-_STRANGE["-t"] = "landmarks need a positive definite kernel, which the sigmoid is not"
+_WORDS = {"-l": "auto", "--loo": "all"}  # of options whose value is None
 
 
 @dataclass(frozen=True)
@@ -74,24 +59,38 @@ class NystromOptions(KernelLearner):
     weights: tuple = ()
     clipped: bool = False
 
+    letters: ClassVar[dict] = {
+        "-m": ("landmarks", 2, 100_000, True, False),
+        "-t": ("kernel", tuple(name for name in KERNELS if name != "sigmoid"), None, False, False),
+        "-g": ("gamma", 0, math.inf, False, False),
+        "-r": ("coef0", 0, math.inf, False, False),
+        "-d": ("degree", 0, 100, True, False),
+        "-l": ("ridge", 0, math.inf, False, True),
+        "--loo": ("left_out", 100, 10**12, True, False),
+    }
+    strange = dict.fromkeys(
+        (BORDERS | LIBSVM) - set(letters), "learner=nystrom has no such option: -m is the number "
+        "of landmarks, -l the regularisation") | {
+        "-c": "learner=nystrom is regularised by -l LAMBDA, about 1 / C, or -l auto",
+        "-t": "landmarks need a positive definite kernel, which the sigmoid is not"}
     uses_shared_landmarks = streams = True
     keeps_sparse = False
 
     @classmethod
     def parse(cls, text, **place):
         """The options in `text`, the letters -m -t -g -r -d -l --loo -w0 -w1."""
-        words, rest, named = text.split(), [], {}
+        words, rest, chosen = text.split(), [], {}
         while words:
             word = words.pop(0)
-            if words and _WORDS.get(word) == words[0]:
-                named[_KNOWN[word][0]] = None
-                words.pop(0)
-                continue
-            if word in _WORDS:  # the last one counts
-                named.pop(_KNOWN[word][0], None)
+            if word in _WORDS:
+                field = cls.letters[word][0]
+                chosen.pop(field, None)  # the last one counts
+                if words and words[0] == _WORDS[word]:
+                    chosen[field] = None
+                    words.pop(0)
+                    continue
             rest.append(word)
-        values, weights = scan(" ".join(rest), _KNOWN, strange=_STRANGE, **place)
-        return cls(weights=weights, **{**values, **named})
+        return replace(super().parse(" ".join(rest), **place), **chosen)
 
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""

@@ -19,6 +19,7 @@ import math
 import threading
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -58,10 +59,17 @@ class LinearOptions(PlaneLearner):
     weights: tuple = ()
     has_weights: bool = False
 
+    letters: ClassVar[dict] = {
+        "-s": ("solver", 0, 7, True, False),
+        "-c": ("cost", 0, math.inf, False, True),
+        "-e": ("tolerance", 0, math.inf, False, True),
+        "-B": ("bias", -math.inf, math.inf, False, False),
+    }
+
     @classmethod
     def parse(cls, text, **place):
         """The options in `text`, LIBLINEAR's letters -s -c -e -B -R -w0 -w1."""
-        values, weights = scan(text, _KNOWN, ("-R",), **place)
+        values, weights = scan(text, cls.letters, ("-R",), **place)
         values["free"] = values.pop("-R", False)
         options = cls(weights=weights, **values)
         if options.solver not in _TOLERANCE:
@@ -120,16 +128,6 @@ class LinearOptions(PlaneLearner):
         """The `Solution` of a problem; `DataError` where it is not finite."""
         return _solve_weighted(packed[rows], np.asarray(side), w, self) if self.has_weights else \
             _solve(packed, rows, side, self)
-
-
-# option: (field, smallest, largest, whole number, smallest excluded)
-
-_KNOWN = {
-    "-s": ("solver", 0, 7, True, False),
-    "-c": ("cost", 0, math.inf, False, True),
-    "-e": ("tolerance", 0, math.inf, False, True),
-    "-B": ("bias", -math.inf, math.inf, False, False),
-}
 
 
 class _Parameter(ctypes.Structure):

@@ -33,6 +33,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -47,7 +48,7 @@ from ..files.atomic import checked
 from ..files.number_text import NUMBER, numbers
 from ..files.opening import read_bytes
 from ..files.seal import check_seal, sealed, unsealed
-from .options import NodeLearner, PlaneLearner, scan
+from .options import NodeLearner, PlaneLearner
 from .points import side_factors, Solution, TOO_LARGE
 
 _ROWS = 4096  # points for one matrix product
@@ -76,16 +77,9 @@ class LogisticOptions(PlaneLearner):
     tolerance: float = 1e-6
     weights: tuple = ()
 
-    @classmethod
-    def parse(cls, text, **place):
-        """The options in `text`, the letters -c -e -w0 -w1."""
-        values, weights = scan(text, _KNOWN, **place)
-        return cls(weights=weights, **values)
-
-    def canonical(self):
-        """The settings that decide the result, in one fixed spelling."""
-        return " ".join([f"learner=logistic -c {self.cost!r} -e {self.tolerance!r}",
-                         *self.weight_words()])
+    name = "logistic"
+    letters: ClassVar[dict] = {"-c": ("cost", 0, math.inf, False, True),
+                               "-e": ("tolerance", 0, 1, False, True)}
 
     @property
     def own_probabilities(self):
@@ -122,35 +116,17 @@ class LogisticOptions(PlaneLearner):
         return Solution.plane(plane[:-1], plane[-1], (first, 1 - first))
 
 
-# option: (field, smallest, largest, whole number, smallest excluded)
-
-_KNOWN = {
-    "-c": ("cost", 0, math.inf, False, True),
-    "-e": ("tolerance", 0, 1, False, True),
-}
-
-
 @dataclass(frozen=True)
 class MultinomialOptions(NodeLearner):
-    """Options of multinomial logistic regression: the factor of |W|^2 / 2."""
+    """Options of multinomial logistic regression: the factor of |W|^2 / 2.
+
+    It is more than 0: without it, classes that can be separated have no best weights.
+    """
 
     ridge: float = 1.0
 
     recognised_by = "seal"
-
-    @classmethod
-    def parse(cls, text, **place):
-        """The options in `text`, `-r RIDGE`.
-
-        The ridge is more than 0: without it, classes that can be separated have no
-        best weights.
-        """
-        return cls(**scan(text, {"-r": ("ridge", 0, math.inf, False, True)}, weighted=False,
-                          **place)[0])
-
-    def canonical(self):
-        """The settings that decide the result, in one fixed spelling."""
-        return f"-r {self.ridge!r}"
+    letters: ClassVar[dict] = {"-r": ("ridge", 0, math.inf, False, True)}
 
     def identity(self, job):
         """The letter, and the options as the user wrote them."""

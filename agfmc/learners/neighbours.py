@@ -13,6 +13,7 @@ these add up to k, the last one as much as is missing.
 import math
 import os
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,12 +33,6 @@ _MARGIN = 1e-9
 _ROUNDING = 1e-6  # of a sum of weights, which are float32 in files
 _TINY = 1e-140  # of a distance: its square is still a normal number
 
-# option: (field, smallest, largest, whole number, smallest excluded)
-
-_KNOWN = {"-k": ("k", 1, math.inf, True, False),
-          "-m": ("metric", -math.inf, math.inf, True, False)}
-
-
 @dataclass(frozen=True)
 class NeighbourOptions(NodeLearner):
     """Options of k nearest neighbours: how many they are, and whether points have weights."""
@@ -46,6 +41,7 @@ class NeighbourOptions(NodeLearner):
     has_weights: bool = False
 
     recognised_by = "contents"
+    letters: ClassVar[dict] = {"-k": ("k", 1, math.inf, True, False)}
 
     @classmethod
     def parse(cls, text, **place):
@@ -53,16 +49,13 @@ class NeighbourOptions(NodeLearner):
 
         The one metric is 0, Cartesian.
         """
-        values, _ = scan(text, _KNOWN, weighted=False, **place)
-        metric = values.pop("metric", 0)
-        if metric != 0:
-            raise UsageError(f"option -m: metric {metric} is not supported: expected 0 (Cartesian)",
-                             **place)
+        metric = {"-m": ("metric", -math.inf, math.inf, True, False)}
+        values, _ = scan(text, cls.letters | metric, weighted=False, **place)
+        if values.get("metric"):
+            raise UsageError(f"option -m: metric {values['metric']} is not supported: expected 0 "
+                             "(Cartesian)", **place)
+        values.pop("metric", None)
         return cls(**values)
-
-    def canonical(self):
-        """The settings that decide the result, in one fixed spelling."""
-        return f"-k {self.k}"
 
     def weighted(self):
         """The same options with a file of weights more."""

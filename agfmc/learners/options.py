@@ -4,6 +4,7 @@ Options are letters with values in their ranges, and weights of the two sides.
 """
 
 import math
+from typing import ClassVar
 
 from ..core.errors import UsageError
 from ..core.models import Kernel, KERNEL_NAMES, kernel_word, KERNELS
@@ -11,10 +12,26 @@ from ..core.text import numeral
 
 
 class _Learner:
-    """The common part of most learners; see `protocol`."""
+    """The common part of most learners; see `protocol`.
 
+    letters: {option: (field, smallest, largest, whole number, smallest excluded)}, as `scan` takes
+    them;  strange: {option: words} for options of other learners.
+    """
+
+    letters: ClassVar[dict] = {}
+    strange: ClassVar[dict | None] = None
     own_vectors = keeps_sparse = is_program = uses_shared_landmarks = streams = False
     no_loo = recognised_by = ""
+
+    @classmethod
+    def parse(cls, text, **place):
+        """The options in `text`; `UsageError`, with the place given, for what is wrong."""
+        return cls(**scan(text, cls.letters, weighted=False, strange=cls.strange, **place)[0])
+
+    def canonical(self) -> str:
+        """The settings that decide the result, in one fixed spelling."""
+        return " ".join(f"{letter} {getattr(self, option[0])!r}"
+                        for letter, option in self.letters.items())
 
     def made_by(self) -> str:
         """No library is needed."""
@@ -34,8 +51,12 @@ class _Learner:
 
 
 class BinaryLearner(_Learner):
-    """A learner of two sides."""
+    """A learner of two sides, with options `weights`, factors of the sides.
 
+    name: as in `learner=NAME`.
+    """
+
+    name = ""
     sides = 2
     svm_type = "c_svc"
     own_probabilities = False
@@ -45,6 +66,16 @@ class BinaryLearner(_Learner):
     def pack(self, x, rows=None):
         """The points as they are."""
         return x
+
+    @classmethod
+    def parse(cls, text, **place):
+        """The options in `text`, also -w0 and -w1."""
+        values, weights = scan(text, cls.letters, strange=cls.strange, **place)
+        return cls(weights=weights, **values)
+
+    def canonical(self) -> str:
+        """The settings that decide the result, in one fixed spelling."""
+        return " ".join([f"learner={self.name}", super().canonical(), *self.weight_words()])
 
     @property
     def keeps_sparse(self) -> bool:

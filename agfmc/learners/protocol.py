@@ -7,9 +7,9 @@ relatives, or from `options.NodeLearner`: what stands in brackets is what these 
 
 Every learner has
 
-    parse(text, **place)   class method: the options in `text` (`options.scan` reads letters);
-                           `UsageError`, with the place given, for what is wrong
-    canonical()            the settings that decide the result, in one fixed spelling
+    parse(text, **place)   class method: the options in `text`; `UsageError`, with the place
+                           given, for what is wrong (from the table `letters` of the class)
+    canonical()            the settings that decide the result, in one fixed spelling (all letters)
     made_by()              the library that trains and its version (""); `UsageError` where it is
                            not installed
     weighted()             the options for points with weights (itself); `UsageError` where

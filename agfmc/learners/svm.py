@@ -17,34 +17,19 @@ import functools
 import math
 import os
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
 from ..core.models import KERNELS
-from .options import BORDERS, KernelLearner, scan
+from .options import BORDERS, KernelLearner
 from .points import (CLibrary, Nodes, shared_object, sklearn_fit, sklearn_version, Solution,
                      TOO_LARGE, weight_fields)
 
 _TYPES = {"c_svc": 0, "nu_svc": 1}
 _PRECOMPUTED = 4
 _OLDEST = 331
-
-# option: (field, smallest, largest, whole number, smallest excluded)
-
-_KNOWN = {
-    "-s": ("svm_type", 0, 1, True, False),
-    "-t": ("kernel", tuple(KERNELS), None, False, False),
-    "-d": ("degree", 0, 100, True, False),
-    "-g": ("gamma", 0, math.inf, False, False),
-    "-r": ("coef0", -math.inf, math.inf, False, False),
-    "-c": ("cost", 0, math.inf, False, True),
-    "-n": ("nu", 0, 1, False, True),
-    "-m": ("cache", 0, 1e6, False, True),
-    "-e": ("tolerance", 0, math.inf, False, True),
-    "-h": ("shrinking", 0, 1, True, False),
-    "-b": (None, 0, 1, True, False),
-}
 
 _STRANGE = dict.fromkeys(BORDERS, "libAGF's class borders, which have such an option, are not "
                                   "here: LIBSVM trains, with svm-train's options")
@@ -77,19 +62,27 @@ class SvmOptions(KernelLearner):
     weights: tuple = ()
     has_weights: bool = False
 
+    letters: ClassVar[dict] = {
+        "-s": ("svm_type", 0, 1, True, False),
+        "-t": ("kernel", tuple(KERNELS), None, False, False),
+        "-d": ("degree", 0, 100, True, False),
+        "-g": ("gamma", 0, math.inf, False, False),
+        "-r": ("coef0", -math.inf, math.inf, False, False),
+        "-c": ("cost", 0, math.inf, False, True),
+        "-n": ("nu", 0, 1, False, True),
+        "-m": ("cache", 0, 1e6, False, True),
+        "-e": ("tolerance", 0, math.inf, False, True),
+        "-h": ("shrinking", 0, 1, True, False),
+        "-b": (None, 0, 1, True, False),  # and -q: training is quiet, and fits probabilities
+    }
+    strange = _STRANGE
+
     @classmethod
     def parse(cls, text, **place):
-        """The options in `text`, svm-train's own letters.
-
-        `-b` and `-q` are accepted and change nothing: probabilities are always
-        fitted and training is always quiet.
-        """
-        values, weights = scan(text, _KNOWN, strange=_STRANGE, **place)
-        if "svm_type" in values:
-            values["svm_type"] = list(_TYPES)[values["svm_type"]]
-        if "shrinking" in values:
-            values["shrinking"] = bool(values["shrinking"])
-        return cls(weights=weights, **values)
+        """The options in `text`, svm-train's own letters."""
+        options = super().parse(text, **place)
+        return replace(options, shrinking=bool(options.shrinking), svm_type=list(_TYPES)[
+            options.svm_type] if isinstance(options.svm_type, int) else options.svm_type)
 
     def canonical(self):
         """The settings that decide the result: not the size of the cache."""

@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass
 
 from .logistic import LogisticOptions
-from .options import PlaneLearner, scan
+from .options import PlaneLearner
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,9 @@ class ToyOptions(PlaneLearner):
 
     strength: float = 1.0
     weights: tuple = ()
+    name = "toy"
+    letters = {"-z": ("strength", 0, math.inf, False, True)}
     own_probabilities = True
-
-    @classmethod
-    def parse(cls, text, **place):
-        values, weights = scan(text, {"-z": ("strength", 0, math.inf, False, True)}, **place)
-        return cls(weights=weights, **values)
-
-    def canonical(self):
-        return f"learner=toy -z {self.strength!r}"
 
     def solve(self, packed, rows, side, w=None):
         return LogisticOptions(1.0 / self.strength).solve(packed, rows, side, w)
