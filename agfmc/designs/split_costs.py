@@ -145,7 +145,7 @@ class SplitCosts:
             search = RidgeSearch(self.landmarks.scale * unit)
             if options.ridge is None:
                 while search.trial is not None:
-                    search.tell(self._one_vs_rest_error(search.trial))
+                    search.record(self._one_vs_rest_error(search.trial))
             ridge = search.best if options.ridge is None else options.ridge
             trials.append((self._one_vs_rest_error(ridge), kernel.gamma, ridge))
         _, gamma, ridge = min(trials, key=lambda trial: trial[0])

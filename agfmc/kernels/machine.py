@@ -46,7 +46,7 @@ class Machine:
     """The classifiers `columns` of a collated model, ready to be evaluated.
 
     kernels, kernel_of (m,), sv (s, d), group (s,), indptr, index, coef, rho
-    (m,): as in `MergedModel`; columns: the classifiers wanted, by number.
+    (m,): as in `MergedModel`; columns: the numbers of the classifiers.
     Only support vectors that these classifiers use are kept.
     """
 
@@ -60,9 +60,9 @@ class Machine:
         kernel_of = self._model.kernel_of[self.columns]
         parts = []
         for number in sorted(set(kernel_of.tolist())):
-            places = np.flatnonzero(kernel_of == number)
-            parts.append(_Part(self._model, self._model.kernels[number], places,
-                               self.columns[places]))
+            positions = np.flatnonzero(kernel_of == number)
+            parts.append(_Part(self._model, self._model.kernels[number], positions,
+                               self.columns[positions]))
         return parts
 
     @functools.cached_property
@@ -70,9 +70,9 @@ class Machine:
         """w (d, m') of classifiers that are all linear."""
         model = self._model
         planes = np.empty((model.sv.shape[1], len(self.columns)))
-        for place, column in enumerate(self.columns):
+        for position, column in enumerate(self.columns):
             span = slice(model.indptr[column], model.indptr[column + 1])
-            planes[:, place] = model.coef[span] @ model.sv[model.index[span]]
+            planes[:, position] = model.coef[span] @ model.sv[model.index[span]]
         return planes
 
     def decision_values(self, x):
@@ -100,7 +100,7 @@ class Machine:
 class _Part:
     """The classifiers of one kernel: its support vectors and blocks of coefficients."""
 
-    def __init__(self, model, kernel, places, columns):
+    def __init__(self, model, kernel, positions, columns):
         spans = [slice(model.indptr[c], model.indptr[c + 1]) for c in columns]
         used = np.zeros(len(model.sv), dtype=bool)
         for span in spans:
@@ -120,18 +120,18 @@ class _Part:
         for start, stop in _cut(model.group[rows], at, which, self.kernel.width):
             low, high = np.searchsorted(at, (start, stop))
             some = which[low:high]
-            present = np.bincount(some, minlength=len(places)) > 0
+            present = np.bincount(some, minlength=len(positions)) > 0
             active = np.flatnonzero(present)
             dense = np.zeros((len(active), stop - start))
             dense[(np.cumsum(present) - 1)[some], at[low:high] - start] = coef[low:high]
-            self._blocks.append((slice(start, stop), _span(places[active]), dense))
+            self._blocks.append((slice(start, stop), _span(positions[active]), dense))
 
     def add(self, x, values, buffer):
         """Add sum coef K(x, sv) to the rows of `values` (m', BLOCK)."""
         columns = self.kernel.columns(x)
-        for span, places, dense in self._blocks:
+        for span, positions, dense in self._blocks:
             kernel = self.kernel.rows(span, columns, out=buffer[:span.stop - span.start])
-            values[places] += dense @ kernel
+            values[positions] += dense @ kernel
 
 
 def _cut(group, at, which, width):
@@ -141,7 +141,7 @@ def _cut(group, at, which, width):
     multiplications for one kernel value.
     """
     edges = np.concatenate([[0], np.flatnonzero(np.diff(group)) + 1, [len(group)]])
-    edges = _with_landmarks_apart(edges, at, which)
+    edges = _cut_before_landmarks(edges, at, which)
     cuts = np.searchsorted(at, edges)
     blocks = []
     for start, stop, low, high in zip(*(part.tolist() for part in (
@@ -149,11 +149,11 @@ def _cut(group, at, which, width):
         active = set(which[low:high].tolist())
         while blocks:  # one block with the one before it, where that costs no more
             first, _, before = blocks[-1]
-            apart = len(active) * (stop - start) + len(before) * (start - first) + _OVERHEAD
-            if max(len(active), len(before)) * (stop - first) > apart:
+            separate = len(active) * (stop - start) + len(before) * (start - first) + _OVERHEAD
+            if max(len(active), len(before)) * (stop - first) > separate:
                 break  # as below, without a union that may be large
             together = active | before
-            if len(together) * (stop - first) > apart:
+            if len(together) * (stop - first) > separate:
                 break
             start, active = first, together
             blocks.pop()
@@ -171,37 +171,37 @@ def _cut(group, at, which, width):
         yield from zip(ends[:-1], ends[1:])
 
 
-def _with_landmarks_apart(edges, at, which):
+def _cut_before_landmarks(edges, at, which):
     """The edges of the classes, and one in each class whose last part has more classifiers.
 
     It stands where the two blocks are smallest, if that pays: landmarks, which are last, are
     used by many classifiers that use no other support vectors of the class.
     """
     cuts = np.searchsorted(at, edges)
-    found = [edges[0]]
+    result = [edges[0]]
     for start, stop, low, high in zip(*(part.tolist() for part in (
             edges[:-1], edges[1:], cuts[:-1], cuts[1:]))):
         classifiers, first = np.unique(which[low:high], return_index=True)
         size = stop - start
         if len(classifiers) * size - (high - low) > _OVERHEAD:  # not all are coefficients
             last = np.unique(which[low:high][::-1], return_index=True)[1]
-            place = np.arange(1, size)
+            position = np.arange(1, size)
             before = np.cumsum(np.bincount(at[low:high][first] - start, minlength=size))[:-1]
             after = len(classifiers) - np.cumsum(np.bincount(
                 at[low:high][::-1][last] - start, minlength=size))[:-1]
-            cost = before * place + after * (size - place)
+            cost = before * position + after * (size - position)
             best = int(cost.argmin())
             if len(classifiers) * size - cost[best] > _OVERHEAD and after[best] > before[best]:
-                found.append(start + best + 1)
-        found.append(stop)
-    return np.array(found)
+                result.append(start + best + 1)
+        result.append(stop)
+    return np.array(result)
 
 
-def _span(places):
-    """Ascending places as a slice, where they are one."""
-    if len(places) and places[-1] - places[0] == len(places) - 1:
-        return slice(int(places[0]), int(places[-1]) + 1)
-    return places
+def _span(positions):
+    """Ascending positions as a slice, where they are one."""
+    if len(positions) and positions[-1] - positions[0] == len(positions) - 1:
+        return slice(int(positions[0]), int(positions[-1]) + 1)
+    return positions
 
 
 def decision_values(kernel: Kernel, sv: np.ndarray, coef: np.ndarray, rho: float, x) -> np.ndarray:

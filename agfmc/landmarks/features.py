@@ -27,7 +27,7 @@ _DEPENDENT = 1e-6
 class Landmarks:
     """Landmarks z (p, d) of a kernel, and features of points on them.
 
-    points (q, d): the landmarks that are wanted; those that depend on others are dropped.
+    points (q, d): the landmarks that are requested; those that depend on others are dropped.
 
     kept (p,): numbers of the points that became landmarks, in the order of pivoting;  z (p, d):
     these;  scale: the mean of K(z, z);  condition: its largest value over the least part that was
@@ -98,18 +98,18 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
     No two of them are equal, and every class is among them where they are enough.  Raises
     `DataError` where there are too few different points, unless the options are clipped.
     """
-    wanted = options.landmarks or LANDMARKS
+    requested = options.landmarks or LANDMARKS
     members = np.isin(y, labels)
     count = np.count_nonzero(members)
     generator = np.random.Generator(np.random.PCG64(job_seed(seed, labels, ("landmarks",))))
     taken = order = np.empty(0, dtype=np.int64)
     if count > _DRAWN:  # some are mostly enough
-        order = generator.choice(count, min(count, max(_DRAWN // 10, 4 * wanted)), replace=False)
-        taken = _different(x, y, labels, members, order, wanted)
-    if len(taken) < wanted and len(order) < count:
-        taken = _different(x, y, labels, members, generator.permutation(count), wanted)
-    if len(taken) < wanted and options.landmarks is not None:
-        message = f"-m {wanted} is more than the number of different points of these classes"
+        order = generator.choice(count, min(count, max(_DRAWN // 10, 4 * requested)), replace=False)
+        taken = _different(x, y, labels, members, order, requested)
+    if len(taken) < requested and len(order) < count:
+        taken = _different(x, y, labels, members, generator.permutation(count), requested)
+    if len(taken) < requested and options.landmarks is not None:
+        message = f"-m {requested} is more than the number of different points of these classes"
         if not options.clipped:
             raise DataError(f"{message}, {len(taken)}")
         warnings.warn(f"{message} in a training part: all of them are its landmarks there",
@@ -117,7 +117,7 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
     return taken
 
 
-def _different(x, y, labels, members, order, wanted):
+def _different(x, y, labels, members, order, requested):
     """The first of rows `order` of the members (n,) bool that differ, one of each class ahead."""
     if not members.all():
         order = np.flatnonzero(members)[order]
@@ -125,10 +125,10 @@ def _different(x, y, labels, members, order, wanted):
     missing = [np.flatnonzero(y == label)[:1] for label in set(labels) - set(present.tolist())]
     ahead = np.concatenate([order[np.sort(first)], *missing])
     order = np.concatenate([ahead, order[~np.isin(order, ahead)]])
-    count, taken = wanted, order[:0]
-    while len(taken) < wanted and len(taken) < len(order):
+    count, taken = requested, order[:0]
+    while len(taken) < requested and len(taken) < len(order):
         part = order[:count]
-        taken = part[unique_rows(np.asarray(x[part], dtype=np.float64))[0][:wanted]]
+        taken = part[unique_rows(np.asarray(x[part], dtype=np.float64))[0][:requested]]
         if count >= len(order):
             break
         count *= 2

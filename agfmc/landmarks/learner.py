@@ -169,8 +169,8 @@ class RidgeSearch:
     Every second power is tried, then the neighbours of the best one while there are better ones.
 
     scale: the mean of K(z, z), which lambda is measured in;  least: the smallest lambda that
-    rounding allows.  `trial` is the next one to be tried, None at the end;  `tell(error)` goes on;
-    `best` is the answer.
+    rounding allows.  `trial` is the next one to be tried, None at the end;  `record(error)`
+    goes on;  `best` is the answer.
     """
 
     def __init__(self, scale: float = 1.0, least: float = 0.0):
@@ -191,7 +191,7 @@ class RidgeSearch:
         """The one with the least error so far; of equal ones the larger."""
         return self._value(min(self._errors, key=lambda power: (self._errors[power], -power)))
 
-    def tell(self, error: float):
+    def record(self, error: float):
         """Take the error of `trial`."""
         self._errors[self._next] = error if math.isfinite(error) else math.inf
         if self._coarse:

@@ -152,12 +152,12 @@ def _sums_elsewhere(problem, item):
 class Sums:
     """The sums G of the sets of classes of a group, made in as many passes as memory demands.
 
-    total {label: s (p,)} and weight {label: n} grow with the passes.  work: `Work`;  kept:
+    total {label: s (p,)} and weight {label: n} grow with the passes.  work: `Work`;  stored:
     `GroupSums`, where these grow.
     """
 
-    def __init__(self, group, work, megabytes, kept):
-        self._group, self._work, self._kept = group, work, kept
+    def __init__(self, group, work, megabytes, stored):
+        self._group, self._work, self._stored = group, work, stored
         self.total, self.weight = {}, {}
         self._grams = {}
         size = 8 * len(group.problem.landmarks) ** 2
@@ -212,20 +212,20 @@ class Sums:
         if not numbers:
             return
         names = {self._group.class_blocks[number]: number for number in numbers}
-        kept, ranges = self._kept, self._group.ranges
-        kept.begin(list(names), len(self._group.problem.landmarks), len(ranges),
+        stored, ranges = self._stored, self._group.ranges
+        stored.begin(list(names), len(self._group.problem.landmarks), len(ranges),
                    self._group.range_digest)
         items = [(number, *span, labels) for number, span in enumerate(ranges)
-                 for labels in names if number >= kept.stop(labels)]
-        made = self._work.sums([item for item in items if not kept.has(item[0], item[3])], names)
+                 for labels in names if number >= stored.stop(labels)]
+        made = self._work.sums([item for item in items if not stored.has(item[0], item[3])], names)
         for item in items:
             number, _, _, labels = item
-            sums = kept.of_range(number, labels) if kept.has(number, labels) else next(made)
+            sums = stored.of_range(number, labels) if stored.has(number, labels) else next(made)
             if sums is None:
                 sums = range_sums(self._group.problem, item)
-            kept.add(number, labels, sums)
+            stored.add(number, labels, sums)
         next(made, None)  # tells of the last one, and ends the workers
-        for labels, (gram, total, weight) in kept.end().items():
+        for labels, (gram, total, weight) in stored.end().items():
             self._grams[names[labels]] = gram
             self.total.update(zip(labels, total))
             self.weight.update(zip(labels, weight.tolist()))
@@ -271,14 +271,14 @@ def row_ranges(job, n: int) -> list[tuple[int, int]]:
 class Group:
     """Classifiers with the same options: their landmarks, and what is to be done for them.
 
-    jobs: those that are to be trained;  megabytes: for their sums;  wanted: as of `train_shared`,
-    None where only sums are;  weights: of the points, or None.
+    jobs: those that are to be trained;  megabytes: for their sums;  requested: as of
+    `train_shared`, None where only sums are;  weights: of the points, or None.
 
     counts, totals: {label: points} and {label: sum of their weights};  mean_weight: of the points
     of these classifiers.
     """
 
-    def __init__(self, jobs, x, y, megabytes, wanted=None, weights=None):
+    def __init__(self, jobs, x, y, megabytes, requested=None, weights=None):
         job = jobs[0]
         self.jobs, self.options, self.seed = jobs, job.options, job.seed
         together = job.together
@@ -301,8 +301,8 @@ class Group:
         self.dropped = len(drawn) - len(self.rows)
         self.problem = Problem(landmarks, x, y, raw, w)
         self.ranges = row_ranges(job, len(y))
-        self.left_out = {} if wanted is None else self._left_out(
-            y, None if wanted.sides else self.options.left_out, wanted.chosen)
+        self.left_out = {} if requested is None else self._left_out(
+            y, None if requested.sides else self.options.left_out, requested.chosen)
 
     def _left_out(self, y, count, chosen):
         """{label: blocks of rows} of the points that are left out."""
@@ -314,8 +314,8 @@ class Group:
             if chosen is not None:
                 take |= chosen & np.isin(y, self.labels)
         rows = np.flatnonzero(take)
-        own = y[rows]
-        return {label: [part[start:start + _BLOCK] for part in [rows[own == label]]
+        labels = y[rows]
+        return {label: [part[start:start + _BLOCK] for part in [rows[labels == label]]
                         for start in range(0, len(part), _BLOCK)] for label in self.labels}
 
     def range_digest(self, number):
@@ -327,11 +327,11 @@ class Group:
         digest.update(np.ascontiguousarray(problem.landmarks.z).data.cast("B"))
         for first in range(start, stop, _BLOCK):
             block = slice(first, min(first + _BLOCK, stop))
-            own = np.isin(problem.y[block], self.labels)
-            digest.update(np.where(own, problem.y[block], -1).astype("<i4").tobytes())
-            digest.update(np.ascontiguousarray(problem.x[block][own], np.float64).tobytes())
+            is_member = np.isin(problem.y[block], self.labels)
+            digest.update(np.where(is_member, problem.y[block], -1).astype("<i4").tobytes())
+            digest.update(np.ascontiguousarray(problem.x[block][is_member], np.float64).tobytes())
             if problem.w is not None:
-                digest.update(problem.w[block][own].tobytes())
+                digest.update(problem.w[block][is_member].tobytes())
         return digest.hexdigest()
 
     def cost_of_sums(self, item):
@@ -363,7 +363,7 @@ class Work:
     """
 
     def __init__(self, group, settings, progress):
-        self._group, self._progress, self._kept = group, progress, settings.sums
+        self._group, self._progress, self._stored = group, progress, settings.sums
         here = isinstance(settings.workers, int)
         self._executor = None if here else settings.workers
         self.workers = settings.workers if here and settings.workers else available_cores()
@@ -374,13 +374,13 @@ class Work:
 
     def sums(self, items, class_blocks):
         """Yield the `ClassSums` of items, in their order; then those blocks are complete."""
-        for labels in class_blocks:  # known now: some may be kept, some made again
+        for labels in class_blocks:  # known now: some may be stored, some made again
             self._total -= self._planned.pop(labels, 0.0)
         self._total += sum(map(self._group.cost_of_sums, items))
         for item, sums in self._outcomes(items):
             self.check()
             yield sums
-            self.tell(self._group.cost_of_sums(item),
+            self.report(self._group.cost_of_sums(item),
                       f"sums of range {item[0] + 1} of {len(self._group.ranges)}")
 
     def _outcomes(self, items):
@@ -418,18 +418,18 @@ class Work:
         """There are tasks with these costs besides the sums."""
         self._total += sum(costs)
 
-    def tell(self, done, words=""):
+    def report(self, done, words=""):
         """So many more billions of multiplications are done; words: what it was."""
         self._done += done
-        if self._kept is not None:
-            self._kept.stage = words
+        if self._stored is not None:
+            self._stored.stage = words
         if self._progress is not None:
             self._progress(min(1.0, self._done / max(self._total, 1e-9)))
 
     def each(self, function, items, cost, words=""):
         """Yield (item, function(item, spread)): items side by side, or what spreads for one.
 
-        cost(item): billions of multiplications;  words: as of `tell`;  spread(function, parts,
+        cost(item): billions of multiplications;  words: as of `report`;  spread(function, parts,
         cost) is `map`, with the cost of all parts.
         """
         if len(items) >= 2 * self.workers:
@@ -437,12 +437,12 @@ class Work:
                     lambda item: function(item, lambda function, parts, cost: map(function, parts)),
                     items, self.workers, inline=False):
                 yield item, result
-                self.tell(cost(item), words)  # may end the work: this is handed out by now
+                self.report(cost(item), words)  # may end the work: this is handed out by now
             return
         for item in items:
             left = [cost(item)]
             yield item, function(item, functools.partial(self._spread, words, left))
-            self.tell(left[0], words)
+            self.report(left[0], words)
 
     def _spread(self, words, left, function, parts, cost):
         parts = list(parts)
@@ -450,4 +450,4 @@ class Work:
             yield result
             done = min(cost / len(parts), left[0])
             left[0] -= done
-            self.tell(done, words)
+            self.report(done, words)

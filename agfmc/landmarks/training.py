@@ -26,37 +26,37 @@ from .sums import factors_of, Group, SEARCHED, Sums, Work
 from .sums_file import GroupSums
 
 # So many sets of classes have a lambda each, or as many as take so many multiplications to solve;
-# of more, some are asked for a common one.
+# of more, some choose a common one.
 
-_OWN, _CHEAP, _ASKED = 8, 1e10, 8
+_OWN, _CHEAP, _SAMPLED = 8, 1e10, 8
 _TRIALS = 7  # values of lambda that are tried, about
 _STEPS = 100_000  # of progress
 
 
 class _LeftOut:
-    """Features of the points that are left out, some kept in `megabytes` where they serve again."""
+    """Features of the points that are left out, some stored where they serve again."""
 
     def __init__(self, group, megabytes):
-        self._group, self._kept = group, {}
+        self._group, self._stored = group, {}
         self._room = megabytes * MEGABYTE
         self._all = len(group.sets) > 1 or sum(
             len(part) for parts in group.left_out.values() for part in parts) <= SEARCHED
 
     def __call__(self, block, step=1):
         """phi (p, n) of every step-th point of a block, (label, number)."""
-        phi = self._kept.get((block, step))
+        phi = self._stored.get((block, step))
         if phi is None:
             label, number = block
             phi = self._group.problem.features(self._group.left_out[label][number][::step])
             if (self._all or step > 1) and phi.nbytes <= self._room:
                 self._room -= phi.nbytes
-                self._kept[block, step] = phi
+                self._stored[block, step] = phi
         return phi
 
     def forget(self):
         """Make room: what was asked for with a step is of no more use."""
-        for key in [key for key in list(self._kept) if key[1] > 1]:
-            phi = self._kept.pop(key, None)  # another thread may do the same
+        for key in [key for key in list(self._stored) if key[1] > 1]:
+            phi = self._stored.pop(key, None)  # another thread may do the same
             self._room += 0 if phi is None else phi.nbytes
 
 
@@ -70,7 +70,7 @@ class _Set:
         self.blocks = [(label, number) for label, _ in one
                        for number in range(len(group.left_out[label]))]
         self.count = sum(len(group.left_out[label][number]) for label, number in self.blocks)
-        self.number = {sides: place for place, sides in enumerate(group.sets[one])}
+        self.number = {sides: index for index, sides in enumerate(group.sets[one])}
         factors = np.array([factor for _, factor in one])
         self._column = {label: column for column, (label, _) in enumerate(one)}
         self._factor = dict(one)
@@ -120,24 +120,24 @@ class _Solution(NamedTuple):
     b: np.ndarray
 
 
-def train_shared(jobs, x, y: np.ndarray, settings, progress, wanted,
+def train_shared(jobs, x, y: np.ndarray, settings, progress, requested,
                weights: Weights | None = None) -> Iterator:
     """Train jobs whose learner shares landmarks; yields `Fitted` in their order by groups.
 
-    The arguments are those of `fit`; wanted: what is wanted of samples that are held out;
+    The arguments are those of `fit`; requested: what is requested of samples that are held out;
     weights: of the points, or None.
     """
     groups = {}
     for job in jobs:
         groups.setdefault((job.options, job.together), []).append(job)
     for number, members in enumerate(groups.values()):
-        tell = None if progress is None else functools.partial(
-            _tell_of, progress, number, len(groups))
-        group = Group(members, x, y, settings.kernel_memory, wanted, weights)
-        yield from _Trainer(group, settings, tell, wanted).fit()
+        report = None if progress is None else functools.partial(
+            _report_share, progress, number, len(groups))
+        group = Group(members, x, y, settings.kernel_memory, requested, weights)
+        yield from _Trainer(group, settings, report, requested).fit()
 
 
-def _tell_of(progress, number, groups, share):
+def _report_share(progress, number, groups, share):
     """Tell progress(done, total) of the share of one of several groups that is done."""
     progress(round(_STEPS * (number + share)), _STEPS * groups)
 
@@ -150,12 +150,12 @@ def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None,
     points, or None.
     """
     group = Group([job], x, y, settings.kernel_memory, weights=weights)
-    kept, digest = settings.sums.of(job), group.range_digest(number)
-    if kept.has_range(number, digest):
+    stored, digest = settings.sums.of(job), group.range_digest(number)
+    if stored.has_range(number, digest):
         return False
-    work = Work(group, settings, progress and functools.partial(_tell_of, progress, 0, 1))
+    work = Work(group, settings, progress and functools.partial(_report_share, progress, 0, 1))
     items = [(number, *group.ranges[number], labels) for labels in group.class_blocks]
-    kept.write_range(number, digest, group.class_blocks, work.sums(items, group.class_blocks),
+    stored.write_range(number, digest, group.class_blocks, work.sums(items, group.class_blocks),
                      len(group.problem.landmarks))
     return True
 
@@ -163,15 +163,15 @@ def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None,
 class _Trainer:
     """The training of one group."""
 
-    def __init__(self, group, settings, progress, wanted):
-        self._group, self._wanted = group, wanted
+    def __init__(self, group, settings, progress, requested):
+        self._group, self._requested = group, requested
         self._work = Work(group, settings, progress)
-        kept = GroupSums() if settings.sums is None else settings.sums.of(group.jobs[0])
-        self._sums = Sums(group, self._work, settings.kernel_memory, kept)
+        stored = GroupSums() if settings.sums is None else settings.sums.of(group.jobs[0])
+        self._sums = Sums(group, self._work, settings.kernel_memory, stored)
         self._features = _LeftOut(group, settings.kernel_memory)
         self._normalised = settings.normalised
         self._ridge = group.options.ridge
-        if group.dropped and group.options.landmarks is not None:  # so many are wanted
+        if group.dropped and group.options.landmarks is not None:  # so many are requested
             warnings.warn(f"{' '.join(group.jobs[0].text.split())}: {group.dropped} of "
                           f"{group.options.landmarks} landmarks are left out, as they depend on "
                           "the others within rounding", AgfmcWarning, stacklevel=4)
@@ -207,19 +207,19 @@ class _Trainer:
         costs: of the work that comes then.
         """
         sets, cost = sorted(self._group.sets), self._group.cost_of_search
-        asked = [sets[round(i)] for i in np.linspace(0, len(sets) - 1, _ASKED)]
-        self._work.plan([*costs, *(_TRIALS * cost(one) for one in asked)])
+        sample = [sets[round(i)] for i in np.linspace(0, len(sets) - 1, _SAMPLED)]
+        self._work.plan([*costs, *(_TRIALS * cost(one) for one in sample)])
         search, trials = self._search(), 0
         while search.trial is not None:
             errors = []
             trials += 1
-            for now, gram_of in self._sums.passes(asked):
+            for now, gram_of in self._sums.passes(sample):
                 errors += [error for _, error in self._work.each(
                     lambda one, spread: self._error(one, self._set(one, gram_of), search.trial,
                                                     spread), now, cost, "choice of lambda")]
-            search.tell(sum(errors))
+            search.record(sum(errors))
         self._features.forget()
-        self._work.plan((trials - _TRIALS) * cost(one) for one in asked)
+        self._work.plan((trials - _TRIALS) * cost(one) for one in sample)
         return search.best
 
     def _search(self):
@@ -247,7 +247,7 @@ class _Trainer:
         if ridge is None:
             search = self._search()
             while search.trial is not None:
-                search.tell(self._error(one, the_set, search.trial, spread))
+                search.record(self._error(one, the_set, search.trial, spread))
             ridge = search.best
             self._features.forget()
         try:
@@ -291,9 +291,9 @@ class _Trainer:
                             -float(solution.b[number]), (1, 0), (len(group.rows), 0), (a, b),
                             provenance, x.shape[1])
         fitted = Fitted(job, model, group.rows)
-        if self._wanted.sides:
+        if self._requested.sides:
             a, b = model.scale
             fitted = fitted._replace(side=side.astype(np.int8), held_out=a * values + b >= 0)
-        if self._wanted.chosen is not None:
-            fitted = fitted._replace(values=values[self._wanted.chosen[rows]].astype(np.float32))
+        if self._requested.chosen is not None:
+            fitted = fitted._replace(values=values[self._requested.chosen[rows]].astype(np.float32))
         return fitted, converged

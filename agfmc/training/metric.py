@@ -432,7 +432,7 @@ class _Learner:
         if ridge is None:
             search = RidgeSearch(landmarks.scale * points.unit)
             while search.trial is not None:
-                search.tell(solve(search.trial)[-1])
+                search.record(solve(search.trial)[-1])
             ridge = search.best
         return _Machine(landmarks, gamma, ridge, *solve(ridge))
 

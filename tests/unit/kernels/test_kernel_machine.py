@@ -177,12 +177,12 @@ def test_where_a_class_is_cut(monkeypatch):
     at = np.concatenate([np.arange(60), np.repeat(np.arange(60, 130), 3),
                          np.repeat(np.arange(130, 160), 10)])
     which = np.concatenate([np.zeros(60, int), np.tile(range(3), 70), np.tile(range(10), 30)])
-    assert machine._with_landmarks_apart(edges, at, which).tolist() == [0, 60, 130, 160]
+    assert machine._cut_before_landmarks(edges, at, which).tolist() == [0, 60, 130, 160]
     back = 159 - at[::-1]  # many first: it stays whole
-    assert machine._with_landmarks_apart(160 - edges[::-1], back, which[::-1]).tolist() == \
+    assert machine._cut_before_landmarks(160 - edges[::-1], back, which[::-1]).tolist() == \
         [0, 100, 160]
     monkeypatch.setattr(machine, "_OVERHEAD", 70 * 7)
-    assert machine._with_landmarks_apart(edges, at, which).tolist() == [0, 60, 160]
+    assert machine._cut_before_landmarks(edges, at, which).tolist() == [0, 60, 160]
 
 
 @pytest.mark.parametrize("kernels", [KERNELS[3:4], [KERNELS[3], Kernel("rbf", .7)]], ids=len)

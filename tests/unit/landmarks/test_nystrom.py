@@ -116,7 +116,7 @@ def test_search_finds_the_least_error(best):
     search, tried = RidgeSearch(0.2), 0
     while search.trial is not None:
         tried += 1
-        search.tell(abs(np.log10(search.trial / 0.1) - best))
+        search.record(abs(np.log10(search.trial / 0.1) - best))
     assert search.best == pytest.approx(0.1 * 10.0**best)
     assert tried <= 8
 
@@ -125,7 +125,7 @@ def test_search_leaves_a_valley_for_a_deeper_one():
     search = RidgeSearch()
     while search.trial is not None:
         power = round(np.log10(search.trial))
-        search.tell({-6: .271, -2: .609}.get(power, 1.0))
+        search.record({-6: .271, -2: .609}.get(power, 1.0))
     assert search.best == 1e-6
 
 
@@ -133,7 +133,7 @@ def test_search_keeps_to_what_rounding_allows():
     for least, expected in ((3e-4, 1e-3), (1e-9, 1e-7), (50.0, 100.0), (2e5, 1e6)):
         search = RidgeSearch(1.0, least)
         while search.trial is not None:
-            search.tell(search.trial)
+            search.record(search.trial)
         assert search.best == pytest.approx(expected)
 
 
