@@ -33,9 +33,8 @@ from ..decode.costs import expected_costs
 from ..designs import design
 from ..designs.design import designed
 from ..executors.threads import available_cores
-from ..experiments.candidates import Candidate
+from ..experiments.candidates import Candidate, open_rows
 from ..experiments.experiment import Experiment, SplitPlan, with_learned
-from ..experiments.open_options import open_rows
 from ..experiments.tuning import find_options
 from ..learners.estimators import MemberLearners
 from ..learners.protocol import parse_options, unnamed

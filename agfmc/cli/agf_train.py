@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..core.errors import AgfmcError, one_line, UsageError
 from ..core.text import spread
-from ..experiments.budget import begin
+from ..experiments.budget import plan_budget
 from ..files.atomic import check_output, private_folder
 from ..files.opening import is_stream
 from ..score.rows import BY_OPTION, SCORES
@@ -68,7 +68,7 @@ def execute(args):
     check_output(args.model)
     args.norm_file = None  # as for commands that have -a
     page = page_of(args, training_inputs(args))
-    beginning = begin(*training_labels(args.train, form), args.train, args.min_class)
+    beginning = plan_budget(*training_labels(args.train, form), args.train, args.min_class)
     with private_folder() as folder:
         run = _Run(args, beginning, folder, start)
         control, options = _tune(run, _choose(run))

@@ -51,7 +51,8 @@ def get_parser():
 
 def execute(args):
     """Simulate, draw, print."""
-    from ..experiments.simulation import format_csv, format_table, simulations
+    from ..experiments.simulation import simulations
+    from ..report.text import simulation_csv, simulation_table
 
     if args.plot:
         check_files(args, inputs={"--similarity": [args.similarity]})
@@ -68,7 +69,7 @@ def execute(args):
         text = json.dumps({"rounds": args.rounds, "seed": args.seed, "top": args.finalists,
                            "similarity": args.similarity, "results": rows}, indent=1) + "\n"
     else:
-        text = (format_csv if args.csv else format_table)(rows, args.finalists)
+        text = (simulation_csv if args.csv else simulation_table)(rows, args.finalists)
     sys.stdout.write(text)
 
 

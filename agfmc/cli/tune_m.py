@@ -151,7 +151,7 @@ def searched(request):
 
 
 def _words(task, result):
-    from ..experiments.open_options import open_rows
+    from ..experiments.candidates import open_rows
     from ..report.text import SearchWords
 
     plan = task.experiment.plan
@@ -162,7 +162,7 @@ def _words(task, result):
 
 def _again(args, candidate):
     """The `Candidate` whose rows that have options are tuned, too, where that is wanted."""
-    from ..experiments.open_options import opened_again
+    from ..experiments.candidates import opened_again
 
     if not args.again:
         return candidate

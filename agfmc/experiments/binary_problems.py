@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -13,9 +14,10 @@ from ..core.models import BinaryModel
 from ..core.version import __version__
 from ..data.types import Dataset
 from ..executors.remote import together_of, workers_of
-from ..files.result_store import are_numbers, CLASSIFIER, key_of, Record, shuffled_for
+from ..files.result_store import CLASSIFIER, key_of, Record, shuffled_for
 from ..learners.protocol import Fitted, for_weights
-from ..training.fit import check_fit, fit, fit_one, TrainingData
+from ..training.fit import check_fit, fit, fit_one, HeldOutRequest, TrainingData
+from .caches import from_record, to_record
 from .experiment import Experiment, part_of, run_on_workers
 
 _TURN = 4  # problems a worker
@@ -26,68 +28,47 @@ class Trained:
     """A binary classifier by the rows (l,) of the training part that are its support vectors.
 
     seconds: of a core that its training took;  vectors (l, d): of a learner that makes its own, and
-    rows is empty then;  values (c,) float32: held-out decision values of the calibration points of
-    its classes, or None;  the others: as in `BinaryModel` and `Fitted`.
+    rows is empty then;  values (c,): held-out decision values of the calibration points of its
+    classes, or None;  the others: as in `BinaryModel` and `Fitted`.
     """
 
-    rows: np.ndarray
-    coef: np.ndarray
+    rows: Annotated[np.ndarray, "<i8", 1]
+    coef: Annotated[np.ndarray, "<f8", 1]
     rho: float
-    labels: tuple
-    n_sv: tuple
-    platt: tuple
+    labels: tuple[int, int]
+    n_sv: tuple[Annotated[int, range(2**31)], Annotated[int, range(2**31)]]
+    platt: tuple[float, float]
     seconds: float
-    vectors: np.ndarray | None = None
-    values: np.ndarray | None = None
+    vectors: Annotated[np.ndarray | None, "<f8", 2] = None
+    values: Annotated[np.ndarray | None, "<f4", 1] = None
     unbounded: bool = False
 
     @classmethod
     def of(cls, fitted: Fitted) -> Trained:
         """The classifier of a `Fitted` whose training has not failed."""
-        model, own = fitted.model, fitted.rows is None
-        return cls(np.empty(0, dtype=np.int64) if own else fitted.rows, model.coef, model.rho,
-                   model.labels, model.n_sv, model.platt, fitted.seconds,
-                   model.sv if own else None, fitted.values, fitted.unbounded)
-
-    def to_record(self) -> Record:
-        """The classifier as a result of a cache."""
-        arrays = {"rows": self.rows.astype("<i8"), "coef": self.coef.astype("<f8")}
-        if self.vectors is not None:
-            arrays["vectors"] = self.vectors.astype("<f8")
-        if self.values is not None:
-            arrays["values"] = self.values.astype("<f4")
-        return Record([self.rho, self.labels, self.n_sv, self.platt, self.seconds, self.unbounded],
-                      arrays)
+        model, has_vectors = fitted.model, fitted.rows is None
+        return cls(np.empty(0, dtype=np.int64) if has_vectors else fitted.rows, model.coef,
+                   model.rho, model.labels, model.n_sv, model.platt, fitted.seconds,
+                   model.sv if has_vectors else None, fitted.values, fitted.unbounded)
 
     @classmethod
     def from_record(cls, record: Record | None, n: int) -> Trained | None:
         """The classifier in a record on n training points, or None where it cannot be one."""
-        try:
-            rho, labels, n_sv, platt, seconds, unbounded = record.head
-            rows, coef = record.array("rows", "<i8", None), record.array("coef", "<f8", None)
-            vectors = values = None
-            if "vectors" in record.arrays:
-                vectors = record.array("vectors", "<f8", len(coef), None)
-            if "values" in record.arrays:
-                values = record.array("values", "<f4", None)
-            if not are_numbers(rho, seconds, *platt) or len(platt) != 2 or len(n_sv) != 2 or \
-                    type(unbounded) is not bool or labels not in ([0, 1], [1, 0]) or \
-                    not all(type(count) is int and count >= 0 for count in n_sv) or \
-                    sum(n_sv) != len(coef) or len(rows) != (0 if vectors is not None else
-                                                            len(coef)) or \
-                    len(rows) and not 0 <= rows.min() <= rows.max() < n:
-                return None
-            return cls(rows, coef, rho, tuple(labels), tuple(n_sv), tuple(platt), seconds, vectors,
-                       values, unbounded)
-        except (AttributeError, ValueError, TypeError):
-            return None
+        def checked(trained):
+            rows, vectors, count = trained.rows, trained.vectors, len(trained.coef)
+            sound = sorted(trained.labels) == [0, 1] and sum(trained.n_sv) == count and (
+                len(rows) == count and 0 <= rows.min(initial=0) and rows.max(initial=0) < n
+                if vectors is None else not len(rows) and len(vectors) == count)
+            return trained if sound else None
+
+        return from_record(cls, record, checked)
 
 
 def problem_key(split, job, experiment: Experiment) -> str:
     """The key of a binary problem: equal partitions with equal options are one problem."""
     # values of shared landmarks are left out anyway
     loo = not job.options.uses_shared_landmarks and experiment.settings.loo
-    return CLASSIFIER + key_of("binary 6", __version__, split.digest, *job.sides,
+    return CLASSIFIER + key_of("binary 7", __version__, split.digest, *job.sides,
                                *job.options.identity(job), loo, experiment.calibration)
 
 
@@ -159,7 +140,7 @@ def _train_missing(problems, split, experiment, progress, wanted):
             results[key] = fitted.model if isinstance(fitted.model, AgfmcError) else \
                 Trained.of(fitted)
             if isinstance(results[key], Trained):
-                cache.put(key, results[key].to_record())
+                cache.put(key, to_record(results[key]))
             done += work[key]
             follow(0)
         left = {key: job for key, job in left.items() if key not in results}
@@ -212,12 +193,16 @@ def _fitted(jobs, split, experiment, follow, work):
         yield from _fitted_on_workers(alone, groups.values(), split, experiment)
         return
     if alone:
-        yield from fit(alone, split.x, split.y, settings, None, split.wanted(experiment),
-                       split.weights)
+        yield from fit(alone, split.x, split.y, settings, None,
+                       _held_out_request(split, experiment), split.weights)
     for group in groups.values():
         whole = sum(work[job.name] for job in group)
         yield from _fit_group(split, experiment, group, lambda done, total, whole=whole: follow(
             whole * done / max(total, 1)))
+
+
+def _held_out_request(split, experiment):
+    return HeldOutRequest.of(len(split.y), split.calibration_rows(experiment))
 
 
 def _fit_group(split, experiment, group, progress=None):
@@ -228,7 +213,7 @@ def _fit_group(split, experiment, group, progress=None):
         warnings.filterwarnings("ignore", ".*landmarks.* depend on .*others", AgfmcWarning)
         try:
             fitted = list(fit(group, split.x, split.y, experiment.settings, progress,
-                              split.wanted(experiment), split.weights))
+                              _held_out_request(split, experiment), split.weights))
         except AgfmcError as error:
             fitted = [Fitted(job, error) for job in group]
     seconds = (time.process_time() - start) / len(group)

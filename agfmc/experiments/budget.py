@@ -31,8 +31,8 @@ class TrainingBudget:
         return seconds * self.rows**power / sum(rows**power for rows in trained)
 
 
-def begin(counts: dict[int, int], names: dict[int, str], source: str,
-          least: int | None = None) -> TrainingBudget:
+def plan_budget(counts: dict[int, int], names: dict[int, str], source: str,
+                least: int | None = None) -> TrainingBudget:
     """The `TrainingBudget` for training data {label: rows} of at least two classes.
 
     least: smaller classes are left out.  `DataError` where a class has too few rows to hold out.
@@ -52,4 +52,4 @@ def begin(counts: dict[int, int], names: dict[int, str], source: str,
     rows = sum(counts.values())
     large = rows > LARGE
     return TrainingBudget(rows, len(counts), SAMPLE if rows > SAMPLE else None,
-                     LARGE_SAMPLE if large else None, "learner=nystrom" if large else "")
+                          LARGE_SAMPLE if large else None, "learner=nystrom" if large else "")

@@ -1,10 +1,11 @@
-"""Costs of splits of classes, designs and metrics in a result store, for runs that go on."""
+"""Results in a store for later runs: dataclasses as records, designs, metrics, costs of splits."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -18,17 +19,47 @@ from ..core.weights import LARGEST, Weights
 from ..data.normalisation import LearnedMetric, Normalisation
 from ..designs.best_tree import Nodes
 from ..designs.split_costs import GROUPS
-from ..files.result_store import are_numbers, key_of, Record
+from ..files.codec import decode, encode
+from ..files.result_store import key_of, Record
 from ..training.fit import TrainingSettings
 from ..training.metric import with_rows
 from .candidates import Candidate
 
 
-class CostStore:
-    """Costs of splits of the classes of points x (n, d), y (n,), in a result cache.
+def to_record(value) -> Record:
+    """A dataclass as a result: its plain values as `files.codec` has them, its arrays numbered."""
+    arrays: dict = {}
 
-    weights: of the points, or None.
+    def store(array):
+        name = str(len(arrays))
+        arrays[name] = array
+        return name
+
+    return Record(encode(value, store), arrays)
+
+
+def from_record(kind, record: Record | None, make: Callable):
+    """make(the dataclass `kind` in a record), or None where it holds none, or `make` refuses it.
+
+    The annotation of an array has its dtype and number of dimensions, and "NaN" where some of its
+    numbers may be that.
     """
+    def load(name, dtype, rules):
+        return record.array(name, dtype, *[None] * rules[0], finite="NaN" not in rules)
+
+    try:
+        return make(decode(kind, record.head, ValueError, load))
+    except (AgfmcError, AttributeError, OverflowError, RecursionError, TypeError, ValueError):
+        return None
+
+
+@dataclass(frozen=True)
+class _StoredCosts:
+    costs: Annotated[np.ndarray, "<f8", 2]
+
+
+class CostStore:
+    """Costs of splits of the classes of points x (n, d), y (n,) with weights, in a result cache."""
 
     def __init__(self, cache, x: np.ndarray, y: np.ndarray, weights: Weights | None = None):
         self.cache = cache
@@ -41,23 +72,22 @@ class CostStore:
 
         origin: what the costs depend on beside the points, parts of a key.
         """
+        def load(request, key):
+            def checked(stored):
+                costs = stored.costs
+                return costs if costs.shape == (len(request.right), GROUPS) and \
+                    ((costs >= 0) & (costs <= LARGEST)).all() else None
+
+            return from_record(_StoredCosts, self.cache.get(key), checked)
+
         keys = [key_of(self._data, *origin, request.classes, request.right) for request in requests]
-        cached = [_costs_from(self.cache.get(key), len(request.right))
-                  for key, request in zip(keys, requests)]
+        cached = list(map(load, requests, keys))
         made = iter(make([request for request, cost in zip(requests, cached) if cost is None]))
         for key, cost in zip(keys, cached):
             if cost is None:
                 cost = next(made)
-                self.cache.put(key, Record(None, {"costs": cost.astype("<f8")}))
+                self.cache.put(key, to_record(_StoredCosts(cost)))
             yield cost
-
-
-def _costs_from(record, m):
-    try:
-        costs = None if record is None else record.array("costs", "<f8", m, GROUPS)
-        return costs if costs is None or ((costs >= 0) & (costs <= LARGEST)).all() else None
-    except ValueError:
-        return None
 
 
 class Design(NamedTuple):
@@ -66,6 +96,12 @@ class Design(NamedTuple):
 
     tree: Tree
     seconds: float
+
+
+@dataclass(frozen=True)
+class _StoredDesign:
+    seconds: Annotated[float, (0.0, 1e300)]
+    text: str
 
 
 def design_of(candidate: Candidate, x: np.ndarray, y: np.ndarray, names: dict,
@@ -77,36 +113,38 @@ def design_of(candidate: Candidate, x: np.ndarray, y: np.ndarray, names: dict,
     """
     if not candidate.made_of_data:
         return Design(candidate.tree_for(x, y, names), candidate.design_s)
-    key = key_of("design 2", __version__, x, y, candidate.scheme, sorted(candidate.design.items()),
+    key = key_of("design 3", __version__, x, y, candidate.scheme, sorted(candidate.design.items()),
                  settings.options, settings.seed, *(() if weights is None else (weights.w,)))
-    design = None if cache is None else _design_from(cache.get(key), np.unique(y).tolist())
+
+    def loaded(stored):
+        tree = parse(stored.text)
+        # options and programs are none of a design
+        if list(tree.classes) != np.unique(y).tolist() or tree.directs or any(
+                row.text or not row.quoted for row in tree.rows):
+            return None
+        return Design(changed(tree, names={}), stored.seconds)
+
+    design = None if cache is None else from_record(_StoredDesign, cache.get(key), loaded)
     if design is None:
         start = time.process_time()
         tree = candidate.tree_for(x, y, {}, settings, weights)
         design = Design(tree, time.process_time() - start)
         if cache is not None:
-            cache.put(key, Record([design.seconds, format_tree(tree)]))
+            cache.put(key, to_record(_StoredDesign(design.seconds, format_tree(tree))))
     return design._replace(tree=named_as(design.tree, names))
 
 
-def _design_from(record, labels):
-    """The `Design` in a record over these labels, or None where it cannot be one."""
-    try:
-        seconds, text = record.head
-        tree = parse(text)
-        # options and programs are none of a design
-        if not are_numbers(seconds) or seconds < 0 or list(tree.classes) != labels or \
-                tree.directs or any(row.text or not row.quoted for row in tree.rows):
-            return None
-        return Design(changed(tree, names={}), float(seconds))
-    except (AgfmcError, AttributeError, TypeError, ValueError, RecursionError):
-        return None
+@dataclass(frozen=True)
+class _StoredMetric:
+    map: Normalisation
+    dropped: tuple[Annotated[int, range(2**31)], ...]
+    learned: LearnedMetric
 
 
 def metric_key(settings: TrainingSettings, x: np.ndarray, y: np.ndarray,
                weights: Weights | None = None) -> str:
     """The key of the normalisation that settings with a metric learn from x (n, d), y (n,)."""
-    return key_of("metric 2", __version__, x, y, repr((
+    return key_of("metric 3", __version__, x, y, repr((
         settings.scale or settings.nsv is None, settings.nsv, settings.metric.rounds,
         settings.metric.canonical(), settings.seed)),
         *(() if weights is None else (weights.w, settings.weighted_norm)))
@@ -114,29 +152,20 @@ def metric_key(settings: TrainingSettings, x: np.ndarray, y: np.ndarray,
 
 def metric_record(normalisation: Normalisation) -> Record:
     """A normalisation with a learned metric as a result of a cache."""
-    learned = normalisation.metric
-    head = [normalisation.dropped, learned.rounds, learned.points, learned.classes, learned.data,
-            learned.settings, learned.losses]
-    return Record(head, {"mean": normalisation.mean.astype("<f4"),
-                         "matrix": normalisation.matrix.astype("<f4"),
-                         "weights": learned.weights.astype("<f8")})
+    return to_record(_StoredMetric(normalisation, normalisation.dropped, normalisation.metric))
 
 
 def metric_from_record(record: Record | None, x: np.ndarray, y: np.ndarray) -> Normalisation | None:
     """The `Normalisation` in a record that was learned from x (n, d), y (n,), or None where it
     cannot be one."""
-    try:
-        dropped, rounds, points, classes, digest, settings, losses = record.head
-        d, losses = x.shape[1], tuple((float(loss), float(error)) for loss, error in losses)
-        matrix, weights = record.array("matrix", "<f4", d, None), record.array("weights", "<f8", d)
-        if not are_numbers(*sum(losses, ())) or not all(
-                type(value) is int and value >= 0 for value in (rounds, *dropped)) or \
-                (points, classes) != (len(y), len(np.unique(y))) or not matrix.shape[1] or \
-                type(settings) is not str or max(dropped, default=0) >= d or (weights < 0).any():
+    def loaded(stored):
+        map, learned, d = stored.map, stored.learned, x.shape[1]
+        if (learned.points, learned.classes) != (len(y), len(np.unique(y))) or \
+                not len(map.matrix) == len(map.mean) == len(learned.weights) == d or \
+                not map.matrix.shape[1] or (learned.weights < 0).any() or \
+                max(stored.dropped, default=0) >= d:
             return None
-        normalisation = with_rows(Normalisation(
-            matrix, record.array("mean", "<f4", d), tuple(dropped),
-            LearnedMetric(rounds, points, classes, digest, settings, weights, losses)), x, y)
+        normalisation = with_rows(replace(map, dropped=stored.dropped, metric=learned), x, y)
         return None if normalisation.metric.rows is None else normalisation
-    except (AttributeError, ValueError, TypeError, RecursionError, OverflowError):
-        return None
+
+    return from_record(_StoredMetric, record, loaded)

@@ -18,13 +18,10 @@ from ..score.intervals import NOTHING
 from ..score.rows import ALL_SCORES, columns_of, COST_PER_POINT, UNCALIBRATED
 from ..score.significance import mcnemar, paired_mean, paired_shares, resampled_t
 from ..training.run import TimeUp
-from .candidates import Candidate, decoders_for
+from .candidates import CANNOT_JUDGE, Candidate, decoders_for
 from .experiment import Experiment, part_of
 from .pooling import added, difference_of, pooled, summary, zero_probability
 from .trial import run_trial
-
-_TOLD = ("log_loss", "accuracy")  # of a cross-validation that is under way
-
 
 def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
             against: str | None = None, progress=None, tuning=None) -> dict:
@@ -50,24 +47,12 @@ def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     a single split, which tells that of accuracies and of means over the points alone.
     "pooled" is the score of the held-out points of all splits together.
     """
-    rows, reference, _, _ = _compared(experiment, candidates, against, by, progress, tuning)
-    result = _result(experiment, rows, reference, by)
+    result, _, _ = _compared(experiment, candidates, against, by, progress, tuning)
     return result if tuning is None else {**result, "tuned": tuning.words}
 
 
-def _result(experiment, rows, reference, by):
-    plan, y = experiment.plan, experiment.data.y
-    return {"points": len(y), "classes": len(np.unique(y)), "splits": plan.count,
-            "trials": plan.count, "plan": plan.description, "by": by,
-            "left_out": len(experiment.left_out_rows()) if plan.left_out else None,
-            "calibrated": list(experiment.calibrated), "mcnemar": plan.count == 1,
-            "against": None if reference is None else
-            {name: reference[name] for name in ("configuration", "decoder")},
-            "rows": rows}
-
-
 def _compared(experiment, candidates, against, by, progress, tuning=None):
-    """(rows, the one that the others are compared with, for each row its outcomes, splits done).
+    """(the result of `compare`, for each row its outcomes, number of splits done).
 
     A `TimeUp` that `progress` raises ends the comparison after the splits that are finished.
     """
@@ -76,10 +61,9 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
     plan, tally, done = experiment.plan, {}, 0
     if plan.left_out and tuning is None:
         _check_left_out(experiment, candidates)
-    trials = _trials(experiment, candidates, tuning, progress,
-                     lambda: _best_words(names, tally, by))
     try:
-        for _, outcomes in trials:
+        for _, outcomes in _trials(experiment, candidates, tuning, progress,
+                                   lambda: _best_words(names, tally, by)):
             for outcome in outcomes:
                 tally.setdefault((outcome.candidate, outcome.decoder), []).append(outcome)
             if done == 0:
@@ -89,19 +73,31 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
     except TimeUp:
         if not done:
             raise
+    outcomes_of = list(tally.values())
     rows = [_row(names[number], decoder, outcomes)
             for (number, decoder), outcomes in tally.items()]
     sound = [row for row in rows if "error" not in row]
-    for column in columns_of(sound[0] if sound else ()):
-        _mark_best(sound, column)
-    reference = _reference(sound, against)
-    outcomes_of = list(tally.values())
+    for column in columns_of(sound[0]) if len(sound) > 1 else ():
+        best = best_row(sound, column)
+        for row in sound if best is not None and column != "design_s" else ():  # most need none
+            if row[column] is not None and row[column]["pooled"] == best[column]["pooled"]:
+                row["best"].append(column)
+    reference = next((row for row in sound if (against or "one-vs-one") in (
+        row["configuration"], f"{row['configuration']}:{row['decoder']}")),
+        sound[0] if sound and against is None else None)
     known = next((outcomes for row, outcomes in zip(rows, outcomes_of) if row is reference), None)
     for row, outcomes in zip(rows, outcomes_of):
         if "error" not in row:
             row["difference"] = None if row is reference else \
                 _differences(row, reference, plan, outcomes, known)
-    return rows, reference, outcomes_of, done
+    y = experiment.data.y
+    return {"points": len(y), "classes": len(np.unique(y)), "splits": plan.count,
+            "trials": plan.count, "plan": plan.description, "by": by,
+            "left_out": experiment.left_out_count if plan.left_out else None,
+            "calibrated": list(experiment.calibrated), "mcnemar": plan.count == 1,
+            "against": None if reference is None else
+            {name: reference[name] for name in ("configuration", "decoder")},
+            "rows": rows}, outcomes_of, done
 
 
 def _trials(experiment, candidates, tuning, progress, words, **how):
@@ -112,10 +108,10 @@ def _trials(experiment, candidates, tuning, progress, words, **how):
     trial, plan = run_trial if tuning is None else tuning.trial, experiment.plan
     done = cached = 0
 
-    def tell(text):
+    def report(text):
         part_of(progress, done - cached, plan.count - cached)(0, 1, text)
 
-    for split in experiment.splits(progress and tell):
+    for split in experiment.splits(progress and report):
         outcomes = trial(split, candidates, experiment, **how, progress=part_of(
             progress, done - cached, plan.count - cached,
             words() + split.name if progress else ""))
@@ -133,8 +129,7 @@ def _check_left_out(experiment, candidates):
             others.append(candidate.name)
         elif any(decoder.decoder.takes == "learned" for decoder in decoders_for(
                 tree, candidate.wanted)):
-            raise UsageError("a learned decoder is fitted to the leave-one-out values: --loo "
-                             "cannot judge it")
+            raise UsageError(CANNOT_JUDGE)
     if others:
         raise UsageError("--loo is for configurations all of whose classifiers are "
                          f"learner=nystrom: {', '.join(others)} has others")
@@ -142,9 +137,9 @@ def _check_left_out(experiment, candidates):
 
 def _row(name, decoder, outcomes):
     row = {"configuration": name, "decoder": decoder}
-    failed = [outcome.error for outcome in outcomes if outcome.error is not None]
-    if failed:
-        return {**row, "error": str(failed[0])}
+    error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
+    if error is not None:
+        return {**row, "error": str(error)}
     return {**row, "classifiers": max(outcome.classifiers for outcome in outcomes),
             **_summaries(outcomes), **_summaries(outcomes, COST_PER_POINT),
             "calibrated": all(outcome.calibrated for outcome in outcomes),
@@ -167,11 +162,7 @@ def _best_words(names, tally, by):
     best = best_row([{"words": f"{names[number]}:{decoder}", **_summaries(outcomes, [by])}
                      for (number, decoder), outcomes in tally.items()
                      if all(outcome.error is None for outcome in outcomes)], by)
-    return "" if best is None else f"best {best['words']}: {_number(best[by])}; "
-
-
-def _number(column):
-    return spread({**column, "sd": None})
+    return "" if best is None else f"best {best['words']}: {spread({**best[by], 'sd': None})}; "
 
 
 def best_row(rows: list, by: str) -> dict | None:
@@ -182,29 +173,11 @@ def best_row(rows: list, by: str) -> dict | None:
                key=lambda row: sign * row[by]["pooled"], default=None)
 
 
-def _mark_best(rows, column):
-    best = best_row(rows, column)
-    if best is None or len(rows) < 2 or column == "design_s":  # most need none
-        return
-    for row in rows:
-        if row[column] is not None and row[column]["pooled"] == best[column]["pooled"]:
-            row["best"].append(column)
-
-
 def _check_against(against, words, decoders=False):
     """`UsageError` unless `against` is one of the words; decoders: or has one behind a word."""
     if against is not None and against not in words and not (decoders and any(
             against.startswith(f"{word}:") for word in words)):
         raise UsageError(f"--against {against}: expected one of {', '.join(words)}")
-
-
-def _reference(rows, against):
-    """The row that the others are compared with; None where it could not be made."""
-    if against is None:
-        return next((row for row in rows if row["configuration"] == "one-vs-one"),
-                    rows[0] if rows else None)
-    return next((row for row in rows if against in (
-        row["configuration"], f"{row['configuration']}:{row['decoder']}")), None)
 
 
 def _differences(row, reference, plan, outcomes, known):
@@ -267,13 +240,19 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     where no candidate could be trained, or none has the score, and `TimeUp` where the deadline
     came before the end of the first split.
     """
-    rows, reference, outcomes, done = _compared(
-        experiment, candidates, None, by, _until(deadline, progress))
+    def follow(*words):
+        if deadline is not None and time.monotonic() >= deadline:
+            raise TimeUp
+        if progress is not None:
+            progress(*words)
+
+    result, outcomes, done = _compared(experiment, candidates, None, by,
+                                       progress if deadline is None else follow)
+    rows = result["rows"]
     top = best_row(rows, by)
     if top is None:
-        failed = [row["error"] for row in rows if "error" in row]
-        raise JobsFailed(failed[0] if failed else "no decoder gives the score "
-                         f"{ALL_SCORES[by].title}: choose another with --by")
+        raise JobsFailed(next((row["error"] for row in rows if "error" in row), "no decoder gives "
+                              f"the score {ALL_SCORES[by].title}: choose another with --by"))
     row, margin = top, None
     if top is not rows[0] and best_row(rows[:1], by) is not None:
         margin = difference_of(by, outcomes[rows.index(top)], outcomes[0], experiment.plan)
@@ -286,21 +265,7 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     decoder, = decoders_for(tree, (row["decoder"],))
     if decoder.tree == "flat" and tree.hierarchical:
         tree = to_code(tree)
-    return Choice(tree, row, top, margin, _result(experiment, rows, reference, by), done)
-
-
-def _until(deadline, progress):
-    """`progress` that raises `TimeUp` after a deadline on `time.monotonic`, if there is one."""
-    if deadline is None:
-        return progress
-
-    def tell(*words):
-        if time.monotonic() >= deadline:
-            raise TimeUp
-        if progress is not None:
-            progress(*words)
-
-    return tell
+    return Choice(tree, row, top, margin, result, done)
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,8 +296,9 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
     trials, rows, plan = [], [], experiment.plan
 
     def words():
-        columns = _summaries([outcomes[0] for outcomes in trials], _TOLD) if trials else {}
-        return "".join(f"{ALL_SCORES[name].title} {_number(column)}; "
+        columns = _summaries([outcomes[0] for outcomes in trials], ("log_loss", "accuracy")) \
+            if trials else {}
+        return "".join(f"{ALL_SCORES[name].title} {spread({**column, 'sd': None})}; "
                        for name, column in columns.items() if column is not None)
 
     for split, outcomes in _trials(experiment, [candidate], tuning, progress, words, keep=True,
@@ -345,21 +311,19 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
     rows = np.concatenate(rows)
     order = np.argsort(rows, kind="stable") if plan.parts and plan.trials == 1 \
         else np.arange(len(rows))
-    return [_together(outcomes, order, rows) for outcomes in zip(*trials)]
-
-
-def _together(outcomes, order, rows):
-    """The `CrossValidation` of outcomes on all splits, their points in an order (n,); rows (n,): of
-    these in the data."""
 
     def joined(parts):
         return None if parts[0] is None else np.concatenate(parts)[order]
 
-    first, results = outcomes[0], [outcome.results for outcome in outcomes]
-    whole = replace(first.results, **{name: joined([getattr(part, name) for part in results])
-                                      for name in ("truth", "result", "winner", "p", "weights")},
-                    rows=rows[order])
-    return CrossValidation(first.decoder.removesuffix(UNCALIBRATED),
-                           all(outcome.calibrated for outcome in outcomes), first.classifiers,
-                           _summaries(outcomes), zero_probability(outcomes), whole,
-                           joined([outcome.confidence for outcome in outcomes]))
+    validations = []
+    for outcomes in zip(*trials):
+        first, results = outcomes[0], [outcome.results for outcome in outcomes]
+        whole = replace(first.results, **{
+            name: joined([getattr(part, name) for part in results])
+            for name in ("truth", "result", "winner", "p", "weights")}, rows=rows[order])
+        validations.append(CrossValidation(
+            first.decoder.removesuffix(UNCALIBRATED),
+            all(outcome.calibrated for outcome in outcomes), first.classifiers,
+            _summaries(outcomes), zero_probability(outcomes), whole,
+            joined([outcome.confidence for outcome in outcomes])))
+    return validations

@@ -1,13 +1,11 @@
 """Experiments: data, how they are split, and the results of an earlier run.
 
 Trials run in this process or on the workers of an executor.  A task for a worker is the number of a
-split and what to do with it: the data go to each worker once, as one object for the whole run, and
-a worker makes the split anew and keeps the last few.
+split and what to do with it: the data go to each worker once, and it makes the split anew.
 """
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,7 +24,7 @@ from ..data.normalisation import Normalisation
 from ..data.types import Dataset
 from ..executors.remote import run_remote
 from ..files.result_store import key_of, weight_parts
-from ..training.fit import TrainingSettings, HeldOutRequest
+from ..training.fit import TrainingSettings
 from ..training.held_out import CALIBRATION_POINTS
 from .caches import Design, design_of, metric_from_record, metric_key, metric_record
 
@@ -72,7 +70,7 @@ class SplitPlan(NamedTuple):
 
 
 class Split(NamedTuple):
-    """One split: its name, and the rows (ascending) of either part."""
+    """A split: its name, and the rows, ascending, of either part."""
 
     name: str
     train: np.ndarray
@@ -88,8 +86,7 @@ class Part(NamedTuple):
 
 
 def splits(y: np.ndarray, plan: SplitPlan) -> Iterator[Split]:
-    """Yield the `plan.count` `Split`s of labels y (n,); trial t has the seed `plan.seed + t -
-    1`."""
+    """Yield the `plan.count` `Split`s of labels y (n,)."""
     if plan.trials < 1:
         raise UsageError(f"the number of trials must be 1 or more, not {plan.trials}")
     for trial in range(plan.trials):
@@ -143,10 +140,6 @@ class PreparedSplit:
         return design_of(candidate, self.x, self.y, self.names, experiment.settings,
                          experiment.cache, self.weights)
 
-    def wanted(self, experiment: Experiment) -> HeldOutRequest:
-        """The numbers that are wanted of points that are held out: those for the calibration."""
-        return HeldOutRequest.of(len(self.y), self.calibration_rows(experiment))
-
     @property
     def counts(self) -> dict:
         """{label: samples} of the training part."""
@@ -160,15 +153,14 @@ def prepare_split(split: Split, data: Dataset, settings: TrainingSettings) -> Pr
     y = data.y[split.train]
     weights = None if data.weights is None else data.weights[split.train]
     normalisation = _normalisation(settings, data.x[split.train], y, weights)
-    x, test_x = _normalised(normalisation, data.x[split.train], data.x[split.test])
+    x, test_x = (_normalised(normalisation, data.x[rows]) for rows in split[1:])
     return PreparedSplit(
         split.name, x, y, test_x, data.y[split.test], split.test, data.name_of,
         key_of("points", x, y, *weight_parts(weights)), normalisation=normalisation,
         weights=weights, test_weights=None if weights is None else data.weights.w[split.test])
 
 
-def _normalisation(settings: TrainingSettings, x: np.ndarray, y: np.ndarray,
-                   weights: Weights | None) -> Normalisation | None:
+def _normalisation(settings, x, y, weights):
     """The Normalisation of the settings, or the one that is fitted to a training part."""
     if not settings.fits_normalisation:
         return settings.normalisation
@@ -186,11 +178,8 @@ def _warn_of_dropped(normalisation):
                       AgfmcWarning, stacklevel=4)
 
 
-def _normalised(normalisation, *parts):
-    """Points (n, d) of some parts after a normalisation, or None; float64."""
-    if normalisation is None:
-        return tuple(np.asarray(part, dtype=np.float64) for part in parts)
-    return tuple(normalisation.apply(part) for part in parts)
+def _normalised(normalisation, x):
+    return np.asarray(x, dtype=np.float64) if normalisation is None else normalisation.apply(x)
 
 
 def _check_training_part(split, y):
@@ -210,16 +199,15 @@ def _check_training_part(split, y):
 class Experiment:
     """Raw data, the plan of their splits, the settings, and the cache of results.
 
-    settings: its scale and nsv normalise with statistics of each training part;
-    cache: has `get` and `put`, as `result_cache` describes them; None before the
-    trials begin;  calibrated: which answers are scored, True for calibrated ones, False for
-    those of the decoder itself;  quick_maps: the calibration maps are temperatures fitted to a
-    thousand points, as where very many configurations are tried;  along_cost: of problems that
-    differ in C alone and are trained in one call, those with larger C have the solution of the
-    smallest at which it is unbounded;  learned: {split, or None for all of the data: normalisation
-    with a learned metric}, which experiments with the same data and settings share;  costs: of the
-    answers, classes in ascending order: decoders that give the probabilities of all classes
-    answer by them, and the mean cost is one of the scores.
+    settings: its scale and nsv normalise with statistics of each training part;  cache: a
+    `ResultCache`, None before the trials begin;  calibrated: which answers are scored, True for
+    calibrated ones, False for those of the decoder itself;  quick_maps: the calibration maps are
+    temperatures fitted to a thousand points, as where very many configurations are tried;
+    along_cost: of problems that differ in C alone and are trained in one call, those with larger C
+    have the solution of the smallest at which it is unbounded;  learned: {split, or None for all of
+    the data: normalisation with a learned metric}, which experiments with the same data and
+    settings share;  costs: of the answers, classes in ascending order: decoders that give the
+    probabilities of all classes answer by them, and the mean cost is one of the scores.
 
     Raises `UsageError` for leave-one-out values of points that a metric was learned from.
     """
@@ -243,22 +231,17 @@ class Experiment:
     def calibration(self) -> int:
         """At most so many points of a training part serve the calibration; 0: none."""
         if self.plan.left_out:  # these points are the answers, calibrated or not
-            return self._left_out
+            return self.settings.calibration or CALIBRATION_POINTS
         return self.settings.calibration if True in self.calibrated else 0
-
-    @property
-    def _left_out(self):
-        """At most so many points are left out, where such are asked for."""
-        return self.settings.calibration or CALIBRATION_POINTS
 
     @property
     def least_calibration(self) -> int:
         """A number of calibration points that every split has; 0 where the scores are theirs: a
         decoder that is fitted to them cannot be judged by them."""
-        plan, labels = self.plan, np.unique(self.data.y)
-        if plan.left_out:
+        if self.plan.left_out:
             return 0
-        return min(self.calibration, int(len(self.data.y) * (1 - plan.held_out)) - len(labels))
+        return min(self.calibration, int(len(self.data.y) * (1 - self.plan.held_out))
+                   - len(np.unique(self.data.y)))
 
     def training_size(self, part: Part) -> int:
         """About how many points a `Part` has for training."""
@@ -276,17 +259,15 @@ class Experiment:
         it."""
         y, seed = self.data.y, self.plan.seed
         if self.plan.left_out:
-            kept = stratified_sample(y, part.rows or len(y), seed)
-            rows = kept[calibration_rows(y[kept], np.unique(y).tolist(),
-                                         self._left_out, self.settings.seed)]
-            split = prepare_split(Split("all points", kept, rows), self.data, self.settings)
+            rows = stratified_sample(y, part.rows or len(y), seed)
+            split = prepare_split(Split("all points", rows, rows[self._left_out_rows(y[rows])]),
+                                  self.data, self.settings)
             return replace(split, left_out=True, part=part)
         split = next(islice(splits(y, self.plan), part.number, None))
         settings = self._with_metric(split.train, (self.plan, part.number), split.name, tell)
         if part.rows is not None:
-            split = split._replace(**{name: rows[stratified_sample(y[rows], part.rows, seed)]
-                                      for name, rows in (("train", split.train),
-                                                         ("test", split.test))})
+            split = Split(split.name, *(rows[stratified_sample(y[rows], part.rows, seed)]
+                                        for rows in split[1:]))
         return replace(prepare_split(split, self.data, settings), part=part)
 
     def check_splits(self, inside: SplitPlan | None = None) -> None:
@@ -302,13 +283,18 @@ class Experiment:
 
     @property
     def left_out(self) -> Experiment:
-        """The same with leave-one-out values in the place of the splits."""
+        """The experiment with leave-one-out values in the place of the splits."""
         return replace(self, plan=SplitPlan(seed=self.plan.seed, left_out=True))
 
-    def left_out_rows(self) -> np.ndarray:
-        """Rows (c,), ascending, of the points that are left out."""
-        return calibration_rows(self.data.y, np.unique(self.data.y).tolist(),
-                                self._left_out, self.settings.seed)
+    @property
+    def left_out_count(self) -> int:
+        """The number of points that are left out."""
+        return len(self._left_out_rows(self.data.y))
+
+    def _left_out_rows(self, y):
+        return calibration_rows(y, np.unique(self.data.y).tolist(),
+                                self.settings.calibration or CALIBRATION_POINTS,
+                                self.settings.seed)
 
     def design_of(self, candidate, tell: Callable[[str], None] | None = None) -> tuple:
         """(`Design` of a `Candidate` for all of the data, its points normalised).
@@ -316,44 +302,36 @@ class Experiment:
         They are without a metric that is to be learned where it changes neither the tree, nor the
         number of features, nor their total variance.
         """
-        settings = self.settings
-        if settings.metric is None:
-            normalisation = _normalisation(settings, self.data.x, self.data.y, self.data.weights)
-        elif candidate.made_of_data or settings.metric.components or settings.nsv is not None:
-            normalisation = self._with_metric(slice(None), None, "all points", tell).normalisation
-        else:
-            normalisation = _normalisation(replace(settings, scale=True, metric=None),
-                                           self.data.x, self.data.y, self.data.weights)
-        (x,) = _normalised(normalisation, self.data.x)
-        return design_of(candidate, x, self.data.y, self.data.name_of, settings, self.cache,
-                         self.data.weights), x
+        settings, data = self.settings, self.data
+        if settings.metric is not None:
+            settings = self._with_metric(slice(None), None, "all points", tell) if \
+                candidate.made_of_data or settings.metric.components or settings.nsv is not None \
+                else replace(settings, scale=True, metric=None)
+        x = _normalised(_normalisation(settings, data.x, data.y, data.weights), data.x)
+        return design_of(candidate, x, data.y, data.name_of, self.settings, self.cache,
+                         data.weights), x
 
     def _with_metric(self, rows, key, name, tell):
-        """The settings with the metric, if one is to be learned, of a whole training part."""
+        """The settings with the metric, if one is to be learned, of a whole training part, by an
+        earlier run or now."""
         if self.settings.metric is None:
             return self.settings
         if key not in self.learned:
             data = self.data
+            x, y = data.x[rows], data.y[rows]
             weights = None if data.weights is None else data.weights[rows]
-            self.learned[key] = self._metric_of(
-                Dataset(data.x[rows], data.y[rows], weights=weights), name, tell)
+            stored = None if self.cache is None else metric_key(self.settings, x, y, weights)
+            learned = None if stored is None else metric_from_record(self.cache.get(stored), x, y)
+            if learned is not None:
+                _warn_of_dropped(learned)
+            else:
+                if tell is not None:
+                    tell(f"learning the metric of {name}")
+                learned = _normalisation(self.settings, x, y, weights)
+                if stored is not None:
+                    self.cache.put(stored, metric_record(learned))
+            self.learned[key] = learned
         return with_learned(self.settings, self.learned[key])
-
-    def _metric_of(self, part, name, tell):
-        """The normalisation learned from a training part of this name, a `Dataset`, by an earlier
-        run or now."""
-        x, y, weights = part.x, part.y, part.weights
-        cached = None if self.cache is None else metric_key(self.settings, x, y, weights)
-        found = None if cached is None else metric_from_record(self.cache.get(cached), x, y)
-        if found is not None:
-            _warn_of_dropped(found)
-            return found
-        if tell is not None:
-            tell(f"learning the metric of {name}")
-        found = _normalisation(self.settings, x, y, weights)
-        if cached is not None:
-            self.cache.put(cached, metric_record(found))
-        return found
 
 
 def with_learned(settings: TrainingSettings, normalisation: Normalisation | None) \
@@ -369,26 +347,17 @@ def part_of(progress, done: int, total: int, words: str = "", size: int = 1):
         return None
 
     def follow(part, whole, *more):
-        told = "; ".join(word for word in (words, *more) if word)
+        text = "; ".join(word for word in (words, *more) if word)
         progress(1000 * done + 1000 * size * part // max(whole, 1), 1000 * total,
-                 *([told] if told else []))
+                 *([text] if text else []))
 
     return follow
 
-_KEPT = 2  # splits on a worker, and data sets that are sent
 
+# -- on workers ------------------------------------------------------------------------------------
 
-@dataclass(frozen=True, eq=False)
-class _Shared:
-    """The data that each worker needs for every task."""
-
-    data: Dataset
-    normalisation: Normalisation | None
-
-
-# an executor knows again what it has sent by its identity
-
-_shared = functools.lru_cache(_KEPT)(_Shared)
+_SPLITS = 2  # that a worker keeps
+_splits: dict = {}  # of this worker, by the digests of their points
 
 
 def run_on_workers(function: Callable, experiment: Experiment, split: PreparedSplit,
@@ -400,54 +369,32 @@ def run_on_workers(function: Callable, experiment: Experiment, split: PreparedSp
     Raises as `run_remote` does.
     """
     settings = experiment.settings
-    learned = None if settings.metric is None else _Learned(split.normalisation)
-    task = function, split.part, learned, replace(
-        experiment, data=None, cache=None, learned={}, settings=replace(
-            settings, normalisation=None, metric=None, workers=1, sums=None))
-    for (_, item), result in run_remote(
-            settings.workers, _perform, _shared(experiment.data, settings.normalisation),
-            ((task, item) for item in items), name=lambda entry: name(entry[1])):
+    if settings.metric is not None:
+        settings = with_learned(settings, split.normalisation)
+    task = function, (split.test_digest, split.left_out), split.part, replace(
+        experiment, data=None, cache=None, learned={},
+        settings=replace(settings, workers=1, sums=None))
+    for (_, item), result in run_remote(experiment.settings.workers, _perform, experiment.data,
+                                        ((task, item) for item in items),
+                                        name=lambda entry: name(entry[1])):
         yield item, result
+
+
+def _perform(data, entry):
+    (function, key, part, experiment), item = entry
+    experiment = replace(experiment, data=data)
+    split = _splits.get(key)
+    if split is None:
+        while len(_splits) >= _SPLITS:
+            _splits.pop(next(iter(_splits)), None)
+        split = _splits[key] = experiment.prepared(part)
+    return function(split, experiment, item)
 
 
 @contextmanager
 def clear_worker_caches():
-    """Data and splits that were kept for the tasks of a run go at its end, for `with`."""
+    """Splits that were kept for the tasks of a run go at its end, for `with`."""
     try:
         yield
     finally:
-        _shared.cache_clear()
-        _prepared.cache_clear()
-
-
-@dataclass(frozen=True, eq=False)
-class _Learned:
-    """A normalisation with a learned metric, which the workers do not learn again."""
-
-    normalisation: Normalisation
-
-    def __eq__(self, other):
-        return isinstance(other, _Learned) and hash(self) == hash(other)
-
-    def __hash__(self):
-        return hash(self.normalisation.digest())
-
-
-def _perform(shared, entry):
-    (function, part, learned, experiment), item = entry
-    settings = experiment.settings
-    normalised = settings.scale, settings.nsv, learned, settings.weighted_norm
-    split = _prepared(shared, experiment.plan, normalised, settings.calibration, settings.seed,
-                      part)
-    return function(split, replace(experiment, data=shared.data, settings=replace(
-        settings, normalisation=shared.normalisation)), item)
-
-
-@functools.lru_cache(_KEPT)
-def _prepared(shared, plan, normalised, calibration, seed, part):
-    scale, nsv, learned, weighted_norm = normalised
-    settings = TrainingSettings(scale=scale, nsv=nsv, normalisation=shared.normalisation,
-                                calibration=calibration, seed=seed, weighted_norm=weighted_norm)
-    if learned is not None:
-        settings = replace(settings, scale=False, nsv=None, normalisation=learned.normalisation)
-    return Experiment(shared.data, plan, settings).prepared(part)
+        _splits.clear()

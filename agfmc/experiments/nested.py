@@ -16,9 +16,8 @@ from ..core.errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
 from ..core.version import __version__
 from ..data.types import Dataset
 from ..files.result_store import are_numbers, key_of, Record, weight_parts
-from .candidates import Candidate
+from .candidates import Candidate, open_nodes, open_rows
 from .experiment import Experiment, part_of, PreparedSplit, SplitPlan
-from .open_options import open_nodes, open_rows
 from .search import SearchSpace
 from .trial import Outcome, run_trial
 from .tuning import prepare_tuning, tune

@@ -18,8 +18,15 @@ from ..score.rows import ALL_SCORES, COST
 from ..score.significance import resampled_t
 
 _RESAMPLES = 1000
-
 _LEAST = float(np.finfo(np.float32).smallest_subnormal)
+# {name of a score that is a mean, or the root of one: what each point adds}, of its forecasts
+# (3, n), float64, whether its answer is right (n,), and the number of classes
+_ADDED = {
+    "log_loss": lambda p, right, k: -np.log(np.clip(p[0], np.finfo(float).eps, 1.0)),
+    "brier": lambda p, right, k: p[1],
+    "brier_all": lambda p, right, k: p[1] / k,
+    "brier_winning": lambda p, right, k: (p[2] - right)**2,
+}
 
 
 def forecasts(results: Results) -> np.ndarray:
@@ -34,17 +41,6 @@ def forecasts(results: Results) -> np.ndarray:
     if results.winner is not None:
         out[2] = results.winner
     return out.astype(np.float32)
-
-
-# {name of a score that is a mean, or the root of one: what each point adds}, of its forecasts
-# (3, n), float64, whether its answer is right (n,), and the number of classes.
-
-_ADDED = {
-    "log_loss": lambda p, right, k: -np.log(np.clip(p[0], np.finfo(float).eps, 1.0)),
-    "brier": lambda p, right, k: p[1],
-    "brier_all": lambda p, right, k: p[1] / k,
-    "brier_winning": lambda p, right, k: (p[2] - right)**2,
-}
 
 
 def summary(values, whole: float | None = None) -> dict:
@@ -62,12 +58,12 @@ def pooled(name: str, outcomes: Sequence) -> float:
     if score.pools == "table":
         return score.value(contingency(joined(outcomes, "truth"), joined(outcomes, "classes"),
                                        weights=weights_of(outcomes)))
+    power = 1 if score.pools == "mean" else 2
     values = np.array([outcome.scores[name] for outcome in outcomes])
-    weights = [len(outcome.truth) if outcome.weights is None else outcome.weights.sum()
-               for outcome in outcomes]
-    if score.pools == "mean":
-        return float(np.average(values, weights=weights))
-    return float(np.sqrt(np.average(values**2, weights=weights)))
+    whole = np.average(values**power, weights=[
+        len(outcome.truth) if outcome.weights is None else outcome.weights.sum()
+        for outcome in outcomes])
+    return float(whole if power == 1 else np.sqrt(whole))
 
 
 def joined(outcomes: Sequence, name: str) -> np.ndarray:
@@ -84,9 +80,6 @@ def zero_probability(outcomes: Sequence) -> int | None:
     """The number of held-out points whose true class has p = 0; None without probabilities."""
     p = joined(outcomes, "forecasts")[0]
     return None if np.isnan(p).any() else int(np.count_nonzero(p <= 0))
-
-
-# -- differences -----------------------------------------------------------------------------------
 
 
 class Difference(NamedTuple):
@@ -119,7 +112,7 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
 
 
 def added(name: str, outcomes: Sequence, k: int) -> np.ndarray:
-    """Addends of the points (n,) to a score of k classes that is a mean, or the root of one."""
+    """The addends (n,) of the points to a score of k classes that is a mean, or the root of one."""
     if name == COST.name:
         return joined(outcomes, "paid")
     right = joined(outcomes, "truth") == joined(outcomes, "classes")
@@ -148,13 +141,15 @@ class Resampled:
         self._weights = np.ones(len(truth)) if weights is None else weights
         classes = np.array([joined(parts, "classes") for parts in outcomes])
         labels = np.union1d(truth, classes[classes != REJECTED])
-        k, self._score, self._cells = len(labels), ALL_SCORES[by], None
+        self._score, self._cells = ALL_SCORES[by], None
+        self._shape = len(labels), len(labels) + 1
         if by == "accuracy" and (classes != REJECTED).all():
             self._added = (classes == truth).astype(float)
         elif self._score.pools == "table":
-            columns = np.where(np.isin(classes, labels), np.searchsorted(labels, classes), k)
-            self._cells = np.searchsorted(labels, truth) * (k + 1) + columns
-            self._shape = k, k + 1
+            columns = np.where(np.isin(classes, labels), np.searchsorted(labels, classes),
+                               len(labels))
+            self._cells = np.ravel_multi_index((np.searchsorted(labels, truth), columns),
+                                               self._shape)
         else:
             self._added = np.array([added(by, parts, len(np.union1d(truth, classes)))
                                     for parts in outcomes])

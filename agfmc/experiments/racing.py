@@ -1,12 +1,11 @@
-"""The search for training options as a race: the whole grid on little, its best points on more.
+"""The search for training options: as a race, or with every point on all splits.
 
-The data are divided once, as the plan of an `Experiment` says.  `race` scores the whole grid on
+The data are divided once, as the plan of an `Experiment` says.  A race scores the whole grid on
 the first part, or as few as hold out enough points, with a small sample of the points for
 training.  Options near the best go up to larger and larger samples, where the neighbours of the
 best join them, and at the end to the whole training part, where steps are halved as long as that
 tells options apart.  The few that cannot be told from the best there meet on the next part, and two
-of them on the others, which so decide between these alone.  `search_all` scores each point on
-every split.
+of them on the others, which so decide between these alone.
 """
 
 from __future__ import annotations
@@ -24,15 +23,14 @@ import numpy as np
 
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from ..core.models import kernel_word, KERNELS
-from ..core.probabilities import standard_error
+from ..core.probabilities import mean, standard_error
 from ..score.rows import ALL_SCORES
 from ..training.run import TimeUp
 from .experiment import Experiment, Part, PreparedSplit
 from .pooling import losses, pooled, summary, weights_of, zero_probability
 from .search import Search
 
-# Points for training, at least, on the lowest level: of all, and of each class on average.
-
+# points for training, at least, on the lowest level: of all, and of each class on average
 _LEAST, _LEAST_OF_CLASS = 300, 50
 _GROWTH = 4  # of the sample from level to level
 _HELD_OUT = 300  # points that choose, at least
@@ -44,7 +42,6 @@ _FINALISTS = 6, 2  # at most, on the first and on further parts that had no say
 HOPELESS, COMPARED = 6.0, 30  # standard errors; options with outcomes, at most
 _TOGETHER = 24  # classifiers that are trained side by side, so that all cores are busy to the end
 # warnings about each of thousands of fits, or about each split once more
-
 _REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
              "features? .* constant", ".* leaving out single samples",
              "logistic regression stopped before the minimum")
@@ -66,19 +63,19 @@ class SearchState:
     `Tuner.summary`};  level: {options: the last level they were tried on};  texts: {`Point`:
     options};  depth: {options: `Depth`} of those that could be trained;  outcomes: {options:
     {`Part`: `Outcome`}} of the best of these;  judges: the parts that had no say in the choice of
-    the last options, or had it in that alone;  settled: the options that `settle` chose, or None.
+    the last options, or had it in that alone;  final: the options that `settle` chose, or None.
     """
 
     given: str
     sign: int
-    search: Search
+    search: Search | None = None
     tried: dict = field(default_factory=dict)
     level: dict = field(default_factory=dict)
     texts: dict = field(default_factory=dict)
     depth: dict = field(default_factory=dict)
     outcomes: dict = field(default_factory=dict)
     judges: list = field(default_factory=list)
-    settled: str | None = None
+    final: str | None = None
 
     def summary(self, text):
         """The summary of options that were tried, or None."""
@@ -89,21 +86,19 @@ class SearchState:
     def ranked(self) -> list[str]:
         """The options that were scored most thoroughly, the best first.
 
-        Of those that tie, first the ones given, then in the order of `Search.place`; before all
-        those that are settled.
+        Of those that tie, first the ones given, then in the order of `Search.preference`; before
+        all the `final` ones.
         """
         deepest = max(self.depth.values(), default=None)
-        places = {text: self.search.place(point) for point, text in self.texts.items()}
+        order = {text: self.search.preference(point) for point, text in self.texts.items()}
         return sorted((text for text, depth in self.depth.items() if depth == deepest), key=lambda
-                      text: (text != self.settled, -self.sign * self.tried[text]["pooled"],
-                             text != self.given, places.get(text, ())))
+                      text: (text != self.final, -self.sign * self.tried[text]["pooled"],
+                             text != self.given, order.get(text, ())))
 
     @property
     def best(self):
         """The best options; None where none were scored but those given."""
-        if self.depth.keys().isdisjoint(self.texts.values()):
-            return None
-        return self.ranked[0]
+        return None if self.depth.keys().isdisjoint(self.texts.values()) else self.ranked[0]
 
     @property
     def error(self):
@@ -119,8 +114,8 @@ class SearchState:
             self.outcomes[text] = results
             self.depth[text] = Depth(level, len(results))
             if len(self.outcomes) > 2 * COMPARED:  # of a million points these are large
-                kept = self.ranked[:COMPARED]
-                self.outcomes = {one: self.outcomes[one] for one in kept if one in self.outcomes}
+                self.outcomes = {best: self.outcomes[best] for best in self.ranked[:COMPARED]
+                                 if best in self.outcomes}
 
     def gap(self, by: str, text: str, other: str) -> float:
         """How much worse options are than others on the same points, in standard errors.
@@ -130,25 +125,22 @@ class SearchState:
         """
         if text not in self.outcomes or self.depth.get(text) != self.depth.get(other):
             return math.inf
-        first, second = (losses(by, list(self.outcomes[one].values())) for one in (text, other))
+        first, second = (losses(by, list(self.outcomes[options].values()))
+                         for options in (text, other))
         if first is None or second is None or len(first) < 2:
             return 0.0
         lost, w = first - second, weights_of(list(self.outcomes[text].values()))
-        if w is None:
-            mean, error = lost.mean(), lost.std(ddof=1) / math.sqrt(len(lost))
-        else:
-            mean, error = np.average(lost, weights=w), standard_error(lost, w)
-        return float(mean / error) if error > 0 else math.copysign(
-            math.inf, mean) if mean else 0.0
+        loss, error = mean(lost, w), standard_error(lost, w)
+        return loss / error if error > 0 else math.copysign(math.inf, loss) if loss else 0.0
 
     def settle(self, by: str) -> None:
-        """Settle on the best options with a kernel of LIBSVM, whose answers take less time, unless
+        """Choose the best options with a kernel of LIBSVM, whose answers take less time, unless
         those with another one are clearly better; where kernels of both kinds are searched."""
         ranked = self.ranked
         other = next((text for text in ranked if not _is_costly(text)), None)
         if other is not None and not all(map(_is_costly, self.texts.values())) and \
                 0 < self.gap(by, other, ranked[0]) <= _CLEARLY:
-            self.settled = other
+            self.final = other
 
     def near(self, by: str, errors: float, most: int) -> list[str]:
         """At most so many of the `ranked`, those within `errors` standard errors of the best; of
@@ -156,16 +148,17 @@ class SearchState:
 
         Of two or more, one has a kernel of LIBSVM, if any of those has that the search tried.
         """
-        kept, seen = [], set()
+        near, seen = [], set()
         for text in self.ranked:
             score = self.tried[text]["pooled"]
-            if score not in seen and (not kept or self.gap(by, text, kept[0]) <= errors):
-                kept.append(text)
+            if score not in seen and (not near or self.gap(by, text, near[0]) <= errors):
+                near.append(text)
             seen.add(score)
-        if most > 1 and all(map(_is_costly, kept[:most])):
-            own = {text for text in self.texts.values() if not _is_costly(text)}
-            kept[most - 1:] = [text for text in kept[most - 1:] if text in own] or kept[most - 1:]
-        return kept[:most]
+        if most > 1 and all(map(_is_costly, near[:most])):
+            fast = [text for text in near[most - 1:] if text in self.texts.values()
+                    and not _is_costly(text)]
+            near[most - 1:] = fast or near[most - 1:]
+        return near[:most]
 
     def is_flat(self, by: str, points: Sequence) -> bool:
         """True where the first of `points` cannot be told from the others."""
@@ -228,21 +221,21 @@ class Tuner:
 
             def follow(done, whole, part=part, work=work, steps=steps):
                 steps.append(done)
-                self._tell(self._words(items, part), work * done / max(whole, 1))
+                self._report(self._words(items, part), work * done / max(whole, 1))
                 self._check_time()
 
             if self._split is None or self._split[0] != part:
-                self._split = part, self.experiment.prepared(part, self._tell)
+                self._split = part, self.experiment.prepared(part, self._report)
                 self.held_out[part] = self._split[1].rows
                 self._check_time()
-            for scores, result in zip(results, task.score(self._split[1], items, follow)):
-                scores[part] = result
+            for outcome, result in zip(task.score(self._split[1], items, follow), results):
+                result[part] = outcome
             self.done += work
             if not steps:
                 self.reused += work  # of an earlier run: no measure of the time needed
         return results
 
-    def _tell(self, words, more=0.0):
+    def _report(self, words, more=0.0):
         if self.progress is not None:
             here = self.done - self.reused + more
             self.progress(round(here), round(max(self.total - self.reused, here, 1)), words)
@@ -261,18 +254,19 @@ class Tuner:
     def summary(self, results: dict):
         """The `summary` of the scores on parts, with their numbers and about how many rows were
         trained on, or an error; values are None on parts without a sample of a binary problem."""
-        error = next((one for one in results.values() if isinstance(one, AgfmcError)), None)
+        outcomes = list(results.values())
+        error = _first_error(outcomes)
         if error is not None:
             return error
-        values = [one.scores[self.by] for one in results.values()]
-        sound = [one for one, value in zip(results.values(), values)
+        values = [outcome.scores[self.by] for outcome in outcomes]
+        sound = [outcome for outcome, value in zip(outcomes, values)
                  if value is not None and math.isfinite(value)]
         if not sound:
-            if not any(len(one.truth) for one in results.values()):
+            if not any(len(outcome.truth) for outcome in outcomes):
                 return DataError("no part that was held out has samples of it")
             raise UsageError(f"the decoder gives no {ALL_SCORES[self.by].title}: choose another "
                              "score with --by, or another decoder with -Q")
-        return {**summary([one.scores[self.by] for one in sound], pooled(self.by, sound)),
+        return {**summary([outcome.scores[self.by] for outcome in sound], pooled(self.by, sound)),
                 "values": values, "zero_probability": zero_probability(sound),
                 "rows": next(iter(results)).rows, "parts": [part.number + 1 for part in results]}
 
@@ -280,21 +274,24 @@ class Tuner:
         """{name of a score: summary or None} of options for a whole configuration, None with a
         warning where it cannot be trained, and at the time limit."""
         try:
-            [results] = self.trials(task, [(0, texts)], parts)
-            error = next((one for one in results.values() if isinstance(one, AgfmcError)), None)
+            outcomes = list(self.trials(task, [(0, texts)], parts)[0].values())
+            error = _first_error(outcomes)
         except TimeUp:
             error = "time limit reached"
-        if error is not None:
-            warnings.warn(f"the result is written, and not scored: {error}", AgfmcWarning,
-                          stacklevel=4)
-            return None
-        return scores_of(list(results.values()))
+        if error is None:
+            return scores_of(outcomes)
+        warnings.warn(f"the result is written, and not scored: {error}", AgfmcWarning, stacklevel=4)
+        return None
+
+
+def _first_error(outcomes):
+    return next((outcome for outcome in outcomes if isinstance(outcome, AgfmcError)), None)
 
 
 def scores_of(outcomes: list) -> dict:
     """{name of a score: summary or None} of the `Outcome`s on several parts."""
-    return {name: None if any(one.scores[name] is None for one in outcomes) else
-            summary([one.scores[name] for one in outcomes], pooled(name, outcomes))
+    return {name: None if any(outcome.scores[name] is None for outcome in outcomes) else
+            summary([outcome.scores[name] for outcome in outcomes], pooled(name, outcomes))
             for name in outcomes[0].scores}
 
 
@@ -306,55 +303,40 @@ def first_parts(experiment: Experiment, share: float = 1.0, spare: int | None = 
     """
     plan = experiment.plan
     held_out = plan.held_out * len(experiment.data.y)
-    wanted = math.ceil(_HELD_OUT / max(held_out * share, 1))
+    count = math.ceil(_HELD_OUT / max(held_out * share, 1))
     if spare is not None:
-        wanted = min(wanted, max(plan.count - spare, 1))
-    elif (plan.count - wanted - 1) * held_out < _HELD_OUT:
-        wanted = plan.count
-    return [Part(number) for number in range(wanted)]
+        count = min(count, max(plan.count - spare, 1))
+    elif (plan.count - count - 1) * held_out < _HELD_OUT:
+        count = plan.count
+    return [Part(number) for number in range(count)]
 
 
-def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part],
+def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part] | None = None,
          rest: Sequence[Part] = ()) -> list[SearchState]:
     """Search `grids` for each of the searches of `task`; -> a list of `SearchState`.
 
-    refine: how often the step is halved, at most;  parts: those that choose;  rest: others, where
-    the finalists meet.  At the time limit it ends, and `tuner.complete` is False.
+    refine: how often the step is halved, at most;  parts: those that choose in a race, None where
+    each point is scored on all splits;  rest: others, where the finalists meet.  At the time limit
+    it ends, and `tuner.complete` is False.
     """
-    sign, given = ALL_SCORES[tuner.by].sign, task.searched.given
-    levels = _levels(tuner.experiment, parts)
-    states = [SearchState(given, sign, Search(grids, 0, sign)) for _ in task.rows]
+    levels = [tuner.parts] if parts is None else _levels(tuner.experiment, parts)
+    states = [SearchState(task.searched.given, ALL_SCORES[tuner.by].sign) for _ in task.rows]
     with without_repeated_warnings():
         try:
             for number, level in enumerate(levels):
-                ahead = [*(levels[number + 1:]), *([rest] if rest else [])]
+                ahead = [*levels[number + 1:], *([rest] if rest else [])]
                 later = len(states) * sum(map(tuner.work, ahead)) * _SURVIVORS
                 last = number == len(levels) - 1
                 for state in states:
-                    state.search = _search_of_level(tuner, state, grids, number,
-                                                    refine if last else 0)
+                    steps = refine if last else 0
+                    state.search = Search(grids, steps, state.sign) if parts is None else \
+                        _search_of_level(tuner.by, state, grids, number, steps)
                 _rounds(tuner, task, states, (number, level), later, last)
             _finals(tuner, task, states, len(levels) - 1, rest)
         except TimeUp:
             tuner.complete = False
-    return _settled(states, tuner.by)
-
-
-def search_all(tuner: Tuner, task, grids: list, refine: int) -> list[SearchState]:
-    """The same with every point scored on all splits, and no end to the halving but `refine`."""
-    sign, given = ALL_SCORES[tuner.by].sign, task.searched.given
-    states = [SearchState(given, sign, Search(grids, refine, sign)) for _ in task.rows]
-    with without_repeated_warnings():
-        try:
-            _rounds(tuner, task, states, (0, tuner.parts), 0.0, True)
-        except TimeUp:
-            tuner.complete = False
-    return _settled(states, tuner.by)
-
-
-def _settled(states, by):
     for state in states:
-        state.settle(by)
+        state.settle(tuner.by)
     return states
 
 
@@ -366,29 +348,26 @@ def _is_costly(text):
 
 def _levels(experiment, parts):
     """Lists of `Part`s: samples that grow, and the whole of `parts` at the end."""
-    least = max(_LEAST, _LEAST_OF_CLASS * len(np.unique(experiment.data.y)))
+    rows = max(_LEAST, _LEAST_OF_CLASS * len(np.unique(experiment.data.y)))
     size = experiment.training_size(parts[0])
-    levels, rows = [list(parts)], least
+    levels = [list(parts)]
     while rows * 2 < size:  # or it is nearly the whole
         levels.insert(-1, [part._replace(rows=rows) for part in parts])
         rows *= _GROWTH
     return levels
 
 
-def _search_of_level(tuner, state, grids, number, refine):
+def _search_of_level(by, state, grids, number, refine):
     """The `Search` of a level: all of the grids, or what has survived the level below."""
     def is_behind(point):
         best, text = state.best, state.texts[point]
-        return best is not None and best != text and state.gap(tuner.by, text, best) > _NEAR
+        return best is not None and best != text and state.gap(by, text, best) > _NEAR
 
-    if number == 0:
-        return Search(grids, refine, state.sign, is_flat=lambda points: state.is_flat(
-            tuner.by, points) if refine else False, is_behind=is_behind)
     points_of = {text: point for point, text in reversed(state.texts.items())}
-    start = [points_of[text] for text in state.near(tuner.by, _NEAR, _SURVIVORS)
-             if text in points_of]
+    start = [points_of[text] for text in state.near(by, _NEAR, _SURVIVORS)
+             if text in points_of] if number else []
     return Search(grids, refine, state.sign, start or None, is_behind=is_behind,
-                  is_flat=lambda points: state.is_flat(tuner.by, points))
+                  is_flat=lambda points: state.is_flat(by, points))
 
 
 def _finals(tuner, task, states, level, rest):
@@ -407,9 +386,12 @@ def _finals(tuner, task, states, level, rest):
 
 
 def _rounds(tuner, task, states, level, later, last):
-    """Score what each search asks for at a level (its number, its parts), and the options given:
-    first or, above the lowest level, after the best of the level below."""
-    given = _given(tuner, states, last)
+    """Score what each search proposes at a level (its number, its parts), and the options given:
+    first or, above the lowest level, after the best of the level below, but for those that a level
+    has shown to be hopeless where another level follows."""
+    given = [(number, None) for number, state in enumerate(states)
+             if last or state.given not in state.depth or state.best is None
+             or state.gap(tuner.by, state.given, state.best) <= HOPELESS]
     if level[0] == 0:
         _score(tuner, task, states, given, level, later)
         given = []
@@ -420,14 +402,6 @@ def _rounds(tuner, task, states, level, later, last):
             if given:
                 _score(tuner, task, states, given, level, later)
                 given = []
-
-
-def _given(tuner, states, last):
-    """Options given, as `_score` takes them, but for those that a level has shown to be hopeless
-    where another level follows."""
-    return [(number, None) for number, state in enumerate(states)
-            if last or state.given not in state.depth or state.best is None
-            or state.gap(tuner.by, state.given, state.best) <= HOPELESS]
 
 
 def _batches(items, jobs):
@@ -451,8 +425,7 @@ def _batches(items, jobs):
 def _score(tuner, task, states, batch, level, later):
     """Score (number, `Point`, or None for the options that are given) on the parts of a level."""
     depth, parts = level
-    fixed = task.searched.fixed
-    texts = [states[number].given if point is None else point.text(fixed)
+    texts = [states[number].given if point is None else point.text(task.searched.fixed)
              for number, point in batch]
     fresh = [(number, text) for (number, _), text in zip(batch, texts)
              if states[number].level.get(text, -1) < depth]

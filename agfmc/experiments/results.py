@@ -2,51 +2,36 @@
 
 from __future__ import annotations
 
-
 from ..core.errors import one_line
-from ..data.types import Dataset
-from ..training.fit import TrainingSettings
 from .experiment import Experiment
 from .search import Point
 
 _FACTORS = 8  # class weights in a line
 
 
-def feature_words(settings: TrainingSettings) -> dict[str, str]:
-    """{"features": words on a metric that is learned in each training part}, or {} without one."""
-    metric = settings.metric
-    if metric is None:
-        return {}
-    how = ["divided by deviations"] * settings.scale
-    if settings.nsv is not None:
-        how.append(f"{settings.nsv} singular vector{'s' * (settings.nsv != 1)}")
-    rounds = "" if metric.rounds is None else \
-        f" in {metric.rounds} round{'s' * (metric.rounds != 1)}"
-    return {"features": f"{', '.join(how)}, metric learned{rounds} in each training part "
-                        f"({metric.canonical()} seed {settings.seed})"}
-
-
-def weight_words(data: Dataset) -> dict[str, str]:
-    """{"weights": words on the weights of the points, which scores count}, or {} without any."""
-    weights = data.weights
-    if weights is None:
-        return {}
-    of = ["samples"] * bool((weights.seen(data.y) != 1).any())
-    if weights.factors:
-        names = data.name_of
-        factors = [f"{one_line(names.get(label, str(label)))}={factor:.4g}"
-                   for label, factor in list(weights.factors.items())[:_FACTORS]]
-        factors += ["..."] * (len(weights.factors) > _FACTORS)
-        of.append(f"classes ({', '.join(factors)})")
-    return {"weights": f"of {' and '.join(of)}; scores count the points by them"}
-
-
 def data_words(experiment: Experiment) -> dict[str, str]:
-    """The `feature_words` and the `weight_words` of an experiment."""
-    return {**feature_words(experiment.settings), **weight_words(experiment.data)}
-
-
-# -- searches --------------------------------------------------------------------------------------
+    """{"features": words on a metric that is learned in each training part, "weights": words on the
+    weights of the points, which scores count}, without a key for what there is not."""
+    settings, weights, words = experiment.settings, experiment.data.weights, {}
+    metric = settings.metric
+    if metric is not None:
+        how = ["divided by deviations"] * settings.scale
+        if settings.nsv is not None:
+            how.append(f"{settings.nsv} singular vector{'s' * (settings.nsv != 1)}")
+        rounds = "" if metric.rounds is None else \
+            f" in {metric.rounds} round{'s' * (metric.rounds != 1)}"
+        words["features"] = f"{', '.join(how)}, metric learned{rounds} in each training part " \
+                            f"({metric.canonical()} seed {settings.seed})"
+    if weights is not None:
+        of = ["samples"] * bool((weights.seen(experiment.data.y) != 1).any())
+        if weights.factors:
+            names = experiment.data.name_of
+            factors = [f"{one_line(names.get(label, str(label)))}={factor:.4g}"
+                       for label, factor in list(weights.factors.items())[:_FACTORS]]
+            factors += ["..."] * (len(weights.factors) > _FACTORS)
+            of.append(f"classes ({', '.join(factors)})")
+        words["weights"] = f"of {' and '.join(of)}; scores count the points by them"
+    return words
 
 
 def search_result(state, given: Point) -> dict:
@@ -63,22 +48,19 @@ def search_result(state, given: Point) -> dict:
     points_of = {text: point for point, text in reversed(state.texts.items())}
     points = []
     for text, tried in state.tried.items():
-        point = {"options": text, **_parameters(points_of.get(text, given))}
+        point = points_of.get(text, given)
+        polynomial = point.kernel == "polynomial"
+        words = {"options": text, "kernel": point.kernel,
+                 "degree": point.degree if polynomial else None,
+                 "coef0": point.coef0 if polynomial else None, "log2g": point.log2g, "log2c": None,
+                 point.parameter.column: point.log2c}
         if state.summary(text) is None:
-            point |= {"score": None, "sd": None, "values": [], "error": str(tried)}
+            words |= {"score": None, "sd": None, "values": [], "error": str(tried)}
         else:
-            point |= {"score": tried["pooled"], **{
+            words |= {"score": tried["pooled"], **{
                 key: tried[key] for key in ("mean", "sd", "values", "zero_probability", "rows",
                                             "parts")}}
-        points.append(point)
+        points.append(words)
     index = {text: number for number, text in enumerate(state.tried)}
     return {"points": points, "best": index.get(state.best), "given": index.get(state.given),
             "border": [" ".join(limit) for limit in state.border]}
-
-
-def _parameters(point):
-    """Kernel and parameters of a `Point`, by their columns."""
-    polynomial = point.kernel == "polynomial"
-    return {"kernel": point.kernel, "degree": point.degree if polynomial else None,
-            "coef0": point.coef0 if polynomial else None, "log2g": point.log2g, "log2c": None,
-            point.parameter.column: point.log2c}

@@ -44,27 +44,26 @@ class Point(NamedTuple):
     def text(self, fixed: str = "") -> str:
         """Training options: those that the kernel needs, in one order, then the words `fixed`,
         but for a learner, which comes first."""
-        own = None if self.log2c is None else power(self.log2c)
-        if own is not None and self.parameter.whole:
-            own = max(round(own), 1)
-        return _options_text(self, None if self.log2g is None else power(self.log2g), own, fixed)
+        value = None if self.log2c is None else power(self.log2c)
+        if value is not None and self.parameter.whole:
+            value = max(round(value), 1)
+        return self.options_text(None if self.log2g is None else power(self.log2g), value, fixed)
 
-
-def _options_text(point, gamma, own, fixed):
-    """Training options; gamma, own: values to be written, None to leave one out."""
-    used = () if point.kernel is None else KERNELS[point.kernel].parameters
-    fixed = fixed.split()
-    first = [fixed.pop(0)] if fixed and fixed[0].startswith("learner=") else []
-    words = [] if point.kernel in (None, "rbf") else [f"-t {kernel_word(point.kernel)}"]
-    if "degree" in used:
-        words.append(f"-d {point.degree}")
-    if "gamma" in used and gamma is not None:
-        words.append(f"-g {number_text(gamma)}")
-    if "coef0" in used and point.coef0:
-        words.append(f"-r {number_text(point.coef0)}")
-    if own is not None:
-        words.append(f"{point.parameter.letter} {number_text(own)}")
-    return " ".join([*first, *words, *fixed])
+    def options_text(self, gamma, value, fixed):
+        """`text` with these values of gamma and of the parameter, None to leave one out."""
+        used = () if self.kernel is None else KERNELS[self.kernel].parameters
+        words = [] if self.kernel in (None, "rbf") else [f"-t {kernel_word(self.kernel)}"]
+        if "degree" in used:
+            words.append(f"-d {self.degree}")
+        if "gamma" in used and gamma is not None:
+            words.append(f"-g {number_text(gamma)}")
+        if "coef0" in used and self.coef0:
+            words.append(f"-r {number_text(self.coef0)}")
+        if value is not None:
+            words.append(f"{self.parameter.letter} {number_text(value)}")
+        fixed = fixed.split()
+        learner = fixed[:1] if fixed and fixed[0].startswith("learner=") else []
+        return " ".join([*learner, *words, *fixed[len(learner):]])
 
 
 def power(exponent: float) -> float:
@@ -95,30 +94,29 @@ class SearchedOptions:
 
     @cached_property
     def options(self) -> Any:
-        """An instance of the learner's class."""
+        """An instance of the learner's class; checks the options."""
         return parse_options(self.text) if self.code is None else \
             learner_class(self.code).parse(self.text)
 
     @property
     def _name(self):
-        words = [self.code] if self.code is not None else self.text.split()[:1]
-        name = words[0].removeprefix("learner=") if words else ""
-        return name if name in LEARNERS else "svm"
+        first = self.code or "".join(self.text.split()[:1]).removeprefix("learner=")
+        return first if first in LEARNERS else "svm"
 
     @property
     def learner(self) -> str:
         """The learner, as a control file chooses it."""
-        return self._name if self.code is not None else f"learner={self._name}"
+        return self.code or f"learner={self._name}"
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of the learner that are searched; checks the options."""
+        """The parameters of the learner that are searched."""
         return LEARNERS[self._name].searched if self.options else ()
 
     @property
     def fixed(self) -> str:
         """The words that no search touches and that change anything."""
-        searched = {one.letter for one in self.parameters}
+        searched = {parameter.letter for parameter in self.parameters}
         if "-g" in searched:
             searched.update(_KERNEL_LETTERS)
         words = [word for word in self.text.split() if word != "learner=svm"]
@@ -131,28 +129,24 @@ class SearchedOptions:
         return " ".join(fixed)
 
     @property
-    def names_kernel(self) -> bool:
-        """True where the options say which kernel, by -t."""
-        return "-t" in self.text.split()
-
-    @property
     def given(self) -> str:
         """The options written as those of a `Point` are, with C always among them if there is
         one."""
         point, options = self.point(1), self.options
-        return _options_text(point, getattr(options, "gamma", None), None if point.log2c is None
-                             else getattr(options, point.parameter.field), self.fixed)
+        return point.options_text(
+            getattr(options, "gamma", None), None if point.log2c is None
+            else getattr(options, point.parameter.field), self.fixed)
 
     def point(self, features: int) -> Point:
         """The `Point` that the options are, for data with that many features."""
-        options, own = self.options, self.parameters[-1]
+        options, last = self.options, self.parameters[-1]
         kernel = options.kernel if PARAMETERS["log2g"] in self.parameters else None
         used = () if kernel is None else KERNELS[kernel].parameters
         return Point(kernel, options.degree if "degree" in used else 0,
                      options.coef0 if "coef0" in used else 0.0,
                      math.log2(options.gamma or 1.0 / features) if "gamma" in used else None,
-                     None if own.letter == "-g" else math.log2(getattr(options, own.field)),
-                     COST if own.letter == "-g" else own)
+                     None if last.letter == "-g" else math.log2(getattr(options, last.field)),
+                     COST if last.letter == "-g" else last)
 
 
 class Axis(NamedTuple):
@@ -253,7 +247,7 @@ class SearchSpace(NamedTuple):
     log2c: Axis | None = None
     log2g: Axis | None = None
     refine: int | None = None
-    others: Any = MappingProxyType({})
+    others: Mapping = MappingProxyType({})
     searched: tuple[Parameter, ...] = LEARNERS["svm"].searched
 
     def for_options(self, options: SearchedOptions) -> SearchSpace:
@@ -265,7 +259,8 @@ class SearchSpace(NamedTuple):
         if kernels is not None and "log2g" not in known:
             raise UsageError(f"--kernels: {options.learner} has no kernel to search")
         if kernels is None and "log2g" in known:
-            kernels = (options.options.kernel,) if options.names_kernel else SEARCHED_KERNELS
+            kernels = (options.options.kernel,) if "-t" in options.text.split() \
+                else SEARCHED_KERNELS
             if kernels[0] not in TUNED_KERNELS:
                 raise UsageError(f"the {kernels[0]} kernel (-t {kernel_word(kernels[0])}) "
                                  "cannot be searched: --kernels names others, of "
@@ -340,11 +335,11 @@ class Search:
     def __init__(self, grids, refine=2, sign=1, start=None, is_flat=lambda points: False,
                  is_behind=lambda point: False):
         self._grids = {grid[:3]: (number, grid) for number, grid in enumerate(grids)}
-        self._sign, self._start = sign, start
+        self._coarse = start or [point for grid in grids for point in grid.points]
+        self._sign, self._is_race = sign, start is not None
         self._is_flat, self._is_behind = is_flat, is_behind
-        self._share, self._halvings = 1.0, refine
-        if start is not None and refine:
-            self._share, self._halvings = 0.5, refine - 1
+        halved = self._is_race and refine > 0
+        self._share, self._halvings = 0.5 if halved else 1.0, refine - halved
         self.scores = {}  # {point: score, or None where it could not be trained}
 
     def next_points(self) -> list[Point]:
@@ -352,10 +347,11 @@ class Search:
         coarse = [point for point in self._coarse if point not in self.scores]
         if coarse:
             return coarse
-        best = {point.kernel: point for point in reversed(self.ranked)}
-        order = dict.fromkeys(point.kernel for point in self.ranked)  # the best kernel first
-        leaders = [best[kernel] for kernel in order if not self._is_behind(best[kernel])]
-        if self._start is not None and self._share < 1.0:
+        best = {}  # of each kernel, the best kernel first
+        for point in self.ranked:
+            best.setdefault(point.kernel, point)
+        leaders = [point for point in best.values() if not self._is_behind(point)]
+        if self._is_race and self._share < 1.0:
             # in a race, the other kernels stand or fall with the points that came through
             leaders = leaders[:1]
         while True:
@@ -372,10 +368,6 @@ class Search:
             self._share /= 2
             self._halvings -= 1
 
-    @property
-    def _coarse(self):
-        return self._start or [point for _, grid in self._grids.values() for point in grid.points]
-
     def record(self, point: Point, score: float | None) -> None:
         """Keep the score of a point, None where it could not be trained."""
         self.scores[point] = score
@@ -386,7 +378,7 @@ class Search:
         kernels = len({kernel for kernel, _, _ in self._grids})
         return max(len(self.scores), len(self._coarse)) + (8 * self._halvings + 4) * kernels
 
-    def place(self, point):
+    def preference(self, point):
         """A key that is least for the point that is preferred where scores are equal."""
         return self._grids[point[:3]][0], point.log2c or 0.0, point.log2g or 0.0
 
@@ -394,7 +386,8 @@ class Search:
     def ranked(self):
         """All points that have a score, the best first."""
         return sorted((point for point, score in self.scores.items() if score is not None),
-                      key=lambda point: (-self._sign * self.scores[point], *self.place(point)))
+                      key=lambda point: (-self._sign * self.scores[point],
+                                         *self.preference(point)))
 
     @property
     def best(self):

@@ -1,4 +1,4 @@
-"""Success rates of decoders of one-vs-one classifiers, by simulation and exactly, as tables.
+"""Success rates of decoders of one-vs-one classifiers, by simulation and exactly.
 
 The random model (N. Bunrupunthunad, J. Fakcharoenphol and T. Rakthanmanon, "POLL: multiclass
 classification from binary classifiers through random sampling", 2003, section 2.2): a classifier
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +24,8 @@ FAMILIES = {
     "geometric": ("r_i = Q^(i-1), 0 < Q < 1", lambda k, q: q ** np.arange(k)),
     "power": ("r_i = i^-Q, Q > 0", lambda k, q: np.arange(1.0, k + 1) ** -q),
 }
+_CELLS = 1 << 25  # answers of classifiers in memory at once, one byte each
+_ROUNDS = 1 << 14  # rounds at once, where the classes are few
 
 
 def similarity_family(word):
@@ -62,8 +63,7 @@ def read_similarity(word: str) -> np.ndarray:
     Raises DataError unless there are two or more finite numbers, none negative, the
     first greater than all others.
     """
-    file = None
-    words = word.split(",")
+    file, words = None, word.split(",")
     if len(words) < 2 or os.path.exists(word):
         file = word
         words = read_bytes(word, most=SMALL_TEXT, expected="similarities").decode(
@@ -100,103 +100,30 @@ class SimulationPlan(NamedTuple):
 
 
 def simulations(plan: SimulationPlan, progress=None) -> list[dict]:
-    """One dictionary of plain values for each error probability and number of classes.
+    """The dictionary of `simulate` for each error probability and number of classes.
 
-    progress: called with (done, total).  Keys: classes, error, and success with standard_error
-    for each of max_win, adag and ddag (with exact, the closed form, if there is an error
-    probability); polls, a list, each with the word, draws and top; separation (None for two
-    classes) and separation_limit.
+    progress: called with (done, total).  Further keys: error, exact in adag and ddag (the closed
+    form) and separation_limit, None where there is no error probability; opponents in polls, the
+    words.
     """
     total = len(plan.errors) * plan.rounds * sum(k * k for k in plan.classes)
-    before = 0
-    rows = []
+    before, rows = 0, []
     for error in plan.errors:
         for k in plan.classes:
-            step = None if progress is None else (
-                lambda done, before=before, k=k: progress(before + done * k * k, total))
-            result = simulate(k, plan.similarity(k) if plan.similarity else error, top=plan.top,
-                              rounds=plan.rounds, seed=plan.seed, progress=step,
-                              opponents=[opponents_of(word, k) for word in plan.opponents])
+            step = progress and (lambda done, before=before, k=k: progress(
+                before + done * k * k, total))
+            row = {"classes": k, "error": error, **simulate(
+                k, plan.similarity(k) if plan.similarity else error, top=plan.top,
+                rounds=plan.rounds, seed=plan.seed, progress=step,
+                opponents=[opponents_of(word, k) for word in plan.opponents])}
             before += plan.rounds * k * k
-            rows.append(_row(result, error, plan.opponents))
+            row["polls"] = [{"opponents": word, **poll}
+                            for word, poll in zip(plan.opponents, row["polls"])]
+            for name, success in (("adag", adag_success), ("ddag", ddag_success)):
+                row[name]["exact"] = None if error is None else success(k, error)
+            rows.append({**row, "separation_limit":
+                         None if error is None else separation_limit(error)})
     return rows
-
-
-def _row(result, error, opponents):
-    def share(value, **more):
-        return {"success": value, "standard_error": standard_error(value, result.rounds), **more}
-
-    known = error is not None
-    return {
-        "classes": result.k,
-        "error": error,
-        "max_win": share(result.max_win),
-        "polls": [{"opponents": word, "draws": poll.draws, **share(poll.success),
-                   "top": share(poll.top)}
-                  for word, poll in zip(opponents, result.polls)],
-        "adag": share(result.adag, exact=adag_success(result.k, error) if known else None),
-        "ddag": share(result.ddag, exact=ddag_success(result.k, error) if known else None),
-        "separation": None if result.k == 2 else result.separation,
-        "separation_limit": separation_limit(error) if known else None,
-    }
-
-
-def _columns(rows, top):
-    """(heading above, heading, name in a spread-sheet, values, format) of each column."""
-    exact = rows[0]["error"] is not None
-    columns = [("", "classes", "classes", [row["classes"] for row in rows], "d")]
-    if exact:
-        columns.append(("", "error", "error", [row["error"] for row in rows], "g"))
-
-    def shares(above, heading, name, parts):
-        columns.append((above, heading, name, [part["success"] for part in parts], ".4f"))
-        if parts[0].get("exact") is not None:
-            columns.append(("", "exact", f"{name}_exact", [part["exact"] for part in parts],
-                            ".4f"))
-
-    shares("", "MAX-WIN", "max_win", [row["max_win"] for row in rows])
-    words = [poll["opponents"] for poll in rows[0]["polls"]]
-    for i, word in enumerate(words):
-        shares("" if i else "POLL", word, f"poll_{word}", [row["polls"][i] for row in rows])
-    for i, word in enumerate(words):
-        shares("" if i else f"POLL+TOP-{top}", word, f"poll_{word}_top_{top}",
-               [row["polls"][i]["top"] for row in rows])
-    for name in ("adag", "ddag"):
-        shares("", name.upper(), name, [row[name] for row in rows])
-    columns.append(("", "std.err", "standard_error", [max(
-        part["standard_error"] for part in (
-            row["max_win"], row["adag"], row["ddag"], *row["polls"],
-            *(poll["top"] for poll in row["polls"]))) for row in rows], ".4f"))
-    for heading, name in (("s1/s2", "separation"), ("limit", "separation_limit"))[:1 + exact]:
-        columns.append(("", heading, name, [row[name] for row in rows], ".3f"))
-    return columns
-
-
-def format_table(rows: list, top: int) -> str:
-    """The rows of `simulations` as an aligned table with two lines of headings."""
-    above, below = "", ""
-    lines = [""] * len(rows)
-    for over, heading, _, values, form in _columns(rows, top):
-        cells = ["-" if value is None else format(value, form) for value in values]
-        width = max(len(text) for text in (heading, *cells))
-        gap = 2 if lines[0] else 0
-        if over:  # above the columns it is for, from the left edge of the first
-            above = above.ljust(len(below) + gap + width - len(heading)) + over
-        below += " " * gap + heading.rjust(width)
-        lines = [line + " " * gap + cell.rjust(width) for line, cell in zip(lines, cells)]
-    return "\n".join([above, below, *lines]) + "\n"
-
-
-def format_csv(rows: list, top: int) -> str:
-    """The rows of `simulations` as comma-separated values in full precision."""
-    columns = _columns(rows, top)
-    lines = [[name for _, _, name, _, _ in columns]]
-    for cells in zip(*(values for _, _, _, values, _ in columns)):
-        lines.append(["" if value is None else repr(value) for value in cells])
-    return "".join(",".join(line) + "\n" for line in lines)
-
-_CELLS = 1 << 25  # answers of classifiers in memory at once, one byte each
-_ROUNDS = 1 << 14  # rounds at once, where the classes are few
 
 
 def ddag_success(k: int, p: float) -> float:
@@ -234,34 +161,8 @@ def standard_error(success: float, rounds: int) -> float:
     return float(np.sqrt(success * (1.0 - success) / rounds))
 
 
-@dataclass(frozen=True)
-class PollShares:
-    """Shares of right answers of POLL, so many draws for each class, alone and with TOP-t."""
-
-    draws: int
-    success: float
-    top: float
-
-
-@dataclass(frozen=True)
-class DecoderShares:
-    """Shares of right answers among `rounds`; separation is NaN for two classes.
-
-    separation: mean of the MAX-WIN score of the true class over the best other one;
-    below 1 where MAX-WIN is wrong.
-    """
-
-    k: int
-    rounds: int
-    max_win: float
-    polls: tuple[PollShares, ...]
-    adag: float
-    ddag: float
-    separation: float
-
-
-def simulate(k, model, *, rounds, seed, opponents=(), top=5, progress=None):
-    """Play `rounds` tournaments of k classes, and let every decoder judge each; -> DecoderShares.
+def simulate(k, model, *, rounds, seed, opponents=(), top=5, progress=None) -> dict:
+    """Play `rounds` tournaments of k classes, and let every decoder judge each; -> a dictionary.
 
     model: probability that a relevant classifier is wrong, or similarities r (k,),
     r >= 0, of the classes to the point, in which pairs of zeros are coins.
@@ -270,7 +171,10 @@ def simulate(k, model, *, rounds, seed, opponents=(), top=5, progress=None):
     by lot.  The list of DDAG and ADAG has the other classes in their order and the true
     one at a random place, the same for both.  progress: called with the rounds done.
 
-    A share depends on rounds, seed, k and its own parameters, not on the other decoders'.
+    Keys: classes;  max_win, adag, ddag, {success, standard_error}: shares of right answers;
+    polls, such with draws and top, the share with TOP-t;  separation: mean of the MAX-WIN score of
+    the true class over the best other one, below 1 where MAX-WIN is wrong, None for two classes.  A
+    share depends on rounds, seed, k and its own parameters, not on the other decoders'.
     """
     generator = np.random.default_rng([seed, k, 0])
     polls = [np.random.default_rng([seed, k, 1, draws]) for draws in opponents]
@@ -280,23 +184,25 @@ def simulate(k, model, *, rounds, seed, opponents=(), top=5, progress=None):
     for done in range(0, rounds, block):
         games = _tournaments(generator, k, block, model)
         wins = _scores(games, k)
-        place = generator.integers(k, size=block)
+        position = generator.integers(k, size=block)
         lot = generator.random(block)
         with np.errstate(divide="ignore", invalid="ignore"):
             separation = wins[0] / wins[1:].max(axis=0)
-        results = [_first_wins(wins, lot), _adag(games, k, place), _ddag(games, k, place),
-                   separation]
+        results = [separation, _first_wins(wins, lot), _adag(games, k, position),
+                   _ddag(games, k, position)]
         for draws, source in zip(opponents, polls):
             results += _poll(wins, draws, top, source)
         size = min(block, rounds - done)  # the last block is played to its end, for simplicity
         counts += [np.sum(result[:size]) for result in results]
         if progress is not None:
             progress(done + size)
-    shares = [float(share) for share in counts / rounds]
-    return DecoderShares(k, rounds, shares[0],
-                     tuple(PollShares(draws, *shares[4 + 2 * i:6 + 2 * i])
-                           for i, draws in enumerate(opponents)),
-                     shares[1], shares[2], shares[3] if k > 2 else float("nan"))
+    separation, *shares = (counts / rounds).tolist()
+    max_win, adag, ddag, *shares = ({"success": share, "standard_error": standard_error(
+        share, rounds)} for share in shares)
+    return {"classes": k, "max_win": max_win, "polls": [
+        {"draws": draws, **alone, "top": best}
+        for draws, alone, best in zip(opponents, shares[::2], shares[1::2])],
+        "adag": adag, "ddag": ddag, "separation": separation if k > 2 else None}
 
 
 def _tournaments(generator, k, rounds, model):
@@ -344,7 +250,7 @@ def _first_wins(scores, lot):
 def _poll(wins, draws, top, generator):
     """POLL, and TOP-t after it: two arrays (rounds,) , True where class 0 wins.
 
-    Once the tournament is played, the opponents that a class draws with replacement
+    Once the tournament is played, the opponents that a class draws with repositionment
     are independent trials in which it wins with probability score/(k - 1): the sum is
     binomial, and no opponent need be drawn.
     """
@@ -360,10 +266,10 @@ def _poll(wins, draws, top, generator):
     return alone, (best == 0).any(axis=0) & _first_wins(np.vstack([wins[:1], others]), lots[1])
 
 
-def _adag(games, k, place):
+def _adag(games, k, position):
     """True where class 0 wins the ADAG, (rounds,)."""
     rounds = games.shape[1]
-    slots = _lists(k, place)
+    slots = _lists(k, position)
     while len(slots) > 1:
         half = len(slots) // 2
         left, right = slots[:half], slots[::-1][:half]
@@ -372,10 +278,10 @@ def _adag(games, k, place):
     return slots[0] == 0
 
 
-def _ddag(games, k, place):
+def _ddag(games, k, position):
     """True where class 0 wins the DDAG, (rounds,)."""
     at = np.arange(games.shape[1])
-    slots = _lists(k, place)
+    slots = _lists(k, position)
     first = np.zeros(len(at), dtype=np.int64)
     last = np.full(len(at), k - 1)
     for _ in range(k - 1):
@@ -385,10 +291,10 @@ def _ddag(games, k, place):
     return slots[first, at] == 0
 
 
-def _lists(k, place):
-    """Lists of classes (k, rounds): 1, 2 ... k - 1 in order, with 0 at `place` (rounds,)."""
+def _lists(k, position):
+    """Lists of classes (k, rounds): 1, 2 ... k - 1 in order, with 0 at `position` (rounds,)."""
     slots = np.arange(k)[:, None]
-    return np.where(slots == place, 0, slots + (slots < place))
+    return np.where(slots == position, 0, slots + (slots < position))
 
 
 def _beats(games, k, a, b, at):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
@@ -13,12 +15,12 @@ from ..control.build import check_classes
 from ..control.tree import changed, Tree
 from ..control.write import format_tree
 from ..core.costs import CostMatrix
-from ..core.errors import AgfmcError, UsageError
+from ..core.errors import AgfmcError
 from ..core.probabilities import probability, REJECTED
 from ..core.version import __version__
 from ..data.types import Dataset
 from ..executors.threads import run_tasks
-from ..files.result_store import are_numbers, key_of, Record, shuffled_for
+from ..files.result_store import key_of, Record, shuffled_for
 from ..kernels.machine import KernelCounter
 from ..learners.program_classifiers import Execution
 from ..learners.protocol import distinct, plan_jobs
@@ -31,15 +33,13 @@ from ..score.rows import ALL_SCORES, SCORES, UNCALIBRATED
 from ..training.held_out import gather_held_out
 from ..training.in_memory import fit_nodes
 from .binary_problems import binary_model, problem_key, smaller_costs, train_missing
+from .caches import from_record, to_record
 from .candidates import decoders_for
 from .experiment import Experiment, PreparedSplit, run_on_workers
 from .pooling import forecasts
 
 
-def are_scores(value, names=SCORES) -> bool:
-    """True if `value` is a dictionary {name of a score: number or None} of these names."""
-    return isinstance(value, dict) and set(value) == set(names) and are_numbers(
-        *(score for score in value.values() if score is not None), finite=False)
+_DERIVED = {"stored": False}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,28 +50,27 @@ class Outcome:
     truth, classes (n,): labels of the test points, true and answered;  forecasts (3, n): as the
     function of that name has them;  results, confidence (n,): where they were to be kept;  resumed:
     it is of an earlier run;  design_s: of the layout, before the training;  paid (n,): the cost of
-    each answer, or None;  queried, kernel_values: as in `COST_PER_POINT`,
-    the second None where some
-    classifier is no kernel machine.
+    each answer, or None;  queried, kernel_values: as in `COST_PER_POINT`, the second None where
+    some classifier is no kernel machine.
     """
 
-    candidate: int
-    decoder: str
+    candidate: int = field(default=0, metadata=_DERIVED)
+    decoder: str = field(default="", metadata=_DERIVED)
     classifiers: int = 0
     train_s: float = 0.0
     classify_s: float | None = 0.0
-    scores: dict = field(default_factory=dict)
-    truth: np.ndarray | None = None
-    classes: np.ndarray | None = None
-    forecasts: np.ndarray | None = None
-    results: Results | None = None
-    confidence: np.ndarray | None = None
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    truth: np.ndarray | None = field(default=None, metadata=_DERIVED)
+    classes: Annotated[np.ndarray | None, "<i4", 1] = None
+    forecasts: Annotated[np.ndarray | None, "<f4", 2, "NaN"] = None
+    results: Results | None = field(default=None, metadata=_DERIVED)
+    confidence: np.ndarray | None = field(default=None, metadata=_DERIVED)
     calibrated: bool = False
-    resumed: bool = False
-    error: AgfmcError | None = None
-    design_s: float = 0.0
-    paid: np.ndarray | None = None
-    weights: np.ndarray | None = None
+    resumed: bool = field(default=False, metadata=_DERIVED)
+    error: AgfmcError | None = field(default=None, metadata=_DERIVED)
+    design_s: float = field(default=0.0, metadata=_DERIVED)
+    paid: np.ndarray | None = field(default=None, metadata=_DERIVED)
+    weights: np.ndarray | None = field(default=None, metadata=_DERIVED)
     queried: float = 0.0
     kernel_values: float | None = None
 
@@ -86,39 +85,26 @@ class Outcome:
         """The number, or None, in one of `COLUMNS` or `COST_PER_POINT`."""
         return self.scores[column] if column in ALL_SCORES else getattr(self, column)
 
-    def to_record(self) -> Record:
-        """What `from_record` is not given: neither design_s nor what the test points are."""
-        head = [self.classifiers, self.train_s, self.classify_s, self.scores, self.calibrated,
-                self.queried, self.kernel_values]
-        return Record(head, {"classes": self.classes.astype("<i4"),
-                             "forecasts": self.forecasts.astype("<f4")})
-
     @classmethod
     def from_record(cls, candidate: int, decoder: str, record: Record | None, truth: np.ndarray,
                     labels: np.ndarray, costs: CostMatrix | None = None,
                     weights: np.ndarray | None = None) -> Outcome | None:
-        """The outcome in a record on test points of classes `truth` (n,), or None where it cannot
-        be one.
+        """The outcome in a record on test points of classes `truth` (n,), with `weights` (n,), or
+        None where it cannot be one.
 
-        labels (k,): of all classes;  costs: of the answers, or None;  weights (n,): of the
-        points, or None.
+        labels (k,): of all classes;  costs: of the answers, or None.
         """
-        try:
-            classifiers, train, classify, scores, calibrated, queried, kernel_values = record.head
-            classes = record.array("classes", "<i4", len(truth))
-            numbers = record.array("forecasts", "<f4", 3, len(truth), finite=False)
-            if not are_scores(scores, SCORES if costs is None else ALL_SCORES) or \
-                    not are_numbers(classifiers, train, queried, *(
-                        number for number in (classify, kernel_values) if number is not None)) or \
-                    type(calibrated) is not bool or np.isinf(numbers).any() or \
-                    not np.isin(classes, [REJECTED, *labels]).all():
-                return None
-            paid = Results(truth, classes, labels, costs=costs).paid
-            return cls(candidate, decoder, classifiers, train, classify, scores, truth, classes,
-                       numbers, calibrated=calibrated, resumed=True, paid=paid, weights=weights,
-                       queried=queried, kernel_values=kernel_values)
-        except (ValueError, TypeError, AttributeError, UsageError):
-            return None
+        def completed(stored):
+            sound = stored.scores.keys() == (SCORES if costs is None else ALL_SCORES).keys() and \
+                stored.classes.shape == truth.shape and stored.forecasts.shape == (3, len(truth)) \
+                and np.isin(stored.classes, [REJECTED, *labels]).all() \
+                and not np.isinf(stored.forecasts).any()
+            return replace(
+                stored, candidate=candidate, decoder=decoder, truth=truth, resumed=True,
+                paid=Results(truth, stored.classes, labels, costs=costs).paid, weights=weights) \
+                if sound else None
+
+        return from_record(cls, record, completed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,12 +119,6 @@ class LaidOutCandidate:
     decoders: dict
     design_s: float
 
-    def with_first_decoder(self):
-        """The same with its first decoder alone, calibrated or not, or both."""
-        first = next(iter(self.decoders.values())).name
-        return replace(self, decoders={name: decoder for name, decoder in self.decoders.items()
-                                       if decoder.name == first})
-
     @cached_property
     def text(self):
         """The control text; what its headings say, but for weights, is in jobs and decoders."""
@@ -148,13 +128,12 @@ class LaidOutCandidate:
 
     def outcome_key(self, name, split, experiment, smaller):
         """The key of the `Outcome` with one decoder; smaller: of `smaller_costs`."""
-        return key_of("outcome 5", __version__, self.decoders[name], experiment.costs, self.keys,
-                      self.text,
-                      split.test_digest, experiment.calibration, experiment.quick_maps,
+        return key_of("outcome 6", __version__, self.decoders[name], experiment.costs, self.keys,
+                      self.text, split.test_digest, experiment.calibration, experiment.quick_maps,
                       experiment.settings.seed, [smaller[key] for key in self.keys])
 
 
-def _lay_out(number, candidate, split, experiment):
+def _lay_out(number, candidate, split, experiment, first):
     settings = experiment.settings
     tree, design_s = split.design_of(candidate, experiment)
     check_classes(tree, split.counts, "the training part")
@@ -162,6 +141,8 @@ def _lay_out(number, candidate, split, experiment):
     keys = [problem_key(split, job, experiment) for job in jobs if job.is_binary]
     decoders = decoders_for(tree, candidate.wanted, experiment.calibrated,
                             experiment.least_calibration)
+    if first:  # calibrated or not, or both
+        decoders = [decoder for decoder in decoders if decoder.name == decoders[0].name]
     decoders = [replace(decoder, costs=experiment.costs) if decoder.takes_costs(tree) else decoder
                 for decoder in decoders]
     return LaidOutCandidate(number, tree, jobs, keys, {
@@ -177,14 +158,11 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
     first: of each candidate's decoders the first alone.  A binary problem that fails ends its
     configurations alone; their outcomes hold the error.  Raises the errors of the layout.
     """
-    cache = experiment.cache
-    laid_out = []
+    cache, laid_out = experiment.cache, []
     for number, candidate in enumerate(candidates):
-        laid_out.append(_lay_out(number, candidate, split, experiment))
+        laid_out.append(_lay_out(number, candidate, split, experiment, first))
         if progress is not None and candidate.made_of_data:  # a search may take long
             progress(0, 1)
-    if first:
-        laid_out = [candidate.with_first_decoder() for candidate in laid_out]
     outcomes, labels = {}, np.unique(split.y)
     problems = {key: job for candidate in laid_out for key, job in
                 zip(candidate.keys, candidate.jobs)}
@@ -202,28 +180,28 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
                    for decoder in candidate.decoders)
 
     missing = list(filter(lacks_some, laid_out))
-    count = len(missing)
+    together = len(missing)
     trained = train_missing(problems, split, experiment, progress,
                             {key for candidate in missing for key in candidate.keys})
     if cache.several:  # each is looked for again before it is begun
         missing = filter(lacks_some, shuffled_for(cache, missing))
-    for candidate, made in _scored(missing, count, trained, split, experiment, keep):
+    for candidate, made in _scored(missing, together, trained, split, experiment, keep):
         for outcome in made:
             if outcome.error is None and not keep:
                 cache.put(candidate.outcome_key(outcome.decoder, split, experiment, smaller),
-                          outcome.to_record())
+                          to_record(outcome))
             outcomes[candidate.number, outcome.decoder] = outcome
     return [replace(outcomes[candidate.number, decoder], design_s=candidate.design_s)
             for candidate in laid_out for decoder in candidate.decoders]
 
 
-def _scored(candidates, count, trained, split, experiment, keep):
-    """Yield (candidate, its `Outcome`s) of trained candidates, `count` at most."""
+def _scored(candidates, together, trained, split, experiment, keep):
+    """Yield (candidate, its `Outcome`s) of trained candidates, `together` at a time at most."""
     workers = experiment.settings.workers
     items = ((candidate, [trained[key] for key in candidate.keys], keep)
              for candidate in candidates)
     if isinstance(workers, int):
-        together = max(min(workers, count), 1)
+        together = max(min(workers, together), 1)
         made = run_tasks(lambda item: _outcomes(split, experiment, item, workers // together),
                          items, together)
     else:
@@ -231,92 +209,93 @@ def _scored(candidates, count, trained, split, experiment, keep):
                               name=lambda item: f"scores of configuration {item[0].number + 1}")
     for (candidate, _, _), outcomes in made:
         if isinstance(outcomes, AgfmcError):
-            outcomes = [Outcome(candidate.number, name, error=outcomes)
-                        for name in candidate.decoders]
+            outcomes = _failed(candidate, outcomes)
         yield candidate, outcomes
+
+
+def _failed(candidate, error):
+    return [Outcome(candidate.number, name, error=error) for name in candidate.decoders]
 
 
 def _outcomes(split, experiment, item, workers=1):
     """The `Outcome`s of (a candidate, its binary classifiers, whether to keep the `Results`)."""
-    candidate, parts, keep = item
-    made, failure = [], next((part for part in parts if isinstance(part, AgfmcError)), None)
-    if failure is None:
-        try:
-            configuration, held_out, train_s, map_s = _configuration(
-                candidate, split, parts, experiment)
-            # planes and multi-class nodes compute no kernel values, but cost something too
-            counter = None if any(job.options.own_vectors for job in candidate.jobs) else \
-                KernelCounter(configuration.machines)
-        except AgfmcError as error:
-            failure = error
+    candidate, trained, keep = item
+    try:
+        for classifier in trained:
+            if isinstance(classifier, AgfmcError):
+                raise classifier
+        configuration, held_out, train_s, map_s = _configuration(candidate, split, trained,
+                                                                 experiment)
+    except AgfmcError as error:
+        return _failed(candidate, error)
+    # planes and multi-class nodes compute no kernel values, but cost something too
+    counter = None if any(job.options.own_vectors for job in candidate.jobs) else \
+        KernelCounter(configuration.machines)
+    count = sum(job.is_binary for job in distinct(candidate.jobs))
+    outcomes = []
     for name, decoder in candidate.decoders.items():
         try:
-            if failure is not None:
-                raise failure
-            results, confidence, classify_s, asked = _classify(
+            results, confidence, classify_s, queries = _classify(
                 configuration, decoder, split, held_out if split.left_out else workers, counter)
             results = replace(results, costs=experiment.costs, weights=split.test_weights)
             calibration, key = configuration.calibration, decoder.calibration_key(candidate.tree)
             calibrated = decoder.calibrated and calibration is not None and \
                 key in calibration.decoders
             outcome = Outcome.of(
-                results, candidate=candidate.number, decoder=name,
-                classifiers=sum(job.is_binary for job in distinct(candidate.jobs)),
+                results, candidate=candidate.number, decoder=name, classifiers=count,
                 train_s=train_s + (map_s[key] if calibrated else 0.0), classify_s=classify_s,
-                calibrated=calibrated, queried=asked.queried / asked.points,
-                kernel_values=asked.kernels / asked.points if counter else None)
-            made.append(replace(outcome, results=results, confidence=confidence) if keep
-                        else outcome)
+                calibrated=calibrated, queried=queries.queried / queries.points,
+                kernel_values=queries.kernels / queries.points if counter else None)
+            outcomes.append(replace(outcome, results=results, confidence=confidence) if keep
+                            else outcome)
         except AgfmcError as error:
-            made.append(Outcome(candidate.number, name, error=error))
-    return made
+            outcomes.append(Outcome(candidate.number, name, error=error))
+    return outcomes
 
 
-def _configuration(candidate, split, parts, experiment):
+def _configuration(candidate, split, trained, experiment):
     """The trained `Configuration`, its `HeldOut` or None, the seconds of a core that it took, and
     {key: seconds} of the calibration of each decoder."""
     if not experiment.quick_maps:
         import scipy.optimize  # the maps need it, and to load it is no part of their time
 
         del scipy
-    tree, jobs = candidate.tree, candidate.jobs
-    seconds = sum(part.seconds for part in {id(part): part for part in parts}.values())
-    shared: dict = {}
-    models = [binary_model(job, part, split.x, shared) for job, part in zip(jobs, parts)]
+    tree, jobs, shared = candidate.tree, candidate.jobs, {}
+    seconds = sum({id(part): part.seconds for part in trained}.values())
+    models = [binary_model(job, part, split.x, shared) for job, part in zip(jobs, trained)]
     start = time.thread_time()
     data = Dataset(split.x, split.y, weights=split.weights)
     nodes = fit_nodes(tree, jobs, data)
-    trained = time.thread_time() - start
+    seconds += time.thread_time() - start
     configuration = assemble(tree, models, nodes)
-    maps, map_s = [], {}
+    maps, map_s, held_out = [], {}, None
     rows = split.calibration_rows(experiment)
-    wanted = {decoder.calibration_key(tree): decoder for decoder in candidate.decoders.values()
-              if decoder.calibrated}
-    held_out = None
-    if split.left_out or rows is not None and set(wanted) != {None}:
-        held_out = gather_held_out(tree, jobs, [part.values for part in parts],
+    decoders = {decoder.calibration_key(tree): decoder for decoder in candidate.decoders.values()
+                if decoder.calibrated}
+    if split.left_out or rows is not None and set(decoders) != {None}:
+        held_out = gather_held_out(tree, jobs, [part.values for part in trained],
                                    (data, nodes), rows, experiment.settings)
     # to fit a learned decoder is no part of the time of the others
-    for keys in (wanted.keys() - {None, "learned"}, wanted.keys() & {"learned"}):
+    for keys in (decoders.keys() - {None, "learned"}, decoders.keys() & {"learned"}):
         start = time.thread_time()
         if keys and held_out is not None:
-            maps.append(fit_calibration(configuration, held_out, [wanted[key] for key in keys],
+            maps.append(fit_calibration(configuration, held_out, [decoders[key] for key in keys],
                                         experiment.quick_maps))
         map_s |= dict.fromkeys(keys, time.thread_time() - start)
     if maps:
         configuration = replace(configuration, calibration=replace(
             maps[-1], decoders={key: one for part in maps for key, one in part.decoders.items()}))
-    return configuration, held_out, seconds + trained, map_s
+    return configuration, held_out, seconds, map_s
 
 
 def _classify(configuration, decoder, split, means, counter):
-    """(`Results` on the test part, confidence (n,), seconds, `Summary` of what was asked).
+    """(`Results` on the test part, confidence (n,), seconds, `Summary` of the queries).
 
     means: a number of workers, or the `HeldOut` of a test part that is left out, without seconds.
     """
     values = HeldOutValues(configuration, means) if split.left_out else None
     classifier = Classifier(configuration, decoder, Execution(counting=True), values)
-    asked = Summary()
+    queries = Summary()
 
     def classify(chunk):
         start = time.thread_time()
@@ -330,17 +309,17 @@ def _classify(configuration, decoder, split, means, counter):
     answers, seconds = zip(*(result for _, result in run_tasks(
         classify, chunks, means if values is None else 1)))
     for part in answers:
-        asked.add(part, counter)
+        queries.add(part, counter)
     classes, confidence = (np.concatenate([getattr(part, name) for part in answers])
                            for name in ("classes", "confidence"))
     labels = np.array(configuration.tree.classes)
-    votes = classifier.decoding.decoder.gives == "votes"
     p = winner = None
-    if classifier.all_classes and not votes:
-        p = np.concatenate([part.columns for part in answers])
-        winner = p.max(axis=1) if decoder.costs is None else \
-            probability_of_answers(p, classes, labels)
-    elif not votes:
-        winner = probability(confidence, len(labels))
+    if classifier.decoding.decoder.gives != "votes":
+        if classifier.all_classes:
+            p = np.concatenate([part.columns for part in answers])
+            winner = p.max(axis=1) if decoder.costs is None else \
+                probability_of_answers(p, classes, labels)
+        else:
+            winner = probability(confidence, len(labels))
     return Results(split.test_y, classes, labels, len(labels), winner, p), confidence, \
-        float(sum(seconds)) if values is None else None, asked
+        float(sum(seconds)) if values is None else None, queries

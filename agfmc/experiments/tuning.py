@@ -30,22 +30,21 @@ from ..score.evaluation import Results
 from ..score.rows import BY_OPTION, SCORES
 from ..training.run import TimeUp
 from .binary_problems import binary_model, problem_key, smaller_costs, train_missing
-from .candidates import Candidate, decoders_for
+from .caches import to_record
+from .candidates import (CANNOT_JUDGE, Candidate, decoders_for, open_nodes, open_rows,
+                         searched_options, with_options)
 from .estimate import corrected
 from .experiment import Experiment, clear_worker_caches
-from .open_options import open_nodes, open_rows, searched_options, with_options
 from .pooling import difference_of, pooled
-from .racing import (COMPARED, first_parts, HOPELESS, race, scores_of, search_all, Tuner,
+from .racing import (COMPARED, first_parts, HOPELESS, race, scores_of, Tuner,
                      without_repeated_warnings)
 from .results import search_result
 from .search import scale_exponent, SearchedOptions, SearchSpace
 from .trial import Outcome, run_trial
 
-# How often each search halves the step of the grids; the first is the default.
-
-SEARCHES = {"fast": 1, "full": 2}
+SEARCHES = {"fast": 1, "full": 2}  # how often each halves the step of the grids, at most
 _SIDES = {"low": "smallest", "high": "largest"}
-_OPTIONS = {one.name: f"--{column}" for column, one in PARAMETERS.items()}
+_OPTIONS = {row.name: f"--{column}" for column, row in PARAMETERS.items()}
 
 
 # -- from data to a control tree -------------------------------------------------------------------
@@ -91,8 +90,7 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool 
     # a metric knows the labels of the points that would be left out
     left_out = has_left_out(jobs) and not learned and settings.metric is None
     if experiment.plan.left_out and not left_out:
-        raise UsageError("a learned decoder is fitted to the leave-one-out values: --loo cannot "
-                         "judge it" if learned else "--loo is for a configuration all of whose "
+        raise UsageError(CANNOT_JUDGE if learned else "--loo is for a configuration all of whose "
                          "classifiers are learner=nystrom")
     if left_out and not experiment.plan.left_out:  # these come last
         experiment.check_splits()
@@ -108,8 +106,8 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
     """Search a `SearchSpace`, and put the best options into the control tree; -> (result, tree).
 
     by: name of a score;  search: "fast", a race (`racing.race`), or "full", every point on all
-    splits;  per_partition: each binary problem has a search of its own, and with a race what it
-    found is taken only where it is better than common options, on splits that chose neither;
+    splits;  per_partition: each binary problem has a search of its own, and with a race its result
+    is taken only where it is better than common options, on splits that chose neither;
     deadline: on the clock of `time.monotonic`.
 
     result: by, plan, search, decoder, complete, tried (number of points), left_out (the number of
@@ -123,34 +121,29 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
     trained.
     """
     searched = searched_options(task.tree, task.experiment.settings.options)
-    by_default = space.kernels is None
+    by_default, fast = space.kernels is None, search == "fast"
     space = space.for_options(searched)
     if by_default and space.kernels == SEARCHED_KERNELS and (megabytes := _lacking(task)):
         warnings.warn(f"the laplacian kernel is left out of the search: its kernel values need "
                       f"--kernel-memory {megabytes}, or learner=nystrom", AgfmcWarning,
                       stacklevel=2)
         space = space._replace(kernels=SEARCHED_KERNELS[:1])
-    by_parts = per_partition and search == "fast"
-    if by_parts and task.experiment.plan.count < 2:
-        raise UsageError("--per-partition is judged by splits that chose nothing: it needs at "
-                         "least two, as with -d 5, or --search full")
-    left_out = task.left_out and not by_parts
-    task = replace(task, left_out=left_out)
-    experiment = task.experiment.left_out if left_out else task.experiment
-    if search == "fast":
-        experiment = replace(experiment, along_cost=True)
+    if per_partition and fast:
+        if task.experiment.plan.count < 2:
+            raise UsageError("--per-partition is judged by splits that chose nothing: it needs at "
+                             "least two, as with -d 5, or --search full")
+        task = replace(task, left_out=False)
+    experiment = task.experiment.left_out if task.left_out else task.experiment
+    experiment = replace(experiment, along_cost=fast)
     tuner = Tuner(experiment, by, deadline, progress)
     whole = WholeConfiguration(task.candidate, task.tree, experiment)
     refine = SEARCHES[search] if space.refine is None else space.refine
     run = _Run(task, tuner, whole, space.grids(task.scale, task.scales), refine, searched)
-    result = {"by": by, "plan": task.experiment.plan.description, "search": search,
-              "decoder": whole.decoder}
-    if per_partition:
-        found, tree = run.each() if search == "full" else run.each_where_better()
-    else:
-        found, tree = run.common(fast=search == "fast")
-    return {**result, "complete": tuner.complete, "left_out": len(experiment.left_out_rows())
-            if task.left_out else None, **found}, tree
+    found, tree = run.common(fast) if not per_partition else \
+        run.each_where_better() if fast else run.each()
+    return {"by": by, "plan": task.experiment.plan.description, "search": search,
+            "decoder": whole.decoder, "complete": tuner.complete,
+            "left_out": experiment.left_out_count if task.left_out else None, **found}, tree
 
 
 def _lacking(task):
@@ -183,112 +176,104 @@ class _Run:
         """(part of the result, tree) with one set of options."""
         tuner = self.tuner
         parts = first_parts(tuner.experiment) if fast else tuner.parts
-        rest = [part for part in tuner.parts if part not in parts]
-        state, = self._search(self.whole, parts, fast, rest)
+        state, = self._search(self.whole, parts if fast else None,
+                              [part for part in tuner.parts if part not in parts])
         return self._common(state, parts)
 
     def _common(self, state, parts=()):
-        """The same of a search that is over; parts: those that chose, for the estimate."""
+        """The result of a search that is over; parts: those that chose, for the estimate."""
         task, tuner = self.task, self.tuner
-        found = search_result(state, self.searched.point(self.task.features))
+        result = search_result(state, self.searched.point(task.features))
         tree = None if state.best is None else with_options(task.tree, state.best)
         if tuner.complete:
-            _warn_of_borders([found])
+            _warn_of_borders([result])
         outcomes = [] if tree is None else list(state.outcomes[state.best].values())
-        found |= {"tried": len(state.tried), "scores": scores_of(outcomes) if outcomes else None,
-                  "estimate": self._estimate(state, parts) if parts else None}
+        result |= {"tried": len(state.tried), "scores": scores_of(outcomes) if outcomes else None,
+                   "estimate": self._estimate(state, parts) if parts else None}
         if task.left_out and not task.experiment.plan.left_out:
-            found["whole"] = _compared(task, tuner, state.given, state.best) \
+            result["whole"] = self._whole(task.candidate, state.given, state.best) \
                 if tree is not None and tuner.complete else None
-        return found, tree
+        return result, tree
 
     def each(self):
-        """The same with options for each binary problem, on all splits."""
-        task, tuner = self.task, self.tuner
-        problems = BinaryProblems(task.tree, tuner.experiment)
-        states = self._search(problems, tuner.parts, False, [])
-        searches = self._partitions(problems, states)
-        texts = self._texts(problems, states)
-        found = {"tried": sum(len(state.tried) for state in states), "partitions": searches,
-                 "estimate": None, "whole": None}
-        if all(state.best is None for state in states):
-            return found, None
-        if tuner.complete:
-            candidate = replace(task.candidate, tree=task.tree)
-            found["whole"] = _compared(replace(task, candidate=candidate), tuner,
-                                       self.searched.given, texts)
-        return found, with_options(task.tree, texts)
+        """(part of the result, tree) with options for each binary problem, on all splits."""
+        task = self.task
+        searches, texts, tried = self._partitions(None)
+        result = {"tried": tried, "partitions": searches, "estimate": None, "whole": None}
+        if texts is None:
+            return result, None
+        if self.tuner.complete:
+            result["whole"] = self._whole(replace(task.candidate, tree=task.tree),
+                                          self.searched.given, texts)
+        return result, with_options(task.tree, texts)
 
     def each_where_better(self):
-        """The same by races, and common options too: the splits that chose neither judge them."""
+        """(part of the result, tree) with options for each binary problem, or common ones: of
+        races, whose results the splits that chose neither judge."""
         task, tuner = self.task, self.tuner
-        problems = BinaryProblems(task.tree, tuner.experiment)
-        parts = first_parts(tuner.experiment, problems.least / len(task.experiment.data.y), 2)
+        least = BinaryProblems(task.tree, tuner.experiment).least
+        parts = first_parts(tuner.experiment, least / len(task.experiment.data.y), 2)
         rest = [part for part in tuner.parts if part not in parts]
-        state, = self._search(self.whole, parts, True, [])
+        state, = self._search(self.whole, parts, [])
         common, tree = self._common(state)
-        found = {"tried": common["tried"], "estimate": None, "partitions": [],
-                 "common": common, "own": False, "whole": None}
+        result = {"tried": common["tried"], "estimate": None, "partitions": [],
+                  "common": common, "own": False, "whole": None}
         if tree is None or not tuner.complete:
-            return found, tree
-        states = self._search(problems, parts, True, [])
-        found |= {"partitions": self._partitions(problems, states),
-                  "tried": common["tried"] + sum(len(state.tried) for state in states)}
+            return result, tree
+        result["partitions"], texts, tried = self._partitions(parts)
+        result["tried"] += tried
         if not tuner.complete:
-            return found, tree
-        return self._judged(found, tree, {"common": state.best,
-                                          "tuned": self._texts(problems, states)}, rest)
-
-    def _judged(self, found, tree, rows, rest):
-        """The result with the better of {"common", "tuned": options} on the parts `rest`."""
-        task, tuner = self.task, self.tuner
+            return result, tree
+        rows = {"common": state.best, "tuned": texts}
         whole = WholeConfiguration(replace(task.candidate, tree=task.tree), task.tree,
                                    tuner.experiment)
         tuner.total = tuner.done + 2 * tuner.work(rest)
         try:
-            outcomes = {name: list(tuner.trials(whole, [(0, texts)], rest)[0].values())
-                        for name, texts in rows.items()}
+            outcomes = {name: list(tuner.trials(whole, [(0, options)], rest)[0].values())
+                        for name, options in rows.items()}
         except TimeUp:
             tuner.complete = False
-            return found, tree
-        for one in sum(outcomes.values(), []):
-            if isinstance(one, AgfmcError):
-                raise one
+            return result, tree
+        for outcome in sum(outcomes.values(), []):
+            if isinstance(outcome, AgfmcError):
+                raise outcome
         margin = difference_of(tuner.by, outcomes["tuned"], outcomes["common"],
                                task.experiment.plan)
-        own = margin.gain > margin.error
-        names = ("tuned", "common") if own else ("common", "tuned")
-        found |= {"own": own, "whole": {name: scores_of(parts) for name, parts in outcomes.items()},
-                  "estimate": self._corrected(
-                      whole, rows[names[0]], [outcomes[name] for name in names], rest,
-                      f"{self._names(rest)}, which decided between common options and those of "
-                      "each partition alone, and corrected for that")}
-        return found, with_options(task.tree, rows["tuned"]) if own else tree
+        is_better = margin.gain > margin.error
+        names = ("tuned", "common") if is_better else ("common", "tuned")
+        result |= {"own": is_better, "whole": {
+            name: scores_of(parts) for name, parts in outcomes.items()},
+            "estimate": self._corrected(
+                whole, rows[names[0]], [outcomes[name] for name in names], rest,
+                f"{self._names(rest)}, which decided between common options and those of "
+                "each partition alone, and corrected for that")}
+        return result, with_options(task.tree, texts) if is_better else tree
 
-    def _search(self, scoring, parts, fast, rest):
-        tuner = self.tuner
-        states = race(tuner, scoring, self.grids, self.refine, parts, rest) if fast else \
-            search_all(tuner, scoring, self.grids, self.refine)
-        if tuner.complete and all(state.best is None for state in states):
+    def _search(self, scoring, parts, rest):
+        """The `SearchState`s of a race on `parts`, or of a search on all splits where they are
+        None; raises the first error where nothing could be trained."""
+        states = race(self.tuner, scoring, self.grids, self.refine, parts, rest)
+        if self.tuner.complete and all(state.best is None for state in states):
             raise next(state.error for state in states if state.error is not None)
         return states
 
-    def _partitions(self, problems, states):
-        given = self.searched.point(self.task.features)
+    def _partitions(self, parts):
+        """(results of a search for each binary problem, options for each row of the tree or None
+        where nothing was scored, number of points)."""
+        problems, given = BinaryProblems(self.task.tree, self.tuner.experiment), \
+            self.searched.point(self.task.features)
+        states = self._search(problems, parts, [])
         searches = [{"left": list(left), "right": list(right), "rows": rows,
                      **search_result(state, given)}
                     for (left, right), rows, state in zip(problems.sides, problems.rows, states)]
         if self.tuner.complete:
             _warn_of_borders(searches)
-        return searches
-
-    def _texts(self, problems, states):
-        """Options for each row of the tree."""
         texts = [""] * len(self.task.tree.rows)
         for state, rows in zip(states, problems.rows):
             for row in rows:
                 texts[row] = state.best or state.given
-        return tuple(texts)
+        return searches, tuple(texts) if any(state.best for state in states) else None, \
+            sum(len(state.tried) for state in states)
 
     def _estimate(self, state, parts):
         """The estimate for new data, from the splits that had no say but in the choice between the
@@ -314,22 +299,21 @@ class _Run:
         the first of the parts."""
         tuner, seed = self.tuner, self.task.experiment.plan.seed
         rows = np.concatenate([tuner.held_out[part] for part in parts])
-        found = {**corrected(tuner.by, outcomes, seed, rows=rows).words, "how": how}
+        estimate = {**corrected(tuner.by, outcomes, seed, rows=rows).words, "how": how}
         parts = parts[:len(first_parts(tuner.experiment))]
         if True not in tuner.experiment.calibrated:
-            return found
+            return estimate
         experiment = replace(tuner.experiment, quick_maps=False)
         final = replace(tuner, experiment=experiment, progress=None, _split=None)
         try:
-            [results] = final.trials(whole.of(experiment), [(0, best)], parts)
+            results = list(final.trials(whole.of(experiment), [(0, best)], parts)[0].values())
         except TimeUp:
             tuner.complete = False
             return None
-        results = list(results.values())
-        if any(isinstance(one, AgfmcError) for one in results):
-            return found
-        gain = pooled(tuner.by, results) - pooled(tuner.by, outcomes[0][:len(results)])
-        return found | {"score": found["score"] + gain}
+        if not any(isinstance(result, AgfmcError) for result in results):
+            estimate["score"] += pooled(tuner.by, results) - \
+                pooled(tuner.by, outcomes[0][:len(results)])
+        return estimate
 
     def _names(self, parts):
         """Splits in words, as "parts 2 to 5"."""
@@ -339,17 +323,18 @@ class _Run:
         return f"{word} {numbers[0]}" if len(numbers) == 1 else \
             f"{word}s {numbers[0]} to {numbers[-1]}"
 
-
-def _compared(task, tuner, given, best):
-    """Scores of the whole configuration on the splits, with the best options and those given."""
-    whole = WholeConfiguration(task.candidate, task.tree, task.experiment)
-    tuner = replace(tuner, experiment=task.experiment, held_out={}, _split=None)
-    tuner.total = tuner.done + 2 * tuner.work(tuner.parts)
-    with without_repeated_warnings():
-        columns = {"given": tuner.summaries(whole, given, tuner.parts)}
-        columns["tuned"] = columns["given"] if best == given else \
-            tuner.summaries(whole, best, tuner.parts)
-    return None if None in columns.values() else columns
+    def _whole(self, candidate, given, best):
+        """Scores of the whole configuration on the splits, with the best options and those
+        given."""
+        experiment, tree = self.task.experiment, self.task.tree
+        whole = WholeConfiguration(candidate, tree, experiment)
+        tuner = replace(self.tuner, experiment=experiment, held_out={}, _split=None)
+        tuner.total = tuner.done + 2 * tuner.work(tuner.parts)
+        with without_repeated_warnings():
+            columns = {"given": tuner.summaries(whole, given, tuner.parts)}
+            columns["tuned"] = columns["given"] if best == given else \
+                tuner.summaries(whole, best, tuner.parts)
+        return None if None in columns.values() else columns
 
 
 def _warn_of_borders(searches):
@@ -389,16 +374,14 @@ class WholeConfiguration:
         return other
 
     def score(self, split, items, progress):
-        """The `Outcome`, or the error, of each of `items` (0, options).
-
-        The options may be a text, or a tuple of texts for the rows.
-        """
+        """The `Outcome`, or the error, of each of `items` (0, options); options: a text, or a tuple
+        of texts for the rows."""
         if split.digest not in self._trees:
             self._trees[split.digest] = split.design_of(self._candidate, self._experiment).tree
         tree = self._trees[split.digest]
         trials = [replace(self._candidate, tree=with_options(tree, text)) for _, text in items]
         outcomes = run_trial(split, trials, self._experiment, first=True, progress=progress)
-        return [outcome if outcome.error is None else outcome.error for outcome in outcomes]
+        return [outcome.error or outcome for outcome in outcomes]
 
 
 class BinaryProblems:
@@ -412,8 +395,7 @@ class BinaryProblems:
         rows = {}
         for number, (sides, is_open) in enumerate(zip(tree.sides(), open_rows(tree))):
             if is_open:
-                key = tuple(tuple(sorted(side)) for side in sides)
-                rows.setdefault(key, []).append(number)
+                rows.setdefault(tuple(tuple(sorted(side)) for side in sides), []).append(number)
         if not rows:
             raise UsageError("--per-partition: no row of the control has \"\" for its options, and "
                              "nodes are tuned together")
@@ -437,16 +419,15 @@ class BinaryProblems:
         jobs = [self.job(*item) for item in items]
         keys = [problem_key(split, job, self._experiment) for job in jobs]
         smaller = smaller_costs(dict(zip(keys, jobs)), self._experiment)
-        outcome_keys = [key_of("sides 5", key, split.test_digest, smaller[key]) for key in keys]
+        outcome_keys = [key_of("sides 6", key, split.test_digest, smaller[key]) for key in keys]
         rows_of = rows_by_class(split.test_y)
         parts = [_held_out(job, rows_of) for job in jobs]
         weights = [None if split.test_weights is None else split.test_weights[rows]
                    for rows, _ in parts]
         outcomes = [Outcome.from_record(
-            number, "binary", record, truth, np.array([0, 1]), weights=w)
-            for (number, _), record, (_, truth), w in
-            zip(items, map(cache.get, outcome_keys), parts, weights)]
-        missing = [i for i, known in enumerate(outcomes) if known is None]
+            number, "binary", cache.get(key), truth, np.array([0, 1]), weights=w)
+            for (number, _), key, (_, truth), w in zip(items, outcome_keys, parts, weights)]
+        missing = [i for i, outcome in enumerate(outcomes) if outcome is None]
         trained = train_missing(dict(zip(keys, jobs)), split, self._experiment, progress,
                                 {keys[i] for i in missing})
 
@@ -465,7 +446,7 @@ class BinaryProblems:
         for i, result in run_tasks(score, missing, threads_here(settings.workers)):
             outcomes[i] = result
             if not isinstance(result, AgfmcError):
-                cache.put(outcome_keys[i], result.to_record())
+                cache.put(outcome_keys[i], to_record(result))
         return outcomes
 
 

@@ -660,3 +660,58 @@ def scores_csv(scores: dict, named: bool = False) -> str:
     names = dict(zip(scores["labels"], scores["names"])) if named else {}
     return csv_of_numbers([("score", "class", "value", "low", "high"), *(
         (name, str(names.get(label, label)), *numbers) for name, label, *numbers in rows)])
+
+
+def _simulation_columns(rows, top):
+    """(heading above, heading, name in a spread-sheet, values, format) of each column."""
+    def shares(above, heading, name, parts):
+        columns = [(above, heading, name, [part["success"] for part in parts], ".4f")]
+        if parts[0].get("exact") is not None:
+            columns.append(("", "exact", f"{name}_exact", [part["exact"] for part in parts], ".4f"))
+        return columns
+
+    def numbers(heading, name, form):
+        return [("", heading, name, [row[name] for row in rows], form)]
+
+    with_error = rows[0]["error"] is not None
+    words = [poll["opponents"] for poll in rows[0]["polls"]]
+    errors = [max(part["standard_error"] for part in (
+        row["max_win"], row["adag"], row["ddag"], *row["polls"],
+        *(poll["top"] for poll in row["polls"]))) for row in rows]
+    return [
+        *numbers("classes", "classes", "d"),
+        *(numbers("error", "error", "g") if with_error else ()),
+        *shares("", "MAX-WIN", "max_win", [row["max_win"] for row in rows]),
+        *(column for i, word in enumerate(words) for column in shares(
+            "" if i else "POLL", word, f"poll_{word}", [row["polls"][i] for row in rows])),
+        *(column for i, word in enumerate(words) for column in shares(
+            "" if i else f"POLL+TOP-{top}", word, f"poll_{word}_top_{top}",
+            [row["polls"][i]["top"] for row in rows])),
+        *(column for name in ("adag", "ddag") for column in shares(
+            "", name.upper(), name, [row[name] for row in rows])),
+        ("", "std.err", "standard_error", errors, ".4f"),
+        *numbers("s1/s2", "separation", ".3f"),
+        *(numbers("limit", "separation_limit", ".3f") if with_error else ())]
+
+
+def simulation_table(rows: list, top: int) -> str:
+    """The rows of `simulations` as an aligned table with two lines of headings."""
+    above, below = "", ""
+    lines = [""] * len(rows)
+    for over, heading, _, values, form in _simulation_columns(rows, top):
+        cells = ["-" if value is None else format(value, form) for value in values]
+        width = max(len(text) for text in (heading, *cells))
+        gap = 2 if lines[0] else 0
+        if over:  # above the columns it is for, from the left edge of the first
+            above = above.ljust(len(below) + gap + width - len(heading)) + over
+        below += " " * gap + heading.rjust(width)
+        lines = [line + " " * gap + cell.rjust(width) for line, cell in zip(lines, cells)]
+    return "\n".join([above, below, *lines]) + "\n"
+
+
+def simulation_csv(rows: list, top: int) -> str:
+    """The rows of `simulations` as comma-separated values in full precision."""
+    _, _, names, values, _ = zip(*_simulation_columns(rows, top))
+    cells = [names, *(["" if value is None else repr(value) for value in line]
+                      for line in zip(*values))]
+    return "".join(",".join(line) + "\n" for line in cells)

@@ -291,13 +291,14 @@ def test_table(run):
     cells = [line.split() for line in lines]
     assert [row[:2] for row in cells] == [["4", "0.2"], ["8", "0.2"], ["4", "0.1"], ["8", "0.1"]]
     found = simulate(8, rounds=400, seed=1, model=0.2, opponents=[3], top=2)
-    three, *_ = found.polls
-    assert cells[1][2] == f"{found.max_win:.4f}"
-    assert cells[1][3] == cells[1][4] == f"{three.success:.4f}"  # 1log2 8 = 3
-    assert cells[1][5] == f"{three.top:.4f}"
-    assert cells[1][7:9] == [f"{found.adag:.4f}", f"{adag_success(8, 0.2):.4f}"]
-    assert cells[1][9] == f"{found.ddag:.4f}"
-    assert cells[1][12:] == [f"{found.separation:.3f}", "1.600"]
+    success = {name: f"{found[name]['success']:.4f}" for name in ("max_win", "adag", "ddag")}
+    three, = found["polls"]
+    assert cells[1][2] == success["max_win"]
+    assert cells[1][3] == cells[1][4] == f"{three['success']:.4f}"  # 1log2 8 = 3
+    assert cells[1][5] == f"{three['top']['success']:.4f}"
+    assert cells[1][7:9] == [success["adag"], f"{adag_success(8, 0.2):.4f}"]
+    assert cells[1][9] == success["ddag"]
+    assert cells[1][12:] == [f"{found['separation']:.3f}", "1.600"]
     # the headings above begin where their columns do
     assert above.index("POLL") + 4 < heads.index("1log") < above.index("POLL+TOP")
 

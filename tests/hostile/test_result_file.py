@@ -17,6 +17,7 @@ import pytest
 from agfmc.core.errors import DataError
 from agfmc.files import result_store as room
 from agfmc.experiments.binary_problems import Trained
+from agfmc.experiments.caches import to_record
 from agfmc.files.result_store import are_numbers, Record, ResultCache
 from agfmc.experiments.trial import Outcome
 from agfmc.files.npz import NpzReader, write_npz
@@ -215,49 +216,58 @@ def test_a_full_disk(folder, root, size):
 GOOD = {name: 0.5 for name in SCORES}
 
 
-COUNTS = [3.0, 7.5]  # classifiers and kernel values asked per point
+OUTCOME = Outcome(0, "d", 3, 0.1, 0.1, GOOD, classes=np.zeros(4, int), forecasts=np.zeros((3, 4)),
+                  calibrated=True, queried=3.0, kernel_values=7.5)
 
 
-@pytest.mark.parametrize("head", [
-    [], [1, 2, 3], 5, None, "text", {}, ["3", 0.1, 0.1, GOOD, True, *COUNTS],
-    [3, None, 0.1, GOOD, True, *COUNTS],
-    [3, 0.1, True, GOOD, True, *COUNTS], [3, 0.1, 0.1, [], True, *COUNTS],
-    [3, 0.1, 0.1, None, True, *COUNTS], [3, 0.1, 0.1, 7, True, *COUNTS],
-    [3, 0.1, 0.1, list(SCORES), True, *COUNTS], [3, 0.1, 0.1, GOOD, 1, *COUNTS],
-    [3, 0.1, 0.1, {**GOOD, "accuracy": "0.5"}, True, *COUNTS], [3, 0.1, 0.1, GOOD],
-    [3, 0.1, 0.1, {**GOOD, "accuracy": [1]}, True, *COUNTS],
-    [3, 0.1, 0.1, {**GOOD, "accuracy": 10**400}, True, *COUNTS],
-    [3, 1e308 * 10, 0.1, GOOD, True, *COUNTS], [3, 0.1, 0.1, {**GOOD, "more": 1}, True, *COUNTS],
-    [3, 0.1, 0.1, GOOD, True], [3, 0.1, 0.1, GOOD, True, 3.0], [3, 0.1, 0.1, GOOD, True, None, 7.5],
-    [3, 0.1, 0.1, GOOD, True, 3.0, "7"], [3, 0.1, 0.1, GOOD, True, 3.0, 7.5, 1]], ids=range(25))
+def stored(value):
+    """A dataclass as a record that was in a file."""
+    head, arrays = to_record(value)
+    return Record(json.loads(json.dumps(head)), arrays)
+
+
+def outcome(head, arrays, truth=np.array([0, 1, 1, 0])):
+    return Outcome.from_record(0, "d", Record(head, arrays), truth, np.array([0, 1]))
+
+
+@pytest.mark.parametrize("head", [[], [1, 2, 3], 5, None, "text", {}, {"more": 1}, *(
+    {name: value} for name, values in {
+        "classifiers": ("3", 0.5), "train_s": (None, float("inf")), "classify_s": (True,),
+        "scores": ([], None, 7, list(SCORES), {**GOOD, "accuracy": "0.5"}, {**GOOD, "more": 1},
+                   {**GOOD, "accuracy": [1]}, {**GOOD, "accuracy": 10**400}),
+        "calibrated": (1,), "queried": (None,), "kernel_values": ("7",),
+        "classes": (None, 0, [], "9"), "forecasts": (None, "9", {})}.items() for value in values)],
+    ids=str)
 def test_outcomes_of_wrong_types(head):
-    truth, labels = np.array([0, 1, 1, 0]), np.array([0, 1])
-    arrays = {"classes": np.zeros(4, "<i4"), "forecasts": np.zeros((3, 4), "<f4")}
-    good = [3, 0.1, 0.1, GOOD, True, *COUNTS]
-    assert Outcome.from_record(0, "d", Record(good, arrays), truth, labels).kernel_values == 7.5
-    assert Outcome.from_record(0, "d", Record(head, arrays), truth, labels) is None
-    assert Outcome.from_record(0, "d", Record(good, arrays), truth[:3], labels) is None
+    good, arrays = stored(OUTCOME)
+    assert outcome(good, arrays).kernel_values == 7.5
+    assert outcome({**good, **head} if head and isinstance(head, dict) else head, arrays) is None
+
+
+def test_outcomes_of_wrong_arrays():
+    head, arrays = stored(OUTCOME)
+    assert outcome(head, arrays, np.array([0, 1, 1])) is None
     for name, wrong in (("classes", np.full(4, 7, "<i4")),  # a class that there is not
                         ("forecasts", np.full((3, 4), np.inf, "<f4")), ("classes", np.zeros(4)),
                         ("forecasts", np.zeros((4, 3), "<f4"))):
-        assert Outcome.from_record(0, "d", Record(good, {**arrays, name: wrong}), truth,
-                                   labels) is None
-    assert Outcome.from_record(0, "d", Record(good), truth, labels) is None
+        assert outcome(head, {**arrays, head[name]: wrong}) is None
+    assert outcome(head, {}) is None
 
 
-@pytest.mark.parametrize("at, value", [
-    (0, None), (0, "0"), (0, float("nan")), (1, [0, 2]), (1, "01"), (1, None), (2, [2, 2]),
-    (2, [-1, 4]), (2, None), (2, [3]), (3, [1.0]), (3, ["a", "b"]), (3, None),
-    (3, [float("inf"), 0.0]), (4, "1"), (4, [1]), (5, None), (5, 1)])
-def test_classifiers_of_wrong_types(at, value):
-    trained = Trained(np.arange(3), np.ones(3), 0.5, (0, 1), (1, 2), (-1.0, 0.0), 0.1,
-                      values=np.zeros(5, dtype=np.float32))
-    head, arrays = trained.to_record()
-    head = json.loads(json.dumps(head))
+TRAINED = Trained(np.arange(3), np.ones(3), 0.5, (0, 1), (1, 2), (-1.0, 0.0), 0.1,
+                  values=np.zeros(5, dtype=np.float32))
+
+
+@pytest.mark.parametrize("name, value", [(name, value) for name, values in {
+    "rho": (None, "0", float("nan")), "labels": ([0, 2], "01", None),
+    "n_sv": ([2, 2], [-1, 4], None, [3]), "platt": ([1.0], ["a", "b"], None, [float("inf"), 0.0]),
+    "seconds": ("1", [1]), "unbounded": (None, 1)}.items() for value in values])
+def test_classifiers_of_wrong_types(name, value):
+    head, arrays = stored(TRAINED)
     assert Trained.from_record(Record(head, arrays), 3).n_sv == (1, 2)
     assert Trained.from_record(Record(head, arrays), 2) is None
-    assert Trained.from_record(Record([*head[:at], value, *head[at + 1:]], arrays), 3) is None
-    for wrong in ([], None, "text", [*head, 1], head[:-1]):
+    assert Trained.from_record(Record({**head, name: value}, arrays), 3) is None
+    for wrong in ([], None, "text", {**head, "more": 1}, {name: value}):
         assert Trained.from_record(Record(wrong, arrays), 3) is None
 
 
@@ -268,13 +278,10 @@ def test_classifiers_of_wrong_types(at, value):
     *(("coef", np.array([1, bad, 1])) for bad in (np.nan, np.inf)),
     ("values", np.array([0, np.nan], dtype=np.float32))], ids=range(11))
 def test_classifiers_of_wrong_arrays(name, array):
-    trained = Trained(np.arange(3), np.ones(3), 0.5, (0, 1), (1, 2), (-1.0, 0.0), 0.1,
-                      values=np.zeros(5, dtype=np.float32))
-    head, arrays = trained.to_record()
-    head = json.loads(json.dumps(head))
-    assert Trained.from_record(Record(head, {**arrays, name: array}), 3) is None
-    own = replace(trained, rows=np.empty(0, int), vectors=np.ones((3, 2)))
-    assert Trained.from_record(Record(head, own.to_record().arrays), 3).vectors.shape == (3, 2)
+    head, arrays = stored(TRAINED)
+    assert Trained.from_record(Record({**head, name: "new"}, {**arrays, "new": array}), 3) is None
+    makes_vectors = replace(TRAINED, rows=np.empty(0, int), vectors=np.ones((3, 2)))
+    assert Trained.from_record(stored(makes_vectors), 3).vectors.shape == (3, 2)
 
 
 def test_numbers_of_wrong_types():
@@ -291,7 +298,7 @@ def points(tmp_path, monkeypatch):
     (tmp_path / "d.cls").write_bytes(y.astype("<i4").tobytes())
 
 
-def stored(cache):
+def keys_of(cache):
     """The keys of all results."""
     return [path.rpartition("/")[2] for _, _, path in room._files(cache.path)]
 
@@ -303,8 +310,9 @@ def test_forged_costs_of_splits_are_computed_again(run, points):
                   lambda costs: costs.astype("<f4"), lambda costs: np.full_like(costs, 1e308),
                   lambda costs: np.full_like(costs, np.nan), lambda costs: -1 - costs):
         with ResultCache("st", keep=True) as cache:
-            for key in stored(cache):
-                cache.put(key, Record(None, {"costs": forge(cache.get(key).arrays["costs"])}))
+            for key in keys_of(cache):
+                head, arrays = cache.get(key)
+                cache.put(key, Record(head, {"0": forge(arrays["0"])}))
         done = run("print_control", *words)
         assert done.out == expected and "encountered" not in done.err
 
@@ -323,6 +331,6 @@ def test_forged_values_through_a_command(run, points):
                    Record([3, "a", 0, {name: "x" for name in SCORES}],
                           {"classes": np.zeros(30, "<i4")})):
         with ResultCache("st", keep=True) as cache:
-            for key in stored(cache):
+            for key in keys_of(cache):
                 cache.put(key, record)
         assert table() == want

@@ -13,10 +13,11 @@ from agfmc.control.parse import parse
 from agfmc.core.errors import ControlError, DataError, JobsFailed, UsageError
 from agfmc.experiments import binary_problems, comparison, trial as trial_module
 from agfmc.experiments.binary_problems import Trained
+from agfmc.experiments.caches import to_record
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import best_row, compare, cross_validate, find_best
 from agfmc.experiments.experiment import Experiment, SplitPlan as Plan, splits
-from agfmc.files.result_store import ResultCache
+from agfmc.files.result_store import Record, ResultCache
 from agfmc.training.fit import TrainingSettings
 from agfmc.report.text import comparison_csv, markdown_table, plain_table, row_notes, zero_line
 from agfmc.core.text import spread
@@ -328,24 +329,21 @@ def test_words_of_the_command_line(tmp_path, monkeypatch):
         decoders_of(parse('"" 0 / 1; "" 0 / 2; {0 1 2}'), ("binary",))
 
 
-def through_json(record):
-    return record._replace(head=json.loads(json.dumps(record.head)))
-
-
 def test_stored_work_is_checked():
-    data = Trained(np.array([0, 3]), np.array([1.0, -1.0]), 0.5, (0, 1), (1, 1), (-1.0, 0.1),
-                   0.25).to_record()
-    back = Trained.from_record(through_json(data), 4)
+    head, arrays = to_record(Trained(np.array([0, 3]), np.array([1.0, -1.0]), 0.5, (0, 1), (1, 1),
+                                     (-1.0, 0.1), 0.25))
+    data = Record(json.loads(json.dumps(head)), arrays)
+    back = Trained.from_record(data, 4)
     assert (back.rho, back.labels, back.n_sv, back.platt, back.seconds, back.rows.tolist()) == \
         (0.5, (0, 1), (1, 1), (-1.0, 0.1), 0.25, [0, 3])
-    assert Trained.from_record(through_json(data), 3) is None  # a row that there is not
+    assert Trained.from_record(data, 3) is None  # a row that there is not
     truth, labels = np.array([1, 7, 7]), [1, 7]
-    data = Outcome(0, "vote", 3, 1.5, 0.5, dict.fromkeys(SCORES), truth,
-                   np.array([1, -1, 7], dtype=np.int32), np.full((3, 3), np.nan), queried=1.5,
-                   kernel_values=20.0).to_record()
+    data = to_record(Outcome(0, "vote", 3, 1.5, 0.5, dict.fromkeys(SCORES), truth,
+                             np.array([1, -1, 7], dtype=np.int32), np.full((3, 3), np.nan),
+                             queried=1.5, kernel_values=20.0))
     back = Outcome.from_record(0, "vote", data, truth, labels)
     assert back.classes.tolist() == [1, -1, 7] and (back.queried, back.kernel_values) == (1.5, 20)
-    early = data._replace(head=data.head[:-2])
+    early = data._replace(head={**data.head, "queried": None})
     assert Outcome.from_record(0, "vote", early, truth, labels) is None
     assert Outcome.from_record(0, "vote", data, truth[:2], labels) is None
 

@@ -122,16 +122,19 @@ def test_the_record_of_a_metric(data):
     assert read.digest() == made.digest() and read.dropped == made.dropped == (0,)
     for name, value in vars(made.metric).items():
         np.testing.assert_array_equal(getattr(read.metric, name), value)
-    wrong = [None, Record(head), Record(None, arrays), Record(head[:-1], arrays)]
-    for name, value in (("mean", np.inf), ("matrix", np.nan), ("weights", -1.0)):
+    wrong = [None, Record(head), Record(None, arrays), Record({**head, "more": 1}, arrays)]
+    for name, value in ((head["map"]["mean"], np.inf), (head["map"]["matrix"], np.nan),
+                        (head["learned"]["weights"], -1.0)):
         changed = arrays[name].copy()
         changed[-1] = value
         wrong += [Record(head, {**arrays, name: array})
                   for array in (changed, arrays[name][:-1], arrays[name].astype(int))]
-    for at, values in ((0, ([4], [-1], ["0"], 3)), (1, (-1, None, 1.0)), (2, (119,)), (3, (2,)),
-                       (4, ("0" * 16, 3)), (5, ("-m 20", 3)),
-                       (6, ([[1]], [[1, "x"]], 3, [[1, float("nan")]]))):
-        wrong += [Record([*head[:at], value, *head[at + 1:]], arrays) for value in values]
+    wrong += [Record({**head, "dropped": value}, arrays) for value in ([4], [-1], ["0"], 3)]
+    for name, values in (("rounds", (-1, None, 1.0)), ("points", (119,)), ("classes", (2,)),
+                         ("data", ("0" * 16, 3)), ("settings", ("-m 20", 3)),
+                         ("losses", ([[1]], [[1, "x"]], 3, [[1, float("nan")]]))):
+        wrong += [Record({**head, "learned": {**head["learned"], name: value}}, arrays)
+                  for value in values]
     assert [metric_from_record(one, x, data.y) for one in wrong] == [None] * len(wrong)
     assert metric_from_record(Record(head, arrays), x[::-1], data.y) is None
     settings, weights = TrainingSettings(scale=True, metric=METRIC), Weights(np.arange(1.0, 121))

@@ -95,14 +95,16 @@ def test_kept_designs_are_checked(clusters, monkeypatch):
     monkeypatch.setattr(Candidate, "tree_for", lambda self, *more: "anew")
     monkeypatch.setattr(caches, "named_as", lambda tree, names: tree)
     (key, record), = kept.items()
-    seconds, text = record.head
+    seconds, text = record.head["seconds"], record.head["text"]
     again = made({})
     assert (format_tree(again.tree), again.seconds) == (text, first.seconds) == (text, seconds)
     monkeypatch.setattr(caches, "format_tree", lambda tree: "")
-    for damaged in ([seconds, text[:-3]], [seconds], None, [seconds, text.replace("5", "7")],
-                    [float("nan"), text], ["a", text], [-1, text],
-                    [seconds, text.replace('""', '"-c 1"')], [seconds, text.replace('""', "name")],
-                    [seconds, 3], "text"):
+    for damaged in (
+            *({"seconds": seconds, "text": wrong} for wrong in (
+                text[:-3], text.replace("5", "7"), text.replace('""', '"-c 1"'),
+                text.replace('""', "name"), 3)),
+            *({"seconds": wrong, "text": text} for wrong in (float("nan"), "a", -1)),
+            {"seconds": seconds}, None, "text"):
         kept[key] = Record(damaged)
         assert made().tree == "anew"
 

@@ -5,7 +5,7 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
 from agfmc.core.errors import UsageError
-from agfmc.experiments.open_options import open_nodes, open_rows, searched_options, with_options
+from agfmc.experiments.candidates import open_nodes, open_rows, searched_options, with_options
 
 NODES = parse('"-c 1" {"" K {0 1 2} "-k 3" K {3 4 5 6}}')
 MIXED = parse('"" {"" K {0 1 2} "" L {3 4 5 6}}')

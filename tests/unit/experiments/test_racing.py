@@ -14,9 +14,8 @@ from agfmc.core.costs import cost_matrix
 from agfmc.data.training import load_training
 from agfmc.core.errors import UsageError
 from agfmc.experiments import binary_problems, pooling, racing, tuning
-from agfmc.experiments.candidates import read_candidate
+from agfmc.experiments.candidates import read_candidate, with_options
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
-from agfmc.experiments.open_options import with_options
 from agfmc.experiments.pooling import Difference, pooled
 from agfmc.files.result_store import ResultCache
 from agfmc.experiments.search import Axis, Grid, Point, Search, SearchSpace
@@ -144,7 +143,7 @@ def test_the_race_knows_the_direction_of_each_score(by):
             gaps.append((gain, state.gap(by, text, other)))
     assert len(gaps) >= 12
     assert all((gain < 0) == (gap > 0) for gain, gap in gaps if abs(gain) > 1e-9)
-    full, = racing.search_all(tuner, whole, grids, 0)
+    full, = racing.race(tuner, whole, grids, 0)
     assert sign * (state.tried[state.best]["pooled"] - full.tried[full.best]["pooled"]) > -0.02
 
 
@@ -233,12 +232,12 @@ def test_a_kernel_of_libsvm_is_chosen_unless_another_one_is_clearly_better(monke
         assert "-g 1" in state.near("log_loss", 2.0, 2)
         state.settle("log_loss")
         assert state.best == state.ranked[0] == chosen
-        state.settled, state.tried["given"] = None, state.tried["-g 1"]  # laplacian alone searched
+        state.final, state.tried["given"] = None, state.tried["-g 1"]  # laplacian alone searched
         state.outcomes["given"], state.depth["given"] = state.outcomes["-g 1"], state.depth["-g 1"]
         del state.depth["-g 1"]
         state.texts = {point: own for point, own in state.texts.items() if own != "-g 1"}
         state.settle("log_loss")
-        assert state.settled is None
+        assert state.final is None
 
 
 def test_steps_are_not_halved_where_nothing_can_be_told_apart():

@@ -10,7 +10,7 @@ from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
 from agfmc.core.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.experiments import binary_problems, tuning
-from agfmc.experiments.candidates import Candidate, read_candidate
+from agfmc.experiments.candidates import Candidate, open_rows, read_candidate, with_options
 from agfmc.experiments.comparison import compare
 from agfmc.experiments.estimate import Estimate
 from agfmc.experiments.experiment import Experiment, SplitPlan
@@ -19,8 +19,7 @@ from agfmc.files.result_store import ResultCache
 from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
 from agfmc.report.text import partition_table, search_csv, search_table
 from agfmc.experiments.trial import Outcome
-from agfmc.experiments.open_options import open_rows, with_options
-from agfmc.experiments.racing import search_all, SearchState, Tuner
+from agfmc.experiments.racing import race, SearchState, Tuner
 from agfmc.experiments.tuning import BinaryProblems, prepare_tuning, WholeConfiguration
 from agfmc.learners.protocol import parse_options
 from agfmc.data.types import Dataset
@@ -96,7 +95,7 @@ def test_points_with_one_gamma_are_one_call(data, fits):
     start = begin(data, "one-vs-one")
     task = WholeConfiguration(start.candidate, start.tree, start.experiment)
     grids = [Grid("rbf", 0, 0.0, Axis(-4, 3, 1), Axis(-4, 0, 2))]
-    search_all(Tuner(start.experiment, "accuracy"), task, grids, 0)
+    race(Tuner(start.experiment, "accuracy"), task, grids, 0)
     first = fits[3:3 + 9]  # after the options given: three gammas, three splits
     assert [len(call) for call in first] == [8 * 3] * 9
     assert [{job.options.gamma for job in call} for call in first] == \
@@ -169,8 +168,8 @@ def test_known_scores_are_those_of_the_same_points(data, tmp_path, fits):
         task = BinaryProblems(start.tree, start.experiment)
 
         def score(split, text):
-            record = task.score(split, [(0, text)], None)[0].to_record()
-            return record.head, record.arrays["forecasts"].tobytes()
+            outcome = task.score(split, [(0, text)], None)[0]
+            return outcome.scores, outcome.train_s, outcome.forecasts.tobytes()
 
         one = score(split, "-c 2")
         other = score(replace(split, test_x=split.test_x[::-1] + 1), "-c 2")

@@ -15,7 +15,7 @@ from agfmc.experiments.pooling import pooled, Resampled
 from agfmc.files.result_store import ResultCache
 from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
 from agfmc.report.text import estimate_line
-from agfmc.experiments.results import weight_words
+from agfmc.experiments.results import data_words
 from agfmc.experiments.trial import Outcome
 from agfmc.experiments.tuning import BinaryProblems, prepare_tuning, tune
 from agfmc.data.types import Dataset
@@ -166,7 +166,7 @@ def test_leave_one_out_values_have_the_weights_of_their_rows():
     settings = TrainingSettings("learner=nystrom -m 20", calibration=50)
     experiment = Experiment(data, Plan(left_out=True), settings, ResultCache(None))
     split = experiment.prepared(Part(0))
-    assert (split.test_weights == data.weights.w[experiment.left_out_rows()]).all()
+    assert (split.test_weights == data.weights.w[split.rows]).all()
     row, = compare(experiment, [read_candidate("one-vs-one", ("inverse",))])["rows"]
     plain, = compare(replace(experiment, data=replace(data, weights=None)),
                      [read_candidate("one-vs-one", ("inverse",))])["rows"]
@@ -241,18 +241,22 @@ def test_binary_problems_are_scored_by_weights():
     assert np.average(right, weights=weights) != pytest.approx(right.mean(), abs=1e-4)
 
 
+def words_of(data):
+    return data_words(Experiment(data, Plan()))
+
+
 def test_words_on_weights():
     data = points(False)
-    assert weight_words(data) == {}
-    words = weight_words(points())["weights"]
+    assert words_of(data) == {}
+    words = words_of(points())["weights"]
     assert words == "of samples; scores count the points by them"
     factors = {2: 1.0, 5: 2.5, 9: 0.125}
     w = np.array([factors[label] for label in data.y.tolist()])
     data = replace(data, names=("", "", "a", "", "", "b", "", "", "", "c"),
                    weights=Weights(w, factors))
     names = data.name_of
-    words = weight_words(data)["weights"]
+    words = words_of(data)["weights"]
     shown = ", ".join(f"{names.get(label, label)}={factor:g}" for label, factor in factors.items())
     assert words == f"of classes ({shown}); scores count the points by them"
-    both = weight_words(replace(data, weights=Weights(3 * w, factors)))["weights"]
+    both = words_of(replace(data, weights=Weights(3 * w, factors)))["weights"]
     assert both.startswith("of samples and classes (")
