@@ -1,7 +1,7 @@
 """agfmc: multi-class classification from binary classifiers.
 
     configuration = agfmc.train("one-vs-one", x, y, options="-c 50 -g 0.01")
-    classifier = configuration.classifier()
+    classifier = agfmc.Classifier(configuration)
     p = classifier.probabilities(new_x)
     configuration.save("model.mbm")
     print(agfmc.scores(truth, classifier.classify(new_x).classes)["accuracy"])

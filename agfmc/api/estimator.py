@@ -14,8 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..calibration.maps import apply_map
-from ..calibration.separate_points import (CalibrationResult, DecodedData, mapped_points,
-                                           recalibrate)
+from ..calibration.separate_points import CalibrationResult, mapped_points, recalibrate
 from ..calibration.sets import prediction_sets, quantiles, SCORES
 from ..calibration.types import DecoderCalibration, MAP_KINDS, ProbabilityMap
 from ..control.parse import parse
@@ -24,7 +23,6 @@ from ..control.write import format_tree
 from ..core.costs import cost_matrix
 from ..core.errors import AgfmcError, AgfmcWarning
 from ..core.models import KERNEL_NAMES, kernel_word, KERNELS
-from ..core.weights import Weights
 from ..data.libagf import read_std
 from ..data.normalisation import named_features
 from ..data.types import Dataset
@@ -33,9 +31,8 @@ from ..decode.costs import expected_costs
 from ..designs import design
 from ..designs.design import designed
 from ..executors.threads import available_cores
-from ..experiments.candidates import Candidate, open_rows
-from ..experiments.experiment import Experiment, SplitPlan, with_learned
-from ..experiments.tuning import find_options
+from ..experiments.candidates import open_rows
+from ..experiments.experiment import with_learned
 from ..learners.estimators import MemberLearners
 from ..learners.protocol import parse_options, unnamed
 from ..models.control_files import read_control
@@ -48,6 +45,7 @@ from ..training.fit import TrainingSettings
 from ..training.in_memory import train_configuration
 from ..training.kernel_tables import MEGABYTES
 from ..training.metric import metric_options
+from .functions import search_options
 from .labels import factors_of, labels_for, labels_in, named, weights_of
 
 _FINITE = "ensure_all_finite"
@@ -234,35 +232,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                  class_weight=None, priors=None, member_weights=None, calibrated=True, reject=None,
                  max_error=None, confidence=0.95, costs=None, reject_label=None, random_state=1,
                  n_jobs=None, kernel_memory=MEGABYTES):
-        self.control = control
-        self.estimator = estimator
-        self.decoder = decoder
-        self.learner = learner
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.n_landmarks = n_landmarks
-        self.alpha = alpha
-        self.options = options
-        self.normalise = normalise
-        self.n_components = n_components
-        self.metric = metric
-        self.platt = platt
-        self.class_weight = class_weight
-        self.priors = priors
-        self.member_weights = member_weights
-        self.calibrated = calibrated
-        self.reject = reject
-        self.max_error = max_error
-        self.confidence = confidence
-        self.costs = costs
-        self.reject_label = reject_label
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.kernel_memory = kernel_memory
+        parameters = dict(locals())
+        del parameters["self"]
+        vars(self).update(parameters)
 
     def fit(self, X, y, sample_weight=None):
         """Train the binary classifiers on X (n_samples, n_features) with classes y (n_samples,).
@@ -277,8 +249,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         return self._fit(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight, learned=(None, None)):
-        """The same; learned: a seed and the normalisation with a metric that was learned by it."""
-        with refused_as_value_error():
+        """`fit`; learned: a seed and the normalisation with a metric that was learned by it."""
+        with errors_as_value_error():
             data, tree, labelled, settings = self._prepare(X, y, sample_weight)
             if settings.seed == learned[0]:  # else another metric would be learned
                 settings = with_learned(settings, learned[1])
@@ -294,7 +266,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                     [decoding] if decoding.decoder.takes == "learned" else None,
                     self.member_weights)
             self._factors = {} if data.weights is None else dict(data.weights.factors)
-            return self._keep(configuration, labelled)
+            return self._store(configuration, labelled)
 
     def tune(self, X, y, by="log_loss", *, search="fast", time_limit=None, space=None,
              progress=None, sample_weight=None):
@@ -351,25 +323,19 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             raise ValueError("tune searches the options of the suite's own learners: for the "
                              "parameters of an estimator, use GridSearchCV with estimator__NAME")
         tuned = clone(self)
-        with refused_as_value_error():
+        with errors_as_value_error():
             data, tree, _, settings = tuned._prepare(X, y, sample_weight)
-            candidate = Candidate("control", tree, None) if tree else Candidate(
-                self.control, None, self.control, design={"seed": settings.seed})
-            experiment = Experiment(data, SplitPlan(parts=5, trials=1, seed=settings.seed),
-                                    replace(settings, loo=True),
-                                    calibrated=(bool(self.calibrated),))
-            wanted = None if self.decoder is None else (self.decoder,)
-            result, best = find_options(
-                experiment, replace(candidate, wanted=wanted), by=by, search=search,
+            result, best, learned = search_options(
+                tree or self.control, data, replace(settings, loo=True),
+                None if self.decoder is None else (self.decoder,), by=by, search=search,
                 time_limit=time_limit, space=space, progress=progress)
             # options of nodes are written into the control
-            found = parameters_of(result["points"][result["best"]]["options"]) \
+            parameters = parameters_of(result["points"][result["best"]]["options"]) \
                 if tree is None or any(open_rows(tree)) else {"control": best}
-        tuned.set_params(**found)
-        result["params"] = {name: value for name, value in found.items()
+        tuned.set_params(**parameters)
+        result["params"] = {name: value for name, value in parameters.items()
                             if value != getattr(self, name)}
-        return tuned._fit(X, y, sample_weight,
-                          (settings.seed, experiment.learned.get(None))), result
+        return tuned._fit(X, y, sample_weight, (settings.seed, learned)), result
 
     def _prepare(self, X, y, sample_weight):
         """The data that `fit` and `tune` work with, all checked: (`Dataset` with float points,
@@ -386,10 +352,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if tree is not None:
             tree, labelled = named(tree, labelled)
         self._reject_label(classes)
-        w = weights_of(sample_weight, y)
         data = with_final_weights(Dataset(X, labelled.labels[codes].astype(np.int32),
-                               weights=None if w is None else Weights(w)),
-                       classes=factors_of(self.class_weight, labelled))
+                                          weights=weights_of(sample_weight, y)),
+                                  classes=factors_of(self.class_weight, labelled))
         options = options_of(self, X)
         learners = None if self.estimator is None else MemberLearners(self._estimators, seed)
         settings = TrainingSettings(
@@ -425,13 +390,12 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
         With `reject` or `max_error`, points without an answer have `reject_label`.
         """
-        answered = self._answers(X).classes
+        labels = self._answers(X).classes
         if self._none is None:
-            return self.classes_[self._labelled.places(answered)]
-        rejected = answered < 0
-        places = self._labelled.places(np.where(rejected, self._labelled.labels[0], answered))
+            return self.classes_[self._labelled.positions(labels)]
+        positions = self._labelled.positions(np.maximum(labels, self._labelled.labels.min()))
         return np.append(self.classes_, [self._none])[
-            np.where(rejected, len(self.classes_), places)]
+            np.where(labels < 0, len(self.classes_), positions)]
 
     @available_if(_has(gives_probabilities))
     def predict_proba(self, X):
@@ -465,11 +429,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         classes, probabilities : ndarray of shape (n_samples, k)
         """
         check_is_fitted(self)
-        with refused_as_value_error():
+        with errors_as_value_error():
             classifier = Classifier(self.configuration_,
                                     replace(self._decoder_and_tree()[0], top=k))
         answers = self._answers(X, classifier)
-        return self.classes_[self._labelled.places(answers.ranked)], answers.columns
+        return self.classes_[self._labelled.positions(answers.ranked)], answers.columns
 
     @available_if(_has(gives_probabilities))
     def predict_set(self, X, alpha=0.05, *, by_class=False, score="lac"):
@@ -504,11 +468,12 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             raise ValueError(f"alpha must be between 0 and 1, not {alpha!r}")
         if score not in SCORES:
             raise ValueError(f"score must be one of {', '.join(SCORES)}, not {score!r}")
-        found = self._calibration()
-        if found is None or found.points is None:
+        calibration = self._calibration()
+        if calibration is None or calibration.points is None:
             raise ValueError(f"sets need calibration points of the decoder {self.decoder_!r}, and "
                              "there are none: calibrate(X, y) makes them from points kept apart")
-        limits = quantiles(found.points, self.configuration_.tree.classes, alpha, score, by_class)
+        limits = quantiles(calibration.points, self.configuration_.tree.classes, alpha, score,
+                           by_class)
         return prediction_sets(self._answers(X).columns, limits, score)[:, self._labelled.columns]
 
     def calibrate(self, X, y, map=None, sample_weight=None):
@@ -550,28 +515,24 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         key = decoder.calibration_key(tree)
         if key is None:
             raise ValueError(f"the decoder {self.decoder_!r} gives no probabilities to calibrate")
-        with refused_as_value_error():
-            w, present = weights_of(sample_weight, y), set(labels.tolist())
-            data = Dataset(X, labels, weights=None if w is None else Weights(w))
-            data = with_final_weights(data, classes={
-                label: factor for label, factor in self._factors.items() if label in present})
-            answered = answers_of_data(self.configuration_, decoder, data, "binary",
-                                       "points kept apart", workers_of(self.n_jobs))
+        present = set(labels.tolist())
+        with errors_as_value_error():
+            data = with_final_weights(Dataset(X, labels, weights=weights_of(sample_weight, y)),
+                                      classes={label: factor for label, factor
+                                               in self._factors.items() if label in present})
+            decoded = answers_of_data(self.configuration_, decoder, data, "binary",
+                                      "points kept apart", workers_of(self.n_jobs))
             if map is None:
-                found = self._with_the_same_map(answered, key)
+                calibration = self._calibration()
+                old = ProbabilityMap("none") if calibration is None else calibration.map
+                points, _ = mapped_points(apply_map(old, decoded.p), decoded.y, decoded.answer,
+                                          old.kind, key, tree.classes)
+                result = CalibrationResult(DecoderCalibration(old, points), {
+                    "points": len(decoded.y), "source": decoded.source})
             else:
-                found = recalibrate(answered, key, tree.classes, map)
-            return self._keep(with_decoders(self.configuration_, {key: found}, answered.y),
-                              self._labelled)
-
-    def _with_the_same_map(self, answered: DecodedData, key):
-        """The `CalibrationResult` decoder `key`: its map as it is, and these points."""
-        old, tree = self._calibration(), self.configuration_.tree
-        kept = ProbabilityMap("none") if old is None else old.map
-        points, _ = mapped_points(apply_map(kept, answered.p), answered.y, answered.answer,
-                                  kept.kind, key, tree.classes)
-        return CalibrationResult(DecoderCalibration(kept, points), {
-            "points": len(answered.y), "source": answered.source})
+                result = recalibrate(decoded, key, tree.classes, map)
+            return self._store(with_decoders(self.configuration_, {key: result}, decoded.y),
+                               self._labelled)
 
     @available_if(_has(lambda decoder, tree: decoder.gives_scores))
     def decision_function(self, X):
@@ -586,15 +547,16 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if self.costs is not None:
             scores = -expected_costs(scores, cost_matrix(self.costs, self.classes_.tolist()).costs)
         answered = answers.classes >= 0
-        place = self._labelled.places(np.where(answered, answers.classes, self._labelled.labels[0]))
+        positions = self._labelled.positions(np.where(answered, answers.classes,
+                                                      self._labelled.labels[0]))
         if len(self.classes_) == 2:
             scores = scores[:, 1] - scores[:, 0]
-            tiny = np.finfo(np.float64).tiny
-            return np.where(~answered, scores, np.where(place == 1, np.maximum(scores, tiny),
-                                                        np.minimum(scores, 0.0)))
+            return np.where(~answered, scores, np.where(
+                positions == 1, np.maximum(scores, np.finfo(np.float64).tiny),
+                np.minimum(scores, 0.0)))
         # of equal scores, which decoders break in the order of the tree, one must be the largest
-        tied = np.flatnonzero(answered & (scores.argmax(axis=1) != place))
-        scores[tied, place[tied]] = np.nextafter(scores[tied].max(axis=1), np.inf)
+        tied = np.flatnonzero(answered & (scores.argmax(axis=1) != positions))
+        scores[tied, positions[tied]] = np.nextafter(scores[tied].max(axis=1), np.inf)
         return scores
 
     @property
@@ -621,7 +583,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if self._labelled.nameless:
             raise ValueError("a model file cannot name these classes: names are of one line, "
                              f"different, and not empty ({self.classes_[:8].tolist()!r})")
-        with refused_as_value_error():
+        with errors_as_value_error():
             save(path, self.configuration_)
 
     @classmethod
@@ -639,15 +601,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         tree = configuration.tree
         estimator = cls(control=format_tree(unnamed(tree)), **parameters)
         estimator._factors = {}
-        return estimator._keep(configuration if estimator.calibrated else
+        return estimator._store(configuration if estimator.calibrated else
                                replace(configuration, calibration=None), labels_in(tree))
 
-    def _keep(self, configuration, labelled):
+    def _store(self, configuration, labelled):
         """Make `self` the estimator of a trained configuration."""
         decoder = self._decoder_for(configuration.tree, configuration.machines)
         self._none = self._reject_label(labelled.classes)
-        self._decoding = self._deciding(decoder, labelled)
-        classifier = Classifier(configuration, self._decoding)
+        classifier = Classifier(configuration, self._deciding(decoder, labelled))
         self.configuration_, self._labelled, self._classifier = configuration, labelled, classifier
         self.classes_, self.decoder_ = labelled.classes, decoder.name
         if classifier.features is not None:
@@ -656,12 +617,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def _decoder_for(self, tree, machines=None):
         """The `Decoding` for a tree; machines: they may hold no probabilities, only votes."""
-        wanted = self.decoder
-        if wanted is None and tree.decoder is None and machines is not None and \
-                not tree.hierarchical and \
-                not np.isfinite(machines.a).all():
-            wanted = "vote"
-        decoder = decoders_of(tree, None if wanted is None else (wanted,))[0]
+        name = self.decoder
+        if name is None and tree.decoder is None and machines is not None and \
+                not tree.hierarchical and not np.isfinite(machines.a).all():
+            name = "vote"
+        decoder = decoders_of(tree, None if name is None else (name,))[0]
         if decoder.method == "and":
             raise ValueError("the decoder 'and' leaves points without a class")
         return decoder
@@ -712,26 +672,16 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def _answers(self, X, classifier=None):
         check_is_fitted(self)
         X = self._checked(X, reset=False)
-        with refused_as_value_error():
+        with errors_as_value_error():
             answers = (classifier or self._classifier).classify(X, workers_of(self.n_jobs))
         for stop in answers.stops:
             if stop.warning():
                 warnings.warn(stop.warning(), AgfmcWarning, stacklevel=3)
         return answers
 
-    def __getstate__(self):
-        state = dict(super().__getstate__())
-        state.pop("_classifier", None)  # it holds locks, and is soon made again
-        return state
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        if "configuration_" in state:
-            self._classifier = Classifier(self.configuration_, self._decoding)
-
 
 @contextmanager
-def refused_as_value_error():
+def errors_as_value_error():
     """Raise errors of the package as ValueError, as users of scikit-learn expect."""
     try:
         yield
@@ -769,23 +719,21 @@ def options_of(estimator, X=None):
 
     X (n, d): training points, whose variance `gamma="scale"` needs.
     """
-    if estimator.estimator is not None:
-        given = [name for name in ("learner", "options", "metric", *_LETTERS)
-                 if getattr(estimator, name) not in (None, "")]
-        if given:
-            raise ValueError(f"{given[0]} is for learners of the suite, not for an estimator")
+    given = [name for name in ("learner", "options", "metric", *_LETTERS)
+             if getattr(estimator, name) not in (None, "")]
+    if estimator.estimator is not None and given:
+        raise ValueError(f"{given[0]} is for learners of the suite, not for an estimator")
     words = [] if estimator.learner is None else [f"learner={estimator.learner}"]
     words.append(estimator.options)
-    given = [name for name in _LETTERS if getattr(estimator, name) is not None]
-    strange = [name for name in _SHARED if name in given]
-    if strange and not parse_options(" ".join(words)).uses_shared_landmarks:
-        raise ValueError(f"{strange[0]} is a parameter of learner='nystrom'")
-    if estimator.learner == "nystrom":
-        for name in ("C", "tol"):
-            if name in given:
-                raise ValueError(f"{name} is no parameter of learner='nystrom'"
-                                 + (": its penalty is alpha, about 1 / C" if name == "C" else ""))
-    words += [f"{_LETTERS[name]} {_word(name, getattr(estimator, name), X)}" for name in given]
+    others = [name for name in _SHARED if name in given]
+    if others and not parse_options(" ".join(words)).uses_shared_landmarks:
+        raise ValueError(f"{others[0]} is a parameter of learner='nystrom'")
+    others = [name for name in ("C", "tol") if name in given]
+    if estimator.learner == "nystrom" and others:
+        raise ValueError(f"{others[0]} is no parameter of learner='nystrom'"
+                         + ": its penalty is alpha, about 1 / C" * (others[0] == "C"))
+    words += [f"{_LETTERS[name]} {_word(name, getattr(estimator, name), X)}" for name in given
+              if name in _LETTERS]
     return " ".join(words).strip()
 
 
@@ -793,21 +741,20 @@ def parameters_of(text):
     """Parameters of the estimator for training options `text`, whole, such that `options_of` an
     estimator with them means the same."""
     words, options = text.split(), parse_options(text)
-    found = dict.fromkeys(_LETTERS)
+    parameters, others = dict.fromkeys(_LETTERS), []
     if words and words[0].startswith("learner="):
-        found["learner"] = words.pop(0).removeprefix("learner=")
+        parameters["learner"] = words.pop(0).removeprefix("learner=")
     names = {letter: name for name, letter in _LETTERS.items()
              if options.uses_shared_landmarks or name not in _SHARED}
-    others = []
     for letter, word in zip(words[::2], words[1::2]):
-        if letter not in names:
+        name = names.get(letter)
+        if name is None:
             others += [letter, word]
-        elif names[letter] in _WHOLE:
-            found[names[letter]] = int(word)
-        elif names[letter] != "kernel":
-            found[names[letter]] = word if word == "auto" else float(word)
-    found["kernel"] = getattr(options, "kernel", None)
-    return {**found, "options": " ".join(others)}
+        else:
+            parameters[name] = int(word) if name in _WHOLE else \
+                word if name == "kernel" or word == "auto" else float(word)
+    parameters["kernel"] = getattr(options, "kernel", None)
+    return {**parameters, "options": " ".join(others)}
 
 
 def _word(name, value, X=None):
@@ -824,10 +771,9 @@ def _word(name, value, X=None):
     if name == "alpha" and isinstance(value, str) and value == "auto":
         return value
     try:
-        if name in _WHOLE and int(value) == value:
-            return repr(int(value))
-        if name not in _WHOLE:
-            return repr(float(value))
+        number = int(value) if name in _WHOLE else float(value)
+        if name not in _WHOLE or number == value:
+            return repr(number)
     except (TypeError, ValueError, OverflowError):
         pass
     kind = "a whole number" if name in _WHOLE else "a number"

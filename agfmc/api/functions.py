@@ -56,17 +56,18 @@ def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | No
     >>> data.recipe.features, new.x.tolist(), new.y
     (('size', 'colour=blue', 'colour=red'), [[7.0, 0.0, 1.0]], None)
     """
-    given = {kind: {one.name: _several(one.name, options.pop(one.name))
-                    for one in fields(kind) if one.name in options}
-             for kind in (ColumnRoles, TableFormat)}
+    several = ("ids", "ignored", "categorical", "classes", "blanks")  # one name stands for itself
+    options = {name: (value,) if name in several and isinstance(value, str) else value
+               for name, value in options.items()}
+    roles, layout = ({field.name: options.pop(field.name) for field in fields(kind)
+                      if field.name in options} for kind in (ColumnRoles, TableFormat))
     if options:
-        raise UsageError(f"there is no argument '{next(iter(options))}': expected "
-                         + ", ".join(one.name for kind in given for one in fields(kind)))
-    known = given[ColumnRoles].keys() - {"label", "weight"}
+        raise UsageError(f"there is no argument '{next(iter(options))}': expected " + ", ".join(
+            field.name for kind in (ColumnRoles, TableFormat) for field in fields(kind)))
+    known = roles.keys() - {"label", "weight"}
     if recipe is not None and known:
         raise UsageError(f"{', '.join(sorted(known))}: the recipe tells what the columns are for")
-    form = InputFormat("table", layout=TableFormat(**given[TableFormat]),
-                       roles=ColumnRoles(**given[ColumnRoles]))
+    form = InputFormat("table", layout=TableFormat(**layout), roles=ColumnRoles(**roles))
     path = os.fspath(path)
     if recipe is not None:
         if labelled is None:
@@ -76,13 +77,6 @@ def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | No
             x = np.concatenate(list(table_points(path, form, recipe)))
             return Dataset(x, None, recipe.classes, recipe)
     return read_training_table(path, form, recipe)
-
-
-def _several(name, value):
-    """The value of a field of several names: one name is a tuple of one."""
-    several = ("ids", "ignored", "categorical", "classes", "blanks")
-    return value if name not in several or value is None else \
-        (value,) if isinstance(value, str) else tuple(value)
 
 
 def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = None, *,
@@ -118,7 +112,7 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
     >>> x = np.random.default_rng(0).normal(size=(300, 2))
     >>> y = (x[:, 0] > 0) + 2 * (x[:, 1] > 0)
     >>> model = agfmc.train("one-vs-rest", x, y, options="learner=nystrom -m 40")
-    >>> model.classifier().probabilities(x[:5]).shape
+    >>> agfmc.Classifier(model).probabilities(x[:5]).shape
     (5, 4)
 
     The map is a part of the normalisation, which tells how much each feature matters, 1 on average:
@@ -131,7 +125,7 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
     """
     data = _data(x, y, training)
     settings = _settings(options, normalise, seed, metric, **training)
-    with named_features(_features(data)):
+    with named_features(data.recipe.features if data.recipe else ()):
         if not isinstance(control, Tree):
             control, settings = designed(control, data.x, data.y, data.names and data.name_of,
                                          settings, data.weights)
@@ -146,30 +140,27 @@ def _data(x, y, training):
     weights = [training.pop(name, None) for name in ("sample_weight", "class_weight")]
     if not isinstance(x, Dataset):
         names, classes = None, y if isinstance(y, (list, tuple)) else np.ravel(y)
-        if len(classes) and all(isinstance(one, str) for one in classes):
+        if len(classes) and all(isinstance(label, str) for label in classes):
             words, y = np.unique(np.asarray(classes, str), return_inverse=True)
             names = tuple(words.tolist())
             check_names(names, "y")
-        x = Dataset(_dense(x), y, names)
+        if hasattr(x, "toarray"):
+            raise DataError("x is sparse: expected an array, x.toarray()")
+        x = Dataset(x, y, names)
     elif y is not None or x.y is None:
         raise UsageError("expected classes, y, and points, or both in one Dataset")
     points, labels = checked_points(x.x, x.y)
     return given_weights(replace(x, x=points, y=labels), *weights)
 
 
-def _features(data):
-    """The names of the features of a `Dataset`, () where nobody gave them."""
-    return () if data.recipe is None else data.recipe.features
-
-
 def _trained(tree, data, settings):
     check_weights(settings.member_weights, tree, settings.calibration)
-    made = calibrated(*train_configuration(tree, data.x, data.y, settings,
-                                           weights=data.weights),
-                      weights=settings.member_weights)
+    configuration = calibrated(
+        *train_configuration(tree, data.x, data.y, settings, weights=data.weights),
+        weights=settings.member_weights)
     if data.names is not None:
-        made = made.renamed(data.name_of)
-    return made if data.recipe is None else replace(made, recipe=data.recipe)
+        configuration = configuration.renamed(data.name_of)
+    return configuration if data.recipe is None else replace(configuration, recipe=data.recipe)
 
 
 def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = None, *,
@@ -206,31 +197,34 @@ def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = No
     """
     data = _data(x, y, training)
     settings = _settings(**training)
-    candidate = Candidate("control", control, None) if isinstance(control, Tree) else \
-        Candidate(control, None, control, design={"seed": settings.seed})
-    experiment = Experiment(data, SplitPlan(parts=5, trials=1, seed=settings.seed),
-                            replace(settings, loo=training.get("loo", True)),
+    with named_features(data.recipe.features if data.recipe else ()):
+        result, tree, learned = search_options(
+            control, data, replace(settings, loo=training.get("loo", True)), by=by, search=search,
+            time_limit=time_limit, space=space)
+        return _trained(tree, data, with_learned(settings, learned)), result
+
+
+def search_options(control, data, settings, decoders=None, **how):
+    """The best options for a scheme or `Tree` by five-fold cross-validation: (result, control tree,
+    the normalisation with the metric that was learned from all points, or None).
+
+    decoders: names, or None;  how: as for `find_options`.
+    """
+    experiment = Experiment(data, SplitPlan(parts=5, trials=1, seed=settings.seed), settings,
                             calibrated=(settings.calibration > 0,))
-    with named_features(_features(data)):
-        result, tree = find_options(experiment, candidate, by=by, search=search,
-                                    time_limit=time_limit, space=space)
-        settings = with_learned(settings, experiment.learned.get(None))
-        return _trained(tree, data, settings), result
+    candidate = Candidate("control", control, None, decoders) if isinstance(control, Tree) else \
+        Candidate(control, None, control, decoders, {"seed": settings.seed})
+    result, tree = find_options(experiment, candidate, **how)
+    return result, tree, experiment.learned.get(None)
 
 
 def _settings(options="", normalise=False, seed=1, metric=None, **training):
-    known = [one.name for one in fields(TrainingSettings)][3:]
+    known = [field.name for field in fields(TrainingSettings)][3:]
     for word in training:
         if word not in known:
             raise UsageError(f"there is no argument '{word}': expected options, normalise, seed or "
                              f"one of {', '.join(known)}")
     return TrainingSettings(options, seed, normalise, metric=metric_options(metric), **training)
-
-
-def _dense(x):
-    if hasattr(x, "toarray"):
-        raise DataError("x is sparse: expected an array, x.toarray()")
-    return x
 
 
 def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | None = None,
@@ -245,7 +239,7 @@ def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | N
     `ScoreRequest`, as top, ordered, by_class, resamples.  Scores without their
     numbers are None.
     """
-    wanted = ScoreRequest(**asked)
+    request = ScoreRequest(**asked)
     truth, classes = as_numbers(truth, "truth", 1), as_numbers(classes, "classes", 1)
     if len(truth) != len(classes):
         raise UsageError(f"classes: expected {len(truth)}, as many as in truth, found "
@@ -264,4 +258,4 @@ def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | N
                       costs=None if costs is None else cost_matrix(costs, labels.tolist()))
     if sample_weight is not None:
         results = with_weights(results, sample_weight)
-    return evaluate(results, asked=wanted)
+    return evaluate(results, asked=request)

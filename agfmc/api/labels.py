@@ -30,8 +30,8 @@ class Labelled(NamedTuple):
         """(k,) of each class, the column in a table whose labels ascend."""
         return np.searchsorted(np.sort(self.labels), self.labels)
 
-    def places(self, labels):
-        """(n,) of each of the control labels (n,), the place in `classes`."""
+    def positions(self, labels):
+        """(n,) of each of the control labels (n,), the position in `classes`."""
         order = np.argsort(self.labels)
         return order[np.searchsorted(self.labels[order], labels)]
 
@@ -44,10 +44,7 @@ def labels_for(classes):
     """
     if classes.dtype.kind in "iuf" and classes[0] >= 0 and classes[-1] <= MAX_LABEL:
         return Labelled(classes, classes.astype(np.int64), {})
-    if classes.dtype.kind == "f":
-        words = [str(int(value)) for value in classes]
-    else:
-        words = [str(value) for value in classes]
+    words = [str(int(value) if classes.dtype.kind == "f" else value) for value in classes]
     labels = np.arange(len(classes))
     try:
         check_names(words)
@@ -77,9 +74,8 @@ def _numbers(words):
         numbers = [int(word) for word in words]
     except ValueError:
         return None
-    if [str(number) for number in numbers] != words:
-        return None
-    if all(0 <= number <= MAX_LABEL for number in numbers) or \
+    are_labels = all(0 <= number <= MAX_LABEL for number in numbers)
+    if are_labels or [str(number) for number in numbers] != words or \
             not all(abs(number) < 2**63 for number in numbers):
         return None
     return numbers
@@ -93,39 +89,35 @@ def named(tree, labelled):
     """
     if not labelled.names:
         return tree, labelled
-    own = {tree.names[label]: label for label in tree.labels if label in tree.names}
-    if not own:
+    label_of = {tree.names[label]: label for label in tree.labels if label in tree.names}
+    if not label_of:
         return changed(tree, names={label: labelled.names[label] for label in tree.labels
                                     if label in labelled.names}), labelled
     words = list(labelled.names.values())
-    if set(own) != set(words):
-        raise DataError(f"the control names the classes {_listed(own)}, but the data have "
-                        f"{_listed(words)}")
-    labels = np.array([own[word] for word in words], dtype=np.int64)
-    return tree, Labelled(labelled.classes, labels, {own[word]: word for word in words})
-
-
-def _listed(words):
-    words = sorted(words)
-    return ", ".join(words[:8]) + (", ..." if len(words) > 8 else "")
+    if set(label_of) != set(words):
+        in_tree, in_data = (", ".join(sorted(names)[:8]) + ", ..." * (len(names) > 8)
+                            for names in (label_of, words))
+        raise DataError(f"the control names the classes {in_tree}, but the data have {in_data}")
+    labels = np.array([label_of[word] for word in words], dtype=np.int64)
+    return tree, Labelled(labelled.classes, labels, {label_of[word]: word for word in words})
 
 
 def weights_of(sample_weight, y):
-    """The weights (n,) float64 of samples of classes y (n,), each 0 or more; None stays None.
+    """The `Weights` of samples of classes y (n,), each 0 or more; None stays None.
 
     Raises `DataError` as `sample_weights`, ValueError where all weights are 0, or all those
     of a class.
     """
     if sample_weight is None:
         return None
-    w = sample_weights(sample_weight, len(y)).w
-    if not w.any():
+    weights = sample_weights(sample_weight, len(y))
+    if not weights.w.any():
         raise ValueError("sample_weight: all weights are zero")
-    gone = () if w.all() else np.setdiff1d(y, y[w > 0]).tolist()
-    if gone:
-        raise ValueError(f"sample_weight: all samples of class {gone[0]!r} have weight 0: leave "
+    missing = np.setdiff1d(y, y[weights.w > 0]).tolist()
+    if missing:
+        raise ValueError(f"sample_weight: all samples of class {missing[0]!r} have weight 0: leave "
                          "such classes out of X and y")
-    return w
+    return weights
 
 
 def factors_of(class_weight, labelled):
@@ -133,21 +125,16 @@ def factors_of(class_weight, labelled):
 
     Raises ValueError for a class that is not there, and for a factor that is not above 0.
     """
-    if class_weight is None or isinstance(class_weight, str):
-        if class_weight not in (None, BALANCED):
-            raise ValueError(f"class_weight must be None, {BALANCED!r} or a dictionary of the "
-                             f"weights of classes, not {class_weight!r}")
+    if class_weight is None or isinstance(class_weight, str) and class_weight == BALANCED:
         return class_weight
     if not isinstance(class_weight, Mapping):
         raise ValueError(f"class_weight must be None, {BALANCED!r} or a dictionary of the weights "
                          f"of classes, not {class_weight!r}")
     label_of = dict(zip(labelled.classes.tolist(), labelled.labels.tolist()))
-    factors = {}
     for key, factor in class_weight.items():
         if key not in label_of:
             raise ValueError(f"class_weight: {key!r} is not one of the classes")
         if not 0 < factor < np.inf:
             raise ValueError(f"class_weight: expected numbers above 0, found {factor!r} for class "
                              f"{key!r}")
-        factors[label_of[key]] = float(factor)
-    return factors
+    return {label_of[key]: float(factor) for key, factor in class_weight.items()}

@@ -73,30 +73,30 @@ def problem_key(split, job, experiment: Experiment) -> str:
 
 
 def train_missing(problems: dict, split, experiment: Experiment, progress=None,
-                  wanted=None) -> dict:
+                  needed=None) -> dict:
     """{key: `Trained`, or the error of its learner} of the problems {key: job}.
 
-    wanted: keys of those that are needed, by default all: of the others those that come before one
+    needed: keys of those that are needed, by default all: of the others those that come before one
     of these along C.  What the cache has is not trained again.  progress(done, total): in units of
     work.  Where other processes are at the same work, it is done in turns of a few problems, in an
     order of this process, and each turn begins with another look into the cache.
     """
+    needed = set(problems if needed is None else needed)
     if not experiment.cache.several:
-        return _train_missing(problems, split, experiment, progress, wanted)
-    wanted = set(problems if wanted is None else wanted)
-    results, turns = {}, list(_turns(problems, wanted, experiment))
+        return _train_missing(problems, split, experiment, progress, needed)
+    results, turns = {}, list(_turns(problems, needed, experiment))
     for number, turn in enumerate(turns):
         results |= _train_missing(turn, split, experiment, part_of(progress, number, len(turns)),
-                                  wanted.intersection(turn))
+                                  needed.intersection(turn))
     return results
 
 
-def _turns(problems, wanted, experiment):
-    """Yield parts of {key: job} with wanted keys; jobs of the same sides or group stay together."""
+def _turns(problems, needed, experiment):
+    """Yield parts of {key: job} with needed keys; jobs of the same sides or group stay together."""
     groups, turn = {}, {}
     for key, job in problems.items():
         groups.setdefault(job.together or job.sides, {})[key] = job
-    groups = [group for group in groups.values() if not wanted.isdisjoint(group)]
+    groups = [group for group in groups.values() if not needed.isdisjoint(group)]
     for group in shuffled_for(experiment.cache, groups):
         turn |= group
         if len(turn) >= _TURN * workers_of(experiment.settings.workers):
@@ -106,30 +106,28 @@ def _turns(problems, wanted, experiment):
         yield turn
 
 
-def _train_missing(problems, split, experiment, progress, wanted):
-    y, cache = split.y, experiment.cache
-    smaller = smaller_costs(problems, experiment)
-    if wanted is not None:
-        needed = set(wanted).union(*(smaller[key] for key in wanted))
-        problems = {key: job for key, job in problems.items() if key in needed}
-    found, results, left = _found(problems, split, experiment), {}, dict(problems)
-    counts = Dataset(split.x, y).counts
+def _train_missing(problems, split, experiment, progress, needed):
+    cache, smaller = experiment.cache, smaller_costs(problems, experiment)
+    needed = needed.union(*(smaller[key] for key in needed))
+    problems = {key: job for key, job in problems.items() if key in needed}
+    stored, results = _stored(problems, split, experiment), {}
+    counts, done = split.counts, 0
     work = {key: sum(counts[label] for label in job.labels) ** 2
-            for key, job in problems.items() if key not in found}
-    done, whole = 0, sum(work.values())
+            for key, job in problems.items() if key not in stored}
+    whole = sum(work.values())
 
     def follow(share):
         if progress is not None:
             progress(done + int(share), whole)
 
-    while left:
+    while left := problems.keys() - results:
         missing = {}
-        for key in [key for key in left if left.keys().isdisjoint(smaller[key])]:
-            # not kept: another call may have no smaller C
+        for key in [key for key in problems if key in left and left.isdisjoint(smaller[key])]:
+            # not stored: another call may have no smaller C
             results[key] = next((results[before] for before in smaller[key]
-                                 if getattr(results[before], "unbounded", False)), found.get(key))
+                                 if getattr(results[before], "unbounded", False)), stored.get(key))
             if results[key] is None:
-                missing[key] = left[key]
+                missing[key] = problems[key]
             else:
                 done += work.get(key, 0)
         keys = _readable_names(missing)
@@ -137,27 +135,27 @@ def _train_missing(problems, split, experiment, progress, wanted):
         for fitted in _fitted(jobs, split, experiment, follow, {
                 name: work[key] for name, key in keys.items()}):
             key = keys[fitted.job.name]
-            results[key] = fitted.model if isinstance(fitted.model, AgfmcError) else \
-                Trained.of(fitted)
-            if isinstance(results[key], Trained):
+            if isinstance(fitted.model, AgfmcError):
+                results[key] = fitted.model
+            else:
+                results[key] = Trained.of(fitted)
                 cache.put(key, to_record(results[key]))
             done += work[key]
             follow(0)
-        left = {key: job for key, job in left.items() if key not in results}
     return results
 
 
-def _found(problems, split, experiment):
+def _stored(problems, split, experiment):
     """{key: `Trained`} of the problems that the cache of the experiment has."""
-    chosen, found = split.calibration_rows(experiment), {}
-    held = None if chosen is None else Dataset(split.x[:0], split.y[chosen]).counts
+    rows, stored = split.calibration_rows(experiment), {}
+    counts = None if rows is None else Dataset(split.x[:0], split.y[rows]).counts
     for key, job in problems.items():
         trained = Trained.from_record(experiment.cache.get(key), len(split.y))
-        count = None if held is None else sum(held.get(label, 0) for label in job.labels)
+        count = None if counts is None else sum(counts.get(label, 0) for label in job.labels)
         if trained is not None and count == (
                 None if trained.values is None else len(trained.values)):
-            found[key] = trained
-    return found
+            stored[key] = trained
+    return stored
 
 
 def smaller_costs(problems: dict, experiment: Experiment) -> dict:
@@ -193,16 +191,16 @@ def _fitted(jobs, split, experiment, follow, work):
         yield from _fitted_on_workers(alone, groups.values(), split, experiment)
         return
     if alone:
-        yield from fit(alone, split.x, split.y, settings, None,
-                       _held_out_request(split, experiment), split.weights)
+        yield from _fit(alone, split, experiment)
     for group in groups.values():
         whole = sum(work[job.name] for job in group)
         yield from _fit_group(split, experiment, group, lambda done, total, whole=whole: follow(
             whole * done / max(total, 1)))
 
 
-def _held_out_request(split, experiment):
-    return HeldOutRequest.of(len(split.y), split.calibration_rows(experiment))
+def _fit(jobs, split, experiment, progress=None):
+    return fit(jobs, split.x, split.y, experiment.settings, progress,
+               HeldOutRequest.of(len(split.y), split.calibration_rows(experiment)), split.weights)
 
 
 def _fit_group(split, experiment, group, progress=None):
@@ -212,12 +210,11 @@ def _fit_group(split, experiment, group, progress=None):
         # of each training part others; the training of the whole tells how many
         warnings.filterwarnings("ignore", ".*landmarks.* depend on .*others", AgfmcWarning)
         try:
-            fitted = list(fit(group, split.x, split.y, experiment.settings, progress,
-                              _held_out_request(split, experiment), split.weights))
+            results = list(_fit(group, split, experiment, progress))
         except AgfmcError as error:
-            fitted = [Fitted(job, error) for job in group]
+            results = [Fitted(job, error) for job in group]
     seconds = (time.process_time() - start) / len(group)
-    return [one._replace(seconds=seconds) for one in fitted]
+    return [fitted._replace(seconds=seconds) for fitted in results]
 
 
 def _fitted_on_workers(alone, groups, split, experiment):
@@ -236,22 +233,21 @@ def _fitted_on_workers(alone, groups, split, experiment):
 
 
 def _fit_task(split, experiment, task):
-    """The `Fitted` of one job, or of a group, on a worker; task: jobs and megabytes for tables."""
+    """The `Fitted` of one job, or of a group, on a worker; task: jobs and megabytes for tables.
+
+    Support vectors that are points of the split are not sent.
+    """
     jobs, megabytes = task
-    experiment = replace(experiment, settings=replace(experiment.settings,
-                                                      kernel_memory=megabytes))
+    settings = replace(experiment.settings, kernel_memory=megabytes)
     if jobs[0].together is None:
-        return [fit_one(TrainingData.of(split.x, split.y, experiment.settings,
+        return [fit_one(TrainingData.of(split.x, split.y, settings,
                                         split.calibration_rows(experiment), split.weights),
                         jobs[0])]
-    fitted = {one.job.name: one for one in _fit_group(split, experiment, jobs)}
-    return [_without_vectors(fitted[job.name]) for job in jobs]
-
-
-def _without_vectors(fitted):
-    """The same, to be sent: the support vectors are points of the split."""
-    return fitted if fitted.rows is None or isinstance(fitted.model, AgfmcError) else \
-        fitted._replace(model=replace(fitted.model, sv=None))
+    results = {fitted.job.name: fitted for fitted in _fit_group(
+        split, replace(experiment, settings=settings), jobs)}
+    return [fitted if fitted.rows is None or isinstance(fitted.model, AgfmcError) else
+            fitted._replace(model=replace(fitted.model, sv=None))
+            for fitted in (results[job.name] for job in jobs)]
 
 
 def _readable_names(problems):
@@ -269,16 +265,16 @@ def _readable_names(problems):
 
 
 def binary_model(job, trained: Trained, x: np.ndarray, shared: dict | None = None) -> BinaryModel:
-    """The `BinaryModel` of a job; shared: kept by the caller, for support vectors in common."""
-    if trained.vectors is not None:
-        sv = trained.vectors
-    elif job.together is None or shared is None:
-        sv = x[trained.rows]
-    else:
-        key = job.together, trained.rows.tobytes()
-        if key not in shared:
-            shared[key] = np.asarray(x[trained.rows], dtype=np.float64)
-        sv = shared[key]
+    """The `BinaryModel` of a job; shared: of the caller, for support vectors in common."""
+    sv = trained.vectors
+    if sv is None:
+        key = None if shared is None or job.together is None else \
+            (job.together, trained.rows.tobytes())
+        sv = shared.get(key) if key else None
+        if sv is None:
+            sv = np.asarray(x[trained.rows], dtype=np.float64)
+            if key:
+                shared[key] = sv
     return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
                        np.asarray(sv, dtype=np.float64), trained.coef, trained.rho,
                        trained.labels, trained.n_sv, trained.platt, "", x.shape[1])

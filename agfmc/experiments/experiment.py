@@ -22,6 +22,7 @@ from ..core.splits import calibration_rows, split_stratified, stratified_parts, 
 from ..core.weights import Weights
 from ..data.normalisation import Normalisation
 from ..data.types import Dataset
+from ..data.weights import chosen_rows
 from ..executors.remote import run_remote
 from ..files.result_store import key_of, weight_parts
 from ..training.fit import TrainingSettings
@@ -150,24 +151,23 @@ def prepare_split(split: Split, data: Dataset, settings: TrainingSettings) -> Pr
     """The `PreparedSplit` of a `Split` of a `Dataset`, with two samples of each class to train
     on."""
     _check_training_part(split, data.y)
-    y = data.y[split.train]
-    weights = None if data.weights is None else data.weights[split.train]
-    normalisation = _normalisation(settings, data.x[split.train], y, weights)
-    x, test_x = (_normalised(normalisation, data.x[rows]) for rows in split[1:])
+    train, test = (chosen_rows(data, rows) for rows in split[1:])
+    normalisation = _normalisation(settings, train)
+    x, test_x = (_normalised(normalisation, part.x) for part in (train, test))
     return PreparedSplit(
-        split.name, x, y, test_x, data.y[split.test], split.test, data.name_of,
-        key_of("points", x, y, *weight_parts(weights)), normalisation=normalisation,
-        weights=weights, test_weights=None if weights is None else data.weights.w[split.test])
+        split.name, x, train.y, test_x, test.y, split.test, data.name_of,
+        key_of("points", x, train.y, *weight_parts(train.weights)), normalisation=normalisation,
+        weights=train.weights, test_weights=test.weights and test.weights.w)
 
 
-def _normalisation(settings, x, y, weights):
+def _normalisation(settings, part):
     """The Normalisation of the settings, or the one that is fitted to a training part."""
     if not settings.fits_normalisation:
         return settings.normalisation
     with warnings.catch_warnings():
         # not one for each split
         warnings.simplefilter("ignore", AgfmcWarning)
-        normalisation = settings.fit_normalisation(x, y, weights)
+        normalisation = settings.fit_normalisation(part.x, part.y, part.weights)
     _warn_of_dropped(normalisation)
     return normalisation
 
@@ -304,30 +304,29 @@ class Experiment:
         """
         settings, data = self.settings, self.data
         if settings.metric is not None:
-            settings = self._with_metric(slice(None), None, "all points", tell) if \
+            settings = self._with_metric(None, None, "all points", tell) if \
                 candidate.made_of_data or settings.metric.components or settings.nsv is not None \
                 else replace(settings, scale=True, metric=None)
-        x = _normalised(_normalisation(settings, data.x, data.y, data.weights), data.x)
+        x = _normalised(_normalisation(settings, data), data.x)
         return design_of(candidate, x, data.y, data.name_of, self.settings, self.cache,
                          data.weights), x
 
     def _with_metric(self, rows, key, name, tell):
         """The settings with the metric, if one is to be learned, of a whole training part, by an
-        earlier run or now."""
+        earlier run or now; rows: None for all."""
         if self.settings.metric is None:
             return self.settings
         if key not in self.learned:
-            data = self.data
-            x, y = data.x[rows], data.y[rows]
-            weights = None if data.weights is None else data.weights[rows]
-            stored = None if self.cache is None else metric_key(self.settings, x, y, weights)
-            learned = None if stored is None else metric_from_record(self.cache.get(stored), x, y)
+            part = self.data if rows is None else chosen_rows(self.data, rows)
+            points = part.x, part.y
+            stored = self.cache and metric_key(self.settings, *points, part.weights)
+            learned = stored and metric_from_record(self.cache.get(stored), *points)
             if learned is not None:
                 _warn_of_dropped(learned)
             else:
                 if tell is not None:
                     tell(f"learning the metric of {name}")
-                learned = _normalisation(self.settings, x, y, weights)
+                learned = _normalisation(self.settings, part)
                 if stored is not None:
                     self.cache.put(stored, metric_record(learned))
             self.learned[key] = learned

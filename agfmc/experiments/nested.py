@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
 from ..core.version import __version__
-from ..data.types import Dataset
+from ..data.weights import chosen_rows
 from ..files.result_store import are_numbers, key_of, Record, weight_parts
 from .candidates import Candidate, open_nodes, open_rows
 from .experiment import Experiment, part_of, PreparedSplit, SplitPlan
@@ -98,8 +98,11 @@ class NestedTuning:
         if tree is None:
             raise JobsFailed(f"{name}: time limit of the search reached before anything was "
                              "finished")
-        seconds = _remembered(inner.cache, key, time.process_time() - start,
-                              result["complete"])
+        stored, seconds = inner.cache.get(key), time.process_time() - start
+        if stored is not None and are_numbers(stored.head):  # of an earlier run
+            seconds = float(stored.head)
+        elif result["complete"]:
+            inner.cache.put(key, Record(seconds))
         best = result["points"][result["best"]]
         self.records.append({
             "configuration": candidate.name, "split": name, "options": best["options"],
@@ -114,22 +117,9 @@ def _inner_plan(seed):
 
 def _inside(split, experiment):
     """The `Experiment` of a search inside the training part of a split of another."""
-    data, settings = experiment.data, experiment.settings
-    kept = np.ones(len(data.y), dtype=bool)
-    kept[split.rows] = False
-    return replace(experiment, data=Dataset(
-        data.x[kept], data.y[kept], data.names,
-        weights=None if data.weights is None else data.weights[kept]),
-                   learned={None: split.normalisation},
+    settings = experiment.settings
+    data = chosen_rows(experiment.data,
+                       np.setdiff1d(np.arange(len(experiment.data.y)), split.rows))
+    return replace(experiment, data=data, learned={None: split.normalisation},
                    plan=_inner_plan(settings.seed), settings=replace(settings, loo=True),
                    calibrated=experiment.calibrated[:1])
-
-
-def _remembered(cache, key, seconds, complete):
-    """The seconds of a search that was finished by an earlier run, or else these."""
-    record = cache.get(key)
-    if record is not None and are_numbers(record.head):
-        return float(record.head)
-    if complete:
-        cache.put(key, Record(seconds))
-    return seconds

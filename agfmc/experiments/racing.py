@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 
@@ -47,13 +46,6 @@ _REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities d
              "logistic regression stopped before the minimum")
 
 
-class Depth(NamedTuple):
-    """The depth to which options were scored: the number of the level, from 0, and of parts."""
-
-    level: int
-    parts: int
-
-
 @dataclass(eq=False)
 class SearchState:
     """A search, and all options that were tried in it.
@@ -61,9 +53,10 @@ class SearchState:
     given: the options that there were before;  sign: 1 where larger scores are better, else -1;
     search: the `Search` of the level that is reached;  tried: {options: the last result of
     `Tuner.summary`};  level: {options: the last level they were tried on};  texts: {`Point`:
-    options};  depth: {options: `Depth`} of those that could be trained;  outcomes: {options:
-    {`Part`: `Outcome`}} of the best of these;  judges: the parts that had no say in the choice of
-    the last options, or had it in that alone;  final: the options that `settle` chose, or None.
+    options};  depth: {options: (level, number of parts)} of those that could be trained;  outcomes:
+    {options: {`Part`: `Outcome`}} of the best of these;  judges: the parts that had no say in the
+    choice of the last options, or had it in that alone;  final: the options that `settle` chose, or
+    None.
     """
 
     given: str
@@ -100,19 +93,13 @@ class SearchState:
         """The best options; None where none were scored but those given."""
         return None if self.depth.keys().isdisjoint(self.texts.values()) else self.ranked[0]
 
-    @property
-    def error(self):
-        """The first error there was, or None."""
-        return next((result for result in self.tried.values()
-                     if isinstance(result, AgfmcError)), None)
-
     def record(self, text: str, results: dict, level: int, scored) -> None:
         """Keep `Outcome`s or errors {`Part`: result} of options; scored: their summary."""
         self.tried[text], self.level[text] = scored, level
         self.depth.pop(text, None)
         if isinstance(scored, dict):
             self.outcomes[text] = results
-            self.depth[text] = Depth(level, len(results))
+            self.depth[text] = level, len(results)
             if len(self.outcomes) > 2 * COMPARED:  # of a million points these are large
                 self.outcomes = {best: self.outcomes[best] for best in self.ranked[:COMPARED]
                                  if best in self.outcomes}

@@ -254,7 +254,8 @@ class _Run:
         None; raises the first error where nothing could be trained."""
         states = race(self.tuner, scoring, self.grids, self.refine, parts, rest)
         if self.tuner.complete and all(state.best is None for state in states):
-            raise next(state.error for state in states if state.error is not None)
+            raise next(result for state in states for result in state.tried.values()
+                       if isinstance(result, AgfmcError))
         return states
 
     def _partitions(self, parts):
@@ -485,23 +486,21 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
     Raises `UsageError` for a search that cannot be, and `JobsFailed` where the time limit came
     before anything was scored.
     """
-    start, space = time.monotonic(), SearchSpace() if space is None else space
+    start, by = time.monotonic(), BY_OPTION.get(by, by)
+    space = SearchSpace() if space is None else space
     if not isinstance(space, SearchSpace):
         raise UsageError(f"space: expected an agfmc.SearchSpace, found {space!r}")
-    by = BY_OPTION.get(by, by)
     kernels = (("kernels", kernel, TUNED_KERNELS) for kernel in space.kernels or ())
     for word, value, known in (("by", by, SCORES), ("search", search, SEARCHES), *kernels):
         if value not in known:
             raise UsageError(f"{word}: expected one of {', '.join(known)}, found {value!r}")
     if time_limit is not None and not time_limit >= 0:
         raise UsageError(f"time_limit: expected seconds or None, found {time_limit!r}")
-    settings = replace(experiment.settings,
-                       workers=experiment.settings.workers or available_cores())
-    task = prepare_tuning(replace(experiment, settings=settings), candidate,
-                          progress=progress)
     with clear_worker_caches(), ResultCache(None) as cache:
-        result, tree = tune(replace(task, experiment=replace(task.experiment, cache=cache)), space,
-                            by=by, search=search, progress=progress,
+        task = prepare_tuning(replace(experiment, cache=cache, settings=replace(
+            experiment.settings, workers=experiment.settings.workers or available_cores())),
+            candidate, progress=progress)
+        result, tree = tune(task, space, by=by, search=search, progress=progress,
                             deadline=None if time_limit is None else start + time_limit)
     if tree is None:
         raise JobsFailed(f"the time limit of {time_limit:g} s was reached before anything was "

@@ -15,7 +15,6 @@ from ..tables.types import TableRecipe
 
 if TYPE_CHECKING:
     from ..control.tree import Tree
-    from agfmc import Classifier
 
 
 @dataclass(frozen=True)
@@ -135,9 +134,3 @@ class Configuration:
         import agfmc
 
         agfmc.export(path, self, form)
-
-    def classifier(self, decoder: str | None = None) -> Classifier:
-        """A `Classifier` with the decoder of that name, by default the one that suits it."""
-        import agfmc
-
-        return agfmc.classifier_for(self, decoder)

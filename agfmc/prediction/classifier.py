@@ -10,7 +10,7 @@ import numpy as np
 
 from ..answers.types import Answers
 from ..control.matrix import columns_are_orthogonal, rows_to_matrix
-from ..control.tree import Leaf
+from ..control.tree import Leaf, TREE_DECODERS
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
 from ..core.models import LearnedDecoder
 from ..core.points import as_numbers, is_sparse
@@ -27,17 +27,18 @@ from ..learners.protocol import node_classifier
 from ..models.configuration import Configuration, ModelFiles
 from .decision import calibration_of, Decision, Decisions
 from .decision_values import MachineValues
-from .decoding import decoders_of, Decoding, named_decoding
+from .decoding import decoders_of, Decoding
 
 
 class Classifier:
     """A configuration with a decoder, ready for points.
 
-    decoding: a `Decoding`, or the name of its method alone, None for the one that the control
-    tree names, or else least squares;  execution: how the classifiers are run;  values: gives
-    their decision values and those of multi-class nodes, None for the classifiers of the
-    configuration.  Raises `ModelError` where the decoder needs probabilities
-    that the models lack, and `UsageError` where it does not suit the configuration.
+    decoding: a `Decoding`, or the name of a decoder, None for the one that the control tree
+    names, or else the one that suits it, whose probabilities training calibrates (`decoders_of`);
+    execution: how the classifiers are run;  values: gives their decision values and those of
+    multi-class nodes, None for the classifiers of the configuration.  Raises `ModelError` where
+    the decoder needs probabilities that the models lack, and `UsageError` where it does not
+    suit the configuration.
 
     all_classes is True where the columns of the answers are numbers for all classes;
     classes (k,) are their labels;  threshold: the least probability of an answer, or None;
@@ -46,9 +47,9 @@ class Classifier:
 
     def __init__(self, configuration: Configuration, decoding: Decoding | str | None = None,
                  execution: Execution = Execution(), values: Any = None):
-        if decoding is None:
-            decoding = named_decoding(configuration.tree) or Decoding()
-        if not isinstance(decoding, Decoding):
+        if decoding is None or isinstance(decoding, str) and decoding in TREE_DECODERS:
+            decoding = decoders_of(configuration.tree, decoding and (decoding,))[0]
+        elif not isinstance(decoding, Decoding):
             decoding = Decoding(decoding)
         decoding = decoding.suited_to(configuration.tree)
         self._arguments = configuration, decoding, execution, values
@@ -160,9 +161,9 @@ class Classifier:
 
 
 def classifier_for(configuration: Configuration, decoder: str | None = None) -> Classifier:
-    """The `Classifier` with the decoder of that name, or with the one that suits the tree."""
-    wanted = None if decoder is None else (decoder,)
-    return Classifier(configuration, decoders_of(configuration.tree, wanted)[0])
+    """The `Classifier` with the decoder of that name, or with the one that suits the tree, which a
+    decoder of coding matrices takes as one."""
+    return Classifier(configuration, decoders_of(configuration.tree, decoder and (decoder,))[0])
 
 
 def _decoder(tree, decoding, values):

@@ -696,17 +696,15 @@ def _simulation_columns(rows, top):
 
 def simulation_table(rows: list, top: int) -> str:
     """The rows of `simulations` as an aligned table with two lines of headings."""
-    above, below = "", ""
-    lines = [""] * len(rows)
-    for over, heading, _, values, form in _simulation_columns(rows, top):
-        cells = ["-" if value is None else format(value, form) for value in values]
-        width = max(len(text) for text in (heading, *cells))
-        gap = 2 if lines[0] else 0
+    columns = _simulation_columns(rows, top)
+    cells = [[heading, *("-" if value is None else format(value, form) for value in values)]
+             for _, heading, _, values, form in columns]
+    above, end = "", -2
+    for (over, heading, *_), column in zip(columns, cells):
+        end += 2 + max(map(len, column))
         if over:  # above the columns it is for, from the left edge of the first
-            above = above.ljust(len(below) + gap + width - len(heading)) + over
-        below += " " * gap + heading.rjust(width)
-        lines = [line + " " * gap + cell.rjust(width) for line, cell in zip(lines, cells)]
-    return "\n".join([above, below, *lines]) + "\n"
+            above = above.ljust(end - len(heading)) + over
+    return f"{above}\n{aligned(list(zip(*cells)), 0)}"
 
 
 def simulation_csv(rows: list, top: int) -> str:

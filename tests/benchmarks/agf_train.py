@@ -77,7 +77,7 @@ def ours(train, test, limit):
     """Probabilities (n, k) of agf_train, its classes, and its comments."""
     from agfmc.data.from_table import read_table
     from agfmc.data.types import InputFormat
-    from agfmc.models.files import load
+    from agfmc import Classifier, load
     from agfmc.tables.types import ColumnRoles
 
     with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +91,7 @@ def ours(train, test, limit):
         model = load(paths[2])
         form = InputFormat("table", roles=ColumnRoles(label="the_class"))
         data = read_table(paths[1], form, model.recipe)
-        p = model.classifier().probabilities(np.asarray(data.x))
+        p = Classifier(model).probabilities(np.asarray(data.x))
     comments = done.stdout.partition("mkdir")[0].splitlines()
     return p, np.array(model.recipe.classes), comments
 

@@ -58,7 +58,7 @@ def digits():
     x, y = np.asarray(data.x)[rows], data.y[rows]
     model = agfmc.train("one-vs-rest", x[:300], y[:300], options="-c 1 -g 0.02", normalise=True,
                         calibration=0)
-    return model.classifier("least-squares").probabilities(x[300:]), y[300:]
+    return agfmc.Classifier(model, "least-squares").probabilities(x[300:]), y[300:]
 
 
 def sources(splits):

@@ -41,7 +41,7 @@ def tuned(control, kernels, options=""):
         start = time.process_time()
         model, result = agfmc.tune(control, x, y, options=options, normalise=True, space=space)
         trained = time.process_time()
-        p = model.classifier().probabilities(test)
+        p = agfmc.Classifier(model).probabilities(test)
         best = result["points"][result["best"]]["options"]
         return p, trained - start, time.process_time() - trained, len(model.machines.sv), best
     return run

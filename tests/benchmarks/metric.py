@@ -36,6 +36,7 @@ from calibration import load  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+import agfmc  # noqa: E402
 from agfmc.api.functions import train as fit  # noqa: E402
 from agfmc.training.metric import fitted_normalisation, learn_metric, MetricOptions  # noqa: E402
 from agfmc.experiments.candidates import read_candidate  # noqa: E402
@@ -146,7 +147,7 @@ def accuracy(args):
                                 normalisation=normalisation, **options)
             told = {"rounds": learned.rounds, "losses": learned.losses} if learned else {}
             state.add((name, number, learner, word), learn=seconds, cpu=used, **told,
-                      **scores(model.classifier().probabilities(x[test]), y[test]))
+                      **scores(agfmc.Classifier(model).probabilities(x[test]), y[test]))
 
 
 def peers(args):
@@ -254,8 +255,8 @@ def components(args):
                 found = state.lines.get((name, "options", learner, "learned"), {})
                 model = fit("one-vs-one", x[train], y[train], normalisation=made, loo=True,
                             options=found.get("options", LEARNERS[learner] % LANDMARKS[name]))
-                found = scores(model.classifier().probabilities(x[test]), y[test])
-                _, used = timed(model.classifier().probabilities, new)
+                found = scores(agfmc.Classifier(model).probabilities(x[test]), y[test])
+                _, used = timed(agfmc.Classifier(model).probabilities, new)
                 row(name, learner, f"{kept or 'all'}: {made.matrix.shape[1]}",
                     *(f"{found[score]:.4f}" for score in SCORES), len(model.machines.sv),
                     f"{used:.1f}")

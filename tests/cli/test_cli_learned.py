@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc import load
+from agfmc import classifier_for, load
 from agfmc.calibration.file import read_calibration
 from agfmc.data.libagf import read_cls, write_cls, write_vec
 
@@ -105,7 +105,7 @@ def test_fitted_to_points_kept_apart(run, here, model):
 @pytest.mark.long
 def test_fitted_to_a_tree_as_a_code(run, here):
     run("calibrate_m", "--data", "apart", "-Q", "learned", "tree.mbm", "-o", "tree.mbm")
-    found = load("tree.mbm").classifier("learned").classify(points(3, 300)[0])
+    found = classifier_for(load("tree.mbm"), "learned").classify(points(3, 300)[0])
     assert np.mean(found.classes == points(3, 300)[1]) > .75
 
 

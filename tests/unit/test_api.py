@@ -29,21 +29,21 @@ def test_the_way_to_probabilities_of_a_tree(data):
     x, y = data
     joint = agfmc.joined([agfmc.design("best-tree", [0, 2, 4], x=x, y=y),
                           agfmc.design("tree", [0, 2, 4])])
-    assert agfmc.train(joint, x, y).classifier().probabilities(x).shape == (90, 3)
+    assert agfmc.Classifier(agfmc.train(joint, x, y)).probabilities(x).shape == (90, 3)
     tree = agfmc.train("tree", x, y)
     with pytest.raises(UsageError, match="the decoder 'full' alone does"):
-        tree.classifier().probabilities(x)
-    assert tree.classifier("full").probabilities(x).shape == (90, 3)
+        agfmc.Classifier(tree).probabilities(x)
+    assert agfmc.Classifier(tree, "full").probabilities(x).shape == (90, 3)
     with pytest.raises(UsageError, match="the decoder 'least-squares' alone does"):
-        agfmc.train("one-vs-one", x, y).classifier("vote").probabilities(x)
+        agfmc.Classifier(agfmc.train("one-vs-one", x, y), "vote").probabilities(x)
     with pytest.raises(UsageError, match="for trees recursive and full, for ensembles average and"):
-        tree.classifier("gemetric")
+        agfmc.Classifier(tree, "gemetric")
 
 
 def test_a_session(data, tmp_path):
     x, y = data
     configuration = agfmc.train("one-vs-one", x, y, options="-c 5", normalise=True)
-    classifier = configuration.classifier()
+    classifier = agfmc.Classifier(configuration)
     p, answers = classifier.probabilities(x), classifier.classify(x, workers=2)
     assert p.shape == (90, 3) and classifier.classes.tolist() == [0, 2, 4]
     np.testing.assert_array_equal(classifier.classes[p.argmax(axis=1)], answers.classes)
@@ -56,11 +56,11 @@ def test_a_session(data, tmp_path):
     configuration.save(str(tmp_path / "m.mbm"))
     again = agfmc.load(str(tmp_path / "m.mbm"))
     assert isinstance(again, agfmc.Configuration) and again.features == 4
-    np.testing.assert_array_equal(again.classifier().probabilities(x), p)
+    np.testing.assert_array_equal(agfmc.Classifier(again).probabilities(x), p)
     plain = agfmc.train(agfmc.design("one-vs-one", [0, 2, 4]), x, y, calibration=0)
     plain.export(str(tmp_path / "m.svm"), "svm")
-    np.testing.assert_allclose(agfmc.load(tmp_path / "m.svm").classifier().probabilities(x),
-                               plain.classifier().probabilities(x), atol=1e-12)
+    np.testing.assert_allclose(agfmc.Classifier(agfmc.load(tmp_path / "m.svm")).probabilities(x),
+                               agfmc.Classifier(plain).probabilities(x), atol=1e-12)
 
 
 def rows_of_a_table(folder, seed=2):
@@ -94,7 +94,7 @@ def test_a_session_with_a_table(tmp_path, run, monkeypatch):
     path.write_text("kind;z;colour;size\nk2;1;red;10,5\n".replace(",", "."))
     new = agfmc.read_table(path, again.recipe)
     assert (new.x.tolist(), new.y.tolist()) == ([[10.5, 0, 0, 1]], [2])
-    assert again.classifier().classify(new.x).classes.tolist() == [2]
+    assert agfmc.Classifier(again).classify(new.x).classes.tolist() == [2]
     path.write_text("colour|size\nred|10.5\nred|?\n")
     new = agfmc.read_table(path, again.recipe, delimiter="|")
     assert new.y is None and new.names == table.names
@@ -128,8 +128,8 @@ def test_a_search(data):
     best = result["points"][result["best"]]
     assert best["score"] == max(point["score"] for point in result["points"])
     same = agfmc.train("one-vs-rest", x, y, options=best["options"], normalise=True)
-    np.testing.assert_array_equal(model.classifier().probabilities(x),
-                                  same.classifier().probabilities(x))
+    np.testing.assert_array_equal(agfmc.Classifier(model).probabilities(x),
+                                  agfmc.Classifier(same).probabilities(x))
     tree = agfmc.design("one-vs-rest", [0, 2, 4])
     again = agfmc.tune(tree, x, y, by="accuracy", space=space, normalise=True)[1]
     assert again == result
@@ -167,9 +167,10 @@ def test_landmarks(data, tmp_path):
     for model, name in zip(models, "abc"):
         model.save(tmp_path / name)
         assert len(model.machines.sv) == 30
-        assert (model.classifier().classify(x).classes == y).mean() > .8
-        again = agfmc.load(tmp_path / name).classifier("least-squares").probabilities(x)
-        np.testing.assert_array_equal(again, model.classifier("least-squares").probabilities(x))
+        assert (agfmc.Classifier(model).classify(x).classes == y).mean() > .8
+        again = agfmc.Classifier(agfmc.load(tmp_path / name), "least-squares").probabilities(x)
+        np.testing.assert_array_equal(
+            again, agfmc.Classifier(model, "least-squares").probabilities(x))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     with pytest.raises(agfmc.DataError, match="-m 91 is more"):
         agfmc.train("tree", x, y, options="learner=nystrom -m 91")
@@ -178,9 +179,10 @@ def test_landmarks(data, tmp_path):
 def test_what_is_refused(data):
     x, y = data
     tree = agfmc.train("tree", x, y, options="-t 0")
-    assert tree.classifier().classify(x).columns is None
-    assert tree.classifier("full").probabilities(x).shape == (90, 3)
-    for refused in (lambda: tree.classifier().probabilities(x), lambda: tree.classifier("guess"),
+    assert agfmc.Classifier(tree).classify(x).columns is None
+    assert agfmc.Classifier(tree, "full").probabilities(x).shape == (90, 3)
+    for refused in (lambda: agfmc.Classifier(tree).probabilities(x),
+                    lambda: agfmc.Classifier(tree, "guess"),
                     lambda: agfmc.scores(y, y, np.ones((90, 2))),
                     lambda: agfmc.Decoding(tree="sideways"),
                     lambda: agfmc.Decoding("vote", reject=.5),
@@ -351,7 +353,7 @@ def test_classes_that_are_words_are_the_names(data, words):
     model = agfmc.train("one-vs-one", x, given if isinstance(words, list) else np.array(given),
                         class_weight={"pine": 2.0})
     assert dict(model.tree.names) == {0: "birch", 1: "moss", 2: "pine"}
-    answers = model.classifier().classify(x).classes
+    answers = agfmc.Classifier(model).classify(x).classes
     assert agfmc.scores(np.unique(given, return_inverse=True)[1], answers)["accuracy"] > .8
 
 
@@ -370,7 +372,7 @@ def test_classes_that_cannot_be_trained_with(data, y, words):
     (None, "NoneType"), ([[1, 2], [3]], "list"), ([["a", "b", "c", "d"]], "words")])
 def test_points_of_another_shape(data, x, found):
     for normalise in (False, True):
-        classifier = agfmc.train("one-vs-one", *data, normalise=normalise).classifier()
+        classifier = agfmc.Classifier(agfmc.train("one-vs-one", *data, normalise=normalise))
         for method in (classifier.probabilities, classifier.classify, classifier):
             with pytest.raises(DataError, match="x: expected an array of numbers of shape "
                                                 f".n, d., found {found}"):
@@ -379,7 +381,7 @@ def test_points_of_another_shape(data, x, found):
 
 def test_arguments_of_scores_that_are_none(data):
     y = data[1]
-    answers = agfmc.train("one-vs-one", *data).classifier().classify(data[0])
+    answers = agfmc.Classifier(agfmc.train("one-vs-one", *data)).classify(data[0])
     for words, *given in (
             ("classes: .*found Answers", y, answers), ("truth: .*found words", WORDS, y),
             ("classes: .*found NoneType", y, None), ("truth: .*found shape", [y], y),

@@ -61,7 +61,7 @@ def test_probabilities_are_calibrated_by_default():
 @pytest.mark.long
 def test_the_probabilities_of_the_api():
     labels = np.searchsorted(NAMES, Y)
-    classifier = agfmc.train("one-vs-rest", X, labels, options="-c 4 -g 0.05").classifier()
+    classifier = agfmc.Classifier(agfmc.train("one-vs-rest", X, labels, options="-c 4 -g 0.05"))
     np.testing.assert_array_equal(fitted().predict_proba(TEST_X),
                                   classifier.probabilities(TEST_X))
 

@@ -210,7 +210,7 @@ def test_options_and_decoder_of_a_control_file(run, design, decoder):
     again = MultiClassFromBinary(loaded.control, C=5, gamma=.1).fit(x, y)
     expected = classifier_for(agfmc.load("m.mbm"), decoder).probabilities(x)
     for p in (own.predict_proba(x), loaded.predict_proba(x), again.predict_proba(x),
-              agfmc.load("own.mbm").classifier().probabilities(x),
+              agfmc.Classifier(agfmc.load("own.mbm")).probabilities(x),
               agfmc.Classifier(agfmc.load("m.mbm")).probabilities(x)):
         assert np.array_equal(p, expected)
     assert own.decoder_ == loaded.decoder_ == again.decoder_ == decoder

@@ -59,8 +59,8 @@ def test_files_and_workers(options, data, tmp_path):
     first, second = ((tmp_path / f"{number}.mbm").read_bytes() for number in (0, 1))
     assert first == second
     again = agfmc.load(str(tmp_path / "0.mbm"))
-    np.testing.assert_array_equal(again.classifier().probabilities(x),
-                                  models[0].classifier().probabilities(x))
+    np.testing.assert_array_equal(agfmc.Classifier(again).probabilities(x),
+                                  agfmc.Classifier(models[0]).probabilities(x))
     for form in ("svm", "ascii"):
         with pytest.raises(ModelError, match="do not have the (laplacian|exponential) kernel"):
             export(str(tmp_path / "other"), models[0], form)

@@ -9,6 +9,7 @@ import pytest
 from agfmc.core.errors import AgfmcError, AgfmcWarning, ControlError, DataError, UsageError
 from agfmc.training import in_memory
 from agfmc.models.files import load, save
+from agfmc.prediction.classifier import Classifier
 from agfmc.designs.design import design
 from agfmc.training.fit import fit, TrainingSettings
 from agfmc.training.in_memory import train_configuration
@@ -27,7 +28,7 @@ def points(n=60):
 
 
 def probabilities(configuration, x, workers=1):
-    return configuration.classifier().classify(x, workers)
+    return Classifier(configuration).classify(x, workers)
 
 
 @pytest.mark.parametrize("scheme", ["one-vs-one", "orthogonal", "tree"])
@@ -69,7 +70,7 @@ def test_many_points_are_cut_up():
     x, y = points()
     configuration = train(design("one-vs-one", [0, 2, 4]), x, y)
     many = np.random.default_rng(0).normal(size=(5000, 4))
-    classifier = configuration.classifier()
+    classifier = Classifier(configuration)
     assert classifier.rows < len(many)
     one, two = (classifier.classify(many, workers) for workers in (1, 2))
     np.testing.assert_array_equal(one.columns, two.columns)
