@@ -122,13 +122,10 @@ def _no_interval(scores):
 def _scores(answers, classes):
     """Scores of all points, of the probabilities before calibration, and of each class."""
     scores = answers.scores
-    told = [("answers", answers.origin)] if answers.origin else []
-    told.append(("points", count(scores["points"])))
-    if scores["rejected"]:
-        told.append(("rejected", count(scores["rejected"])))
-    blocks = [facts(told)]
-    blocks += [note(words) for words in answers.warnings]
-    blocks += map(table, _overall_tables(answers))
+    blocks = [facts([*[("answers", answers.origin)] * bool(answers.origin),
+                     ("points", count(scores["points"])),
+                     *[("rejected", count(scores["rejected"]))] * bool(scores["rejected"])]),
+              *map(note, answers.warnings), *map(table, _overall_tables(answers))]
     if scores.get("before"):
         blocks += [heading("Before and after calibration"), table(_before_table(scores))]
     blocks += [heading("Scores of each class"), *_class_table(scores, classes),

@@ -9,7 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+import numpy as np
+
+from ..score.intervals import wilson
 from .content import Column, DataPart, DataTable, Picture, TableRow
+from .raster import png_address
 from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, Panel, pixels, short, text_width,
                   WIDTH)
 from .words import class_name, number, percent
@@ -86,10 +90,8 @@ def _upright_bars(names, counts):
 
 
 def reliability(scores: Mapping, of_classes: bool = False) -> Picture | None:
-    """Shares of right answers over the probabilities that they had, above a histogram of these.
-
-    of_classes: with the probabilities of all classes together, of `calibration_by_class`.
-    """
+    """Shares of right answers over the probabilities that they had, above a histogram of these;
+    of_classes: with the probabilities of all classes together, of `calibration_by_class`."""
     bins = [row for row in scores.get("calibration") or () if row["count"]]
     if not bins:
         return None
@@ -158,8 +160,7 @@ def reliability(scores: Mapping, of_classes: bool = False) -> Picture | None:
         summary += f", before calibration {number(before['expected_calibration_error'])}"
     note = "Points on the broken line have right probabilities. Bars are intervals of 95 % " \
            "(Wilson); below, the number of points in each bin."
-    if low > 0:
-        note += f" Both axes begin at {low:g}."
+    note += f" Both axes begin at {low:g}." * (low > 0)
     return Picture(drawing, "Reliability", summary, note, table)
 
 
@@ -184,8 +185,6 @@ def _floor(bins):
 def _wilson(row):
     """An interval of 95 % of the share of right answers in a bin; weighted points count as many
     as tell as much."""
-    from ..score.intervals import wilson
-
     count, error, forecast = row["count"], row["error"], row["forecast"]
     if isinstance(count, float) and error:
         count = forecast * (1 - forecast) / error**2 or count
@@ -305,8 +304,6 @@ def _beginning(low):
 def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     """The share of the points of each class that is right (recall), with Wilson's intervals, and
     the share of right ones among the answers of that class (precision)."""
-    from ..score.intervals import wilson
-
     rows = [(at, row) for at, row in enumerate(scores.get("by_class") or ())
             if row["recall"] is not None and row["support"]]
     if len(rows) < 2:
@@ -362,12 +359,7 @@ _STEPS = 100  # of either colour
 
 def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     """The contingency table as an image: right answers blue, errors orange on a logarithmic scale,
-    with the numbers of points where the classes are few.
-    """
-    import numpy as np
-
-    from .raster import png_address
-
+    with the numbers of points where the classes are few."""
     table, labels = scores.get("contingency"), scores["labels"]
     k = len(labels)
     if not table or k < 2:
@@ -382,7 +374,11 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     numbers = np.asarray(table, dtype=float)
     totals = numbers.sum(axis=1, keepdims=True)
     shares = np.divide(numbers, totals, out=np.zeros_like(numbers), where=totals > 0)
-    steps = _map_steps(shares)
+    right = np.maximum(1, np.rint(_STEPS * shares))
+    wrong = _STEPS + np.maximum(25, np.rint(
+        _STEPS * (1 + np.log10(np.maximum(shares, 1e-3)) / 3)))
+    steps = np.where(np.eye(*shares.shape, dtype=bool), right, wrong)
+    steps = np.where(shares > 0, steps, 0).astype(np.uint8)  # in the palette
     titles = [class_name(names, label) for label in labels]
     columns = [*titles, "rejected"][:shares.shape[1]]
     named = cell >= 14
@@ -416,21 +412,8 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
                    "the larger the share of the true class.", pairs if worst else None)
 
 
-def _map_steps(shares):
-    """Numbers in the palette: 0, then the steps of blue, then those of orange."""
-    import numpy as np
-
-    right = np.maximum(1, np.rint(_STEPS * shares))
-    wrong = _STEPS + np.maximum(25, np.rint(
-        _STEPS * (1 + np.log10(np.maximum(shares, 1e-3)) / 3)))
-    steps = np.where(np.eye(*shares.shape, dtype=bool), right, wrong)
-    return np.where(shares > 0, steps, 0).astype(np.uint8)
-
-
 def _worst(shares):
     """[(share, true place, place of the answer)] of the most frequent errors."""
-    import numpy as np
-
     wrong = np.where(np.eye(len(shares), dtype=bool), 0.0, shares).ravel()
     order = np.argsort(-wrong, kind="stable")[:50]
     return [(wrong[at].item(), *divmod(at.item(), len(shares))) for at in order if wrong[at] > 0]

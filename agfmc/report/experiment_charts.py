@@ -437,8 +437,8 @@ class _Kernel:
         panel = Panel(drawing, Box(_AXIS - 10, 30, WIDTH - _AXIS - 4, 256),
                       Linear.around((point[left] for point in self.points), 0.09),
                       Linear.around((point[up] for point in self.points), 0.09))
-        panel.axis_up(_parameter(up), _exponents(panel.up, 7))
-        panel.axis_across(_parameter(left), _exponents(panel.across, 7))
+        panel.axis_up(f"log2 {PARAMETERS[up].name}", _exponents(panel.up, 7))
+        panel.axis_across(f"log2 {PARAMETERS[left].name}", _exponents(panel.across, 7))
         self._draw(drawing, lambda point: (panel.x(point[left]), panel.y(point[up])),
                    lambda value: _depth(value, *self.colours, self.score.larger_is_better))
         _scale(drawing, Box(panel.box.left, 338, 150, 12), *self.colours, self.score)
@@ -456,7 +456,7 @@ class _Kernel:
                       Linear.around([point["score"] for point in scored] + [
                           end for _, ends in spread for end in ends], 0.08))
         panel.axis_up(self.score.axis)
-        panel.axis_across(_parameter(key), _exponents(panel.across, 7))
+        panel.axis_across(f"log2 {PARAMETERS[key].name}", _exponents(panel.across, 7))
         drawing.line(panel.places((point[key], point["score"]) for point in scored),
                      "left curve thin")
         for value, ends in spread:
@@ -472,10 +472,6 @@ def _exponents(scale, most):
     found = sorted({round(tick) for tick in scale.ticks(most) if scale.low <= round(tick) <=
                     scale.high})
     return found if len(found) > 1 else scale.ticks(most)
-
-
-def _parameter(key):
-    return f"log2 {PARAMETERS[key].name}" if key in PARAMETERS else "log2 gamma"
 
 
 def _search_picture(kernel, drawing):

@@ -6,6 +6,8 @@ numbers in the control tree (`data-node`).
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -27,8 +29,7 @@ _CLEAR = (0, 0, 0, 0)
 
 def configuration(tree: Tree, names: Mapping[int, str],
                   nodes: Sequence[NodeCost] = ()) -> list[Picture]:
-    """The picture of a control tree: a coding matrix or a tree; of an ensemble those of its first
-    members."""
+    """The picture of a control tree, of an ensemble those of its first members."""
     if tree.is_ensemble:
         return [_picture(member, names, (), f"Member {place} of {len(tree.roots)}, "
                          f"weight {weight:.3g}") for place, (member, weight) in enumerate(
@@ -174,16 +175,12 @@ class _Matrix:
 
     def _runs(self, side, y, offset):
         """Level lines over the neighbouring cells of a side."""
-        text, begin, last = "", None, None
-        for at in [*sorted(side), None]:
-            if last is not None and at != last + 1:
-                length = (last - begin + 1) * self.wide - 2 * offset
-                text += f"M{pixels(self.left + begin * self.wide + offset)} {pixels(y)}" \
-                        f"h{pixels(max(length, 0)) if length > 0.05 else '.01'}"
-                begin = None
-            if begin is None:
-                begin = at
-            last = at
+        text = ""
+        for _, run in itertools.groupby(enumerate(sorted(side)), lambda pair: pair[1] - pair[0]):
+            columns = [at for _, at in run]
+            length = len(columns) * self.wide - 2 * offset
+            text += f"M{pixels(self.left + columns[0] * self.wide + offset)} {pixels(y)}" \
+                    f"h{pixels(length) if length > 0.05 else '.01'}"
         return text
 
     def _row_words(self, row, at):
@@ -200,10 +197,9 @@ class _Matrix:
         lines = []
         for row in rows:
             line = bytearray(self.k)
-            for j in row.left:
-                line[j] = 1
-            for j in row.right:
-                line[j] = 2
+            for side, colour in ((row.left, 1), (row.right, 2)):
+                for j in side:
+                    line[j] = colour
             lines.append(bytes(line))
         self.drawing.add("image", x=self.left, y=self.top, width=self.k * self.wide,
                          height=self.m * self.tall, preserveAspectRatio="none",
@@ -215,21 +211,12 @@ class _Matrix:
                 self.drawing.text(self.left - 6, self.top + (at + 0.5) * self.tall + 4, text,
                                   "end small", width=self.left - 8)
             return
-        step = _round_step(16 / self.tall)
+        step = next(factor * 10**power for power in itertools.count() for factor in (1, 2, 5)
+                    if factor * 10**power >= 16 / self.tall)
         first = [0] if (step - 1) * self.tall >= 14 else []
         for at in [*first, *range(step - 1, self.m, step)]:
             self.drawing.text(self.left - 6, self.top + (at + 0.5) * self.tall + 4, str(at + 1),
                               "end small")
-
-
-def _round_step(least):
-    """1, 2, 5, 10, ..., at least so large."""
-    power = 1
-    while True:
-        for factor in (1, 2, 5):
-            if factor * power >= least:
-                return factor * power
-        power *= 10
 
 
 def _rows_table(tree, names):
@@ -336,8 +323,6 @@ class _Tree:
 
     def _opened(self, most):
         """Numbers of the nodes that are divided: the largest first, while there is room."""
-        import heapq
-
         def size(number):
             return sum(map(len, self.branches[number]))
 
@@ -485,40 +470,34 @@ def _box_text(node):
     return f"{len(node.rows)} classifiers, {len(node.children)} branches"
 
 
-def _nodes_table(tree, names, nodes):
+def _nodes_table(tree, names, nodes, order=None, caption="Nodes of the tree"):
     """The sides of each node, with what it costs where that is known."""
     costs = {cost.node: cost for cost in nodes}
     total = sum(cost.log_loss for cost in nodes) or 1
     labels, place = tree.branch_labels(), _place_of(tree)
     rows = []
-    for at, node in enumerate(tree.nodes[:_TOLD_ROWS]):
+    for at in (order or range(len(tree.nodes)))[:_TOLD_ROWS]:
+        node = tree.nodes[at]
         sides = [listed(names, side) for side in labels[at]]
         if len(sides) != 2:
             sides = ["", f"{len(sides)} branches: " + " / ".join(sides[:8])]
         text = node.direct.options.strip() if node.direct is not None else \
             _options(node.rows[0]) if node.bare else f"{len(node.rows)} classifiers"
-        cells = (at, text, *sides)
-        if nodes:
-            cells += _cost_cells(costs.get(at), total)
-        rows.append(TableRow(cells, _positions(place, *labels[at])))
-    caption = "Nodes of the tree"
+        cost = costs.get(at)
+        known = (None,) * 4 if cost is None else (
+            cost.share, cost.error, cost.log_loss, cost.log_loss / total)
+        rows.append(TableRow((at, text, *sides, *known), _positions(place, *labels[at])))
     if len(tree.nodes) > _TOLD_ROWS:
         caption += f" (the first {_TOLD_ROWS} of {len(tree.nodes)})"
-    columns = (Column("node", "number", digits=0), Column("options", "code"), *_SIDES,
-               *_COST_COLUMNS * bool(nodes))
-    return without_empty(DataTable(caption, columns, tuple(rows), folded=True))
+    return without_empty(DataTable(caption, (
+        Column("node", "number", digits=0), Column("options", "code"), *_SIDES,
+        Column("points", "share", "of all points, whose class is below the node"),
+        Column("error", "share", "of these points, on the wrong side"),
+        Column("log loss", "number", "of the node, as a part of that of all points"),
+        Column("share of log loss", "share")), tuple(rows), folded=True))
 
 
 _SIDES = Column("\u22121, left", "prose"), Column("+1, right", "prose")
-_COST_COLUMNS = (Column("points", "share", "of all points, whose class is below the node"),
-          Column("error", "share", "of these points, on the wrong side"),
-          Column("log loss", "number", "of the node, as a part of that of all points"),
-          Column("share of log loss", "share"))
-
-
-def _cost_cells(cost, total):
-    return (None,) * 4 if cost is None else (
-        cost.share, cost.error, cost.log_loss, cost.log_loss / total if total else None)
 
 
 # What nodes cost
@@ -560,14 +539,7 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
            "points below a node that are on its wrong side."
     if len(order) > len(shown):
         note += f" The {len(shown)} nodes of {len(order)} that add most."
-    rows = []
-    for cost in order:
-        sides = [listed(names, side) for side in labels[cost.node]]
-        sides = sides if len(sides) == 2 else [f"{len(sides)} branches", ""]
-        rows.append(TableRow((cost.node, *sides, *_cost_cells(cost, total)),
-                             _positions(place, *labels[cost.node])))
-    columns = (Column("node", "number", digits=0), *_SIDES, *_COST_COLUMNS)
-    table = DataTable("Costs of the nodes", columns, tuple(rows), folded=True)
+    table = _nodes_table(tree, names, nodes, [cost.node for cost in order], "Costs of the nodes")
     return Picture(drawing, "Costs of the nodes", summary, note, table)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from ..core.provenance import Provenance
@@ -21,13 +22,11 @@ _MOST = 100  # configurations that are shown
 
 def trial_sections(content: ReportContent) -> list[Section]:
     """The sections of a comparison and of a search, of those that are there."""
-    found = []
-    if content.comparison is not None:
-        found.append(Section("comparison", "Comparison", tuple(_comparison(content.comparison))))
-    if content.search is not None:
-        found.append(Section("search", "Search of options", tuple(
-            [*_other_model(content), *_search(content.search)])))
-    return found
+    makers = ((content.comparison, "comparison", "Comparison", _comparison),
+              (content.search, "search", "Search of options", lambda search: [
+                  *_other_model(content), *_search(search)]))
+    return [Section(anchor, title, tuple(blocks(result)))
+            for result, anchor, title, blocks in makers if result is not None]
 
 
 def trial_verdict(content: ReportContent) -> list[str]:
@@ -276,11 +275,10 @@ def _numbers(options):
     words = options.split()
     found = {}
     for name, value in zip(words, words[1:]):
-        try:
-            found[name] = float(value)
-        except ValueError:
-            continue
-    return {name: value for name, value in found.items() if name in ("-c", "-g")}
+        if name in ("-c", "-g"):
+            with suppress(ValueError):
+                found[name] = float(value)
+    return found
 
 
 def _search(result):
@@ -301,7 +299,11 @@ def _search(result):
             "give." if among > 1 else "Nothing else was tried."
         blocks.append(text(f"Chosen: {best['options']}, with the {title} {number(best['score'])} "
                            f"in the search. {among}"))
-    blocks += _estimate(result, title)
+    estimate = result.get("estimate")
+    blocks.append(text("There is no estimate for new data." if estimate is None else
+                       f"Estimate for new data: {title} {number(estimate['score'])}, standard "
+                       f"error {number(estimate['error'])} "
+                       f"({plural(estimate['points'], 'point')}, {estimate['how']})."))
     if search.get("border"):
         blocks.append(note("The best lies on a limit of the search ("
                            f"{', '.join(search['border'])}): a wider one may find better."))
@@ -309,15 +311,6 @@ def _search(result):
         blocks += pictures(*search_surface(search | {"by": by}))
         blocks += [heading("Options that were tried"), *_tried(search, by)]
     return blocks + _partitions(result, by)
-
-
-def _estimate(result, title):
-    estimate = result.get("estimate")
-    if estimate is None:
-        return [text("There is no estimate for new data.")]
-    return [text(f"Estimate for new data: {title} {number(estimate['score'])}, standard error "
-                 f"{number(estimate['error'])} ({plural(estimate['points'], 'point')}, "
-                 f"{estimate['how']}).")]
 
 
 def _tried(search, by):

@@ -45,12 +45,8 @@ class Sets(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """Scores that `evaluate` computes on request.
-
-    top: K of the top-K accuracy;  ordered: scores of classes that have an order, that of their
-    labels;  by_class: calibration of each class;  resamples: of the bootstrap intervals, 0 for
-    none;  seed: of the resamples.
-    """
+    """Scores that `evaluate` computes on request: top-K accuracy (top), scores of classes in the
+    order of their labels, calibration of each class, and bootstrap intervals."""
 
     top: int | None = None
     ordered: bool = False
@@ -63,14 +59,11 @@ class ScoreRequest:
 class Results:
     """The results of a classification, with the true classes.
 
-    truth, result (n,) labels, -1 in result where rejected;  labels: all classes
-    in ascending order;  k: their number, or None where nothing tells it;
-    winner (n,): probability of the answer, or None;  p (n, k): all
-    probabilities, columns in the order of `labels`, or None;  weights (n,): how
-    much each point counts, or None where all count alike;  before (n, k): the
-    probabilities before they were calibrated, or None;  sets: `Sets` for the points, or None;
-    costs: of the answers, in the order of the labels, or None;  rows (n,): numbers of the points,
-    from 0, or None where they are in order.
+    truth, result (n,) labels, -1 in result where rejected;  labels: all classes in ascending
+    order;  k: their number, or None where it is not known;  winner (n,): probability of the
+    answer;  p (n, k): all probabilities, columns in the order of `labels`;  weights (n,): of the
+    points;  before (n, k): the probabilities before they were calibrated;  costs: of the answers,
+    in the order of the labels;  rows (n,): numbers of the points, from 0, unless in order.
     """
 
     truth: np.ndarray
@@ -101,8 +94,8 @@ def with_weights(results: Results, weights: np.ndarray | None,
     """`results` whose points count with these weights (n,), 0 or more, or 1 for None.
 
     classes: factors of the weights of the true classes, as for `class_factors`;  names: {label:
-    name}.  Points of weight 0 are left out, and a warning counts them; weights that are all 1 are
-    none.  Raises `DataError` for other weights, and for classes that are not there.
+    name}.  Points of weight 0 are left out with a warning; weights that are all 1 are none.
+    Raises `DataError` for other weights, and for classes that are not there.
     """
     n = len(results.truth)
     w = np.ones(n) if weights is None else as_numbers(weights, "weights").astype(np.float64)
@@ -139,21 +132,15 @@ def _chosen(results, rows):
 
 
 def weighted(results, shares):
-    """`results` whose points count as much as if the true classes had these shares (k,).
-
-    A point of class j weighs shares[j]/(n_j/n), and all of them n; weights that the points have
-    stay, within each class.  Raises `DataError` as `class_weights` does.
-    """
+    """`results` whose points count as much as if the true classes had these shares (k,), by
+    `class_weights`."""
     labels = np.asarray(results.labels)
     truth = np.searchsorted(labels, results.truth)
     return replace(results, weights=class_weights(truth, shares, labels, results.weights))
 
 
 def warn_of_other_numbers(scores):
-    """Warn where classes are separated well but hardly any is right; scores: of `evaluate`.
-
-    With few points for each class any answers seem to tell them apart.
-    """
+    """Warn where classes are separated well but hardly any is right; scores: of `evaluate`."""
     accuracy, told_apart = scores["accuracy"], scores["uncertainty_coefficient"]
     if scores["points"] >= 10 * len(scores["labels"]) and told_apart > 0.5 and accuracy < 0.2:
         warnings.warn(f"the results separate the classes (uncertainty coefficient "
@@ -163,10 +150,8 @@ def warn_of_other_numbers(scores):
 
 
 def warn_of_no_probabilities(p, what):
-    """Warn where values p (n, k) are below 0 or above 1; what: the word for them.
-
-    Refuses NaN and infinity: `DataError`.
-    """
+    """Warn where values p (n, k) are below 0 or above 1, and raise `DataError` where they are not
+    finite; what: the word for them."""
     if not np.isfinite(p).all():
         row = int(np.argmin(np.isfinite(p).all(axis=1)))
         raise DataError(f"{what} of point {row} (from 0) are not finite numbers")
@@ -207,10 +192,7 @@ def _columns(results, labels):
 
 
 def _answered(results):
-    """The answered points: the winner's probability, whether it is right, the weights.
-
-    A rejected point still has a most probable class, but it is not the answer.
-    """
+    """The answered points: the winner's probability, whether it is right, the weights."""
     rows = results.result >= 0
     return (results.winner[rows], results.result[rows] == results.truth[rows],
             _weights(results, rows))
@@ -219,18 +201,13 @@ def _answered(results):
 def evaluate(results, bins=10, asked=ScoreRequest()):
     """All scores that `Results` allow, as a dictionary of plain values; None where not.
 
-    bins: of calibration tables;  asked: `ScoreRequest`.  Keys: points, classes, labels, rejected,
-    coverage (share of the points that are answered), those of `SCORES` and `FURTHER`,
-    uncertainty_coefficient_reverse, _symmetric, _random and _adjusted, contingency (rows
-    truth, columns result), zero_probability (points whose true class has p = 0), calibration,
-    expected_calibration_error, by_class, aurc, e_aurc, risk_coverage, intervals (of 95 %);
-    where there are costs, cost, single_class and single_class_cost, those of the class that is
-    the cheapest answer to all points, no_answer_cost, that of no answer to any of them where it
-    is told, and cost in by_class;
-    where points have weights, also priors, the shares of the true classes with them; where
-    there are sets, sets; where there are probabilities before calibration, before; where it is
-    asked for, top and top_accuracy; mean_class_error, within_one_class and
-    ranked_probability_score; calibration_by_class and classwise_calibration_error.
+    bins: of calibration tables;  asked: `ScoreRequest`.  Keys: those of `rows.PAGE`, points,
+    classes, labels, rejected, uncertainty_coefficient_random, contingency (rows truth, columns
+    result), zero_probability (points whose true class has p = 0), calibration, by_class,
+    risk_coverage, intervals (of 95 %); with costs, single_class and single_class_cost, of the
+    class that is the cheapest answer to all points, and no_answer_cost; with weights, priors,
+    the shares of the true classes; with sets, sets; with probabilities before calibration,
+    before; on request, top and calibration_by_class.
     """
     results = replace(results, labels=np.asarray(results.labels))
     table, y, k = _table(results), _columns(results, results.truth), len(results.labels)
@@ -345,8 +322,7 @@ def _of_shares(results, values):
 
 
 def _resampled(results, values, asked, overall):
-    """Bootstrap intervals of the other scores, or of the mean cost alone; overall(results) gives
-    {name: value}."""
+    """Bootstrap intervals of the other scores of overall(results), or of the mean cost alone."""
     if not asked.resamples and results.costs is None:
         return {}
     paid = results.paid
@@ -389,8 +365,7 @@ def _abstaining(results):
 
 
 def _by_class(table, area, costs):
-    """A dictionary for each class: its scores, what its points cost where there are costs, and,
-    where any are, how many were rejected."""
+    """A dictionary of scores for each class."""
     scores = by_class(table)._asdict()
     columns = {"support": scores.pop("support"), **scores,
                "auc": np.full(len(table.labels), np.nan) if area is None else

@@ -77,9 +77,9 @@ def resampled_summary(values: Mapping[str, float],
                       confidence: float = 0.95) -> dict[str, Interval]:
     """{name: `Interval`} of scores by the bootstrap.
 
-    values: the scores of the points themselves;  scores(counts): those of a resample.
-    The quantiles of the resamples, moved by their mean distance from the value: what repeats
-    points, as resampling does, raises calibration errors and uncertainty coefficients.
+    values: the scores of the points themselves;  scores(counts): those of a resample.  They are
+    the quantiles of the resamples, moved by their mean distance from the value, as repeated
+    points raise calibration errors and uncertainty coefficients.
     """
     drawn = [scores(counts) for _, counts in zip(range(number), resamples)]
     tail = (1 - confidence) / 2

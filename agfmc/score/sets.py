@@ -99,9 +99,7 @@ def hierarchical_scores(paths: Paths, weights: np.ndarray | None = None) -> dict
     The sums over all points of the nodes common to both `Paths`, by those of the answers, and by
     those of the true classes, and the harmonic mean of both ("micro-averages": S. Kiritchenko, S.
     Matwin and F. Famili, "Functional annotation of genes using hierarchical text categorization",
-    2005; C. Silla and A. Freitas, "A survey of hierarchical classification across different
-    application domains", 2011).  The root counts for nothing, so that an answer of all classes
-    costs recall and no precision; None where all are such answers.
+    2005).  The root counts for nothing; None where all answers are the root.
     """
     answer, true, common = (float(np.sum(one if weights is None else one * weights))
                             for one in paths)

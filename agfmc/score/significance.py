@@ -35,10 +35,9 @@ def resampled_t(differences: np.ndarray, ratio: float) -> Difference:
     """The corrected resampled t test on differences (t,) of scores on the same splits.
 
     t = mean / sqrt((1/t + ratio) variance), t - 1 degrees of freedom, where ratio is the
-    number of test points by that of training points.  The training parts of the splits
-    overlap, so that the plain paired test finds differences where there are none
-    (Nadeau and Bengio, "Inference for the generalization error", 2003).  The interval is
-    mean +- t(0.975) sqrt((1/t + ratio) variance): it has 0 inside where p > 0.05.
+    number of test points by that of training points, as the training parts overlap (Nadeau and
+    Bengio, "Inference for the generalization error", 2003).  The interval is
+    mean +- t(0.975) sqrt((1/t + ratio) variance).
     """
     differences = np.asarray(differences, dtype=np.float64)
     count = len(differences)
@@ -63,14 +62,11 @@ def mcnemar(first: np.ndarray, second: np.ndarray,
             weights: np.ndarray | None = None) -> McNemar:
     """McNemar's exact test on two vectors (n,) of the points that each has right.
 
-    weights (n,): of the points, or None.  With them the points that one alone has right count as
-    their effective number does (`intervals.effective_number`), in the proportion of the sums of
-    their weights; with equal weights that is the exact test.
-
-    Under equal error rates each point that one alone has right is a fair coin's toss:
-    p is twice the smaller tail of the binomial distribution, 1 at most (Dietterich,
-    "Approximate statistical tests for comparing supervised classification learning
-    algorithms", 1998, with the exact distribution in place of chi squared).
+    weights (n,): with them the points that one alone has right count as their effective number
+    does, in the proportion of the sums of their weights.  p is twice the smaller tail of the
+    binomial distribution, 1 at most (Dietterich, "Approximate statistical tests for comparing
+    supervised classification learning algorithms", 1998, with the exact distribution in place of
+    chi squared).
     """
     first, second = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     only_first = int(np.count_nonzero(first & ~second))
@@ -80,15 +76,15 @@ def mcnemar(first: np.ndarray, second: np.ndarray,
         return McNemar(0, 0, 1.0)
     from scipy.special import bdtr, betainc
 
-    if weights is not None:
-        apart, lost = weights[first != second], weights[first & ~second]
-        number = effective_number(apart, count)
-        share = min(max(float(lost.sum() / apart.sum()), 0.0), 1.0)
+    if weights is None:
+        tail = float(bdtr(min(only_first, only_second), count, 0.5))
+    else:
+        either = weights[first != second]
+        number = effective_number(either, count)
+        share = min(float(weights[first & ~second].sum() / either.sum()), 1.0)
         fewer = number * min(share, 1 - share)
         tail = float(betainc(number - fewer, fewer + 1, 0.5))
-        return McNemar(only_first, only_second, min(1.0, 2 * tail))
-    return McNemar(only_first, only_second,
-                   min(1.0, 2 * float(bdtr(min(only_first, only_second), count, 0.5))))
+    return McNemar(only_first, only_second, min(1.0, 2 * tail))
 
 
 def paired_shares(first: np.ndarray, second: np.ndarray,
@@ -98,10 +94,9 @@ def paired_shares(first: np.ndarray, second: np.ndarray,
     first, second (n,) bool: the points that each has right;  weights (n,): of the points, which
     then count as their effective number does, or None.
 
-    With n' = n + 2, and b' and c', the points that the first and the second alone has right, each
-    one half more, (b' - c')/n' +- z sqrt(b' + c' - (b' - c')^2/n')/n': Wald's interval of paired
-    shares, made sound for small counts by one half more in each of the four cells (Agresti and
-    Min, "Simple improved confidence intervals for comparing matched proportions", 2005).
+    (b - c)/n +- z sqrt(b + c - (b - c)^2/n)/n, of b and c points that one alone has right and n in
+    all, with one half more in each of the four cells (Agresti and Min, "Simple improved confidence
+    intervals for comparing matched proportions", 2005).
     """
     from scipy.special import ndtri
 
@@ -125,8 +120,8 @@ def paired_mean(differences: np.ndarray, weights: np.ndarray | None = None) -> I
     """
     from scipy.special import stdtrit
 
-    error, freedom = standard_error(differences, weights), \
-        effective_number(weights, len(differences)) - 1
+    error = standard_error(differences, weights)
+    freedom = effective_number(weights, len(differences)) - 1
     if not (math.isfinite(error) and freedom > 0):
         return NOTHING
     mean = float(np.average(differences, weights=weights))
