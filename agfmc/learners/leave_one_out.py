@@ -174,16 +174,16 @@ def _values(between, units, rho):
                             weights[:, 1] - weights[:, 0]])
     count = len(units.first)
     products, itself = np.empty((count, 3)), np.zeros(count)
-    place = np.full(count, -1)
-    place[support] = np.arange(len(support))
+    position = np.full(count, -1)
+    position[support] = np.arange(len(support))
     step = max(1, _BLOCK // max(len(support), 1))
     for start in range(0, count, step):
         part = slice(start, start + step)
         # of few points the rows of support vectors are stored
         values = between(support, part).T if count <= _FEW else between(part, support)
         products[part] = values @ sums
-        at = np.flatnonzero(place[part] >= 0)
-        itself[start + at] = values[at, place[start + at]]
+        at = np.flatnonzero(position[part] >= 0)
+        itself[start + at] = values[at, position[start + at]]
     toward = products[:, :2]
     centre = np.einsum("ij,ij->j", sums[:, :2], toward[support])  # squared length of each mean
     return products[:, 2] - rho, itself, itself[:, None] - 2.0 * toward[:, ::-1] + centre[::-1]
@@ -219,22 +219,22 @@ def _spans(between, at, hull, stiffness, itself):
         return span
     ones = triangle.solve(np.ones((len(hull), 1)))[:, 0]
     length = ones @ ones
-    place = np.minimum(np.searchsorted(hull, at), len(hull) - 1)
-    inside = hull[place] == at
+    position = np.minimum(np.searchsorted(hull, at), len(hull) - 1)
+    inside = hull[position] == at
     step = max(1, _BLOCK // len(hull))
     for numbers in (np.flatnonzero(inside), np.flatnonzero(~inside)):
         for start in range(0, len(numbers), step):
             chosen = numbers[start:start + step]
             if inside[chosen[0]]:
                 right = np.zeros((len(hull), len(chosen)))
-                right[place[chosen], np.arange(len(chosen))] = 1.0
+                right[position[chosen], np.arange(len(chosen))] = 1.0
             else:
                 right = between(hull, at[chosen])
             q = triangle.solve(right)
             squares, products = np.einsum("ij,ij->j", q, q), ones @ q
             with np.errstate(divide="ignore", over="ignore"):
                 span[chosen] = \
-                    1.0 / (squares - products ** 2 / length) - stiffness[place[chosen]] \
+                    1.0 / (squares - products ** 2 / length) - stiffness[position[chosen]] \
                     if inside[chosen[0]] else \
                     itself[chosen] - squares + (1.0 - products) ** 2 / length
     return span

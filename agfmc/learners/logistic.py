@@ -228,20 +228,10 @@ def minimise(x, y, c, ridge, w=None, share=None):
 
     No intercept is added.  A step is shortened until Armijo's condition holds.
 
-    Parameters
-    ----------
-    x : (n, d) points, an array or a CSR matrix
-    y : (n,) classes in 0..c-1
-    c : number of classes
-    ridge : one factor for all weights, or (d,) factors of the columns
-    w : (n,) weights of the points, or None for 1
-    share : largest entry of the gradient to stop at, over that at 0; None for 1e-10 of the
-        weight of all points
-
-    Warns
-    -----
-    AgfmcWarning
-        Where the minimum was not reached.
+    x (n, d): points, an array or a CSR matrix;  y (n,): classes in 0..c-1;  ridge: one factor for
+    all weights, or (d,) factors of the columns;  w (n,): weights of the points, or None for 1;
+    share: largest entry of the gradient to stop at, over that at 0; None for 1e-10 of the weight of
+    all points.  Warns where the minimum was not reached.
     """
     y = np.asarray(y, dtype=np.int64)
     ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), x.shape[1:])

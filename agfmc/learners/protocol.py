@@ -28,7 +28,8 @@ Every learner has
     no_loo                 why decision values cannot come from leaving out single samples by a
                            formula ("")
 
-A binary learner tells two sides apart by a function f(x) = sum coef K(x, v) - rho.  It has
+A binary learner separates two sides by a function f(x) = sum coef K(x, v) - rho, or, in memory
+alone, by any function.  It has `name`, as in `learner=NAME`, and
 
     kernel_for(features)   the `Kernel` of its models (`PlaneLearner`: linear)
     solve(packed, rows, side, w=None)   the `Solution` of a problem: rows (l,) of the points, their
