@@ -59,6 +59,7 @@ class NystromOptions(KernelLearner):
     weights: tuple = ()
     clipped: bool = False
 
+    name = "nystrom"
     letters: ClassVar[dict] = {
         "-m": ("landmarks", 2, 100_000, True, False),
         "-t": ("kernel", tuple(name for name in KERNELS if name != "sigmoid"), None, False, False),
@@ -94,7 +95,7 @@ class NystromOptions(KernelLearner):
 
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""
-        words = ["learner=nystrom", *self.kernel_words()]
+        words = [f"learner={self.name}", *self.kernel_words()]
         words.append(f"-m {self.landmarks or LANDMARKS}")
         words.append("-l auto" if self.ridge is None else f"-l {self.ridge!r}")
         if self.left_out != LEFT_OUT:

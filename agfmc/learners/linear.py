@@ -59,6 +59,7 @@ class LinearOptions(PlaneLearner):
     weights: tuple = ()
     has_weights: bool = False
 
+    name = "linear"
     letters: ClassVar[dict] = {
         "-s": ("solver", 0, 7, True, False),
         "-c": ("cost", 0, math.inf, False, True),
@@ -87,7 +88,7 @@ class LinearOptions(PlaneLearner):
 
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""
-        words = [f"learner=linear -s {self.solver} -c {self.cost!r} -e {self.stop!r}",
+        words = [f"learner={self.name} -s {self.solver} -c {self.cost!r} -e {self.stop!r}",
                  f"-B {self.bias!r}" if self.bias >= 0 else "-B -1.0"]
         return " ".join(words + ["-R"] * self.free + self.weight_words())
 

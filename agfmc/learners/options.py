@@ -51,7 +51,7 @@ class _Learner:
 
 
 class BinaryLearner(_Learner):
-    """A learner of two sides, with options `weights`, factors of the sides.
+    """A learner of two sides, with a field `weights`, ((side, factor), ...), of -w0 and -w1.
 
     name: as in `learner=NAME`.
     """
