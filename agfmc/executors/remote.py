@@ -174,7 +174,7 @@ def _call(shared, function, home, item):
     home: `_process` of the one that gets the result.
     """
     node, number, versions = _process()
-    texts: list[str] = []
+    texts = []
     elsewhere = (node, number) != home[:2]
     if elsewhere:
         for what, version in home[2].items():
