@@ -4,7 +4,6 @@ import os
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from itertools import chain
 
 from ..core.errors import ControlError, UsageError
 from .intervals import differing
@@ -109,20 +108,17 @@ def joined(trees: Iterable[Tree]) -> Tree:
 
 def _options_written_out(tree):
     """`tree` without its heading of options: they stand at the rows that take them."""
-    texts = (row.text for row in tree.rows) if not all(row.quoted for row in tree.rows) else \
-        [tree.options if text == "" else text for text in written_out(tree)]
     quoted = all(row.quoted for row in tree.rows)
+    texts = [tree.options if quoted and text == "" else text for text in written_out(tree)]
     return with_heading(rename(tree, texts, quoted), "options", None) if tree.options else tree
 
 
 def relabelled(tree: Tree, labels: Sequence[int], names: dict | None = None) -> Tree:
     """`tree` with labels[i] in place of class i, and the names {label: name} of its classes."""
-    nodes = tree.nodes
     if labels != range(len(labels)):
-        nodes = tuple(changed(node, children=tuple(
+        tree = changed(tree, nodes=tuple(changed(node, children=tuple(
             changed(child, label=labels[child.label]) if isinstance(child, Leaf) else child
-            for child in node.children)) for node in nodes)
-    tree = changed(tree, nodes=nodes)
+            for child in node.children)) for node in tree.nodes))
     return changed(tree, names=_named(names, tree.labels))
 
 
@@ -134,7 +130,7 @@ def code_rows(tree: Tree) -> list:
     multi-class", section 3, equation 12).  Of an ensemble, the rows of all members, and the leaf
     order of the first.
     """
-    return [_spread(row, branches) for row, branches in _branches(tree)]
+    return [row.sides_of(branches) for row, branches in _branches(tree)]
 
 
 def _branches(tree):
@@ -148,12 +144,6 @@ def _branches(tree):
         found += [(row, [at[slice(*span)] for span in ends])
                   for node, ends in zip(tree.nodes[part], spans[part]) for row in node.rows]
     return found
-
-
-def _spread(row, branches):
-    """The sides of a row as positions of leaves."""
-    return tuple(tuple(chain.from_iterable(branches[child] for child in side))
-                 for side in (row.left, row.right))
 
 
 def to_code(tree: Tree) -> Tree:
@@ -220,7 +210,7 @@ def _without_tree(tree, code):
 
 def _leaf_row(item):
     row, text, branches = item
-    left, right = _spread(row, branches)
+    left, right = row.sides_of(branches)
     return changed(row, text=text, left=left, right=right)
 
 

@@ -25,7 +25,7 @@ def format_dot(tree: Tree) -> str:
     classifier is a box that says which one it is.  Each member of an ensemble is a cluster with
     its share in the average.
     """
-    sizes = _class_counts(tree)
+    sizes = tree.class_counts()
     if not tree.is_ensemble:
         return "".join([_HEAD, *_statements(tree, tree.parts[0], "c", sizes), "}\n"])
     lines = [_HEAD]
@@ -107,15 +107,6 @@ def _direct(direct):
 
 def _class_name(tree, leaf):
     return str(tree.names.get(leaf.label, leaf.label))
-
-
-def _class_counts(tree):
-    """Per node, the number of classes below it."""
-    counts = [0] * len(tree.nodes)
-    for number in range(len(tree.nodes) - 1, -1, -1):
-        counts[number] = sum(1 if isinstance(child, Leaf) else counts[child]
-                             for child in tree.nodes[number].children)
-    return counts
 
 
 def _quoted(text):

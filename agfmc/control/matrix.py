@@ -66,14 +66,11 @@ def format_matrix(rows: Sequence, k: int) -> list[str]:
 
 
 def _entries(rows, k):
-    table = []
-    for left, right in rows:
-        entries = [0] * k
-        for j in left:
-            entries[j] = -1
-        for j in right:
-            entries[j] = 1
-        table.append(entries)
+    table = [[0] * k for _ in rows]
+    for entries, sides in zip(table, rows):
+        for side, sign in zip(sides, (-1, 1)):
+            for j in side:
+                entries[j] = sign
     return table
 
 
@@ -136,18 +133,15 @@ def positions(bits: int) -> tuple[int, ...]:
     return tuple(j for j, bit in enumerate(bin(bits)[:1:-1]) if bit == "1")
 
 
-def row(support: int, negative: int) -> tuple:
+def row(signed_row: tuple[int, int]) -> tuple:
     """The pair (left, right) of class positions of a signed row."""
+    support, negative = signed_row
     return positions(negative), positions(support ^ negative)
 
 
 def rows(signed_rows: Sequence) -> LazySequence:
     """The pairs of many signed rows, each made when it is needed."""
-    return LazySequence(_row, signed_rows)
-
-
-def _row(signed_row):
-    return row(*signed_row)
+    return LazySequence(row, signed_rows)
 
 
 def signed(left: Iterable[int], right: Iterable[int]) -> tuple[int, int]:
@@ -186,15 +180,10 @@ def spread(bits: int, step: int) -> int:
     return int(("0" * (step - 1)).join(bin(bits)[2:]), 2)
 
 
-def repeated(size: int, step: int) -> int:
-    """`size` ones, `step` bits apart: multiplying by it repeats a mask of `step` bits."""
-    return spread((1 << size) - 1, step)
-
-
 def kronecker(outer: Sequence, inner: Sequence) -> list[tuple[int, int]]:
     """The Kronecker product of two square matrices of signed rows."""
     size = len(inner)
-    ones, copies = (1 << size) - 1, repeated(len(outer), size)
+    ones, copies = (1 << size) - 1, spread((1 << len(outer)) - 1, size)  # repeats a mask
     rows = []
     for outer_support, outer_negative in outer:
         places, turned = spread(outer_support, size), spread(outer_negative, size) * ones

@@ -14,12 +14,12 @@ only where a token is kept or an error is raised.
 import re
 import warnings
 from bisect import bisect_right
+from typing import NamedTuple
 
 from ..core.errors import AgfmcWarning, ControlError
 from .learners import NODE_LEARNERS
-from .tree import (clash, NodeClassifier, Heading, HEADINGS, Leaf, looks_like_options, MAX_CELLS,
-                   MAX_LABEL,
-                   Node, Row, shares, Tree)
+from .tree import (clash, Heading, HEADINGS, Leaf, looks_like_options, MAX_CELLS, MAX_LABEL, Node,
+                   NodeClassifier, Row, shares, Tree)
 
 # Limits on a control file, and on the matrices that it describes: a short text can stand for
 # anything.
@@ -224,10 +224,10 @@ def heading_fault(keyword: str, text: str, members: int = 1) -> str | None:
     longest = _LONGEST[keyword]
     if len(text) > longest:
         return f"'# {keyword}:' has {len(text)} characters: expected {longest} at most"
-    if keyword == "options" and not _may_be(keyword, text):
-        return "expected training options after '# options:', which begin with - or learner="
-    if keyword == "decoder" and not _may_be(keyword, text):
-        return "expected the name of a decoder after '# decoder:', one word"
+    expected = {"options": "training options after '# options:', which begin with - or learner=",
+                "decoder": "the name of a decoder after '# decoder:', one word"}
+    if keyword in expected and not _may_be(keyword, text):
+        return f"expected {expected[keyword]}"
     if keyword == "weights":
         return _weights_fault(text, members)
     if keyword == "normalisation":  # names of files may be in another encoding
@@ -290,18 +290,17 @@ def _headings(src, members):
     return found
 
 
-class _Open:
-    """A model whose braces are not closed yet."""
+class _Open(NamedTuple):
+    """A model whose braces are not closed yet, `brace` the position of the one that is open."""
 
-    def __init__(self, number, rows, bare, at, brace, depth, direct=None):
-        self.number = number
-        self.rows = rows
-        self.bare = bare
-        self.direct = direct
-        self.at = at
-        self.brace = brace
-        self.depth = depth
-        self.children = []
+    number: int
+    rows: list
+    bare: bool
+    at: int
+    brace: int
+    depth: int
+    direct: NodeClassifier | None
+    children: list
 
 
 def _leaf(src, at, labels):
@@ -330,17 +329,17 @@ def _open(src, at, number, depth):
     after = src.skip(at)
     if src.text.startswith("{", after):
         row = Row(name, quoted, (0,), (1,), *src.place(start))
-        return after + 1, _Open(number, [(row, start)], True, start, after, depth)
+        return after + 1, _Open(number, [row], True, start, after, depth, None, [])
     at, direct = _direct(src, start, after, name, quoted)
     if direct is not None:
-        return at + 1, _Open(number, [], False, start, at, depth, direct)
-    rows = []
+        return at + 1, _Open(number, [], False, start, at, depth, direct, [])
+    rows, first = [], start
     while True:
         at, left, right = _partition(src, after, name)
-        rows.append((Row(name, quoted, left, right, *src.place(start)), start))
+        rows.append(Row(name, quoted, left, right, *src.place(start)))
         start = src.skip(at)
         if src.text.startswith("{", start):
-            return start + 1, _Open(number, rows, False, rows[0][1], start, depth)
+            return start + 1, _Open(number, rows, False, first, start, depth, None, [])
         at, name, quoted = _name(src, start, "'{', a model name")
         after = src.skip(at)
 
@@ -443,9 +442,7 @@ def _close(src, at, open_nodes, nodes):
         if count < 2:
             raise src.error(at, f"expected at least 2 branches in these braces, found {count}")
     else:
-        used = set()
-        for row, _ in node.rows:
-            used.update(row.left, row.right)
+        used = {i for row in node.rows for i in (*row.left, *row.right)}
         wanted = max(used) + 1
         if wanted != count:
             raise src.error(at, f"expected {wanted} branches in these braces, as the largest "
@@ -455,6 +452,6 @@ def _close(src, at, open_nodes, nodes):
         if missing is not None:
             raise src.error(node.at, f"position {missing} is missing: it is in no partition "
                                      "of this coding matrix")
-    nodes[node.number] = Node(tuple(row for row, _ in node.rows), tuple(node.children),
-                              node.bare, node.depth, node.direct)
+    nodes[node.number] = Node(tuple(node.rows), tuple(node.children), node.bare, node.depth,
+                              node.direct)
     return at + 1, node.number

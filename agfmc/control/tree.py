@@ -99,6 +99,11 @@ class Row(namedtuple("Row", "text quoted left right line column", defaults=(1, 1
         """True for the name of a trained model, False for training options."""
         return not (self.quoted and looks_like_options(self.text))
 
+    def sides_of(self, branches):
+        """What the branches on both sides hold, (left, right) of tuples."""
+        return tuple(tuple(chain.from_iterable(branches[child] for child in side))
+                     for side in (self.left, self.right))
+
 
 class NodeClassifier(namedtuple("NodeClassifier", "learner_letter options name line column",
                                 defaults=(None, 1, 1))):
@@ -242,33 +247,33 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
                     stack.append((child, 0))
                     break
 
+    def class_counts(self):
+        """Per node, the number of classes below it."""
+        counts = [0] * len(self.nodes)
+        for number in range(len(self.nodes) - 1, -1, -1):
+            counts[number] = sum(1 if isinstance(child, Leaf) else counts[child]
+                                 for child in self.nodes[number].children)
+        return counts
+
     def spans(self):
         """Per node, the (start, stop) of each child in the order of the leaves of its member."""
-        counts = [None] * len(self.nodes)
-        for number in range(len(self.nodes) - 1, -1, -1):
-            counts[number] = sum(
-                1 if isinstance(child, Leaf) else counts[child]
-                for child in self.nodes[number].children
-            )
-        starts = [0] * len(self.nodes)
-        result = []
+        counts, starts, result = self.class_counts(), [0] * len(self.nodes), []
         for number, node in enumerate(self.nodes):
-            start = starts[number]
-            spans = []
+            stop, spans = starts[number], []
             for child in node.children:
-                size = 1
-                if not isinstance(child, Leaf):
+                start = stop
+                if isinstance(child, Leaf):
+                    stop += 1
+                else:
                     starts[child] = start
-                    size = counts[child]
-                spans.append((start, start + size))
-                start += size
+                    stop += counts[child]
+                spans.append((start, stop))
             result.append(tuple(spans))
         return tuple(result)
 
     def sides(self):
         """Per binary classifier, the absolute labels on its sides (left, right)."""
-        return [tuple(tuple(chain.from_iterable(branches[child] for child in side))
-                      for side in (row.left, row.right))
+        return [row.sides_of(branches)
                 for node, branches in zip(self.nodes, self.branch_labels()) for row in node.rows]
 
     def branch_labels(self):
@@ -285,30 +290,27 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
 
     def require_names(self):
         """Raise `ControlError` unless every classifier is the name of a trained model."""
+        way = "train this control file with multi_borders first"
         for row in self.rows:
             if not row.is_name:
-                raise self.place(row).error(
-                    ControlError, "expected the name of a trained model, found the options "
-                    f'"{row.text}": train this control file with multi_borders first')
+                raise self.place(row).error(ControlError, "expected the name of a trained model, "
+                                            f'found the options "{row.text}": {way}')
         for direct in self.directs.values():
             if direct.name is None:
-                raise self.place(direct).error(
-                    ControlError, "expected the name of a model before the code "
-                    f"{direct.learner_letter}: train this control file with multi_borders first")
+                raise self.place(direct).error(ControlError, "expected the name of a model before "
+                                               f"the code {direct.learner_letter}: {way}")
 
     def require_options(self):
         """Raise `ControlError` unless every classifier is options in double quotes."""
-        for row in self.rows:
-            if not row.quoted:
-                raise self.place(row).error(
-                    ControlError, "expected training options in double quotes, "
-                    f"found the model name '{row.text}': is this file trained already?")
-        for direct in self.directs.values():
-            if direct.name is not None:
-                raise self.place(direct).error(
-                    ControlError, "expected options in double quotes and the code "
-                    f"{direct.learner_letter}, "
-                    f"found the model name '{direct.name}': is this file trained already?")
+        for record, code, name in (*((row, "", None if row.quoted else row.text)
+                                     for row in self.rows),
+                                   *((direct, f" and the code {direct.learner_letter}", direct.name)
+                                     for direct in self.directs.values())):
+            if name is not None:
+                what = "options" if code else "training options"
+                raise self.place(record).error(
+                    ControlError, f"expected {what} in double quotes{code}, found the model name "
+                    f"'{name}': is this file trained already?")
 
 
 def clash(named: Iterable[tuple[int, str]]) -> tuple[int, str] | None:
@@ -364,36 +366,20 @@ def node_names(tree: Tree, base: str) -> list[str]:
     text: node n below the root is `base.n%04d`, and of an ensemble every node.
     """
     names = [base] * len(tree.nodes)
-    if _longest(tree) > LONGEST_NAME:
-        first = 0 if tree.is_ensemble else 1
-        names[first:] = [f"{base}.n{number:04d}" for number in range(first, len(names))]
-        return names
     if tree.is_ensemble:
         for member, root in enumerate(tree.roots):
-            names[root] = f"{base}{_of_member(member)}"
+            names[root] = f"{base}.e{member:02d}"
+    longest = 0
     for number, node in enumerate(tree.nodes):
+        row = 0 if node.bare or not node.rows else len(f"-{len(node.rows) - 1:02d}")
+        longest = max(longest, len(names[number]) - len(base) + row)
+        if longest > LONGEST_NAME:
+            first = 0 if tree.is_ensemble else 1
+            return [base] * first + [f"{base}.n{i:04d}" for i in range(first, len(names))]
         for branch, child in enumerate(node.children):
             if not isinstance(child, Leaf):
                 names[child] = f"{names[number]}.{branch:02d}"
     return names
-
-
-def _of_member(member):
-    return f".e{member:02d}"
-
-
-def _longest(tree):
-    """Characters that the longest name by branches has beyond the base."""
-    longest, lengths = 0, [0] * len(tree.nodes)
-    if tree.is_ensemble:
-        lengths = [len(_of_member(len(tree.roots)))] * len(tree.nodes)
-    for number, node in enumerate(tree.nodes):
-        row = 0 if node.bare or not node.rows else len(f"-{len(node.rows) - 1:02d}")
-        longest = max(longest, lengths[number] + row)
-        for branch, child in enumerate(node.children):
-            if not isinstance(child, Leaf):
-                lengths[child] = lengths[number] + len(f".{branch:02d}")
-    return longest
 
 
 def model_names(tree: Tree, base: str) -> list[str]:

@@ -69,8 +69,7 @@ def one_vs_one(a: np.ndarray) -> PairTable | None:
     m, k = a.shape
     if m != k * (k - 1) // 2:
         return None
-    if not ((np.count_nonzero(a < 0, axis=1) == 1).all()
-            and (np.count_nonzero(a > 0, axis=1) == 1).all()):
+    if any((np.count_nonzero(side, axis=1) != 1).any() for side in (a < 0, a > 0)):
         return None
     low, high = np.argmin(a, axis=1), np.argmax(a, axis=1)
     names = np.minimum(low, high) * k + np.maximum(low, high)

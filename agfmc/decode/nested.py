@@ -143,18 +143,11 @@ class _Leaves:
 
     def filled(self):
         """column and p; where too few have p > 0, the first of the other columns follow."""
-        rows = np.flatnonzero(self.p[:, -1] == 0)
         count = self.p.shape[1]
-        found = self.p[rows] > 0
-        free = np.ones((len(rows), count), dtype=bool)  # the first columns, which are enough
-        at, place = np.nonzero(found)
-        column = self.column[rows[at], place]
-        near = column < count
-        free[at[near], column[near]] = False
-        others = np.argsort(~free, axis=1, kind="stable")
-        number = np.arange(count) - found.sum(axis=1, keepdims=True)
-        self.column[rows] = np.where(found, self.column[rows], np.take_along_axis(
-            others, np.maximum(number, 0), axis=1))
+        for row in np.flatnonzero(self.p[:, -1] == 0):
+            size = np.count_nonzero(self.p[row])
+            others = np.setdiff1d(np.arange(count), self.column[row, :size])
+            self.column[row, size:] = others[:count - size]
         return self.column, self.p
 
 

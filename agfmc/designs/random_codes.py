@@ -72,7 +72,7 @@ def candidate_rows(k: int, most: int, seed: int = 1) -> list:
     trained together.  The first class of a row is on its left.
     """
     if available_rows(k) <= most:
-        return [matrix.row(*_any_row(k, rank)) for rank in range(available_rows(k))]
+        return [matrix.row(_any_row(k, rank)) for rank in range(available_rows(k))]
     if most < k:
         raise UsageError(f"{most} candidate rows are too few: one-vs-rest alone has {k} rows")
     generator = random.Random(seed)
@@ -81,13 +81,13 @@ def candidate_rows(k: int, most: int, seed: int = 1) -> list:
         found |= dict.fromkeys(one_vs_one(k))
     strict = available_rows(k, True)
     for rank in _sample(generator, strict, min(strict, (most - len(found)) // 2)):
-        found[matrix.row(*_strict_row(k, rank))] = None
+        found[matrix.row(_strict_row(k, rank))] = None
     while len(found) < most:
         classes = sorted(generator.sample(range(k), generator.randint(3, k - 1)))
         splits = available_rows(len(classes), True)
         for rank in _sample(generator, splits, min(splits, SPLITS_OF_A_SET, most - len(found))):
             found[tuple(tuple(classes[i] for i in side)
-                        for side in matrix.row(*_strict_row(len(classes), rank)))] = None
+                        for side in matrix.row(_strict_row(len(classes), rank)))] = None
     return list(found)
 
 

@@ -33,7 +33,15 @@ def uniform(counts: Sequence[int], generator: random.Random):
             root = inner
         else:
             children[above][children[above].index(at)] = inner
-    return _pairs(root, children)
+    order, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack += children.get(node, ())
+    pairs: dict = {}
+    for node in reversed(order):
+        pairs[node] = tuple(pairs[child] for child in children[node]) if node in children else node
+    return pairs[root]
 
 
 def class_balanced(counts: Sequence[int], generator: random.Random):
@@ -94,30 +102,14 @@ def _shuffled(classes, generator):
 
 def _split(classes, halves):
     """Nested pairs of `classes`, each set of which `halves` makes two of."""
-    sides, children, nodes = [classes], {}, 0
-    k = len(classes)
-    leaf: dict[int, int] = {}
-    while nodes < len(sides):
-        if len(sides[nodes]) > 1:
-            children[k + nodes] = [k + len(sides), k + len(sides) + 1]
-            sides += halves(sides[nodes])
-        else:
-            leaf[k + nodes] = sides[nodes][0]
-        nodes += 1
-    return _pairs(k, {node: [leaf.get(child, child) for child in pair]
-                      for node, pair in children.items()})
-
-
-def _pairs(root, children):
-    """Nested pairs below `root`; children: {node: its two children}; any other is a leaf."""
-    order, stack = [], [root]
-    while stack:
-        node = stack.pop()
-        if node in children:
-            order.append(node)
-            stack += children[node]
-    made: dict[int, tuple] = {}
-    for node in reversed(order):
-        left, right = children[node]
-        made[node] = made.get(left, left), made.get(right, right)
-    return made.get(root, root)
+    sets, first = [classes], []
+    for some in sets:
+        first.append(len(sets))
+        if len(some) > 1:
+            sets += halves(some)
+    pairs: list = [None] * len(sets)
+    for number in reversed(range(len(sets))):
+        left = first[number]
+        pairs[number] = (pairs[left], pairs[left + 1]) if len(sets[number]) > 1 \
+            else sets[number][0]
+    return pairs[0]

@@ -142,7 +142,7 @@ def test_it_is_the_best_of_the_draws(monkeypatch, connected, strict, k, rows, se
     monkeypatch.setattr(random_codes, "_drawn_rows", recorded)
     best = random_code(k, rows, strict, seed, 60)
     del drawn[:-59]  # those of the first code
-    codes = [[bits.row(*signed) for signed in signed_rows] for signed_rows in drawn]
+    codes = [[bits.row(signed) for signed in signed_rows] for signed_rows in drawn]
     usable = [code for code in codes
               if matrix.code_rank(code, k) == k and connected(matrix.rows_to_matrix(code, k))]
     values = [worth(code, k) for code in [first, *usable]]

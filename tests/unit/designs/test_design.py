@@ -173,11 +173,12 @@ def new_schemes(monkeypatch):
     main_of("print_control")  # loaded with the table as it is
     monkeypatch.setitem(sys.modules, "agfmc.designs.new", SimpleNamespace(
         around=around, far_apart=far_apart))
-    monkeypatch.setattr(schemes, "SCHEMES", (
-        *SCHEMES, schemes.Scheme(
-            None, "invented-circle", ("invented-alias",), "in a circle", "designs.new:around"),
+    rows = (*SCHEMES, schemes.Scheme(
+        None, "invented-circle", ("invented-alias",), "in a circle", "designs.new:around"),
         schemes.Scheme(None, "apart", (), "far", "designs.new:far_apart", ("data", "confusions"),
-                       {"metric": "hausdorff"}, lambda k, **_: (1, 1, ""))))
+                       {"metric": "hausdorff"}, lambda k, **_: (1, 1, "")))
+    monkeypatch.setattr(schemes, "SCHEMES", rows)
+    monkeypatch.setattr("agfmc.cli.print_control.SCHEMES", rows)
 
 
 def test_a_new_scheme_reaches_the_command(new_schemes, monkeypatch, tmp_path, capsys):
