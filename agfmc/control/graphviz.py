@@ -17,13 +17,10 @@ fontcolor="#505050", arrowhead=none];
 def format_dot(tree: Tree) -> str:
     """Graphviz text of any control `tree`, with class names.
 
-    A single classifier is a small node whose edges say -1 (left) and +1 (right);
-    its options or its name stand in it unless they are "".  A coding matrix is a
-    table with a row for each classifier and a column for each branch, `+` and `-`
-    where the branch is on that side; the classes stand below their columns, an
-    edge leads from a column to a branch that is divided further.  A direct
-    classifier is a box that says which one it is.  Each member of an ensemble is a cluster with
-    its share in the average.
+    A single classifier is a small node whose edges say -1 (left) and +1 (right), with its options
+    or its name.  A coding matrix is a table with a row for each classifier and a column for each
+    branch, whose classes stand below; an edge leads from a column to a branch that is divided
+    further.  A multi-class node is a box, a member of an ensemble a cluster with its weight.
     """
     sizes = tree.class_counts()
     if not tree.is_ensemble:

@@ -15,21 +15,18 @@ EARLY = 2
 
 def pivot(evaluate: Callable, passive: np.ndarray, limit: int) \
         -> tuple[np.ndarray, np.ndarray, int]:
-    """Find the classes where the solution is positive, for every point.
+    """x (k, n), failed (n,) bool and the number of rounds: where the solution is positive.
 
     evaluate(points, passive) takes indices (t,) and their passive sets (k, t)
     and returns (x (k, t), wrong (k, t) bool: entries on the wrong side, worst
     (k, t) bool: those of them that should change sides first, broken (t,) bool:
-    points it could not evaluate).
-    passive (k, n): first choice; changed in place.
-    limit: rounds after which a point is given up.
+    points it could not evaluate).  passive (k, n): first choice;  limit: rounds after which a
+    point is given up.
 
     All wrong entries change sides at once, in the first EARLY rounds only the
     worst; when that has failed PATIENCE times to make them fewer, only the last
     one does (Murty's rule, which is finite), until they are fewer (Portugal,
     Judice and Vicente 1994).
-
-    Returns x (k, n), failed (n,) bool and the number of rounds.
     """
     k, n = passive.shape
     x = np.zeros((k, n))

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -82,9 +82,7 @@ def _held_karp(distances):
     """The shortest path: best[mask, j], over the classes in `mask`, ending at j."""
     k = len(distances)
     masks = np.arange(1 << k)
-    size = np.zeros(1 << k, dtype=int)
-    for j in range(k):
-        size += masks >> j & 1
+    size = sum(masks >> j & 1 for j in range(k))
     best = np.full((1 << k, k), np.inf)
     before = np.zeros((1 << k, k), dtype=np.int8)
     best[1 << np.arange(k), np.arange(k)] = 0.0
@@ -106,11 +104,10 @@ def _held_karp(distances):
 
 
 def _improved_neighbours(distances):
-    k = len(distances)
-    paths = sorted((_nearest_neighbours(distances, start) for start in range(k)),
-                   key=lambda order: path_length(distances, order))
-    paths = [_improved(distances, order) for order in paths[:max(4, _STARTS // k ** 2)]]
-    return min(paths, key=lambda order: path_length(distances, order))
+    k, length = len(distances), partial(path_length, distances)
+    paths = sorted((_nearest_neighbours(distances, start) for start in range(k)), key=length)
+    return min((_improved(distances, order) for order in paths[:max(4, _STARTS // k ** 2)]),
+               key=length)
 
 
 def _nearest_neighbours(distances, start):

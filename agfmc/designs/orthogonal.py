@@ -62,10 +62,7 @@ def _times_root(element, low, p):
 
 def number(element: tuple[int, ...], p: int) -> int:
     """The integer whose digits in base p are the element's."""
-    total = 0
-    for digit in reversed(element):
-        total = total * p + digit
-    return total
+    return sum(digit * p**i for i, digit in enumerate(element))
 
 
 def squares_differ(p: int, e: int) -> list[int]:
@@ -134,12 +131,10 @@ def is_constructible(m: int) -> bool:
 @lru_cache(maxsize=None)
 def _construction(m):
     """(name, argument) of the construction used for order m, or None."""
-    if m in (1, 2):
+    if m > 0 and m & (m - 1) == 0:
         return "sylvester", m
     if m < 1 or m % 4:
         return None
-    if m & (m - 1) == 0:
-        return "sylvester", m
     if prime_power(m - 1):  # m - 1 = 3 mod 4
         return "paley", m - 1
     if (m // 2 - 1) % 4 == 1 and prime_power(m // 2 - 1):
@@ -249,16 +244,12 @@ def instead_of_orthogonal(k: int) -> Sequence:
 def orthogonal(k: int, reduced: bool = False) -> Sequence:
     """Rows of a strict code for k classes, 4 or more, with orthogonal columns.
 
-    The first k columns of a Hadamard matrix of the smallest order m >= k that
-    can be constructed, column 0 negated: m rows with A^T A = m I.  As m < 2k
-    (every power of two is an order), and two rows of a Hadamard matrix agree in
-    exactly m/2 columns, no two rows can be equal or complements.
-
-    `reduced`: the first row is +1 and is dropped instead: m-1 rows with
-    A^T A = m I - 1 1^T.  These cannot be constant, for the same reason.
-
-    Two or three classes have only 1 or 3 different partitions, fewer than the 4 rows that
-    orthogonal columns need: `instead_of_orthogonal` is taken.
+    The first k columns of a Hadamard matrix of the smallest order m >= k that can be constructed,
+    some negated: m rows with A^T A = m I.  As m < 2k (every power of two is an order), and two rows
+    of a Hadamard matrix agree in exactly m/2 columns, no two rows can be equal or complements.
+    `reduced`: without the first row, which is +1: m-1 rows with A^T A = m I - 1 1^T, none constant
+    for the same reason.  Fewer classes have not the 4 partitions that orthogonal columns take:
+    `instead_of_orthogonal`.
     """
     if k < 4:
         return instead_of_orthogonal(k)
@@ -271,5 +262,5 @@ def orthogonal(k: int, reduced: bool = False) -> Sequence:
 
 def _signs(rows, everything):
     """Columns to negate so that no row is constant: column 0 unless a row forbids it."""
-    forbidden = {r for r in rows} | {r ^ everything for r in rows}
+    forbidden = {*rows, *(r ^ everything for r in rows)}
     return next(signs for signs in count(1) if signs not in forbidden)

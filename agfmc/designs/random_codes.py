@@ -31,21 +31,15 @@ def random_code(k: int, rows: int | None = None, strict: bool = False, seed: int
                 draws: int = 1) -> Sequence:
     """Random rows for k classes: no duplicates, no complements, both signs in each.
 
-    `rows` is 4 ceil(k/4) by default, or all there are if that is fewer.  A
-    code is drawn uniformly from all codes of that size with rank([A; 1^T]) = k
-    in which every class is joined to every other; it follows from `seed` alone.
-    Fewer than k-1 rows cannot determine k probabilities, which an `AgfmcWarning` says: they
-    then have the rank that is left to them, and no two classes have the same column.
+    `rows` is 4 ceil(k/4) by default, or all there are if that is fewer.  A code is drawn
+    uniformly, by `seed` alone, from all codes of that size with rank([A; 1^T]) = k in which every
+    class is joined to every other.  Fewer than k-1 rows cannot determine k probabilities, which an
+    `AgfmcWarning` says: they then have the rank that is left to them, and no two columns are equal.
 
-    Of several draws the best has the largest smallest distance between two columns, then
-    between two rows where a row and its complement are one; then the largest mean of each;
-    then it was drawn first.  The distances are those of `matrix.smallest_distances`.  Each
-    draw after the first has a stream of its own, made of the seed and its number, so that the
-    code of more draws is at least as good.  A draw that is not as good, or that determines
-    less than its rows could, is passed over.
-
-    Raises UsageError for k < 2, for more rows than exist, and for too few to
-    separate k classes.
+    Of several draws, each with a stream of its own, that one is taken which determines what its
+    rows can and has the largest smallest distance between two columns, then between two rows
+    (`matrix.smallest_distances`), then the largest mean of each; of equal ones the first.
+    Raises UsageError for k < 2, for more rows than exist, and for too few to separate k classes.
     """
     rows, available = _checked_rows(k, rows, strict)
     code = _first_draw(k, rows, strict, available, seed)

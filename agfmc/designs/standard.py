@@ -1,5 +1,7 @@
 """Coding matrices with a pattern: one-vs-rest, one-vs-one, adjacent, exhaustive; balanced trees.
 
+Each function raises UsageError for k < 2.
+
 A row is a pair (left, right) of two tuples of class positions 0..k-1: the
 classes of entry -1 and those of entry +1; classes in neither have entry 0.
 The rows are made one by one, when they are needed.  A tree is nested pairs (left, right)
@@ -18,10 +20,7 @@ MOST_EXHAUSTIVE = 20
 
 
 def one_vs_rest(k: int) -> Sequence:
-    """k rows, a_ij = 2 delta_ij - 1; for two classes one row, as both would be the same.
-
-    Raises UsageError for k < 2.
-    """
+    """k rows, a_ij = 2 delta_ij - 1; for two classes one row, as both would be the same."""
     _at_least_two(k)
     if k == 2:
         return [((0,), (1,))]
@@ -33,10 +32,7 @@ def _against_rest(k, i):
 
 
 def one_vs_one(k: int) -> Sequence:
-    """k(k-1)/2 rows (0, 1), (0, 2), ..., the lower position on the left.
-
-    Raises UsageError for k < 2.
-    """
+    """k(k-1)/2 rows (0, 1), (0, 2), ..., the lower position on the left."""
     _at_least_two(k)
     return LazySequence(partial(_pair, k), range(k * (k - 1) // 2))
 
@@ -49,10 +45,7 @@ def _pair(k, number):
 
 
 def adjacent(k: int) -> Sequence:
-    """k-1 rows; row i has classes 0..i on the left and the others on the right.
-
-    Raises UsageError for k < 2.
-    """
+    """k-1 rows; row i has classes 0..i on the left and the others on the right."""
     _at_least_two(k)
     return LazySequence(partial(_split, k), range(1, k))
 
@@ -66,8 +59,7 @@ def exhaustive(k: int) -> Sequence:
 
     Class 0 is always on the left, so no row is the complement of another;
     the last class counts ones, the one before it twos.
-
-    Raises UsageError for k < 2, and for k > 20 because of the number of rows.
+    Raises UsageError for k > 20 because of the number of rows.
     """
     _at_least_two(k)
     if k > MOST_EXHAUSTIVE:
@@ -101,10 +93,7 @@ def tree_code(k: int) -> Tree:
 
 
 def balanced_tree(k: int) -> tuple:
-    """Tree over the classes 0..k-1 in order, floor(n/2) of n leaves on the left of each node.
-
-    Raises UsageError for k < 2.
-    """
+    """Tree over the classes 0..k-1 in order, floor(n/2) of n leaves on the left of each node."""
     _at_least_two(k, "tree")
     return _balanced(0, k)
 

@@ -23,24 +23,18 @@ LISTED = 30
 
 
 def special(k: int, rows: int | None = None) -> Sequence:
-    """Rows of a ternary code for k classes with A^T A = w I.
+    """Rows of a ternary code for k classes with A^T A = w I, in which every row has both signs.
 
-    A is the first k columns of a weighing matrix W(m, w), m >= k as small as
-    possible and at most 2k, some columns negated so that every row has both
-    signs, and rows without any entry left out.  So the full matrix has w
-    entries in each row, and A has w in each column.  All classes are connected
-    through rows, no row is a duplicate or complement of another, and the rank
-    is k.
+    A is the first k columns of a weighing matrix W(m, w), m >= k as small as possible and at most
+    2k, some columns negated, without the rows that are empty.  All classes are connected
+    through rows, no row is a duplicate or complement of another, and the rank is k.
 
-    rows: w, as it stands where print_control takes the number of rows of other codes.
-    Without it: the fewest rows that a code with zeros can have and of these
-    the most entries, which keeps the classes farthest apart; where there is no
-    such code (k = 4) the strict one.
-
-    Raises UsageError for k < 4, where no such code exists: if all rows have
-    both signs, the entries of rows with two or three of them contribute only
-    negative terms to the sum of all products of different columns, which must
-    be 0.  Raises UsageError, with the possible values, for a w that gives none.
+    rows: w, where print_control takes the number of rows of other codes.  Without it: the fewest
+    rows that a code with zeros can have and of these the most entries, which keeps the classes
+    farthest apart; where there is no such code (k = 4) the strict one.
+    Raises UsageError for k < 4, where the entries of rows with two or three of them would
+    contribute only negative terms to the products of different columns, which must sum to 0, and,
+    with the possible values, for a w that gives no code.
     """
     if k < 4:
         raise UsageError(f"a code with orthogonal columns needs at least 4 classes, not {k}")

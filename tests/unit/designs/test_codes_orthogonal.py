@@ -40,7 +40,7 @@ def test_translates_add_digit_by_digit(p, e):
 
 @pytest.mark.parametrize("q", [3, 5, 7, 9, 13, 25, 27, 49, 81])
 def test_conference_matrices(q):
-    rows = [bits.row(*signed) for signed in orthogonal.conference(q)]
+    rows = [bits.row(signed) for signed in orthogonal.conference(q)]
     c = matrix.rows_to_matrix(rows, q + 1).astype(int)
     assert np.array_equal(c.T @ c, q * np.eye(q + 1)) and not c.diagonal().any()
     assert np.array_equal(c, c.T if q % 4 == 1 else -c.T)
@@ -124,7 +124,7 @@ def check_special(check_code, rows, k, w):
 def test_circulants(q):
     v = q * q + q + 1
     signed = weighing._circulant(q)
-    a = matrix.rows_to_matrix([bits.row(*row) for row in signed], v).astype(int)
+    a = matrix.rows_to_matrix([bits.row(row) for row in signed], v).astype(int)
     assert np.array_equal(a.T @ a, q * q * np.eye(v)) and np.array_equal(np.roll(a[3], 1), a[4])
 
 
@@ -139,7 +139,7 @@ def test_weights_of_small_orders():
 def test_weighing_matrices(m):
     for w in weighing._weights(m):
         for signed in weighing._matrices(m, w):
-            a = matrix.rows_to_matrix([bits.row(*row) for row in signed], m).astype(int)
+            a = matrix.rows_to_matrix([bits.row(row) for row in signed], m).astype(int)
             assert np.array_equal(a.T @ a, w * np.eye(m)) and (np.abs(a).sum(axis=1) == w).all()
 
 
