@@ -289,7 +289,9 @@ def test_what_is_no_distance():
 
 
 def test_the_parser_knows_the_linkages_and_metrics():
-    assert LINKAGES == print_control._LINKAGES and METRICS == print_control._METRICS
+    options = print_control.get_parser()._option_string_actions
+    assert LINKAGES == tuple(options["--linkage"].choices)
+    assert METRICS == tuple(options["--metric"].choices)
 
 
 def test_whole_weights_are_copies():
