@@ -121,23 +121,25 @@ def _head(node, indent):
 
 def require_readable(tree: Tree) -> None:
     """Raise `ControlError` where `tree` is too large for its control text to be read again."""
-    sizes = Sizes()
+    if wrong := _excess(tree):
+        raise ControlError(f"the control file would be too large to be read again: {wrong}")
+
+
+def _excess(tree):
+    """The limit that `tree` exceeds, in words, or None."""
     if len(tree.roots) > MAX_MEMBERS:
-        _refuse(f"more than {MAX_MEMBERS} configurations")
+        return f"more than {MAX_MEMBERS} configurations"
+    sizes, size = Sizes(), 0
     for number in range(len(tree.nodes) - 1, -1, -1):  # a node after all those inside it
         if tree.nodes[number].depth >= MAX_DEPTH:
-            _refuse(f"nested deeper than {MAX_DEPTH} levels")
+            return f"nested deeper than {MAX_DEPTH} levels"
         if wrong := sizes.exceeded(tree.nodes[number], number):
-            _refuse(wrong)
-    size = 0
+            return wrong
     for line in tree_lines(tree):
         size += len(line) if line.isascii() else len(line.encode("utf-8", "surrogateescape"))
         if size > MAX_TEXT:
-            _refuse(f"more than {MAX_TEXT >> 20} MiB of text")
-
-
-def _refuse(wrong):
-    raise ControlError(f"the control file would be too large to be read again: {wrong}")
+            return f"more than {MAX_TEXT >> 20} MiB of text"
+    return None
 
 
 def _text(row):

@@ -42,8 +42,8 @@ class CodeDecoder:
         if self.method.gives == "winner":
             raise UsageError(f"the decoder {self.method.name} queries single classifiers: "
                              "see pair_decoder")
-        self._solve = _prepare(self.method, self.a,
-                               *([learned] if self.method.takes == "learned" else []))
+        options = [learned] if self.method.takes == "learned" else []
+        self._solve = _prepare(self.method, self.a, *options)
 
     def __call__(self, r: np.ndarray) -> Solution:
         """`Solution` for decision values r (n, m) or (m,), r = P(+1) - P(-1).

@@ -185,28 +185,28 @@ class _FloatingSelection:
         self._some = points[::max(1, len(points) // some)]  # of all classes, which are in order
         self.best: dict[int, Code] = {}
 
-    def run(self, start: Sequence[int], wanted: int | None, most: int,
-            tell: Callable = lambda share: None) -> _FloatingSelection:
-        """Go from some rows to `wanted` ones; None: until one more does not help."""
+    def run(self, start: Sequence[int], size: int | None, most: int,
+            report: Callable = lambda share: None) -> _FloatingSelection:
+        """Go from some rows to `size` ones; None: until one more does not help, at most `most`."""
         code = self._code(start)
-        last = most if wanted is None else wanted
+        last = most if size is None else size
         while not self.pool.determined(code.rows):
             code = self._with_one_more(code)
-            tell(len(code.rows) / max(last, len(code.rows)))
+            report(len(code.rows) / max(last, len(code.rows)))
         self._keep(code)
-        while wanted is not None and len(code.rows) > wanted:
+        while size is not None and len(code.rows) > size:
             code = self._keep(self._with_one_less(code))
         while len(code.rows) < last:
             larger = self._keep(self._with_one_more(code))
-            tell(len(larger.rows) / last)
-            if wanted is None and not self._helps(code, larger):
+            report(len(larger.rows) / last)
+            if size is None and not self._helps(code, larger):
                 break
             code = self._without_idle(larger)
         return self
 
     def at(self, size: int) -> Code:
         """The best code of so many rows; of the next number that there is."""
-        return self.best[min(self.best, key=lambda own: (abs(own - size), own))]
+        return self.best[min(self.best, key=lambda other: (abs(other - size), other))]
 
     def exchanged(self, size: int) -> Code:
         """The same after rows were exchanged for others as long as that helps."""
@@ -434,16 +434,15 @@ def _changes(before, after, rows, labels):
 
 def _curve(walks, part, rows, labels):
     """The points for all numbers of rows, and what the other parts say of each."""
-    found, judged = [], []
+    curve, judged = [], []
     before: tuple[int, ...] = ()
-    for size in sorted(walks[0].best):
-        own = walks[0].best[size].rows
+    for size, code in sorted(walks[0].best.items()):
         point, others = _point(walks, [walk.at(size) for walk in walks], part,
-                               **_changes(before, own, rows, labels))
-        found.append(point)
+                               **_changes(before, code.rows, rows, labels))
+        curve.append(point)
         judged.append(others)
-        before = own
-    return tuple(found), judged
+        before = code.rows
+    return tuple(curve), judged
 
 
 def _fewest(curve, judged, pool):

@@ -29,7 +29,7 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
                 "at least " where there may be more rows): codes too large to be read again
                 are refused before they are made.  None where the maker, or the size of the
                 control text alone, sets the limit
-    searched    True where the maker takes `training.design.LabelledPoints` for data, and returns
+    searched    True where the maker takes `design.LabelledPoints` for data, and returns
                 an object whose `tree` is the control tree over their labels, and whose `notes`
                 are lines about it
     """
