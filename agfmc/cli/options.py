@@ -19,8 +19,7 @@ from ..control.tree import NO_NORMALISATION
 from ..core.errors import AgfmcWarning, UsageError
 from ..core.version import __version__
 from ..core.weights import BALANCED
-from ..files.atomic import check_output
-from ..files.distinct import check_distinct
+from ..files.atomic import check_distinct, check_output
 from ..files.kinds import is_table
 from .data_options import add_table, add_weights, table_format, TABLES, weight_source
 from .file_names import file_named, holds_svm

@@ -45,9 +45,9 @@ from ..core.points import is_sparse
 from ..core.provenance import Provenance
 from ..core.version import __version__
 from ..files.atomic import checked
+from ..files.codec import check_seal, sealed, unsealed
 from ..files.number_text import NUMBER, numbers
 from ..files.opening import read_bytes
-from ..files.seal import check_seal, sealed, unsealed
 from .options import NodeLearner, PlaneLearner
 from .points import side_factors, Solution, TOO_LARGE
 

@@ -32,9 +32,9 @@ from ..core.provenance import Provenance, shared
 from ..data.class_names import ByValue, named_by_value, number_classes
 from ..data.libsvm import sparse_text
 from ..files.atomic import checked
+from ..files.codec import check_seal, unsealed
 from ..files.number_text import NUMBER, numbers
 from ..files.opening import read_bytes
-from ..files.seal import check_seal, unsealed
 from .checks import check_kernel, require_one_kernel
 
 _MARK = "# agfmc "

@@ -95,9 +95,8 @@ def write_store(path, configuration, made_by):
 def read_store(path, raw=None):
     """Read a `.mbm` file; -> `Configuration`.  raw: its bytes, if read already.
 
-    Raises `ModelError` where the file is not one, is damaged, or is of a
-    version that this program does not know.  The arrays share the memory that
-    the file was read into.
+    Raises `ModelError` where the file is not one, is damaged, or is of a version that this program
+    does not know.  The arrays share the memory that the file was read into.
     """
     raw = read_bytes(path) if raw is None else raw
     header, start = _checked_header(raw, path)
@@ -113,7 +112,11 @@ def _configuration(header, raw, start, path, why):
     stored = decode(_Stored, header, fail, arrays.read)
     if arrays.overlap():
         raise fail("two arrays share bytes")
-    tree = _tree(stored.control, path)
+    try:
+        tree = parse(stored.control, path)
+        tree.require_names()  # its classifiers are all trained
+    except ControlError as error:
+        raise ModelError(f"damaged: {error.message} in its control text", file=path) from error
     nodes, classifiers = tree.directs, stored.node_classifiers
     if [(node.learner_letter, len(tree.nodes[number].children))
             for number, node in nodes.items()] != [(one.code, one.branches) for one in classifiers]:
@@ -128,16 +131,6 @@ def _configuration(header, raw, start, path, why):
         raise fail(error.message) from None
     check_configuration(configuration, fail)
     return configuration
-
-
-def _tree(text, path):
-    """The control tree of the header, whose classifiers are all trained."""
-    try:
-        tree = parse(text, path)
-        tree.require_names()
-        return tree
-    except ControlError as error:
-        raise ModelError(f"damaged: {error.message} in its control text", file=path) from error
 
 
 def _checked_header(raw, path):

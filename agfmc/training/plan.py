@@ -25,8 +25,7 @@ from ..core.version import __version__
 from ..data.metric_file import check_metric_output, metric_path
 from ..data.training import for_classes, load_training
 from ..data.types import Dataset, InputFormat
-from ..files.atomic import check_output
-from ..files.distinct import check_distinct
+from ..files.atomic import check_distinct, check_output
 from ..files.opening import is_stream
 from ..landmarks.sums_file import names_sums
 from ..learners.protocol import (check_learners, distinct, for_weights, Job, named, parse_options,

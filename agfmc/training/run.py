@@ -24,8 +24,8 @@ from ..data.libagf import read_std, write_std
 from ..data.libsvm import row_texts
 from ..executors.threads import Background, Threads
 from ..files.atomic import remove, replacing, replacing_all, temporary_file, writing
+from ..files.codec import seal_of, sealed
 from ..files.opening import read_bytes
-from ..files.seal import seal_of, sealed
 from ..landmarks.sums import row_ranges
 from ..landmarks.sums_file import SumsStore
 from ..landmarks.training import sum_range

@@ -36,7 +36,7 @@ from agfmc.landmarks import sums_file
 from agfmc.learners import logistic as logistic_model
 from agfmc.tables import reading as table, recipe_file
 from agfmc.report import result_json
-from agfmc.files import seal
+from agfmc.files import codec
 from agfmc.models.checks import check_configuration
 from agfmc.core.models import BinaryModel, Kernel
 from agfmc.data.types import InputFormat
@@ -547,7 +547,7 @@ def _binary(labels=(0, 1), platt=(-1.5, 0.25), kernel=Kernel("rbf", 0.5)):
 
 def _svm_models():
     yield libsvm_model.format_svm_model(_binary())
-    yield seal.sealed(libsvm_model.format_svm_model(
+    yield codec.sealed(libsvm_model.format_svm_model(
         _binary((1, 0), None, Kernel("polynomial", 1.0, 0.5, 3))), "0123456789abcdef")
 
 
@@ -768,9 +768,9 @@ def readers():
         ("ascii model used", load, [ASCII], True, classifying, []),
         ("is ascii", lambda path: libagf.is_ascii_model(bytes_of(path)), [ASCII[:80]], True,
          anything, ["models.libagf.is_ascii_model"]),
-        ("seal", lambda path: (seal.seal_of(bytes_of(path)),
-                               seal.unsealed(bytes_of(path).decode("latin-1"))), svm[1:], True,
-         anything, ["files.seal.seal_of", "files.seal.unsealed"]),
+        ("seal", lambda path: (codec.seal_of(bytes_of(path)),
+                               codec.unsealed(bytes_of(path).decode("latin-1"))), svm[1:], True,
+         anything, ["files.codec.seal_of", "files.codec.unsealed"]),
         ("calibration", calibration_file.read_calibration,
          [CALIBRATION, unsealed(CALIBRATION)], True, calibrated,
          ["calibration.file.read_calibration"]),

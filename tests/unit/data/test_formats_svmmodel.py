@@ -10,7 +10,7 @@ import pytest
 from agfmc.core.errors import ModelError
 from agfmc.models.libsvm import format_svm_model, held_out_values, read_svm_model
 from agfmc.data.libsvm import row_texts
-from agfmc.files.seal import check_seal, seal_of, sealed
+from agfmc.files.codec import check_seal, seal_of, sealed
 from agfmc.core.models import BinaryModel, Kernel
 from agfmc.core.provenance import Provenance
 

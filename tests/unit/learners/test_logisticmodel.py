@@ -7,7 +7,7 @@ import pytest
 from agfmc.core.errors import ModelError, one_line
 from agfmc.models.libsvm import format_svm_model, read_svm_model
 from agfmc.learners.logistic import format_logistic_model, LogisticModel, read_logistic_model
-from agfmc.files.seal import seal_of, sealed, unsealed
+from agfmc.files.codec import seal_of, sealed, unsealed
 from agfmc.core.models import BinaryModel, Kernel
 from agfmc.core.provenance import Provenance
 
