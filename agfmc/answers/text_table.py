@@ -10,7 +10,6 @@ import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from json.encoder import encode_basestring as json_string
 from typing import NamedTuple
 
@@ -56,20 +55,17 @@ class Part(NamedTuple):
         return list(value.T) if self.kind == "numbers" else [value]
 
 
-@dataclass(frozen=True)
 class AnswerText:
     """The text of answers.
 
     words: the names of the classes;  parts: of an answer;  delimiter: between cells, None for JSON.
     """
 
-    words: tuple[str, ...]
-    parts: tuple[Part, ...]
-    delimiter: str | None = ","
-
-    def __post_init__(self):
-        if self.delimiter is not None:
-            refuse_divided(self.words, self.parts)
+    def __init__(self, words: tuple[str, ...], parts: tuple[Part, ...],
+                 delimiter: str | None = ","):
+        self.words, self.parts, self.delimiter = words, parts, delimiter
+        if delimiter is not None:
+            refuse_divided(words, parts)
 
     @property
     def names(self) -> list[str]:
@@ -80,7 +76,7 @@ class AnswerText:
     @contextmanager
     def opened(self, path: str, heads: Sequence[str],
                show: Callable[[bytes], None]) -> Iterator[Callable]:
-        """A function that writes rows: add(cells of the columns of the head, their tails).
+        """A function that writes rows: add(cells of the columns of the input, tails).
 
         heads: the names of these columns;  path: of the file, which appears whole or not at all,
         or `-` for `show`, which b"" ends.

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 
 from ..control.write import format_tree
 from ..core.errors import DataError, UsageError
@@ -54,10 +53,7 @@ def execute(args):
                      f"is for a normalisation, as X.std, and {args.model} is {kind}")
     check_plot(args)
     info, text = show(args)
-    if args.json:
-        write_stdout([json.dumps(info, indent=1, sort_keys=True), "\n"])
-    else:
-        sys.stdout.write(text)
+    write_stdout([json.dumps(info, indent=1, sort_keys=True), "\n"] if args.json else [text])
 
 
 def _model(args):

@@ -44,14 +44,13 @@ class CostMatrix:
                       + str(self.whole.shape).encode()).hexdigest()
 
     def taken(self, order: np.ndarray) -> CostMatrix:
-        """The costs of the classes at some places (c,), in the order of these."""
+        """The costs of the classes at some positions (c,), in the order of these."""
         return CostMatrix(self.costs[order][:, order],
                           None if self.refusal is None else self.refusal[order])
 
     def paid(self, truth: np.ndarray, answers: np.ndarray) -> np.ndarray:
-        """The cost (n,) of answers (n,), places of classes or -1 for none, where those at the
-        places truth (n,) are right.  Raises `UsageError` for answers that are none without their
-        cost."""
+        """The cost (n,) of answers (n,), positions of classes or -1 for none, where truth (n,) is
+        right; `UsageError` for answers that are none without their cost."""
         none = int((answers < 0).sum())
         if none and self.refusal is None:
             raise UsageError(f"{none} of {len(answers)} points have no answer, whose cost is not "
@@ -62,9 +61,9 @@ class CostMatrix:
 def cost_matrix(given: Any, labels: Sequence[int]) -> CostMatrix:
     """The `CostMatrix` of the classes `labels`, in their order: itself, or made of an array.
 
-    given: or numbers (k, k), rows true classes and columns answers, or (k, k + 1), where the last
-    column is the cost of no answer.  Raises `UsageError` where they do not fit the classes, are
-    not finite or below 0, or make a right answer cost more than a wrong one.
+    given: a `CostMatrix`, numbers (k, k), rows true classes and columns answers, or (k, k + 1),
+    where the last column is the cost of no answer.  Raises `UsageError` where they do not fit the
+    classes, are not finite or below 0, or make a right answer cost more than a wrong one.
     """
     import numpy as np
 

@@ -13,7 +13,6 @@ _FEW_FEATURES = 2**16  # where no number in the file stands for each
 def require_one_kernel(configuration, what, way_out):
     """`ModelError` for what the format `what` of other programs cannot hold.
 
-    That is an ensemble, classifiers but support vector machines, a normalisation, several kernels;
     way_out: from an ensemble, the end of the message.
     """
     tree, kernels = configuration.tree, configuration.machines.kernels
@@ -38,12 +37,9 @@ def check_configuration(configuration, fail):
     for kernel in model.kernels:
         check_kernel(kernel, fail)
     _check_features(configuration, fail)
-    for values in (model.sv, model.coef, model.rho):
-        if not np.isfinite(values).all():
-            raise fail("a number is not finite")
-    for values in (model.a, model.b):
-        if np.isinf(values).any():
-            raise fail("a number is not finite")
+    if not all(np.isfinite(values).all() for values in (model.sv, model.coef, model.rho)) or \
+            np.isinf([model.a, model.b]).any():
+        raise fail("a number is not finite")
     if np.any(np.isnan(model.a) != np.isnan(model.b)):
         raise fail("half of a classifier's probabilities is missing")
     for classifier in classifiers.values():

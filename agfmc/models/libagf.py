@@ -65,14 +65,14 @@ def read_ascii_model(path, raw=None):
     sv = text.table()
     parts = [text.classifier(row, len(sv)) for row in tree.rows]
     text.end()
-    coef, index = [part[2] for part in parts], [part[3] for part in parts]
-    a, b = (np.array([part[0][i] for part in parts]) for i in (0, 1))
+    scales, rho, coef, index = zip(*parts)
+    a, b = np.array(scales).T.copy()
     configuration = Configuration(tree, MergedModel(
         kernels=(kernel,), kernel_of=np.zeros(len(parts), dtype=np.int32), sv=sv,
         group=np.zeros(len(sv), dtype=np.int32),
         indptr=np.concatenate([[0], np.cumsum([len(c) for c in coef])]).astype(np.int64),
         index=np.concatenate(index), coef=np.concatenate(coef),
-        rho=np.array([part[1] for part in parts]), a=a, b=b,
+        rho=np.array(rho), a=a, b=b,
         orientation=np.where(a < 0, -1, 1).astype(np.int8),
         provenances=(Provenance(),) * len(parts)))
     check_configuration(configuration, lambda message: ModelError(message, file=path))
