@@ -258,7 +258,9 @@ def format_description(info: dict) -> str:
         *([] if recipe is None else _recipe_lines(recipe)),
         ("support vectors", f"{info['support_vectors']} stored, {info['coefficients']} "
                             "coefficients in the binary models together"),
-        *(("kernel", _kernel(kernel)) for kernel in info["kernels"]),
+        *(("kernel", " ".join([kernel["kind"], *(
+            f"{name} {kernel[name]:g}" for name in KERNELS[kernel["kind"]].parameters)]))
+          for kernel in info["kernels"]),
         ("written by", ", ".join(f"{program} {version}" for program, version
                                  in sorted(info["written_by"].items())) or None),
         *_calibration_lines(info["calibration"])]
@@ -328,11 +330,6 @@ def _calibration_lines(calibration):
         points = "" if one["points"] is None else f", {one['points']} calibration points"
         lines.append(("", f"{one['decoder']}: {text}, floor {one['floor']:.4g}{points}"))
     return lines + [("", "a learned decoder")] * calibration["learned"]
-
-
-def _kernel(kernel):
-    used = KERNELS[kernel["kind"]].parameters
-    return " ".join([kernel["kind"], *(f"{name} {kernel[name]:g}" for name in used)])
 
 
 def class_samples(configuration: Configuration) -> dict[int, int]:

@@ -22,18 +22,14 @@ def assemble(tree, models, node_classifiers, normalisation=None):
     tree = rename_directs(rename(tree, [model.name for model in models]),
                           {number: model.name for number, model in node_classifiers.items()})
     if models and models[0].function is not None:
-        machines = _functions(models)
+        a, b = np.array([model.scale for model in models], dtype=np.float64).T.copy()
+        machines = FunctionModel(
+            tuple(model.function for model in models), a, b,
+            np.array([model.orientation for model in models], dtype=np.int8),
+            tuple(model.provenance for model in models), models[0].features)
     else:
         machines = collate(models, tree.sides(), tree.classes, tuple(node_classifiers.values()))
     return Configuration(tree, machines, node_classifiers, normalisation)
-
-
-def _functions(models):
-    """The `FunctionModel` of `BinaryModel`s that are functions."""
-    scales = np.array([model.scale for model in models], dtype=np.float64)
-    return FunctionModel(tuple(model.function for model in models), scales[:, 0], scales[:, 1],
-                         np.array([model.orientation for model in models], dtype=np.int8),
-                         tuple(model.provenance for model in models), models[0].features)
 
 
 def collate(models, sides, classes, node_classifiers=()):
@@ -72,14 +68,14 @@ def collate(models, sides, classes, node_classifiers=()):
     sv = points[first[order]]
     sv += 0.0
     kernels = tuple(dict.fromkeys(model.kernel for model in models))
-    scales = np.array([model.scale for model in models], dtype=np.float64).reshape(-1, 2)
+    a, b = np.array([model.scale for model in models], dtype=np.float64).reshape(-1, 2).T.copy()
     return MergedModel(
         kernels=kernels,
         kernel_of=np.array([kernels.index(model.kernel) for model in models], dtype=np.int32),
         sv=sv, group=group[order].astype(np.int32),
         indptr=indptr.astype(np.int64), index=_joined(index, np.int32),
         coef=_joined(coef, np.float64), rho=np.array([model.rho for model in models]),
-        a=scales[:, 0].copy(), b=scales[:, 1].copy(),
+        a=a, b=b,
         orientation=np.array([model.orientation for model in models], dtype=np.int8),
         provenances=tuple(model.provenance for model in models),
         any_width=not node_classifiers and not any(model.features for model in models))

@@ -50,7 +50,7 @@ def public_readers():
         for name, thing in vars(loaded).items():
             if name.startswith("_") or getattr(thing, "__module__", "") != module:
                 continue
-            if thing.__class__ is type and "Reader" not in name and name != "Header" or \
+            if thing.__class__ is type and "Reader" not in name or \
                     not callable(thing) or name.startswith(WRITES):
                 continue
             if name.startswith(("read_", "iter_", "parse")) or \
