@@ -12,10 +12,8 @@ from decimal import Decimal
 import numpy as np
 
 from ..answers.libagf_text import read_probabilities
-from ..calibration.maps import (apply_map, fit_in_training,
-                                fit_temperature)
-from ..calibration.separate_points import DecodedData, CalibrationResult
-from ..calibration.sets import answer_points, calibration_points
+from ..calibration.maps import apply_map, fit_in_training, fit_temperature
+from ..calibration.separate_points import CalibrationResult, DecodedData, mapped_points
 from ..calibration.types import Calibration, DecoderCalibration
 from ..control.build import to_code, with_heading
 from ..control.tree import Tree
@@ -43,6 +41,7 @@ _FEWEST, _FEWEST_OF_OTHERS = 1000, 250  # points; others have no map where their
 _MOST_OF_OTHERS, _MOST_ITERATED = 2000, 500  # points, which are enough for two numbers
 _NO_WEIGHT = 0.01  # of a member, times their number: what is written as 0
 _LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, times classes
+_HALF_DIGIT = 0.51e-6  # by which a probability in a text is rounded, at most
 
 
 def calibrated(configuration: Configuration, held_out: HeldOut | None,
@@ -66,11 +65,10 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
     wanted: the only decoders that have one, None for all, and for a learned one where it pays or
-    the control tree names it;
-    quick: every map is a temperature and a floor, fitted to a thousand points at most, and no
-    points are kept;  losses: gets {key: (number of points, their log loss before, after)} of the
-    decoders that keep points; where a tree is descended, of the probability that the answer is
-    right.  Losses have the weights of the held-out points.
+    the control tree names it;  quick: every map is a temperature and a floor, fitted to a thousand
+    points at most, and no points are kept;  losses: gets {key: (number of points, their log loss
+    before, after)} of the decoders that keep points; where a tree is descended, of the probability
+    that the answer is right.
 
     The points are decoded with the decision values of classifiers that were trained without
     them; nothing is trained again.  The decoders that suit the configuration, and least squares,
@@ -79,41 +77,38 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
-    keeping, all_held_out = set() if quick else _main_decoders(tree), held_out
-    held_out = _thinned(held_out, _FEWEST if quick else
-                        max(_FEWEST, _BUDGETS[0] // _entries(tree)))
-    column = np.searchsorted(classes, held_out.y)
-    maps, tried = {}, []
+    keeping = {} if quick else _main_decodings(tree)
+    points = _thinned(held_out, _FEWEST if quick else max(_FEWEST, _BUDGETS[0] // _entries(tree)))
+    column = np.searchsorted(classes, points.y)
+    maps: dict[str, DecoderCalibration] = {}
+    tried: list[tuple] = []
     only = None if wanted is None else {one.calibration_key(tree) for one in wanted}
-    for key, (points, p, answer) in held_out_answers(configuration, held_out, only).items():
-        true, w = column[points], _weights(held_out, points)
-        own = _apart(held_out, points)
+    for key, (rows, p, answer) in held_out_answers(configuration, points, only).items():
+        y, w = column[rows], _some(points.weights, rows)
+        true = np.where(answer == y, 0, 1) if key.startswith("recursive") else y
+        if key not in keeping:
+            maps[key] = DecoderCalibration(fit_temperature(p, true, w))
+            continue
         if key.startswith("recursive"):
-            true = np.where(answer == true, 0, 1)
-            fitted, kept = fit_temperature(p, true, w), None
+            fitted = fit_temperature(p, true, w)
             mapped = apply_map(fitted, p)
-            if key in keeping:
-                kept = answer_points(mapped[own, 0], held_out.y[own], true[own] == 0)
-        elif key in keeping:
+        else:
             known = next((one for one in tried if np.allclose(p, one[0], 0, 1e-9)), None)
             fitted, mapped = known[1:] if known else fit_in_training(p, true, weights=w)
             tried.append((p, fitted, mapped))
-            answer = answer if fitted.kind == "temperature" else mapped.argmax(axis=1)
-            kept = calibration_points(mapped[own], true[own], answer[own], classes)
-        else:
-            fitted, kept = fit_temperature(p, true, w), None
-        if kept is not None and losses is not None:
-            their = None if w is None else w[own]
-            losses[key] = len(true[own]), log_loss(p[own], true[own], their), \
-                log_loss(mapped[own], true[own], their)
-        maps[key] = DecoderCalibration(fitted, kept)
+        part = _without_part_in_metric(points, rows)
+        maps[key] = DecoderCalibration(fitted, mapped_points(
+            mapped[part], y[part], answer[part], fitted.kind, key, classes)[0])
+        if losses is not None:
+            losses[key] = len(true[part]), *(
+                log_loss(q[part], true[part], _some(w, part)) for q in (p, mapped))
     learned = None
     if "learned" in (only if only is not None else {
-            one.calibration_key(tree) for one in decoders_of(tree, points=len(all_held_out.rows))}):
+            one.calibration_key(tree) for one in decoders_of(tree, points=len(held_out.rows))}):
         with suppress(AgfmcError):  # too large, or a class without points
-            learned, maps["learned"] = _learned(configuration, all_held_out)
+            learned, maps["learned"] = _learned(configuration, held_out)
     counts = np.bincount(column, minlength=len(classes))
-    source = "training points, held out" + ("" if held_out.weights is None else ", weighted")
+    source = "training points, held out" + ("" if points.weights is None else ", weighted")
     return Calibration(configuration.digest(), tuple(tree.classes), source,
                        tuple(counts.tolist()), maps, learned)
 
@@ -123,10 +118,9 @@ def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1,
     """Fit a `LearnedDecoder` to held-out decision values r (c, m) of the rows of a tree.
 
     y (c,): columns of the true classes, labels ascending;  seed: of the folds;  weights (c,): of
-    the points.  p (c, k) of the
-    result, by fits without the points, is what a map and calibration points are made of.
-    Raises `ModelError` for too many classes and classifiers, and for a multi-class node,
-    `DataError` for a class without points.
+    the points.  p (c, k) of the result is by fits without the points.  Raises `ModelError` for too
+    many classes and classifiers, and for a multi-class node, `DataError` for a class without
+    points.
     """
     if tree.directs:
         raise ModelError("a multi-class node has no decision values that a decoder could be "
@@ -161,13 +155,11 @@ def with_learned_weights(configuration: Configuration, held_out: HeldOut | None)
     if held_out is None:
         raise ModelError("the weights of its members cannot be learned: not all classifiers have "
                          "decision values of samples that were held out")
-    given = HeldOutValues(configuration, held_out)
-    classifier = Classifier(configuration, Decoding(calibrated=False), values=given)
-    true, size = np.searchsorted(classifier.classes, held_out.y), len(held_out.rows)
-    step, parts = given.rows(len(classifier.classes)), []
-    for start in range(0, size, step):
-        rows = given.load(start, min(start + step, size))
-        parts.append(np.stack([p[rows, true[start + rows]] for p in classifier.by_member(rows)]))
+    values = HeldOutValues(configuration, held_out)
+    classifier = Classifier(configuration, Decoding(calibrated=False), values=values)
+    true = np.searchsorted(classifier.classes, held_out.y)
+    parts = [np.stack([p[rows, true[start + rows]] for p in classifier.by_member(rows)])
+             for start, rows in values.blocks(len(classifier.classes))]
     text = _in_words(fit_weights(np.concatenate(parts, axis=1), held_out.weights))
     return replace(configuration, tree=with_heading(configuration.tree, "weights", text))
 
@@ -183,86 +175,112 @@ def _in_words(weights):
 
 def _learned(configuration, held_out):
     """A `LearnedDecoder` and its `DecoderCalibration`."""
-    classes = np.array(configuration.tree.classes)
-    given, size = HeldOutValues(configuration, held_out), len(held_out.rows)
-    most = max(LEARNED_POINTS * len(classes), _LEARNED_VALUES // (given.count * len(classes)))
-    taken = _share_of_classes(held_out.y, -(-size // most))
-    step, parts = given.rows(len(classes)), []
-    for start in range(0, size, step):
-        rows = given.load(start, min(start + step, size))
-        parts.append(given(range(given.count), rows[taken[start + rows]])[1])
-    true, w = np.searchsorted(classes, held_out.y[taken]), _weights(held_out, taken)
-    own = _apart(held_out, taken)
-    fitted = fit_learned_decoder(configuration.tree, np.concatenate(parts), true, weights=w)
-    found = fit_temperature(fitted.p, true, w)
-    return fitted.decoder, DecoderCalibration(found, calibration_points(
-        apply_map(found, fitted.p[own]), true[own], fitted.p[own].argmax(axis=1), classes))
+    classes, size = np.array(configuration.tree.classes), len(held_out.rows)
+    values = HeldOutValues(configuration, held_out)
+    most = max(LEARNED_POINTS * len(classes), _LEARNED_VALUES // (values.count * len(classes)))
+    chosen = _share_of_classes(held_out.y, -(-size // most))
+    r = np.concatenate([values(range(values.count), rows[chosen[start + rows]])[1]
+                        for start, rows in values.blocks(len(classes))])
+    true, w = np.searchsorted(classes, held_out.y[chosen]), _some(held_out.weights, chosen)
+    fitted = fit_learned_decoder(configuration.tree, r, true, weights=w)
+    temperature = fit_temperature(fitted.p, true, w)
+    part = _without_part_in_metric(held_out, chosen)
+    p = fitted.p[part]
+    return fitted.decoder, DecoderCalibration(temperature, mapped_points(
+        apply_map(temperature, p), true[part], p.argmax(axis=1), "temperature", "learned",
+        classes)[0])
 
 
-def _apart(held_out, points):
+def _some(values, rows):
+    """Rows of an array, or None."""
+    return None if values is None else values[rows]
+
+
+def _without_part_in_metric(held_out, points):
     """Which of some of the held-out points had no part in learning a metric; all if none had."""
-    apart = None if held_out.apart is None else held_out.apart[points]
+    apart = _some(held_out.apart, points)
     return slice(None) if apart is None or not apart.any() else apart
 
 
-def _weights(held_out, points):
-    """The weights of some of the held-out points, None where all count alike."""
-    return None if held_out.weights is None else held_out.weights[points]
-
-
 def _share_of_classes(y, stride):
-    """True (c,) for the first point of each class in y (c,), and every one `stride` after it."""
+    """A mask (c,): the first point of each class in y (c,), and every one `stride` after it."""
     order = np.argsort(y, kind="stable")
-    taken = np.empty(len(y), dtype=bool)
-    taken[order] = (np.arange(len(y)) - np.searchsorted(y[order], y[order])) % stride == 0
-    return taken
+    chosen = np.empty(len(y), dtype=bool)
+    chosen[order] = (np.arange(len(y)) - np.searchsorted(y[order], y[order])) % stride == 0
+    return chosen
+
+
+def _thinned(held_out, most):
+    """Every s-th of the held-out points of each class, so that there are about so many."""
+    step = -(-len(held_out.rows) // most)
+    if step <= 1:
+        return held_out
+    chosen = _share_of_classes(held_out.y, step)
+    number, values = np.cumsum(chosen) - 1, chosen[held_out.point]
+    return HeldOut(held_out.rows[chosen], held_out.y[chosen], held_out.x[np.flatnonzero(chosen)],
+                   number[held_out.point[values]].astype(np.int32), held_out.classifier[values],
+                   held_out.value[values], {node: p[chosen] for node, p in held_out.nodes.items()},
+                   _some(held_out.apart, chosen), _some(held_out.weights, chosen))
 
 
 def held_out_answers(configuration: Configuration, held_out: HeldOut,
                      only: Collection | None = None) -> dict:
     """{key: (points, p (c', k), answer (c',))} of the calibration points, for decoders that suit.
 
-    points (c',): their numbers, all of them, or fewer for decoders that do not suit the
-    configuration, but for those that are wanted;  p: before any map, columns with ascending labels,
-    or (p, 1 - p) of the answer where a tree is descended; answer: the column of the class, in the
-    order of the labels.  only: keys of those wanted, None for all.
+    points (c',): their numbers, fewer than all for decoders that do not suit the configuration
+    and are not requested;  p: before any map, columns with ascending labels, or (p, 1 - p) of the
+    answer where a tree is descended;  answer: the column of the class.  only: keys of the
+    requested decoders, None for all.
     """
-    classes = np.array(configuration.tree.classes)
-    given = HeldOutValues(configuration, held_out)
-    size, main = len(held_out.rows), _main_decoders(configuration.tree)
-    classifiers, taken, parts = {}, {}, {}
+    tree, size = configuration.tree, len(held_out.rows)
+    values, main = HeldOutValues(configuration, held_out), _main_decodings(tree)
+    classifiers, chosen, parts = {}, {}, {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AgfmcWarning)  # of decoders that nobody asked for
-        for key, decoding in calibrated_decodings(configuration.tree).items():
-            if decoding.decoder.takes == "learned":
-                continue  # its answers to the points that it is fitted to are not held out
-            way = "path" if decoding.tree == "recursive" else decoding.tree
-            stride = 1 if key in main or only else _stride(
-                decoding.decoder, _entries(configuration.tree), size)
-            if not stride or only is not None and key not in only:
+        warnings.simplefilter("ignore", AgfmcWarning)  # of decoders that were not requested
+        for key, decoding in calibrated_decodings(tree).items():
+            # a learned decoder's answers to the points that it is fitted to are not held out
+            if decoding.decoder.takes == "learned" or only is not None and key not in only:
                 continue
-            taken[key] = _share_of_classes(held_out.y, stride)
-            with suppress(AgfmcError):  # the code does not suit this decoder
-                classifiers[key] = Classifier(
-                    configuration, replace(decoding, tree=way, calibrated=False), values=given)
-        step = given.rows(len(classes))
-        for start in range(0, size, step):
-            everyone = given.load(start, min(start + step, size))
+            stride = 1 if key in main or only else _stride(decoding.decoder, _entries(tree), size)
+            if stride:
+                chosen[key] = _share_of_classes(held_out.y, stride)
+                with suppress(AgfmcError):  # the code does not suit this decoder
+                    classifiers[key] = Classifier(configuration, _uncalibrated(decoding),
+                                                  values=values)
+        for start, everyone in values.blocks(len(tree.classes)):
             for key, classifier in list(classifiers.items()):
-                rows = everyone[taken[key][start + everyone]]
+                rows = everyone[chosen[key][start + everyone]]
                 try:
                     answers = classifier(rows)
                 except AgfmcError:
                     del classifiers[key]
                     continue
                 parts.setdefault(key, []).append((start + rows, answers.columns, answers.classes))
-    return {key: _joined(parts[key], classes) for key in classifiers}
+    joined = {}
+    for key in classifiers:
+        points, p, labels = map(np.concatenate, zip(*parts[key]))
+        joined[key] = points, _two_columns(p), np.searchsorted(tree.classes, labels)
+    return joined
 
 
-def _main_decoders(tree):
-    """Keys of the decoders that suit a tree, and of least squares."""
-    return {decoding.calibration_key(tree)
-            for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full"))}
+def _uncalibrated(decoding):
+    """The decoding whose answers a map is fitted to."""
+    return replace(decoding, tree="path" if decoding.tree == "recursive" else decoding.tree,
+                   calibrated=False)
+
+
+def _two_columns(p):
+    """p (n, k), or (p, 1 - p) (n, 2) of p (n, 1)."""
+    return np.column_stack([p, 1 - p]) if p.shape[1] == 1 else p
+
+
+def _main_decodings(tree):
+    """{key: `Decoding`} of the decoders that suit a tree, and of least squares, in their order."""
+    decodings = {}
+    for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full")):
+        decodings.setdefault(decoding.calibration_key(tree), decoding)
+    decodings.pop(None, None)
+    return decodings
 
 
 def _entries(tree):
@@ -275,29 +293,6 @@ def _stride(method, entries, size):
     few = min(_MOST_ITERATED, _BUDGETS[2] // entries) if method.iterates else \
         min(_MOST_OF_OTHERS, _BUDGETS[1] // entries)
     return 0 if few < min(_FEWEST_OF_OTHERS, size) else -(-size // few)
-
-
-def _thinned(held_out, most):
-    """Every s-th of the held-out points of each class, so that there are about so many."""
-    step = -(-len(held_out.rows) // most)
-    if step <= 1:
-        return held_out
-    taken = _share_of_classes(held_out.y, step)
-    number = np.cumsum(taken) - 1
-    kept = taken[held_out.point]
-    return HeldOut(held_out.rows[taken], held_out.y[taken], held_out.x[np.flatnonzero(taken)],
-                   number[held_out.point[kept]].astype(np.int32), held_out.classifier[kept],
-                   held_out.value[kept],
-                   {node: p[taken] for node, p in held_out.nodes.items()},
-                   None if held_out.apart is None else held_out.apart[taken],
-                   _weights(held_out, taken))
-
-
-def _joined(parts, classes):
-    points, p, answer = map(np.concatenate, zip(*parts))
-    if p.shape[1] == 1:
-        p = np.column_stack([p, 1.0 - p])
-    return points, p, np.searchsorted(classes, answer)
 
 
 class HeldOutValues:
@@ -314,21 +309,20 @@ class HeldOutValues:
         self._machines = MachineValues(configuration)
         self._held_out = held_out
         self.count = self._machines.count
-        self.nodes = {number: _GivenNode(p) for number, p in held_out.nodes.items()}
-        # a full code has seen every point: there is nothing to be computed then
-        self._seen = len(held_out.value) == self.count * len(held_out.rows)
-
-    def rows(self, k):
-        """A good number of points for a block, for k classes."""
-        return self._machines.rows(k)
+        self.rows, self.turned = self._machines.rows, self._machines.turned
+        self.nodes = {number: _HeldOutNode(p) for number, p in held_out.nodes.items()}
 
     def load(self, start, stop):
         """Take the points from start to stop; -> their numbers (n,)."""
-        held_out, shape = self._held_out, (stop - start, self.count)
-        everyone = range(self.count)
+        held_out, everyone = self._held_out, range(self.count)
         if self.count:
-            f = np.empty(shape) if self._seen else np.array(
-                self._machines(everyone, self._points(start, stop))[0])
+            if len(held_out.value) == self.count * len(held_out.rows):  # all were held out by all
+                f = np.empty((stop - start, self.count))
+            else:
+                x = held_out.x[start:stop]
+                if not (self._machines.takes_sparse and is_sparse(x)):
+                    x = np.asarray(x, dtype=np.float64)
+                f = np.array(self._machines(everyone, x)[0])
             part = slice(*np.searchsorted(held_out.point, (start, stop)))
             f[held_out.point[part] - start, held_out.classifier[part]] = held_out.value[part]
             self._f, self._r = f, self._machines.differences(f, everyone)
@@ -336,28 +330,24 @@ class HeldOutValues:
             node.start = start
         return np.arange(stop - start)
 
-    def _points(self, start, stop):
-        x = self._held_out.x[start:stop]
-        return x if self._machines.takes_sparse and is_sparse(x) else \
-            np.asarray(x, dtype=np.float64)
+    def blocks(self, k):
+        """Load the points block by block, for k classes; yield (the first, numbers (n,))."""
+        size, step = len(self._held_out.rows), self.rows(k)
+        for start in range(0, size, step):
+            yield start, self.load(start, min(start + step, size))
 
     def prepared(self, x):
         """The numbers as they are."""
         return x
 
-    def turned(self, f, columns):
-        """As of the classifiers."""
-        return self._machines.turned(f, columns)
-
     def __call__(self, columns, x):
         """f and r, (n, m'), of the classifiers `columns` for points x, numbers of rows."""
         if len(columns) == self.count:  # all, in their order
             return self._f[x], self._r[x]
-        columns = list(columns)
-        return self._f[x][:, columns], self._r[x][:, columns]
+        return self._f[x][:, list(columns)], self._r[x][:, list(columns)]
 
 
-class _GivenNode:
+class _HeldOutNode:
     """Probabilities p (c, branches) of all calibration points by a multi-class node."""
 
     start = 0
@@ -368,10 +358,6 @@ class _GivenNode:
     def probabilities(self, x):
         """Those of points x, numbers of rows of the block."""
         return self._p[self.start + x]
-_HALF_DIGIT = 0.51e-6  # by which a probability in a text is rounded, at most
-
-
-# Answers to points
 
 
 def kept_decodings(configuration: Configuration) -> dict[str, Decoding]:
@@ -381,13 +367,11 @@ def kept_decodings(configuration: Configuration) -> dict[str, Decoding]:
     and learned where the model has it.
     """
     tree = configuration.tree
-    found: dict[str, Decoding] = {}
-    for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full"),
-                     *([Decoding("learned", "flat")] if _learned_decoder(configuration) else [])):
-        key = decoding.calibration_key(tree)
-        if key is not None:
-            found.setdefault(key, decoding)
-    return found
+    decodings = _main_decodings(tree)
+    if _learned_decoder(configuration):
+        learned = Decoding("learned", "flat")
+        decodings.setdefault(learned.calibration_key(tree), learned)
+    return decodings
 
 
 def answers_of_data(configuration: Configuration, decoding: Decoding, data: Dataset, kind: str,
@@ -404,25 +388,20 @@ def answers_of_data(configuration: Configuration, decoding: Decoding, data: Data
     if other:
         raise DataError(f"class {other[0]} is '{data.names[other[0]]}', in the model "
                         f"'{tree.names[other[0]]}': the labels mean other classes", file=source)
-    way = "path" if decoding.tree == "recursive" else decoding.tree
     fits = decoding.decoder.takes == "learned" and not _learned_decoder(configuration)
-    classifier = Classifier(
-        configuration, Decoding("binary") if fits else
-        replace(decoding, tree=way, calibrated=False), Execution(kind))
+    classifier = Classifier(configuration, Decoding("binary") if fits else _uncalibrated(decoding),
+                            Execution(kind))
     x = np.asarray(data.x)
-    lacking = (classifier.features or 0) - x.shape[1]
-    if kind == "svm" and lacking > 0:  # such text may leave the last features out
-        x = np.pad(x, [(0, 0), (0, lacking)])
+    missing = (classifier.features or 0) - x.shape[1]
+    if kind == "svm" and missing > 0:  # such text may leave the last features out
+        x = np.pad(x, [(0, 0), (0, missing)])
     answers = classifier.classify(x, workers)
-    p = answers.columns
     weights = None if data.weights is None else data.weights.w
     if fits:
-        fitted = fit_learned_decoder(tree, p, y, weights=weights)
+        fitted = fit_learned_decoder(tree, answers.columns, y, weights=weights)
         return DecodedData(fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder, weights)
-    if p.shape[1] == 1:
-        p = np.column_stack([p, 1 - p])
-    return DecodedData(p, y, np.searchsorted(tree.classes, answers.classes), source,
-                       weights=weights)
+    return DecodedData(_two_columns(answers.columns), y,
+                       np.searchsorted(tree.classes, answers.classes), source, weights=weights)
 
 
 def _learned_decoder(configuration):
@@ -441,15 +420,15 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
     if key == "learned" and not _learned_decoder(configuration):
         raise UsageError("the model has no learned decoder, and the answers of a cross-validation "
                          "hold no decision values that one could be fitted to: --data has")
-    classes = configuration.tree.classes
+    classes = np.array(configuration.tree.classes)
     truth = read_cls(f"{base}.truth")
     answer = _columns(read_cls(f"{base}.cls", n=len(truth)), classes, f"{base}.cls")
     y = _columns(truth, classes, f"{base}.truth")
-    if key.startswith("recursive"):
-        path = _first(f"{base}.raw.con", f"{base}.con")
-        p = probability(read_con(path, n=len(truth)), len(classes))
-        return _with_weights(DecodedData(np.column_stack([p, 1 - p]), y, answer, base))
-    path = _first(f"{base}.raw.txt", f"{base}.txt")
+    ending = "con" if key.startswith("recursive") else "txt"
+    path = f"{base}.raw.{ending}" if os.path.exists(f"{base}.raw.{ending}") else f"{base}.{ending}"
+    if ending == "con":
+        p = _two_columns(probability(read_con(path, n=len(truth)), len(classes))[:, None])
+        return _with_weights(DecodedData(p, y, answer, base))
     table = read_probabilities(path)
     labels = table.labels
     if table.p.shape[1] != len(classes) or labels is not None and \
@@ -460,36 +439,32 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
     if len(table.p) != len(truth):
         raise DataError(f"has {len(table.p)} lines of probabilities, but there are "
                         f"{len(truth)} points", file=path)
-    if np.median(np.abs(table.p.sum(axis=1) - 1)) > 0.2:
+    sums = table.p.sum(axis=1, keepdims=True)  # 1 but for the rounding of the text to six digits
+    if np.median(np.abs(sums - 1)) > 0.2:
         raise DataError("the values are votes, not probabilities, which alone have a calibration",
                         file=path)
     if path == f"{base}.raw.txt":  # a map may have changed the answers in base.cls
         answer = _columns(table.classes, classes, path)
-    elif not np.array_equal(table.classes, np.asarray(classes)[answer]):
-        row = int(np.argmax(table.classes != np.asarray(classes)[answer]))
+    elif (wrong := table.classes != classes[answer]).any():
+        row = int(np.argmax(wrong))
         raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
                         f"{classes[answer[row]]} in {base}.cls: they are not of one run",
                         file=path)
-    sums = table.p.sum(axis=1, keepdims=True)  # 1 but for the rounding of the text to six digits
     rounded = np.abs(sums - 1) <= _HALF_DIGIT * len(classes)
     return _with_weights(DecodedData(table.p / np.where(rounded, sums, 1), y, answer, base))
 
 
-def _with_weights(answered):
+def _with_weights(decoded):
     """The points of files with the weights beside them, if there are some."""
-    path = weights_beside(answered.source)
+    path = weights_beside(decoded.source)
     if path is None:
-        return answered
-    w = read_weights(path, len(answered.y))
-    warnings.warn(f"the points of {answered.source} have the weights in {path}", AgfmcWarning,
+        return decoded
+    w = read_weights(path, len(decoded.y))
+    warnings.warn(f"the points of {decoded.source} have the weights in {path}", AgfmcWarning,
                   stacklevel=4)
-    some = w > 0
-    return replace(answered, p=answered.p[some], y=answered.y[some], answer=answered.answer[some],
-                   weights=w[some])
-
-
-def _first(path, other):
-    return path if os.path.exists(path) else other
+    part = w > 0
+    return replace(decoded, p=decoded.p[part], y=decoded.y[part], answer=decoded.answer[part],
+                   weights=w[part])
 
 
 def _columns(labels, classes, source):
@@ -502,27 +477,23 @@ def _columns(labels, classes, source):
     return column
 
 
-# A calibration with other entries
-
-
-def with_decoders(configuration: Configuration, found: dict[str, CalibrationResult], y: np.ndarray,
-                  learned: LearnedDecoder | None = None) -> Configuration:
+def with_decoders(configuration: Configuration, results: dict[str, CalibrationResult],
+                  y: np.ndarray, learned: LearnedDecoder | None = None) -> Configuration:
     """The configuration whose calibration has these entries in place of its own.
 
     y (n,): columns of the classes of their points; the calibration counts its own where it has
     some;  learned: takes the place of its own, unless it is None.
     """
-    old = configuration.calibration
-    classes = configuration.tree.classes
+    old, classes = configuration.calibration, configuration.tree.classes
     if old is None:
         counts = tuple(np.bincount(y, minlength=len(classes)).tolist())
         old = Calibration(configuration.digest(), tuple(classes), "", counts, {})
     # of each decoder the last source alone
     sources = [part for part in old.source.split("; ")
-               if part and part.partition(": ")[0] not in found]
+               if part and part.partition(": ")[0] not in results]
     sources += [f"{key}: {one.report['points']} "
                 + ("weighted " if "sum_of_weights" in one.report else "") + "points of "
-                + one.report["source"].replace(";", ",") for key, one in found.items()]
-    decoders = {**old.decoders, **{key: one.calibration for key, one in found.items()}}
+                + one.report["source"].replace(";", ",") for key, one in results.items()]
+    decoders = {**old.decoders, **{key: one.calibration for key, one in results.items()}}
     return replace(configuration, calibration=replace(
         old, source="; ".join(sources), decoders=decoders, learned=learned or old.learned))
