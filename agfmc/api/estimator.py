@@ -39,8 +39,8 @@ from ..models.control_files import read_control
 from ..models.files import load, save
 from ..prediction.calibrate import answers_of_data, calibrated, check_weights, with_decoders
 from ..prediction.classifier import Classifier
+from ..prediction.decision import TRAINING
 from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees
-from ..prediction.proportions import TRAINING
 from ..training.fit import TrainingSettings
 from ..training.in_memory import train_configuration
 from ..training.kernel_tables import MEGABYTES

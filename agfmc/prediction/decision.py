@@ -1,4 +1,4 @@
-"""The last step to an answer: calibration map, priors, sets or p values, costs, thresholds."""
+"""The last steps to an answer: calibration map, priors, sets or p values, costs, thresholds."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ..calibration.maps import apply_map
+from ..calibration.priors import Adjustment
 from ..calibration.sets import p_values, prediction_sets, quantiles
 from ..calibration.thresholds import error_threshold
 from ..calibration.types import DecoderCalibration
 from ..core.errors import ModelError, UsageError
+from ..data.weights import proportions
 from ..decode.costs import cheapest
 from ..learners.program_classifiers import Execution
 from ..models.configuration import Configuration
-from .decoding import Decoding, Guarantees
-from .proportions import adjustment
+from ..models.description import class_sums
+from .decoding import Decoding
+
+TRAINING = "training"  # priors: the proportions in training, without class weights
 
 
 def calibration_of(configuration: Configuration, decoding: Decoding,
@@ -25,9 +29,9 @@ def calibration_of(configuration: Configuration, decoding: Decoding,
     Raises `UsageError` and `ModelError` where `decoding.guarantees` needs one and there is none.
     """
     calibration, key = configuration.calibration, decoding.calibration_key(configuration.tree)
-    found = None
+    stored = None
     if calibration is not None and decoding.calibrated and execution.sigmoid is None:
-        found = calibration.decoders.get(key or "")
+        stored = calibration.decoders.get(key or "")
     option = decoding.guarantees.option
     if option is not None:
         if key is None:
@@ -36,10 +40,47 @@ def calibration_of(configuration: Configuration, decoding: Decoding,
         if execution.sigmoid is not None:
             raise UsageError(f"{option} rests on the calibration, which is for the fitted sigmoid: "
                              "it cannot be combined with -c")
-        if found is None or found.points is None:
+        if stored is None or stored.points is None:
             raise ModelError(f"{option} needs calibration points of the decoder {key}, and there "
-                             "are none: calibrate_m --data makes them from points kept apart")
-    return found
+                             "are none: calibrate_m --data makes them from a separate calibration "
+                             "set")
+    return stored
+
+
+def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment:
+    """The `Adjustment` of probabilities in the order of the tree's labels.
+
+    priors: as for `proportions`, or "training" for those of the training data, without class
+    weights;  trained: as for `proportions`; None for what the models record, with all weights.
+    Raises `UsageError` where they do not, and for a class without share in training.
+    """
+    tree = configuration.tree
+    classes = tree.classes
+
+    def recorded(unweighted=False):
+        try:
+            return np.array(list(class_sums(configuration, unweighted).values()), dtype=float)
+        except ModelError as error:
+            raise UsageError(
+                "--priors training: the models do not record the proportions without class "
+                "weights: give those of the data, as --priors p,p,..." if unweighted else
+                f"--priors: {error.message}: give their proportions in training with "
+                "--trained-priors") from error
+
+    if isinstance(priors, str) and priors == TRAINING:
+        new = recorded(unweighted=True)
+        new /= new.sum()
+    else:
+        new = proportions(priors, classes, names=tree.names)
+    if trained is None:
+        old = recorded()
+    else:
+        old = proportions(trained, classes, "--trained-priors", tree.names)
+        if old.min() == 0:
+            raise UsageError(f"--trained-priors: class {classes[int(np.argmin(old))]} was trained "
+                             "on, so its proportion is not 0")
+    rank = np.argsort(np.argsort(tree.labels))  # of each label
+    return Adjustment(new[rank], old[rank] / old.sum())
 
 
 class Decisions(NamedTuple):
@@ -82,21 +123,17 @@ class Decision:
         self._order = np.argsort(configuration.tree.labels)
         self._costs = decoding.costs_of(configuration.tree)
         self._estimates = decoding.decoder.gives == "estimates"
-        self._wanted, self._top = decoding.guarantees, decoding.top
+        self._guarantees, self._top = decoding.guarantees, decoding.top
         self.threshold = decoding.reject
-        self._points = self._limits = None
-        if calibration is not None and calibration.points is not None:
-            self._prepare(calibration.points, decoding.guarantees)
-
-    def _prepare(self, points, wanted: Guarantees):
-        if wanted.max_error is not None:
-            self.threshold = error_threshold(points.p_largest, points.right, wanted.max_error,
-                                             wanted.confidence or 0.95).threshold
-        if wanted.coverage is not None:
-            self._limits = quantiles(points, self._labels, 1 - wanted.coverage, wanted.scored,
-                                     wanted.by_class)
-        if wanted.p_values:
-            self._points = points
+        self._limits = None
+        self._points = points = None if calibration is None else calibration.points
+        limits = decoding.guarantees
+        if points is not None and limits.max_error is not None:
+            self.threshold = error_threshold(points.p_largest, points.right, limits.max_error,
+                                             limits.confidence or 0.95).threshold
+        if points is not None and limits.coverage is not None:
+            self._limits = quantiles(points, self._labels, 1 - limits.coverage, limits.scored,
+                                     limits.by_class)
 
     def of_all_classes(self, p: np.ndarray) -> Decisions:
         """`Decisions` of probabilities p (n, k) of the leaves; the first wins on ties."""
@@ -107,15 +144,16 @@ class Decision:
             mapped = np.empty_like(p)
             mapped[:, order] = apply_map(self._map, p[:, order])
             p = mapped
+        limits = self._guarantees
         sets = None if self._limits is None else \
-            prediction_sets(p[:, order], self._limits, self._wanted.scored)
-        columns = None if self._points is None else p_values(
-            p[:, order], self._points, self._labels, self._wanted.scored, self._wanted.by_class)
-        told = None if self._floor == 0 else \
+            prediction_sets(p[:, order], self._limits, limits.scored)
+        columns = None if self._points is None or not limits.p_values else \
+            p_values(p[:, order], self._points, self._labels, limits.scored, limits.by_class)
+        floorless = None if self._floor == 0 else \
             np.maximum(p - self._floor / p.shape[1], 0.0) / (1.0 - self._floor)
         if self._priors is not None:
             p, leaf = self._priors(p), None
-            told = None if told is None else self._priors(told)
+            floorless = None if floorless is None else self._priors(floorless)
         if leaf is None:
             leaf = p.argmax(axis=1)
         ranked = None
@@ -123,7 +161,7 @@ class Decision:
             ranked = _ranked(p, leaf)[:, :self._top]
             columns = np.take_along_axis(p, ranked, axis=1)
         elif sets is None and columns is None:
-            columns = (p if told is None else told)[:, order]
+            columns = (p if floorless is None else floorless)[:, order]
         probable, cost = leaf, None
         if self._costs is not None:
             column, cost = cheapest(_shares(p[:, order]) if self._estimates else p[:, order],

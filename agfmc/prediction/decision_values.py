@@ -43,10 +43,9 @@ SIGMOIDS = {0: np.tanh, 1: _erf, 2: _logistic, 3: _arctangent}
 class MachineValues:
     """f and r of the support vector machines of a `Configuration`.
 
-    open_ended: features that a chunk leaves out at its end are 0 (LIBSVM text,
-    where the model does not record their number), and not an error; sigmoid: a
-    key of `SIGMOIDS`, or None, which is 0, except that classifiers without
-    probabilities then give the sign of f alone.
+    open_ended: features that a chunk leaves out at its end are 0 (LIBSVM text), and not an error,
+    where the model does not record their number;  sigmoid: a key of `SIGMOIDS`, or None, which is
+    0, except that classifiers without probabilities then give the sign of f alone.
     """
 
     def __init__(self, configuration, open_ended=False, sigmoid=None):
@@ -64,13 +63,9 @@ class MachineValues:
         self.has_probabilities = sigmoid is not None or bool(fitted.all())
         self._a = np.where(fitted, model.a, model.orientation)
         self._b = np.where(fitted, model.b, 0.0)
+        self.count = model.count
         self._lock = threading.Lock()
         self._machines = {}
-
-    @property
-    def count(self):
-        """Number of binary classifiers."""
-        return self.model.count
 
     has_decision_values = True
 
@@ -97,19 +92,17 @@ class MachineValues:
             return x
         width = self.model.features or self.model.sv.shape[1]
         if self.model.any_width and self.open_ended:
-            # Few different widths, so that few machines are made for them.
+            # few different widths, so that few machines are made for them
             return _widened(x, max(width, -(-x.shape[1] // 64) * 64))
         if x.shape[1] < width or x.shape[1] > width and not self.model.any_width:
             raise DataError(f"the points have {x.shape[1]} features, the model needs {width}")
         return x
 
     def __call__(self, columns, x):
-        """f and r, (n, m'), of the classifiers `columns` for prepared points.
+        """f and r, (n, m'), of the classifiers `columns`, a range or tuple, for prepared points.
 
-        columns: a range, or a tuple of numbers.
-
-        Raises `DataError` for points that give a classifier no decision value:
-        NaN, or numbers too large for its kernel.
+        Raises `DataError` for points that give a classifier no decision value: NaN, or numbers too
+        large for its kernel.
         """
         machine = self._machine(columns, x.shape[1])
         f = machine.values_by_row(x).T
@@ -130,7 +123,7 @@ class MachineValues:
         return self._sigmoid(r, out=r)
 
     def _machine(self, columns, width):
-        """The `Machine` of the classifiers `columns` (a range) for points of that width."""
+        """The `Machine` of the classifiers `columns` for points of that width."""
         with self._lock:
             machine = self._machines.get((columns, width))
             if machine is None:
@@ -138,7 +131,7 @@ class MachineValues:
                 if isinstance(model, FunctionModel):
                     return _Functions(model.functions, list(columns))
                 if width > model.sv.shape[1]:
-                    # Support vectors are 0 in features that no model file mentions.
+                    # support vectors are 0 in features that no model file mentions
                     model = replace(model, sv=_widened(model.sv, width))
                 machine = self._machines[columns, width] = Machine(model, columns)
         return machine

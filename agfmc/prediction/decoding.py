@@ -1,7 +1,4 @@
-"""Decoding: how the classes are found from the classifiers of a configuration.
-
-The choices of a user, and the decoders that suit a control tree.
-"""
+"""Choices of how classifiers are decoded to classes, and the decoders that suit a control tree."""
 
 from __future__ import annotations
 
@@ -25,15 +22,14 @@ from ..decode.methods import DEFAULT, find_method, Method, METHODS
 from ..decode.pair_strategies import QueryOptions
 
 # Averages of the members of an ensemble, each of which gives the probabilities of all classes.
-
 ENSEMBLE_MODES = tuple(name for name, what in TREE_DECODERS.items() if what == "ensembles")
+
 # Ways through a tree: down to one class, without and with the probability of that class as a
 # column; all classes; or the tree is taken as the coding matrix that it stands for.
-
 TREE_MODES = ("recursive", "path", "full", "flat", *ENSEMBLE_MODES)
-# A learned decoder is fitted unasked to so many points for each class, on the average, and with so
-# many weights at most: its time grows with their product.
 
+# Points for each class, on the average, from which a learned decoder is fitted by default, and the
+# largest number of its weights: its time grows with their product.
 LEARNED_POINTS, _LEARNED_WEIGHTS = 50, 6_000
 
 
@@ -53,7 +49,7 @@ class PairQueries:
     pair_errors: str | np.ndarray | None = None
 
     def options(self, labels: Sequence[int]) -> QueryOptions:
-        """The same as the decoders take it, for classes in the order of these labels."""
+        """The options of the decoders, for classes in the order of these labels."""
         weights = self.pair_errors
         if isinstance(weights, str):
             weights = read_pair_errors(weights).error_rates(labels)
@@ -110,17 +106,6 @@ class Guarantees:
         """An option that needs calibration points, or None."""
         return self.of_sets or (None if self.max_error is None else "--max-error")
 
-    def refuse_beside(self, reject, priors):
-        """`UsageError` where they do not go with a probability to reject at, or with priors."""
-        if self.max_error is not None and reject is not None:
-            raise UsageError("--max-error and --reject exclude each other")
-        if self.max_error is not None and priors is not None:
-            raise UsageError("--max-error is for classes in the proportions of the calibration "
-                             "points: it cannot be combined with --priors")
-        if self.of_sets and priors is not None and not self.by_class:
-            raise UsageError(f"{self.of_sets} with --priors needs --by-class: coverage over all "
-                             "points depends on the proportions of the classes")
-
 
 @dataclass(frozen=True)
 class Decoding:
@@ -131,20 +116,17 @@ class Decoding:
     ways through one tree stand for the average;
     raw: the decision values f themselves are the columns of the answers;
     reject: classes whose probability is below it become -1;
-    priors: the proportions of the classes where the points come from, as for
-    `adjustment`;  trained_priors: those in training, None for what the models tell;
+    priors: the proportions of the classes where the points come from, as for `adjustment`;
+    trained_priors: those in training, None for what the models record;
     queries: of decoders that query some of the binary classifiers;
-    calibrated: the probabilities go through the calibration map of the configuration, where it
-    has one for this decoder;
+    calibrated: the probabilities go through the calibration map of the configuration, if any;
     guarantees: of errors and sets;  stop: a descent of a tree goes on while the branch has this
     probability, at its node, and the answer is else the set of the classes below the node;
     top: the columns of the answers are the probabilities of so many most probable classes;
-    without_floor: the columns of the answers, and these alone,
-    leave out the floor of the calibration map, which gives far classes as much as near ones: for
-    means over classes in an order;
+    without_floor: the columns alone leave out the floor of the calibration map, which gives far
+    classes as much as near ones: for means over classes in an order;
     costs: of the answers, a `CostMatrix`, numbers (k, k) or (k, k + 1), classes by ascending label,
-    or the name of a file: the answer is that of the least expected cost, and the probabilities
-    stay what they are.
+    or the name of a file: the answer has the least expected cost.
 
     Raises `UsageError` for choices that do not go together.
     """
@@ -164,43 +146,53 @@ class Decoding:
     costs: Any = None
 
     def __post_init__(self):
-        decoder = self.decoder
         if self.tree not in TREE_MODES:
             raise UsageError(f"there is no mode '{self.tree}' for trees: expected one of "
                              + ", ".join(TREE_MODES))
-        shown = "-0" if self.raw else decoder.name
-        if self.reject is not None and (decoder.gives == "votes" or self.raw):
+        shown = "-0" if self.raw else self.decoder.name
+        if self.reject is not None and (self.decoder.gives == "votes" or self.raw):
             raise UsageError(f"--reject needs a decoder that gives probabilities, not {shown}")
         if self.trained_priors is not None and self.priors is None:
             raise UsageError("--trained-priors needs --priors")
-        if self.priors is not None and (
-                self.raw or decoder.gives not in ("probabilities", "estimates")):
-            raise UsageError("--priors needs a decoder that gives the probabilities of all "
-                             f"classes, not {shown}")
         for given, option, name in ((self.queries.finalists, "--finalists", "poll"),
                                     (self.queries.pair_errors, "--pair-errors", "radag")):
-            if given is not None and decoder.name != name:
+            if given is not None and self.decoder.name != name:
                 raise UsageError(f"{option} needs -Q {name}")
-        self.guarantees.refuse_beside(self.reject, self.priors)
-        if not self.calibrated and self.guarantees.option is not None:
-            raise UsageError(f"{self.guarantees.option} rests on the calibration: it cannot be "
-                             "combined with --uncalibrated")
+        self._check_guarantees()
         self._check_stop()
-        self._check_top()
-        self._check_costs()
-
-    def _check_costs(self):
-        """`UsageError` where `costs` do not go with the other choices."""
-        if self.costs is None:
-            return
-        if self.raw or self.decoder.gives not in ("probabilities", "estimates"):
-            raise UsageError("--costs needs a decoder that gives the probabilities of all classes, "
-                             f"not {'-0' if self.raw else self.decoder.name}")
-        for given, option in ((self.reject is not None, "--reject"),
-                              (self.guarantees.max_error is not None, "--max-error")):
-            if given:
+        if self.top is not None and self.decoder.name == "poll":
+            raise UsageError("--top prints the K most probable classes, and poll knows one: the "
+                             "number of best classes that it compares is --finalists")
+        for given, option in ((self.priors, "--priors"), (self.top, "--top"),
+                              (self.costs, "--costs")):
+            if given is not None and not self._gives_all_probabilities:
+                raise UsageError(f"{option} needs a decoder that gives the probabilities of all "
+                                 f"classes, not {shown}")
+        if self.top is not None and not (isinstance(self.top, Integral) and self.top >= 1):
+            raise UsageError(f"--top: expected a whole number from 1, found {self.top}")
+        if self.top is not None and self.guarantees.of_sets:
+            raise UsageError(f"--top and {self.guarantees.of_sets} exclude each other: either is "
+                             "printed in place of the probabilities")
+        for given, option in ((self.reject, "--reject"), (self.guarantees.max_error,
+                                                          "--max-error")):
+            if given is not None and self.costs is not None:
                 raise UsageError(f"{option} refuses answers by their probability: with --costs a "
                                  "last column - of the costs says what no answer costs")
+
+    def _check_guarantees(self):
+        """`UsageError` where `guarantees` do not go with the other choices."""
+        limits = self.guarantees
+        if limits.max_error is not None and self.reject is not None:
+            raise UsageError("--max-error and --reject exclude each other")
+        if limits.max_error is not None and self.priors is not None:
+            raise UsageError("--max-error is for classes in the proportions of the calibration "
+                             "points: it cannot be combined with --priors")
+        if limits.of_sets and self.priors is not None and not limits.by_class:
+            raise UsageError(f"{limits.of_sets} with --priors needs --by-class: coverage over all "
+                             "points depends on the proportions of the classes")
+        if not self.calibrated and limits.option is not None:
+            raise UsageError(f"{limits.option} rests on the calibration: it cannot be combined "
+                             "with --uncalibrated")
 
     def _check_stop(self):
         """`UsageError` where `stop` is no probability, or does not go with the other choices."""
@@ -215,37 +207,25 @@ class Decoding:
                 (self.costs is not None, "--costs"),
                 (self.guarantees.option is not None, self.guarantees.option),
                 (self.tree in ("full", "flat"), f"--tree {self.tree}"),
-                (self.decoder.gives not in ("probabilities", "estimates"),
-                 f"-Q {self.decoder.name}")):
+                (not self._gives_all_probabilities, f"-Q {self.decoder.name}")):
             if given:
                 raise UsageError("--stop goes down a tree by the probabilities of its branches: "
                                  f"it cannot be combined with {option}")
 
-    def _check_top(self):
-        """`UsageError` where `top` is no number of classes, or does not go with other choices."""
-        if self.top is None:
-            return
-        if not isinstance(self.top, Integral) or self.top < 1:
-            raise UsageError(f"--top: expected a whole number from 1, found {self.top}")
-        if self.decoder.name == "poll":
-            raise UsageError("--top prints the K most probable classes, and poll knows one: the "
-                             "number of best classes that it compares is --finalists")
-        if self.raw or self.decoder.gives not in ("probabilities", "estimates"):
-            raise UsageError("--top needs a decoder that gives the probabilities of all classes, "
-                             f"not {'-0' if self.raw else self.decoder.name}")
-        if self.guarantees.of_sets:
-            raise UsageError(f"--top and {self.guarantees.of_sets} exclude each other: either is "
-                             "printed in place of the probabilities")
+    @property
+    def _gives_all_probabilities(self):
+        """Whether a coding matrix is decoded to probabilities, or estimates, of all classes."""
+        return not self.raw and self.decoder.gives in ("probabilities", "estimates")
 
     def as_named(self, tree: Tree) -> Decoding:
-        """The same with the decoder that a control tree names; itself where it names none."""
-        own = named_decoding(tree)
-        if own is None or own.tree == "recursive" and self.tree in ("recursive", "path"):
+        """The decoding with the decoder that a control tree names, if it names one."""
+        named = named_decoding(tree)
+        if named is None or named.tree == "recursive" and self.tree in ("recursive", "path"):
             return self
-        return replace(self, method=own.method, tree=own.tree)
+        return replace(self, method=named.method, tree=named.tree)
 
     def suited_to(self, tree: Tree) -> Decoding:
-        """The same; for an ensemble by an average where it is neither that nor flat.
+        """The decoding; for an ensemble by an average where it is neither that nor flat.
 
         Raises `UsageError` for an average of one configuration.
         """
@@ -275,19 +255,18 @@ class Decoding:
         and the name of the decoder where nodes have coding matrices.  None too for sets of a
         descent, and the most probable classes of one.
         """
-        method = self.decoder
         if self.stop is not None or self.top is not None and self.descends(tree):
             return None  # a map is of classes, and not of nodes
-        if self.prints_values or method.gives not in ("probabilities", "estimates"):
+        if self.prints_values or not self._gives_all_probabilities:
             return None
         if not tree.hierarchical:
-            return "direct" if tree.directs else method.name
+            return "direct" if tree.directs else self.decoder.name
         mode = self.suited_to(tree).tree
         if mode == "flat":
-            return method.name
+            return self.decoder.name
         mode = "recursive" if mode == "path" else mode
         coded = any(node.rows and not node.bare for node in tree.nodes)
-        return f"{mode} {method.name}" if coded else mode
+        return f"{mode} {self.decoder.name}" if coded else mode
 
     def descends(self, tree: Tree) -> bool:
         """True where classifiers of a tree are queried on the way down alone."""
@@ -295,8 +274,7 @@ class Decoding:
 
     def takes_costs(self, tree: Tree) -> bool:
         """True where it gives the probabilities of all classes of a tree, by which costs decide."""
-        return not self.raw and self.stop is None and not self.descends(tree) \
-            and self.decoder.gives in ("probabilities", "estimates")
+        return self._gives_all_probabilities and self.stop is None and not self.descends(tree)
 
     def costs_of(self, tree: Tree) -> CostMatrix | None:
         """The costs, if there are any, of the classes of a tree, labels ascending.
@@ -330,19 +308,24 @@ def decoders_of(tree: Tree, wanted: Sequence[str] | None = None, points: int = 0
     at the root, or in a tree: recursive.  points: of the calibration, with enough of which learned
     comes next for a code without zeros.
     """
-    if wanted is None:
-        if tree.is_ensemble:
-            wanted = ENSEMBLE_MODES[:1]
-        elif tree.hierarchical:
-            wanted = ("recursive",) if tree.directs else ("recursive", "least-squares")
-        elif tree.directs:
-            wanted = ("least-squares",)
-        else:
-            wanted = (_suiting(tree), *(["learned"] if learning_pays(tree, points) else []))
-        own = named_decoding(tree)
-        suiting = [_named(word, tree) for word in wanted]
-        return tuple(dict.fromkeys([own, *suiting])) if own else tuple(suiting)
-    return tuple(_named(word, tree) for word in wanted)
+    if wanted is not None:
+        return tuple(_named(word, tree) for word in wanted)
+    if tree.is_ensemble:
+        words = ENSEMBLE_MODES[:1]
+    elif tree.hierarchical:
+        words = ("recursive",) if tree.directs else ("recursive", "least-squares")
+    elif tree.directs:
+        words = ("least-squares",)
+    else:
+        code = coding_matrix(tree)
+        k = code.shape[1]
+        pairs = len(code) == k * (k - 1) // 2 and (np.count_nonzero(code, axis=1) == 2).all()
+        words = ("inverse" if k > 2 and pairs else
+                 "orthogonal" if k > 2 and columns_are_orthogonal(code) else "least-squares",
+                 *(["learned"] if learning_pays(tree, points) else []))
+    named = named_decoding(tree)
+    return tuple(dict.fromkeys([*([named] if named else []),
+                                *(_named(word, tree) for word in words)]))
 
 
 def named_decoding(tree: Tree) -> Decoding | None:
@@ -380,16 +363,6 @@ def _named(word, tree):
         raise UsageError(f"{what} with a multi-class node is no coding matrix: its decoders are "
                          + " and ".join(own))
     return Decoding(method.name, tree="flat")
-
-
-def _suiting(tree):
-    code = coding_matrix(tree)
-    k = code.shape[1]
-    if len(code) == k * (k - 1) // 2 and k > 2 and (np.count_nonzero(code, axis=1) == 2).all():
-        return "inverse"
-    if k > 2 and columns_are_orthogonal(code):
-        return "orthogonal"
-    return "least-squares"
 
 
 def learning_pays(tree: Tree, points: int) -> bool:
