@@ -8,7 +8,7 @@ import numpy as np
 from ..core.models import HeldOut
 from ..core.splits import rows_by_class
 from ..learners.protocol import NodeProblem, samples
-from .metric import apart_from
+from .metric import without_part
 
 CALIBRATION_POINTS = 5000
 
@@ -35,7 +35,7 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
     empty = [np.empty(0, dtype=np.int32)]
     point = np.concatenate(points or empty)
     order = np.argsort(point, kind="stable")
-    apart = apart_from(settings.normalisation, y)
+    apart = without_part(settings.normalisation, y)
     nodes = _nodes(tree, [job for job in jobs if not job.is_binary], data, rows, settings)
     if nodes is None:
         return None

@@ -8,7 +8,6 @@ is a normalisation, and any learner can follow.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
 import re
@@ -41,6 +40,7 @@ from ..landmarks.learner import leave_one_out, NystromOptions, Ridge, RidgeSearc
 from ..learners.platt import fit_sigmoid
 
 MOST_ROUNDS = 3  # that are tried where the number is not given
+FEWEST = 30  # points; of fewer a metric is hardly more than chance
 LANDMARKS = 1000  # by default; more change little
 _POINTS = 10_000  # of a machine, of which more make hardly another metric
 _VALUES = 1 << 25  # in their table, at most
@@ -48,21 +48,19 @@ _JUDGED = 1000  # points that lambda is judged by
 _TRIED, _TRIED_LANDMARKS = 2500, 500  # points and landmarks where gamma, or rounds, are tried
 _VARIANCES = 0.5, 1.0, 2.0, 4.0  # gamma, times the total variance of the points
 _PARTS = 3  # in which numbers of rounds are tried
-FEWEST = 30  # points; of fewer a metric is hardly more than chance, and they are not tried
 _PAIRS, _PAIR_LANDMARKS = 60, 300  # pairs of classes that judge, and landmarks
 _RIDGES = 0.1, 0.01, 1.0  # lambda of the pairs
 _BLOCK = 1024  # points for one product
-_GRADIENTS = 2000  # points whose gradients are taken,
-_WORK = 2e10  # or as many as take so many multiplications,
-_FEW_GRADIENTS = 200  # but so many
-_TABLES = 6  # of d x d numbers that are in memory together, and
-_LANDMARK_TABLES = 5  # of p x p
+_GRADIENTS, _FEW_GRADIENTS = 2000, 200  # points whose gradients are taken, at most and at least,
+_WORK = 2e10  # as many as take so many multiplications
+_TABLES, _LANDMARK_TABLES = 6, 5  # of d x d, and of p x p numbers that are in memory together
 _FLOOR = 0.02  # share of the unit matrix in a metric
 _GAMMAS = 1e-9, 1e9  # beyond, all kernel values are 0 or all are 1
 _MANY = 2000  # features
 _FAINT = 1e-20  # part of the squares of values, a variance below which is rounding
 _EACH_CLASS = 5  # landmarks of it, and points of samples
 _SHARE = 3  # fourths of the points, which have a part in the learning at most
+_KERNELS = [name for name, kind in KERNELS.items() if kind.distance]  # whose gradients make one
 
 
 @dataclass(frozen=True)
@@ -90,14 +88,14 @@ class MetricOptions:
             object.__setattr__(self, "machine", machine_options(self.machine))
         if self.rounds == "auto":
             object.__setattr__(self, "rounds", None)
-        for name, kind, wanted in (
+        for name, kind, expected in (
                 ("rounds", Integral, "a whole number, or None or 'auto' for as many as help"),
                 ("diagonal", (bool, np.bool_), "True or False"),
                 ("components", Real, "a number or None"),
                 ("machine", NystromOptions, 'a text such as "-m 500 -g auto"')):
             value = getattr(self, name)
-            if not isinstance(value, kind) and (value is not None or "None" not in wanted):
-                raise UsageError(f"{name} of a metric: expected {wanted}, found {value!r}")
+            if not isinstance(value, kind) and (value is not None or "None" not in expected):
+                raise UsageError(f"{name} of a metric: expected {expected}, found {value!r}")
         if self.rounds is not None and not 0 <= self.rounds <= 20:
             raise UsageError(f"expected 0 to 20 rounds of a metric, found {self.rounds}")
         count = self.components
@@ -108,12 +106,11 @@ class MetricOptions:
             raise UsageError("components of a metric need 1 round or more: without a round no "
                              "direction matters more than another")
         machine, gamma = self.machine, self.machine.gamma
-        if machine != NystromOptions(landmarks=machine.landmarks, gamma=gamma,
-                                     ridge=machine.ridge, kernel=machine.kernel) or \
-                KERNELS[machine.kernel].distance is None:
+        if machine.kernel not in _KERNELS or machine != NystromOptions(
+                machine.landmarks, machine.kernel, gamma=gamma, ridge=machine.ridge):
             raise UsageError("the machine of a metric (--metric-options) has -m LANDMARKS, "
                              "-g GAMMA, -l LAMBDA and -t KERNEL alone, one of "
-                             + ", ".join(_kernels()))
+                             + ", ".join(_KERNELS))
         if machine.kernel == "laplacian" and not self.diagonal:
             raise UsageError("the laplacian kernel learns weights of features alone: --diagonal")
         if gamma is not None and not _GAMMAS[0] <= gamma <= _GAMMAS[1]:
@@ -138,29 +135,20 @@ class MetricOptions:
 def machine_options(text: str) -> NystromOptions:
     """The options of the machine in a text such as "-m 500 -g auto -l 0.1"; else `UsageError`."""
     words = text.split()
-    expected = "expected -m LANDMARKS, 2 or more, -g GAMMA, from 1e-9 to 1e9 or auto, " \
-               f"-l LAMBDA, above 0 or auto, and -t KERNEL, one of {', '.join(_kernels())}"
-    letters, values = words[::2], words[1::2]
-    if len(letters) != len(values) or not set(letters) <= {"-m", "-g", "-l", "-t"}:
-        raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(words)}': "
-                         f"{expected}")
-    given = dict(zip(letters, values))  # the last one counts
+    given = dict(zip(words[::2], words[1::2]))  # the last one counts
     if given.get("-g") == "auto":
         del given["-g"]
     try:
-        made = NystromOptions.parse(" ".join(f"{letter} {value}"
-                                             for letter, value in given.items()))
+        if not len(words) % 2 and set(words[::2]) <= {"-m", "-g", "-l", "-t"}:
+            options = NystromOptions.parse(" ".join(f"{letter} {value}"
+                                                    for letter, value in given.items()))
+            if options.gamma is not None or "-g" not in given:
+                return options
     except AgfmcError:
-        made = None
-    if made is None or "-g" in given and made.gamma is None:
-        raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(words)}': "
-                         f"{expected}")
-    return made
-
-
-def _kernels():
-    """The kernels whose gradients make a metric."""
-    return [name for name, kind in KERNELS.items() if kind.distance]
+        pass
+    raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(words)}': expected "
+                     "-m LANDMARKS, 2 or more, -g GAMMA, from 1e-9 to 1e9 or auto, -l LAMBDA, "
+                     f"above 0 or auto, and -t KERNEL, one of {', '.join(_KERNELS)}")
 
 
 def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:
@@ -180,13 +168,13 @@ def fitted_normalisation(x: np.ndarray, y: np.ndarray | None, weights: Weights |
     """The Normalisation fitted to points x (n, d), and to their labels y (n,) for a `metric`.
 
     weights: of the points, for the metric, and where `weighted` for mean and standard deviation
-    too;  scale, nsv: as for `fit_normalisation`, whose errors it raises, and those of
-    `learn_metric`; a metric is learned from features divided by their standard deviations unless
-    nsv says else;  learning: `seed` and `workers`, as of `learn_metric`.
+    too;  scale, nsv: as for `fit_normalisation`, but a metric is learned from features divided by
+    their standard deviations unless nsv says else;  learning: `seed` and `workers`, as of
+    `learn_metric`.
     """
-    made = fit_normalisation(x, scale=scale or nsv is None, nsv=nsv,
+    base = fit_normalisation(x, scale=scale or nsv is None, nsv=nsv,
                              w=weights.w if weighted and weights is not None else None)
-    return made if metric is None else learn_metric(x, y, made, metric, weights=weights,
+    return base if metric is None else learn_metric(x, y, base, metric, weights=weights,
                                                     **learning)
 
 
@@ -197,8 +185,7 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
 
     The total variance of what it gives is the number of its features, as it is after a division
     by standard deviations: the same values of gamma suit.  Results do not depend on the workers.
-    weights: of the points, in the machine, its gradients and the losses that tell the rounds, or
-    None; the variance of points is that without weights.
+    weights: of the points, or None; the variance of points is that without weights.
 
     Raises `DataError` for points of one class, more features or landmarks than the memory allows,
     and a lambda that is too small for rounding.
@@ -217,11 +204,11 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
                      None if weights is None else weights.w[rows])
     rounds, losses, linear = options.rounds, (), _unit(d, options.diagonal)
     if rounds != 0:
-        learner = learner.settled(points)
+        learner = learner.with_chosen_parameters(points)
     if rounds is None:
         rounds, losses = learner.choose_rounds(points)
     for _ in range(rounds):
-        linear = learner.next_map(points, linear, learner.machine(points, linear))
+        linear = learner.next_map(points, linear)
     of_features = _feature_weights(base, np.sqrt(linear) if options.machine.kernel == "laplacian"
                                    else linear, raw)
     matrix = base.matrix
@@ -241,14 +228,14 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
 def learned_rows(y: np.ndarray, features: int, seed: int) -> np.ndarray:
     """The rows, ascending, that have a part in the learning from points with labels y (n,).
 
-    Of each class the rest, a quarter at least where it has more than a few points, stays apart: by
-    these it can be told how far probabilities and sets of a model after the map are right.
+    Of each class the rest, a quarter at least where it has more than a few points, is left for
+    the calibration of probabilities and sets of a model after the map.
     """
     most = min(_POINTS, max(_TRIED, _VALUES // features), -(-len(y) * _SHARE // 4))
     return stratified_sample(y, most, seed, _EACH_CLASS)
 
 
-def apart_from(normalisation: Normalisation | None, y: np.ndarray) -> np.ndarray | None:
+def without_part(normalisation: Normalisation | None, y: np.ndarray) -> np.ndarray | None:
     """A mask (n,) of the training points that had no part in learning a metric, or None.
 
     y (n,): the labels of the points that it was learned from.
@@ -256,23 +243,20 @@ def apart_from(normalisation: Normalisation | None, y: np.ndarray) -> np.ndarray
     metric = None if normalisation is None else normalisation.metric
     if metric is None or not metric.rounds or metric.rows is None:
         return None
-    apart = np.ones(len(y), dtype=bool)
-    apart[metric.rows] = False
-    return apart
+    return ~np.isin(np.arange(len(y)), metric.rows)
 
 
 def with_rows(normalisation: Normalisation, x: np.ndarray, y: np.ndarray) -> Normalisation:
     """A Normalisation from a file, with the rows that its metric was learned from.
 
-    x (n, d), y (n,): points and labels, which are those that it was learned from, or others: then
-    it stays as it is.
+    It stays as it is where these are not the points x (n, d) and labels y (n,).
     """
     metric = normalisation.metric
-    found = re.search(r" seed ([0-9]{1,19})\Z", "" if metric is None else metric.settings)
-    if not found or metric.data != data_digest(x, y):
+    seed = re.search(r" seed ([0-9]{1,19})\Z", "" if metric is None else metric.settings)
+    if not seed or metric.data != data_digest(x, y):
         return normalisation
     return replace(normalisation, metric=replace(
-        metric, rows=learned_rows(y, x.shape[1], int(found[1]))))
+        metric, rows=learned_rows(y, x.shape[1], int(seed[1]))))
 
 
 def _check_memory(options, n, d, k):
@@ -302,43 +286,27 @@ class _Points(NamedTuple):
     w: np.ndarray | None = None
 
     def rows(self, rows):
-        """Some of them."""
-        return self._replace(x=self.x[rows], y=self.y[rows],
-                             w=None if self.w is None else self.w[rows])
+        """Some of the points."""
+        return self._replace(x=self.x[rows], y=self.y[rows], w=self.weights(rows))
 
     def sample(self, count, seed):
-        """About so many of them, of each class its share, and one at least."""
+        """About so many points, of each class its share, and one at least."""
         rows = stratified_sample(self.y, count, seed,
                                  max(1, min(_EACH_CLASS, count // self.k)))
         return self if len(rows) == len(self.y) else self.rows(rows)
 
     def mapped(self, linear):
-        """The same points after a map."""
-        return self._replace(x=_mapped(self.x, linear))
+        """The points after a map, of which a multiple is taken that fits their variance."""
+        return self._replace(x=_mapped(self.x, _scaled(linear, self.x)))
 
-    @property
-    def targets(self):
-        """The targets (k, n) of the rows of the machine: 1 for its class, else -1."""
-        return np.where(self.y == np.arange(self.k)[:, None], 1.0, -1.0)
-
-    @property
-    def total(self):
-        """The sum of the weights."""
-        return float(len(self.y)) if self.w is None else float(self.w.sum())
+    def weights(self, rows):
+        """The weights of some points, or None."""
+        return None if self.w is None else self.w[rows]
 
     @property
     def unit(self):
         """The power of ten next to the mean weight, which lambda is measured in."""
         return 1.0 if self.w is None else 10.0 ** round(np.log10(self.w.mean()).item())
-
-    def weights(self, part):
-        """The weights of some of them, or None."""
-        return None if self.w is None else self.w[part]
-
-    def of_class(self, label):
-        """The weights (n_c,) of the points of a class."""
-        own = self.y == label
-        return np.ones(np.count_nonzero(own)) if self.w is None else self.w[own]
 
 
 class _Machine(NamedTuple):
@@ -355,6 +323,17 @@ class _Machine(NamedTuple):
     error: float
 
 
+def _solve(grams, phi, targets, w, ridge):
+    """(`Ridge`, v (p, m), b (m,)) of targets (m, n) of points with features phi (p, n)."""
+    sums = [(gram, 1.0) for gram in grams]
+    if w is None:
+        made = Ridge(sums, phi.sum(axis=1), float(phi.shape[1]), ridge)
+        return made, *made.solve(phi @ targets.T, targets.mean(axis=1))
+    total = float(w.sum())
+    made = Ridge(sums, phi @ w, total, ridge)
+    return made, *made.solve(phi @ (targets * w).T, targets @ w / total)
+
+
 @dataclass(frozen=True)
 class _Learner:
     """The learning with some options, a seed and a number of threads."""
@@ -367,108 +346,96 @@ class _Learner:
         """Results of function(item), in the order of the items, by the threads."""
         return (result for _, result in run_tasks(function, items, self.threads))
 
-    def next_map(self, points: _Points, linear: np.ndarray, machine: _Machine) -> np.ndarray:
-        """The map M^(1/2), (d, d) or (d,), by the gradients of the machine for the one before."""
+    def next_map(self, points: _Points, linear: np.ndarray) -> np.ndarray:
+        """The map M^(1/2), (d, d) or (d,), by the gradients of a machine after the map before."""
         scaled = _scaled(linear, points.x)
+        machine = self._trained(points.mapped(linear), self.options.machine.gamma)
         beta = machine.landmarks.coefficients(machine.v)
         count = _WORK / (beta.size * points.x.shape[1])
         # with another seed: at a landmark itself its own part of the gradient is 0
-        some = points.sample(int(min(_GRADIENTS, max(_FEW_GRADIENTS, count))),
-                             self.seed + 1).mapped(scaled)
+        some = points.sample(int(min(_GRADIENTS, max(_FEW_GRADIENTS, count))), self.seed + 1)
+        x = _mapped(some.x, scaled)
         products = sum(self.each(
-            lambda part: gradient_products(machine.landmarks, beta, some.x[part],
+            lambda part: gradient_products(machine.landmarks, beta, x[part],
                                            self.options.diagonal, some.weights(part)),
-            _parts(len(some.x))))
+            _parts(len(x))))
         # gradients by x, where the machine has x times the map
         products = products * scaled**2 if scaled.ndim == 1 else scaled @ products @ scaled.T
-        metric, root = metric_of(products / some.total, _FLOOR)
+        metric, root = metric_of(products / (len(x) if some.w is None else some.w.sum()), _FLOOR)
         # the distance of a laplacian kernel is a sum of differences, not of their squares
         return metric if self.options.machine.kernel == "laplacian" else root
 
-    def settled(self, points: _Points) -> _Learner:
-        """The same with gamma and lambda, those of the options or the best of some for the points.
+    def with_chosen_parameters(self, points: _Points) -> _Learner:
+        """The learner with gamma and lambda of the options, or the best of some for the points.
 
         They serve all rounds: others for each make hardly another metric.
         """
         options, d = self.options.machine, points.x.shape[1]
         if options.gamma is not None and options.ridge is not None:
             return self
-        some = points.sample(_TRIED, self.seed)
-        some = some.mapped(_scaled(_unit(d, True), some.x))
+        some = points.sample(_TRIED, self.seed).mapped(_unit(d, True))
         gammas = _gammas(options.kernel, d) if options.gamma is None else [options.gamma]
         best = min((self._for_trials()._trained(some, gamma) for gamma in gammas),
                    key=lambda machine: machine.error)
         return self._with(gamma=best.gamma, ridge=best.ridge)
 
     def _for_trials(self):
-        wanted = self.options.machine.landmarks or LANDMARKS
-        return self._with(landmarks=min(wanted, _TRIED_LANDMARKS))
+        return self._with(landmarks=min(self.options.machine.landmarks or LANDMARKS,
+                                        _TRIED_LANDMARKS))
 
     def _with(self, **machine):
         return replace(self, options=replace(self.options, machine=replace(
             self.options.machine, **machine)))
 
-    def machine(self, points: _Points, linear: np.ndarray) -> _Machine:
-        """The `_Machine` of the points after a map."""
-        return self._trained(points.mapped(_scaled(linear, points.x)), self.options.machine.gamma)
-
     def _trained(self, points, gamma):
+        """The `_Machine` of points."""
         landmarks = Landmarks(Kernel(self.options.machine.kernel, gamma), points.sample(
             self.options.machine.landmarks or LANDMARKS, self.seed).x)
         p, n = len(landmarks), len(points.x)
         gram, phi = np.zeros((p, p)), np.empty((p, n))
 
-        def products(part):
+        def product(part):
             phi[:, part] = landmarks.features(landmarks.kernel_values(points.x[part]))
-            if points.w is None:
-                return phi[:, part] @ phi[:, part].T
-            scaled = phi[:, part] * np.sqrt(points.w[part])
+            scaled = phi[:, part] if points.w is None else phi[:, part] * np.sqrt(points.w[part])
             return scaled @ scaled.T
 
-        for product in self.each(products, _parts(n)):
-            gram += product
-        solve = functools.partial(self._solved, points, gram, phi)
+        for part in self.each(product, _parts(n)):
+            gram += part
+        targets = np.where(points.y == np.arange(points.k)[:, None], 1.0, -1.0)
         ridge = self.options.machine.ridge
         if ridge is None:
             search = RidgeSearch(landmarks.scale * points.unit)
             while search.trial is not None:
-                search.record(solve(search.trial)[-1])
+                search.record(self._solved(gram, phi, targets, points, search.trial)[-1])
             ridge = search.best
-        return _Machine(landmarks, gamma, ridge, *solve(ridge))
+        return _Machine(landmarks, gamma, ridge,
+                        *self._solved(gram, phi, targets, points, ridge))
 
-    def _solved(self, points, gram, phi, ridge):
+    def _solved(self, gram, phi, targets, points, ridge):
         """(v (p, k), b (k,), mean squared error of points that are left out)."""
-        n, targets, w = phi.shape[1], points.targets, points.w
         try:
-            made = Ridge([(gram, 1.0)], phi.sum(axis=1) if w is None else phi @ w, points.total,
-                         ridge)
+            made, v, b = _solve([gram], phi, targets, points.w, ridge)
         except DataError as error:
             if self.options.machine.ridge is not None:
                 raise DataError(f"--metric-options: {error.message}") from None
             return None, None, float("inf")
-        if w is None:
-            v, b = made.solve(phi @ targets.T, targets.mean(axis=1))
-        else:
-            v, b = made.solve(phi @ (targets * w).T, targets @ w / points.total)
-        step = -(-n // _JUDGED)
+        step = -(-len(points.y) // _JUDGED)
 
-        def error(part):
+        def squares(part):
             some, t = phi[:, part][:, ::step], targets[:, part][:, ::step]
-            own = None if w is None else w[part][::step]
-            left = leave_one_out(t, v.T @ some + b[:, None], made.leverages(some, own))
-            if own is None:
-                return np.sum((left - t)**2), t.size
-            return np.sum((left - t)**2 @ own), len(t) * own.sum()
+            w = None if points.w is None else points.w[part][::step]
+            error = (leave_one_out(t, v.T @ some + b[:, None], made.leverages(some, w)) - t)**2
+            return (np.sum(error), t.size) if w is None else (np.sum(error @ w), len(t) * w.sum())
 
-        errors = list(self.each(error, _parts(n)))
-        return v, b, float(sum(one for one, _ in errors) / sum(size for _, size in errors))
+        sums, sizes = zip(*self.each(squares, _parts(len(points.y))))
+        return v, b, float(sum(sums) / sum(sizes))
 
     def choose_rounds(self, points: _Points) -> tuple:
         """(rounds, `LearnedMetric.losses`): the fewest within a standard error of the best.
 
         Loss: the log loss of pairs of classes, for points of parts that no map and no machine was
         made from: what the machine of one-vs-rest rows gains is not always a gain of others.  Of
-        few points there are no parts, and no rounds, or one where components are wanted.
+        few points there are no parts, and no rounds, or one where components are requested.
         """
         fewest = 0 if self.options.components is None else 1
         some = points.sample(_TRIED, self.seed)
@@ -488,10 +455,10 @@ class _Learner:
         w = some.weights(judged)
         means = np.array([mean(one, w) for one in losses])
         best = fewest + np.argmin(means[fewest:])
-        told = tuple((float(loss), standard_error(one - losses[best], w))
-                     for loss, one in zip(means, losses))
-        return next(number for number, (loss, error) in enumerate(told)
-                    if number >= fewest and loss <= means[best] + error), told
+        errors = [standard_error(one - losses[best], w) for one in losses]
+        rounds = next(number for number in range(fewest, len(means))
+                      if means[number] <= means[best] + errors[number])
+        return rounds, tuple(zip(means.tolist(), errors))
 
     def losses_of_part(self, points: _Points, held_out: np.ndarray, judge: _PairJudge) \
             -> np.ndarray:
@@ -500,9 +467,10 @@ class _Learner:
         linear, losses = _unit(points.x.shape[1], self.options.diagonal), []
         for number in range(MOST_ROUNDS + 1):
             scaled = _scaled(linear, train.x)
-            losses.append(judge(train.mapped(scaled), test.mapped(scaled)))
+            losses.append(judge(*(part._replace(x=_mapped(part.x, scaled))
+                                  for part in (train, test))))
             if number < MOST_ROUNDS:
-                linear = self.next_map(train, linear, self.machine(train, linear))
+                linear = self.next_map(train, linear)
         return np.array(losses)
 
 
@@ -530,13 +498,13 @@ class _PairJudge(NamedTuple):
             chosen = np.random.default_rng(seed).choice(len(pairs), _PAIRS, replace=False)
             pairs = [pairs[number] for number in np.sort(chosen)]
         d = points.x.shape[1]
-        points = points.mapped(_scaled(_unit(d, True), points.x))
+        points = points.mapped(_unit(d, True))
         train, test = points.rows(~held_out), points.rows(held_out)
 
         def loss(judge):
-            found = judge(train, test)
-            there = np.isfinite(found)
-            return mean(found[there], test.weights(there)) if there.any() else float("inf")
+            values = judge(train, test)
+            judged = np.isfinite(values)
+            return mean(values[judged], test.weights(judged)) if judged.any() else float("inf")
 
         judge = min((cls(pairs, seed, Kernel(kind, gamma), _RIDGES[0])
                      for gamma in _gammas(kind, d)), key=loss)
@@ -545,43 +513,31 @@ class _PairJudge(NamedTuple):
     def __call__(self, train: _Points, test: _Points) -> np.ndarray:
         """The mean loss (n,) of each test point, of the pairs that have its class; NaN for none."""
         landmarks = Landmarks(self.kernel, train.sample(_PAIR_LANDMARKS, self.seed).x)
-        phi, asked = (landmarks.features(landmarks.kernel_values(part.x)) for part in (train, test))
-        own = [phi[:, train.y == label] for label in range(train.k)]
-        weights = [train.of_class(label) for label in range(train.k)]
-        grams = [part @ part.T if train.w is None else (part * w) @ part.T
-                 for part, w in zip(own, weights)]
+        phi, phi_test = (landmarks.features(landmarks.kernel_values(part.x))
+                         for part in (train, test))
+        of_class = [phi[:, train.y == label] for label in range(train.k)]
+        weights = [train.weights(train.y == label) for label in range(train.k)]
+        grams = [part @ part.T if w is None else (part * w) @ part.T
+                 for part, w in zip(of_class, weights)]
         total, count = np.zeros(len(test.y)), np.zeros(len(test.y))
         for pair in self.pairs:
-            sizes = [own[label].shape[1] for label in pair]
+            sizes = [of_class[label].shape[1] for label in pair]
             if 0 in sizes:
                 continue
-            both = np.concatenate([own[label] for label in pair], axis=1)
+            both = np.concatenate([of_class[label] for label in pair], axis=1)
             t = np.repeat([-1.0, 1.0], sizes)
             w = None if train.w is None else np.concatenate([weights[label] for label in pair])
-            ridge, v, b = self._solved([grams[label] for label in pair], both, (t, w), train.unit)
+            ridge, v, b = _solve([grams[label] for label in pair], both, t[None], w,
+                                 self.ridge * train.unit)
             left = leave_one_out(t, v[:, 0] @ both + b, ridge.leverages(both, w))
             slope, offset, _ = fit_sigmoid(left, t > 0, w=w)
             for label, sign in zip(pair, (-1.0, 1.0)):
                 rows = test.y == label
-                f = v[:, 0] @ asked[:, rows] + b
+                f = v[:, 0] @ phi_test[:, rows] + b
                 total[rows] += np.logaddexp(0.0, sign * (slope * f + offset))
                 count[rows] += 1
         with np.errstate(invalid="ignore"):
             return total / count
-
-    def _solved(self, grams, phi, targets, unit):
-        """(`Ridge`, v (p, 1), b (1,)) of a pair with features phi (p, n).
-
-        targets: these (n,) and the weights of the points, or None;  unit: of lambda.
-        """
-        t, w = targets
-        sums = [(gram, 1.0) for gram in grams]
-        if w is None:
-            ridge = Ridge(sums, phi.sum(axis=1), float(len(t)), self.ridge)
-            return ridge, *ridge.solve((phi @ t)[:, None], t.mean(keepdims=True))
-        whole = float(w.sum())
-        ridge = Ridge(sums, phi @ w, whole, self.ridge * unit)
-        return ridge, *ridge.solve((phi @ (w * t))[:, None], np.array([w @ t / whole]))
 
 
 def _parts(n):
@@ -647,10 +603,7 @@ def _feature_weights(base, linear, raw):
 
 
 def data_digest(x: np.ndarray, y: np.ndarray) -> str:
-    """Sixteen hexadecimal digits of points x (n, d) and labels y (n,): `LearnedMetric.data`.
-
-    Weights have no part in it: points that a metric was learned from are these whatever they weigh.
-    """
+    """Sixteen hexadecimal digits of points x (n, d) and labels y (n,), whatever their weights."""
     digest = sha256(np.ascontiguousarray(y, "<i4").data)
     for block in blocks(x):
         digest.update(np.ascontiguousarray(block, "<f4").data)
@@ -658,7 +611,7 @@ def data_digest(x: np.ndarray, y: np.ndarray) -> str:
 
 
 def warn_of_metric(file: str, learned: LearnedMetric | None, data: Dataset) -> None:
-    """A warning where held-out points had a say in the normalisation that was read."""
+    """Warn where held-out points had a part in the normalisation that was read."""
     if learned is None or not learned.rounds:
         return
     these = learned.data == data_digest(data.x, data.y)
@@ -669,7 +622,7 @@ def warn_of_metric(file: str, learned: LearnedMetric | None, data: Dataset) -> N
 
 
 def warn_of_mapped(source: str, data: Dataset) -> None:
-    """A warning where data lie beside the record of a metric that they went through."""
+    """Warn where data lie beside the record of a metric that they went through."""
     path = f"{source}.std"
     if source == "-" or not os.path.isfile(path) or not os.path.isfile(metric_path(path)):
         return

@@ -249,13 +249,13 @@ def test_points_that_stay_apart(tmp_path):
     base = fit_normalisation(x)
     one, two = (learn_metric(z, y, base, options()) for z in (x, other))
     assert one.matrix.tobytes() == two.matrix.tobytes() and one.metric.data != two.metric.data
-    apart = metric.apart_from(made, y)
+    apart = metric.without_part(made, y)
     assert apart.sum() == 400 - len(rows) and not apart[rows].any()
-    assert metric.apart_from(base, y) is None
-    assert metric.apart_from(fitted(x, y, options(0)), y) is None
+    assert metric.without_part(base, y) is None
+    assert metric.without_part(fitted(x, y, options(0)), y) is None
     write_std(tmp_path / "a.std", made)
     read = read_std(tmp_path / "a.std")
-    assert read.metric.rows is None and metric.apart_from(read, y) is None
+    assert read.metric.rows is None and metric.without_part(read, y) is None
     np.testing.assert_array_equal(metric.with_rows(read, x, y).metric.rows, rows)
     assert metric.with_rows(read, other, y).metric.rows is None
     few = np.arange(12) % 3
