@@ -41,14 +41,12 @@ _MODELS = "a model", "a binary model"
 
 @dataclass(frozen=True)
 class Source:
-    """Inputs of a run of training: a control file and the data.
+    """Inputs of a run of training: a control file, or its tree, and the data.
 
-    control: name of the file, or the tree in its place;
-    path, form: of the data, as for `read_training`;  norm_file: of a normalisation that is
-    there, or that is to be written;  min_class: smaller classes are left out of the data, and
-    of the tree those that have no samples then;  dense: LIBSVM text does not stay sparse,
-    though all machines be linear;  scales: there is a warning of features that the kernel would
-    hardly see beside others.
+    path, form: of the data, as for `read_training`;  norm_file: of a normalisation that exists,
+    or that is to be written;  min_class: smaller classes are left out of the data, and of the
+    tree those that have no samples then;  dense: LIBSVM text does not stay sparse, though all
+    machines be linear;  scales: warn of features that the kernel would hardly see.
     """
 
     control: Tree | str
@@ -65,10 +63,9 @@ class Output:
     """Outputs of a run of training: model files, and the files written with them.
 
     base: their base name;  folder: where they are, which the control file does not name, or
-    None;  only: name of the one model wanted, or None;  unnormalised: support vectors are
-    written as they were before the normalisation;  control: the control file for
-    classification, errors: the file of the errors of cross-validation, calibration: that of the
-    maps of probabilities, or None.
+    None;  only: name of the only model to be trained, or None;  unnormalised: support vectors are
+    written as they were before the normalisation;  control, errors, calibration: the control file
+    for classification, the errors of cross-validation, and the calibration, or None.
     """
 
     base: str
@@ -82,17 +79,16 @@ class Output:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Everything that is settled before the first classifier is trained.
+    """Everything that is decided before the first classifier is trained.
 
     tree: the classification control tree;  jobs: its `Job`s, each once, binary ones first;  data:
-    the normalised `Dataset`;  settings: with the normalisation;  norm_file: where that is, or will
-    be, or None;  fitted: it is new, and to be written;  raw: the points before the
-    normalisation, where support vectors are to be written as such;  folder: of the model
-    files, or None;  dense: points may not stay sparse;  text: "svm" or "lvq", the text that
-    programs get;  trainer: the program that trains binary classifiers, or None for LIBSVM;
-    control_out: the control file that is written at the end, or None;  counts_errors: the run
-    counts the errors of samples that are held out;  base: what the names of the model files begin
-    with, None in a run for one of them.
+    the normalised `Dataset`;  settings: with the normalisation;  norm_file: its file, or None;
+    fitted: it is new, and to be written;  raw: the points before the normalisation, where support
+    vectors are written as such;  folder: of the model files, or None;  dense: points may not stay
+    sparse;  text: "svm" or "lvq", the text that programs get;  trainer: the program that trains
+    binary classifiers, or None;  control_out: the control file that is written at the end, or
+    None;  counts_errors: errors of samples that are held out are counted;  base: what the names of
+    the model files begin with, None in a run for one of them.
     """
 
     tree: Tree
@@ -122,9 +118,9 @@ class Plan:
 
     @functools.cached_property
     def calibration_rows(self) -> np.ndarray | None:
-        """Rows, ascending, of the points that calibrate the probabilities; None without any.
+        """Rows, ascending, of the points that calibrate the probabilities.
 
-        Other programs have no decision values of points that were held out.
+        None where there are none, or other programs have no decision values of held-out points.
         """
         settings = self.settings
         if not settings.calibration or self.trainer is not None or any(
@@ -134,7 +130,7 @@ class Plan:
 
     @functools.cached_property
     def origins(self):
-        """The function that gives the digest of the origin of a job's model."""
+        """The `_Origins` of the models."""
         return _Origins(self)
 
     def path_of(self, name: str) -> str:
@@ -158,10 +154,8 @@ class _Origins:
     Sixteen hexadecimal digits, of the points of the job's classes in their order, the classes on
     each side, the options, the seed, where the probabilities come from, the number of calibration
     points of each class, the normalisation, and the versions of this program and of the library
-    that trains. Points that the job does not see, its name and its place in the control file do not
-    matter, nor do threads and memory.  Each class is read once.  Of a job that is trained together
-    with others, the points of all their classes count, and their places in the data, as these are
-    cut into ranges: they are read once for all such jobs.
+    that trains.  Each class is read once.  Of a job that is trained together with others, the
+    points of all their classes count, and their places in the data, as these are cut into ranges.
     """
 
     def __init__(self, plan):
@@ -228,8 +222,8 @@ class _Origins:
                 rows = ()
             step = max(1, _BLOCK // max(1, self._x.shape[1]))
             for start in range(0, len(rows), step):
-                points = np.asarray(self._x[rows[start:start + step]], dtype="<f8")
-                digest.update(np.ascontiguousarray(points).tobytes())
+                digest.update(np.ascontiguousarray(self._x[rows[start:start + step]],
+                                                   dtype="<f8").tobytes())
             if self._weights is not None:
                 digest.update(self._weights.digest(self._rows[label], [label]))
             self._classes[label] = digest.digest()
@@ -258,9 +252,8 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     """Read control file and data, and check all jobs and files of a run of training.
 
     With `output.only`, the tree may be a classification tree with its names, for which
-    `settings.options` must be given.  Raises errors with the place in the control file for
-    anything that training would trip over, and refuses, as `_check_outputs` does, what could
-    not be written after it.
+    `settings.options` must be given.  Raises errors with the place in the control file for what
+    cannot be trained, and those of `_check_outputs`.
     """
     tree = source.control if isinstance(source.control, Tree) else read_control(source.control)
     parse = parse_options if trainer is None else functools.partial(
@@ -303,6 +296,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     check_classes(tree, counts, "standard input" if source.path == "-" else source.path,
                   _remedy(source))
     trained = named_as(tree, dict(enumerate(data.names or ())))
+    norm_file = None if normalisation is None else norm_file
     if only is None:
         trained = named(trained, jobs)
         require_readable(trained)
@@ -312,8 +306,6 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
                           "if it is to, choose a base name that begins with a letter or a /",
                           AgfmcWarning, stacklevel=2)
         normalisation = _with_rows_of_metric(source, normalisation, raw, data)
-    norm_file = None if normalisation is None else norm_file
-    if only is None:
         trained = with_heading(trained, "normalisation", _norm_name(
             norm_file, output.control, f"{base}.std", source))
     made = Plan(trained, distinct(jobs), data, replace(settings, normalisation=normalisation),
@@ -349,7 +341,8 @@ def _norm_name(norm_file, control, usual, source):
 def _with_rows_of_metric(source, normalisation, raw, data):
     """A normalisation, with the rows of the data that its metric was learned from if it was read.
 
-    There is a warning where the metric was learned from other points than these."""
+    Warns where the metric was learned from other points than these.
+    """
     learned = None if normalisation is None else normalisation.metric
     if learned is None or not learned.rounds or learned.rows is not None:
         return normalisation
@@ -390,14 +383,6 @@ def _remedy(source):
         if path != "-" else f"print_control {how}DATA"
 
 
-def _too_long(path):
-    try:
-        os.lstat(path)
-    except OSError as error:
-        return error.errno == errno.ENAMETOOLONG
-    return False
-
-
 def _named(output, norm_out, learned):
     """[(path or None, what it is)] of the outputs beside the models.
 
@@ -409,8 +394,6 @@ def _named(output, norm_out, learned):
 
 
 def _refuse_names_of_sums(base, files):
-    """Refuse files [(path or None, what it is)] with names of sums of models with this base name.
-    """
     for path, what in files:
         if path is not None and names_sums(base, path):
             raise UsageError(f"{what} would be '{path}', which is a name of stored sums of these "
@@ -438,10 +421,13 @@ def _check_outputs(files, source, trainer, norm_out):
         folder = os.path.dirname(path) or os.curdir
         if not os.path.isdir(folder):
             raise DataError("cannot write: there is no such folder", file=path)
-        if _too_long(path):
-            raise DataError("cannot write: the name is too long for a file: expected a shorter "
-                            + ("name of control-out" if what == "the calibration" else
-                               "base name of the models"), file=path)
+        try:
+            os.lstat(path)
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise DataError("cannot write: the name is too long for a file: expected a shorter "
+                                + ("name of control-out" if what == "the calibration" else
+                                   "base name of the models"), file=path) from None
         a_folder, a_model = os.path.isdir(path), what in _MODELS
         # other programs may write models that are folders
         if not a_model or (trainer is None if a_folder else folder not in checked):

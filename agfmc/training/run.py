@@ -1,7 +1,7 @@
-"""A run of training: model files written as they are finished, and known again by a later run.
+"""A run of training: model files written as they are finished, and recognised by a later run.
 
-A run that ended, or was ended, goes on from the files that are there: a model is kept where
-training would write it again, byte for byte.
+A run continues from the files of a previous one: a model stays where training would write it
+again, byte for byte.
 """
 
 from __future__ import annotations
@@ -40,11 +40,7 @@ _SMALL = 1 << 28  # bytes of support vectors that are kept in memory until the e
 
 
 def finished(plan):
-    """Names of the jobs of `plan` whose model needs no training.
-
-    Its file is there, whole, unchanged since it was written, and made from what this
-    run would make it from.  Only models that are recognised by their seal are such.
-    """
+    """Names of the jobs of `plan` whose model needs no training: its seal is of the same origin."""
     names = set()
     for job in plan.jobs:
         if job.options.recognised_by != "seal":
@@ -58,24 +54,19 @@ def finished(plan):
 
 
 def replaced(plan):
-    """The first file of the finished `plan` that another run has replaced, or None.
+    """The first job of the finished `plan` whose file another run has replaced, or None.
 
-    The name of the first such job, or of the file of the normalisation: another run may have
-    written the same names at the same time.  What is not recognised is not looked at.
+    Or the file of the normalisation.  What is not recognised is not checked.
     """
-    there = finished(plan)
+    unchanged = finished(plan)
     for job in plan.jobs:
         way = job.options.recognised_by
-        if way == "seal" and job.name not in there or \
+        if way == "seal" and job.name not in unchanged or \
                 way == "contents" and not _holds_contents(plan, job):
             return job.name
     if not plan.fitted or os.path.exists(plan.norm_file) and not os.path.isfile(plan.norm_file):
         return None  # a pipe is not read again
     return None if _is_normalisation(plan) else plan.norm_file
-
-
-class _Differs(Exception):
-    """A file has other contents."""
 
 
 class _Comparison:
@@ -85,27 +76,27 @@ class _Comparison:
         self.name, self._file = file.name, file
 
     def write(self, data):
-        """Raise `_Differs` where the file does not go on with these bytes."""
+        """Raise `DataError` where the file does not go on with these bytes."""
         if self._file.read(len(data)) != data:
-            raise _Differs
+            raise DataError("has other contents", file=self.name)
 
 
 def _holds_contents(plan, job):
-    """True where the files of a job are those that its learner writes."""
+    """Whether the files of a job are those that its learner writes."""
+    paths = [plan.path_of(file) for file in job.files]
+    if not all(map(os.path.isfile, paths)):
+        return False
     try:
         with ExitStack() as stack:
-            files = [stack.enter_context(open(plan.path_of(file), "rb")) for file in job.files
-                     if os.path.isfile(plan.path_of(file))]
-            if len(files) < len(job.files):
-                return False
+            files = [stack.enter_context(open(path, "rb")) for path in paths]
             job.options.write(job, _problem(plan, job), list(map(_Comparison, files)))
             return not any(file.read(1) for file in files)
-    except (_Differs, DataError, OSError):
+    except (DataError, OSError):
         return False
 
 
 def _is_normalisation(plan):
-    """True where the file of the normalisation holds that of the plan."""
+    """Whether the file of the normalisation holds that of the plan."""
     try:
         return os.path.isfile(plan.norm_file) and \
             read_std(plan.norm_file).digest() == plan.settings.normalisation.digest()
@@ -116,7 +107,7 @@ def _is_normalisation(plan):
 def save_normalisation(plan, control_out=None):
     """Write the normalisation that was fitted to the training data, if one was.
 
-    control_out: control file of an earlier run, which goes if it had another one.
+    control_out: control file of a previous run, removed if that had another normalisation.
     """
     if plan.fitted:
         same = control_out is None or _is_normalisation(plan)
@@ -127,10 +118,10 @@ def save_normalisation(plan, control_out=None):
 class Outcome(NamedTuple):
     """The result of `train`.
 
-    done: models that are there, kept ones too;  errors: in job order;  stopped: by the time;
-    trained: {name: `Fitted`} of models with calibration points, as far as they are small: their
-    files need not be read again;  settled: {name: options}, with what training has chosen, of
-    models whose learner shares its work.
+    done: finished models, those of a previous run too;  errors: in job order;  stopped: by the
+    time;  trained: {name: `Fitted`} of models with calibration points, as far as they are small:
+    their files need not be read again;  settled: {name: options}, with what training has chosen,
+    of models whose learner shares its work.
     """
 
     done: int = 0
@@ -142,11 +133,11 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class PreviousRun:
-    """The files of an earlier run.
+    """The files of a previous run.
 
-    kept: names of jobs whose models are there, from `finished`;  control_out: its control file,
-    or None: it goes as soon as a model of that run is replaced by another one, as it would name
-    a mixture of both;  sums: sums of finished ranges that are there are used.
+    kept: names of finished jobs, from `finished`;  control_out: its control file, or None: it is
+    removed as soon as a model of that run is replaced by another one, as it would name a mixture
+    of both;  sums: stored sums of finished ranges are used.
     """
 
     kept: frozenset = frozenset()
@@ -159,12 +150,11 @@ def train(plan, progress: Callable | None = None, earlier: PreviousRun = Previou
           workers=None) -> Outcome:
     """Train the jobs of `plan` and write each model as it is finished.
 
-    The files appear whole or not at all, and do not depend on the number of workers.
-    progress: called with (done, all, words, how much was done before).  deadline: on
-    `time.monotonic`, after which nothing new is begun; a binary classifier that is running
-    then is left behind, a node comes to its end.  held_out: called with each `Fitted`, which
-    then holds where its samples were sent when they were held out.  workers: threads or an
-    executor, None for those of the plan's settings.
+    progress: called with (done, all, words, how much was done before);  deadline: on
+    `time.monotonic`, after which nothing new is begun; a binary classifier that is running then
+    is abandoned, a node is finished;  held_out: called with each `Fitted`, which then holds
+    where its samples were sent when they were held out;  workers: threads or an executor, None
+    for those of the plan's settings.
     """
     if plan.trainer is None:
         made = _train_binary(plan, progress, earlier, deadline, held_out, workers)
@@ -217,7 +207,9 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
                 if job.options.uses_shared_landmarks:  # whose vectors are the same
                     settled[job.name] = model.provenance.options
                 if plan.raw is not None:
-                    model = _with_raw_vectors(model, plan.raw[rows])
+                    features = plan.raw.shape[1]
+                    model = replace(model, sv=plan.raw[rows], features=features,
+                                    provenance=model.provenance.with_raw_vectors(features))
                 elif fitted.values is not None and size <= _SMALL:
                     trained[job.name] = fitted
                 lines = None if rows is None else [text(row) for row in rows.tolist()]
@@ -249,10 +241,10 @@ def ranges_of(plan) -> list[int]:
 
 def make_range_sums(plan, group: int, number: int, progress: Callable | None = None,
                     used: bool = True, workers=None) -> bool:
-    """Write the file of the sums of one range, for a run of training; -> False if it was there.
+    """Write the file of the sums of one range, for a run of training; -> False if it existed.
 
-    group, number: of `ranges_of`, from 0;  used: what is there counts, the models too;
-    workers: as of `train`.  Raises `UsageError` where there is no such range.
+    group, number: of `ranges_of`, from 0;  used: existing sums and models count;  workers: as of
+    `train`.  Raises `UsageError` where there is no such range.
     """
     counts = ranges_of(plan)
     if group >= len(counts):
@@ -275,10 +267,9 @@ def make_range_sums(plan, group: int, number: int, progress: Callable | None = N
 
 
 def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None:
-    """The `HeldOut` of the calibration points of a finished `plan`.
+    """The `HeldOut` of the calibration points of a finished `plan`, or None.
 
-    trained: of its `Outcome`; other values are in the model files.  None where there are no such
-    points, or where a model has no values of them.
+    trained: of its `Outcome`; other values are in the model files.
     """
     rows = plan.calibration_rows
     if rows is None:
@@ -296,7 +287,7 @@ def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None
 
 
 def _write(path, text, control_out):
-    """Write a model; when it is about to replace another one, the control file of that goes.
+    """Write a model; when it is about to replace another one, the control file of that is removed.
 
     Each time, and not the first time only: another run may have written it meanwhile.
     """
@@ -307,14 +298,8 @@ def _write(path, text, control_out):
         file.write(text)
 
 
-def _with_raw_vectors(model, sv):
-    """`model` with its support vectors as they were before the normalisation."""
-    return replace(model, sv=sv, features=sv.shape[1],
-                   provenance=model.provenance.with_raw_vectors(sv.shape[1]))
-
-
 def _train_nodes(plan, progress, earlier, deadline):
-    """Train the nodes whose branches are all told apart at once, one after the other."""
+    """Train the multi-class nodes, one after the other."""
     nodes = plan.nodes
     done = before = sum(job.name in earlier.kept for job in nodes)
     if before and not plan.binary:
@@ -378,11 +363,10 @@ class TimeUp(Exception):
 
 
 def until(items, deadline, clock=time.monotonic):
-    """Yield from the generator `items`, and raise `TimeUp` at the deadline; None: never.
+    """Yield from the generator `items`, and raise `TimeUp` at the deadline on `clock`, or never.
 
-    deadline: on `clock`.  The generator runs in a thread of its own, which is left behind
-    at the deadline, as nothing can end a task in the middle; it is closed as soon as it
-    yields again.
+    The generator runs in its own thread, which is abandoned at the deadline, as nothing can end a
+    task in the middle; it is closed as soon as it yields again.
     """
     if deadline is None:
         yield from items
