@@ -41,10 +41,9 @@ _OPTION = re.compile(rf"-[A-Za-z](?:{_NUMBER.pattern})?"
 class Trainer:
     """The external program that trains the binary classifiers in place of LIBSVM.
 
-    command, convert: `Command`s, the latter or None for one that turns the
-    text of a partition, on its standard input, to what the trainer takes; keep:
-    leave temporary files there; allow_commands: it gets any options of a control
-    file, also those that could name a file to it.
+    command: a `Command`;  convert: one that turns the text of a partition, on its standard input,
+    to what the trainer takes, or None;  keep: leave temporary files;  allow_commands: it gets any
+    options of a control file, also those that could name a file to it.
     """
 
     command: Command
@@ -55,7 +54,7 @@ class Trainer:
 
 @dataclass(frozen=True)
 class TrainerOptions(BinaryLearner):
-    """The learner that is a program of the user's: options that are passed on as they are."""
+    """The learner that is a user's program: options that are passed on as they are."""
 
     text: str
 
@@ -64,12 +63,11 @@ class TrainerOptions(BinaryLearner):
 
     @classmethod
     def parse(cls, text, *, own="", allowed=False, **place):
-        """The options in `text`, if they are words.
+        """The options in `text`; `UsageError`, with the place given, for a quote left open.
 
         own: the user's, which may be anything.  Others are a control file's, and may name no
         file to the program, unless `allowed`: they are options such as -c or --cost, each with
-        one number behind it at most, and -q with none, as it takes none from svm-train.
-        Raises `UsageError`, with the place given, for others and for a quote left open.
+        one number behind it at most, and -q with none.
         """
         try:
             words = shlex.split(text)
@@ -90,14 +88,13 @@ class TrainerOptions(BinaryLearner):
 def train_external(plan, progress=None, control_out=None, started=None):
     """Train the binary jobs of a `Plan` with its trainer, as many at a time as there are workers.
 
-    control_out: control file of an earlier run, which goes as soon as a model
-    of that run is replaced by another one; started: called when the first
-    model is there;  progress: called with (done, all, words).
+    control_out: control file of a previous run, which is removed as soon as a model of that run is
+    replaced by another one;  started: called after the first model;  progress: called with (done,
+    all, words, 0).
 
-    A model appears under its name when its program has ended well and the file
-    is there; one that begins as a LIBSVM model must be a whole one.  The first
-    program that fails ends the run: raises `JobsFailed`, and what was finished
-    is kept.
+    A model appears under its name when its program has succeeded; one that begins as a LIBSVM
+    model must be a whole one.  The first program that fails ends the run: raises `JobsFailed`, and
+    finished models stay.
     """
     rows_of = rows_by_class(plan.data.y)
     check_jobs(plan.binary, {label: len(rows) for label, rows in rows_of.items()})
@@ -108,10 +105,10 @@ def train_external(plan, progress=None, control_out=None, started=None):
 
     def put(source, target):
         with lock, writing(target):
-            before = None
-            if control_out is not None and os.path.exists(target) and not _same(source, target):
-                before = partial(remove, control_out)
-            install(source, target, before)
+            same = os.path.isfile(source) and os.path.isfile(target) and \
+                filecmp.cmp(source, target, shallow=False)
+            replaces = control_out is not None and os.path.exists(target) and not same
+            install(source, target, partial(remove, control_out) if replaces else None)
 
     def task(job):
         try:
@@ -134,10 +131,8 @@ def train_external(plan, progress=None, control_out=None, started=None):
 
 
 def check_weights(job, command, has_weights):
-    """Raise `UsageError` where the `command` for a job and its options do not fit the data.
-
-    has_weights: the points have weights, whose file they must name then, and must not else.
-    """
+    """Raise `UsageError` unless `command` and options name a file of weights just where there are
+    weights."""
     if command.has_word(_WEIGHTS, job.options.text) == has_weights:
         return
     if has_weights:
@@ -146,12 +141,6 @@ def check_weights(job, command, has_weights):
                          f"as in -- \"{command.text} -W {_WEIGHTS}\", or --weights none")
     raise UsageError(f"the command '{command.text}' has the word {_WEIGHTS}, and the training data "
                      "have no weights other than 1")
-
-
-def _same(source, target):
-    """Are these two files of the same bytes?  Of folders nobody looks."""
-    return os.path.isfile(source) and os.path.isfile(target) and \
-        filecmp.cmp(source, target, shallow=False)
 
 
 def _train_one(job, plan, part, row_text, put):
@@ -189,10 +178,7 @@ def _train_one(job, plan, part, row_text, put):
 
 
 def _check(made, name, trainer, features):
-    """Check that a program that reports success made a model of this problem, file or folder.
-
-    made: the folder where it was to be, with the files beside it;  features: of the points.
-    """
+    """Check that a program that reports success made a model, file or folder, in `made`."""
     def fail(words):
         return CommandFailed(f"the command '{trainer.command.text}' wrote {words}")
 

@@ -48,20 +48,17 @@ class TrainingSettings:
     """The settings common to all jobs of a run.
 
     options: training options where a control file has `""`;  seed: of all random choices;
-    loo: decision values that fit the probabilities come from leaving out single samples by
-    a formula (`loo_values`), and from folds only where that would be more work or the formula is
-    in doubt;
+    loo: probabilities are fitted to decision values by a formula for leaving out single samples
+    (`loo_values`), and from folds only where that would be more work or is in doubt;
     normalisation: the one that the points go through, or None;  scale, nsv, metric: in its place,
     one that is fitted to the points: by standard deviations, by so many singular vectors, by a map
-    that is learned from the labels then;  weighted_norm: means and deviations are weighted as the
-    points are;
-    calibration: at most so many training points, held out, serve the calibration of the
-    probabilities, 0 for none;
+    that is learned from the labels then;  weighted_norm: its means and deviations are weighted;
+    calibration: at most so many held-out training points calibrate the probabilities;
     workers: threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
-    sent whole jobs;  kernel_memory: megabytes on each machine for tables of kernel values, which
-    change nothing but the time;  member_weights: "held-out" where those of an ensemble are
-    to be learned, or None;  sums: where learners that share landmarks keep sums of finished
-    ranges, or None;  learners: the estimators of binary classifiers, in place of options.
+    sent whole jobs;  kernel_memory: megabytes on each machine for tables of kernel values;
+    member_weights: "held-out" where those of an ensemble are to be learned, or None;  sums: where
+    learners that share landmarks store sums of finished ranges, or None;  learners: the estimators
+    of binary classifiers, in place of options.
     """
 
     options: str = ""
@@ -81,19 +78,20 @@ class TrainingSettings:
 
     @property
     def fits_normalisation(self) -> bool:
-        """True if a normalisation is to be fitted to the points."""
+        """Whether a normalisation is to be fitted to the points."""
         return self.scale or self.nsv is not None or self.metric is not None
 
     @property
     def normalised(self) -> tuple[str, ...]:
-        """The parts of a model's `Provenance` that tell of the normalisation."""
+        """The parts of a model's `Provenance` about the normalisation."""
         return () if self.normalisation is None else self.normalisation.provenance
 
     def fit_normalisation(self, x: np.ndarray, y: np.ndarray | None,
                           weights: Weights | None = None) -> Normalisation:
         """The Normalisation of points x (n, d) with labels y (n,), as `fitted_normalisation`.
 
-        Raises `UsageError` where there is one for them already, which would be lost."""
+        Raises `UsageError` where there is one for them already.
+        """
         if self.normalisation is not None:
             raise UsageError("points have one normalisation: it cannot be given and be fitted too "
                              "(scale, nsv, metric)")
@@ -104,15 +102,14 @@ class TrainingSettings:
 
 @dataclass(eq=False)
 class _Training:
-    """One job on its way: its samples, and what has come back, from one thread or several.
+    """The state of one job in training: its samples and results, from one thread or several.
 
-    w (l,): weights of its samples, or None;  with_folds: it begins with folds;  chosen: places of
-    its calibration points among the samples, rows ascending, or None;  chosen_only: the folds serve
-    these alone;  fold (l,): of each sample, -1 where it is never held out, or None where leaving
-    out single ones is to do;  values (l,):
-    decision values of samples that were not trained on;  left: fits that are still to come;
-    seconds: of a core that it took so far;  equal (n,): digests of all points, for leaving out,
-    or None where all differ.
+    w (l,): weights of its samples, or None;  with_folds: it begins with folds;  chosen: positions
+    of its calibration points among the samples, rows ascending, or None;  chosen_only: the folds
+    serve these alone;  fold (l,): of each sample, -1 where it is never held out, or None where
+    single ones are left out;  values (l,): decision values of samples that were not trained on;
+    left: the number of pending fits;  seconds: of a core so far;  equal (n,): digests of all
+    points, for leaving out, or None where all differ.
     """
 
     job: Job
@@ -132,11 +129,11 @@ class _Training:
     lock: object = field(default_factory=threading.Lock)
 
     def parts(self):
-        """Draw the folds, if it begins with such; -> its fits."""
+        """The fits: the full one, and those of the folds, which are drawn, if it begins so."""
         return [_FULL_FIT, *range(self.draw_folds() if self.with_folds else 0)]
 
     def draw_folds(self):
-        """Draw the folds; -> how many there are."""
+        """Draw the folds, and return their number."""
         seed = splits.job_seed(self.job.seed, *self.job.sides)
         if self.chosen_only and len(self.chosen) < len(self.side):
             self.fold = platt.folds_of(self.side, self.chosen, seed)
@@ -148,26 +145,23 @@ class _Training:
         return count
 
     def add_results(self, results, seconds):
-        """Keep [(part, result or error)] of some fits; -> True if none is left to come."""
+        """Store [(part, result or error)] of some fits; return whether the job is finished."""
         with self.lock:
             for part, result in results:
-                self._add(part, result)
+                if isinstance(result, AgfmcError):
+                    self.error = self.error or result
+                elif part == _FULL_FIT:
+                    self.solution, values = result
+                    self.values = self.values if values is None else values
+                else:
+                    self.values[self.fold == part] = result
             self.left -= len(results)
             self.seconds += seconds
             return self.left == 0 and not self.needs_folds
 
-    def _add(self, part, result):
-        if isinstance(result, AgfmcError):
-            self.error = self.error or result
-        elif part == _FULL_FIT:
-            self.solution, values = result
-            self.values = self.values if values is None else values
-        else:
-            self.values[self.fold == part] = result
-
     @property
     def needs_folds(self):
-        """True where leaving out single samples was too much work, or is in doubt."""
+        """Whether leaving out single samples was too much work, or is in doubt."""
         return self.values is None and self.error is None and \
             not self.job.options.own_probabilities
 
@@ -180,14 +174,11 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     Yields `Fitted` as jobs finish; the order depends on the workers, the models do not.  Each job
     is six fits, the classifier itself and five folds whose decision values fit the probabilities
     (Platt 1999), and the fits of all jobs share the threads; a learner with probabilities of its
-    own needs only the first,
-    unless decision values of samples that are held out are `HeldOutRequest`.  x
-    went through the normalisation of the settings already; the models tell its digest.  progress:
-    called with (fits done, all fits), or jobs in their place where an executor has the workers; a
-    job whose workers died comes with an error.  weights: `Weights` of the points, or None; the jobs
-    are then those of `for_weights`.  Raises `DataError` before any training where a side has fewer
-    than two samples, and `UsageError` for a learner that is not there, that cannot do without
-    folds, or that takes no weights.
+    own needs only the first, unless a `HeldOutRequest` asks for more.  x went through the
+    normalisation of the settings already.  progress: called with (fits done, all fits), or jobs in
+    their place where an executor has the workers.  Raises `DataError` before any training where a
+    side has fewer than two samples, and `UsageError` for a learner that is not installed, that
+    needs folds, or that takes no weights.
     """
     if weights is not None:
         jobs = for_weights(jobs)
@@ -220,10 +211,10 @@ def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings) -> Non
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRequest:
-    """Numbers that are wanted of samples that are held out.
+    """Results that are requested of samples that are held out.
 
-    sides: where each one is sent;  chosen (n,): a mask of the calibration points among all
-    points, or None.
+    sides: the side that each one is sent to;  chosen (n,): a mask of the calibration points,
+    whose decision values are requested, among all points, or None.
     """
 
     sides: bool = False
@@ -232,15 +223,12 @@ class HeldOutRequest:
     @classmethod
     def of(cls, n: int, calibration_rows: np.ndarray | None = None,
            sides: bool = False) -> HeldOutRequest:
-        """Those of n points; calibration_rows (c,): of the points whose decision values are wanted
-        when they are held out, or None."""
-        chosen = None if calibration_rows is None else np.zeros(n, dtype=bool)
-        if chosen is not None:
-            chosen[calibration_rows] = True
-        return cls(sides, chosen)
+        """The request for n points, with calibration points in rows (c,), or None."""
+        return cls(sides, None if calibration_rows is None else
+                   np.isin(np.arange(n), calibration_rows))
 
     def with_folds(self, job, loo):
-        """True where the job begins with folds."""
+        """Whether the job begins with folds."""
         return self.sides or self.chosen is not None if job.options.own_probabilities else not loo
 
     def work(self, job, part, loo, weights=None):
@@ -254,18 +242,16 @@ class HeldOutRequest:
                          w=None if weights is None else weights.w[part.rows])
 
     def _chosen_only(self, job):
-        """True where folds would not be needed but for the calibration points."""
+        """Whether folds would not be needed but for the calibration points."""
         return job.options.own_probabilities and not self.sides
 
     def fold_count(self, job, rows_of):
         """The number of folds that a job begins with."""
         sizes = [sum(len(rows_of[label]) for label in side) for side in job.sides]
-        if not self._chosen_only(job):
-            return platt.fold_count(*sizes)
-        chosen = [sum(np.count_nonzero(self.chosen[rows_of[label]]) for label in side)
-                  for side in job.sides]
-        return platt.fold_count_of(sizes, chosen) if chosen != sizes else \
-            platt.fold_count(*sizes)
+        chosen = sizes if not self._chosen_only(job) else [
+            sum(np.count_nonzero(self.chosen[rows_of[label]]) for label in side)
+            for side in job.sides]
+        return platt.fold_count(*sizes) if chosen == sizes else platt.fold_count_of(sizes, chosen)
 
 
 def _fit_by_threads(jobs, data, progress):
@@ -291,7 +277,7 @@ def _fit_by_threads(jobs, data, progress):
                 warnings.warn(f"'{work.job.name}': the fit of its probabilities did not converge",
                               AgfmcWarning, stacklevel=2)
             yield fitted
-        if progress is not None:  # which may end the work: what is finished is handed out first
+        if progress is not None:  # after what is finished: it may end the work
             progress(done, total)
     if again:
         names = sorted(f"'{work.job.name}'" for work in again)
@@ -314,20 +300,15 @@ def _items(jobs, rows_of, tables, data):
 
 
 def _outcomes(task, items, again, workers):
-    """(work, outcome) of all tasks, and then of the folds of what came to be in `again`."""
-    yield from ((work, outcome) for (work, _), outcome in
-                run_tasks(task, items, workers, ordered=False, inline=False))
-    if again:
-        folds = ((work, [fold]) for work in again for fold in range(work.left))
+    """(work, outcome) of all tasks, and then of the folds of those that are in `again` by then."""
+    folds = ((work, [fold]) for work in again for fold in range(work.left))
+    for tasks in (items, folds):
         yield from ((work, outcome) for (work, _), outcome in
-                    run_tasks(task, folds, workers, ordered=False, inline=False))
+                    run_tasks(task, tasks, workers, ordered=False, inline=False))
 
 
 def _task(x, tables, finish, item):
-    """The fits of one task; -> how many these are, and what `finish` makes of the job, or None.
-
-    The task that does the last fit of a job finishes it: threads do so side by side.
-    """
+    """(number of fits of a task, what `finish` makes of the job after its last one, or None)."""
     work, parts = item
     start = time.thread_time()
     if parts is None:
@@ -380,10 +361,7 @@ def _flat(solution, x, rows):
 
 
 def _finished(data, work, seconds):
-    """(`Fitted`, the fit of its probabilities converged) of a job whose fits are all there.
-
-    seconds: those of the job that its tasks did not take.
-    """
+    """(`Fitted`, the fit of its probabilities converged); seconds: besides those of its tasks."""
     solution, job, x, wanted = work.solution, work.job, data.x, data.wanted
     seconds += work.seconds
     if work.error is not None:
@@ -424,7 +402,7 @@ def _finished(data, work, seconds):
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Points x (n, d) and labels y (n,), rows (n,) of all points, and the arguments of `fit`."""
+    """Points x (n, d), labels y (n,), rows (n,) of all points, and the arguments of `fit`."""
 
     x: np.ndarray
     y: np.ndarray
@@ -436,19 +414,19 @@ class TrainingData:
     @classmethod
     def of(cls, x, y, settings: TrainingSettings, calibration_rows: np.ndarray | None = None,
            weights: Weights | None = None) -> TrainingData:
-        """Those of all points; the arguments are those of `HeldOutRequest` and `fit`."""
+        """The data of all points."""
         return cls(x, y, np.arange(len(y)), settings, HeldOutRequest.of(len(y), calibration_rows),
                    weights)
 
     def part(self, job):
         """The data with the samples of a job alone."""
-        own = np.flatnonzero(np.isin(self.y, job.labels))
-        if len(own) == len(self.y):
+        rows = np.flatnonzero(np.isin(self.y, job.labels))
+        if len(rows) == len(self.y):
             return self
         chosen = self.wanted.chosen
-        return replace(self, x=self.x[own], y=self.y[own], rows=self.rows[own], wanted=replace(
-            self.wanted, chosen=None if chosen is None else chosen[own]),
-            weights=None if self.weights is None else self.weights[own])
+        return replace(self, x=self.x[rows], y=self.y[rows], rows=self.rows[rows], wanted=replace(
+            self.wanted, chosen=None if chosen is None else chosen[rows]),
+            weights=None if self.weights is None else self.weights[rows])
 
 
 def _fit_elsewhere(jobs, data, progress):
@@ -466,7 +444,7 @@ def _fit_elsewhere(jobs, data, progress):
             result = result._replace(model=replace(
                 result.model, sv=np.asarray(x[result.rows], dtype=np.float64)))
         yield result._replace(job=job)
-        if progress is not None:  # which may end the work: what is finished is handed out first
+        if progress is not None:  # after what is finished: it may end the work
             progress(done, len(jobs))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from ..core.models import HeldOut
@@ -17,32 +16,27 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
     """The `HeldOut` of calibration points; None where a learner gives no such values.
 
     tree, jobs: of the training, those of all rows first;  values: for each row those of its
-    `Fitted`, or None;  data: (`Dataset`, {node number: `NodeModel`});  rows (c,),
-    ascending: of the points.
+    `Fitted`, or None;  data: (`Dataset`, {node number: `NodeModel`});  rows (c,), ascending.
     """
     x, y, weights = data[0].x, data[0].y, data[0].weights
-    binary = [job for job in jobs if job.is_binary]
     if not len(rows) or any(value is None for value in values):
         return None
     labels = y[rows]
-    places = rows_by_class(labels)
-    points, classifiers = [], []
-    for number, job in enumerate(binary):
-        own = np.sort(np.concatenate([places[label] for label in job.labels if label in places]
-                                     or [np.empty(0, dtype=np.int64)]))
-        points.append(own.astype(np.int32))
-        classifiers.append(np.full(len(own), number, dtype=np.int32))
-    empty = [np.empty(0, dtype=np.int32)]
+    positions, empty = rows_by_class(labels), [np.empty(0, dtype=np.int32)]
+    points = [np.sort(np.concatenate(
+        [positions[label] for label in job.labels if label in positions] or empty)).astype(np.int32)
+        for job in jobs if job.is_binary]
+    classifiers = [np.full(len(part), number, dtype=np.int32) for number, part in enumerate(points)]
     point = np.concatenate(points or empty)
     order = np.argsort(point, kind="stable")
-    apart = without_part(settings.normalisation, y)
+    separate = without_part(settings.normalisation, y)
     nodes = _nodes(tree, [job for job in jobs if not job.is_binary], data, rows, settings)
     if nodes is None:
         return None
     return HeldOut(rows, labels, x[rows], point[order],
                    np.concatenate(classifiers or empty)[order],
                    np.concatenate(values or empty).astype(np.float64)[order], nodes,
-                   None if apart is None else apart[rows],
+                   None if separate is None else separate[rows],
                    None if weights is None else weights.w[rows])
 
 
@@ -50,11 +44,12 @@ def _nodes(tree, jobs, data, rows, settings):
     """{node number: p (c, branches)} of the multi-class nodes; None where one gives none."""
     points, models = data
     rows_of = rows_by_class(points.y) if jobs else {}
-    found = {}
+    probabilities = {}
     for number, job in zip(tree.directs, jobs):
         problem = NodeProblem(points.x, samples(job, rows_of), settings.normalised,
                               w=None if points.weights is None else points.weights.w)
-        found[number] = job.options.held_out_probabilities(job, problem, models[number], rows)
-        if found[number] is None:
+        p = job.options.held_out_probabilities(job, problem, models[number], rows)
+        if p is None:
             return None
-    return found
+        probabilities[number] = p
+    return probabilities

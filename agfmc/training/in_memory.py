@@ -22,16 +22,15 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
                         weights=None):
     """Train a control tree on points x (n, d) with labels y (n,); -> (`Configuration`, `HeldOut`).
 
-    The second is None where the settings want no calibration, or a learner has no decision values
-    of points that were held out; `prediction.calibration.calibrated` makes one of both. The
-    configuration is the one that multi_borders and mbh2mbm make of the same points: `save` writes
-    the same file.  tree: a training control tree over the labels in y, whole numbers from 0;  x:
-    float32 or float64, and not changed;  name: the binary models have names that begin with it;
-    progress, weights: as for `fit`.
+    The second is None where the settings ask for no calibration, or a learner has no decision
+    values of held-out points; `prediction.calibrate.calibrated` joins both.  The configuration is
+    the one that multi_borders and mbh2mbm make of the same points.  tree: a training control tree
+    over the labels in y, whole numbers from 0;  x: float32 or float64, and not changed;  name: the
+    names of the binary models begin with it;  progress, weights: as for `fit`.
 
-    Raises `DataError` for points and labels that cannot be trained on, `ControlError`
-    where the tree does not fit the labels, `UsageError` for options, and the error of the
-    first binary classifier that cannot be trained.
+    Raises `DataError` for points and labels that cannot be trained on, `ControlError` where the
+    tree does not fit the labels, `UsageError` for options, and the error of the first classifier
+    that cannot be trained.
     """
     learners = settings.learners
     x, y = checked_points(x, y, learners is not None and learners.allows_nan)
@@ -68,8 +67,7 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
 def fit_nodes(tree, jobs, data, normalisation=None):
     """{node number: `NodeModel`} of those of the `jobs` of a tree that are for nodes.
 
-    data: the `Dataset`;  normalisation: the one that its points went through, or None.  Raises
-    `ModelError` where a program stands for a node.
+    data: a `Dataset` after the normalisation.  Raises `ModelError` for the program of a node.
     """
     if not tree.directs:
         return {}

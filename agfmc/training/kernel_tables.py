@@ -20,17 +20,14 @@ _SPREAD = 4  # jobs a worker, before a whole job may be one task
 class Tables:
     """The tables of kernel values that the fits of each job use.
 
-    x (n, d): all points, an array or `SparsePoints`;  jobs: binary `Job`s;
-    rows_of: {label: rows of x};  fits: how many fits on all its points a job amounts
-    to;  megabytes: what tables may take together, 0 for none.
+    x (n, d): all points, an array or `SparsePoints`;  jobs: binary `Job`s;  rows_of: {label: rows
+    of x};  fits: how many fits on all its points a job amounts to;  megabytes: for all tables.
 
-    Jobs with the same radial kernel share one table of all their points where
-    it fits into the memory, saves more than it costs, and has no more values
-    than tables for each job would have.  Else, where there are many jobs, each
-    has a table of its own while a worker is busy with it, if that pays.  Where all points
-    packed for LIBSVM or LIBLINEAR would take more than `PACKED` megabytes and the
-    workers need only some at a time, each packs the points of its job.
-    Models are the same either way.  Learners that take points as they are have no tables.
+    Jobs with the same radial kernel share one table of all their points where it fits into the
+    memory, saves more than it costs, and has no more values than tables for each job.  Else, where
+    there are many jobs, each has its own table while a worker is busy with it, if that pays.  Where
+    all points packed for LIBSVM or LIBLINEAR would take more than `PACKED` megabytes and the
+    workers need only some at a time, each packs the points of its job.  Models are the same.
 
     Kernels that LIBSVM does not have need tables, whether these pay or not.  Raises `UsageError`
     where the memory does not hold them.
@@ -40,7 +37,7 @@ class Tables:
         self._x, self._rows_of, self._workers = x, rows_of, max(workers, 1)
         self._bounds, self._shared, self._own = {}, {}, set()  # by kernel, and names of jobs
         self._seconds = {}  # of a core for a common table, as much as falls to a job
-        self._packed = {}  # of learners' own keys
+        self._packed = {}  # by the key of a learner
         sizes = [self._points(job) for job in jobs]
         self._apart = _values(x) >> 16 > PACKED and \
             self._workers * max(sizes, default=0) < len(x)
@@ -56,10 +53,10 @@ class Tables:
         for kernel, group in groups.items():
             self._bounds[kernel] = rounding(x, kernel.gamma) if kernel.kind == "rbf" else 0.0
             if self._bounds[kernel] is not None:
-                megabytes -= self._settle(kernel, group, fits, megabytes)
+                megabytes -= self._choose(kernel, group, fits, megabytes)
 
-    def _settle(self, kernel, jobs, fits, megabytes):
-        """Decide for the jobs of one kernel; -> megabytes that their common table takes."""
+    def _choose(self, kernel, jobs, fits, megabytes):
+        """Choose the tables of the jobs of one kernel; return megabytes of their common table."""
         d, needed = self._x.shape[1], not KERNELS[kernel.kind].in_libsvm
         sizes = [self._points(job) for job in jobs]
         labels = sorted({label for job in jobs for label in job.labels})
@@ -104,14 +101,13 @@ class Tables:
         return self._seconds.get(job.name, 0.0)
 
     def has_own(self, job):
-        """True where the fits of a job should come one after the other: it has its own points."""
+        """Whether the fits of a job are one task, as it has its own points."""
         return self._apart or job.name in self._own
 
     def of(self, job, rows, several):
         """A `KernelTable`, or what the learner makes of all points, for a job on x[rows].
 
-        several: there is more than one fit.  A table of its own is good until
-        this thread asks for the next one.
+        several: there is more than one fit.  Its own table is valid until this thread calls again.
         """
         kernel = job.options.kernel_for(self._x.shape[1])
         own = job.name in self._own and (several or not KERNELS[kernel.kind].in_libsvm)

@@ -15,10 +15,9 @@ _BLOCK = 1 << 16
 class PairTally:
     """Counts the errors of one-vs-one classifiers while they are trained.
 
-    jobs: binary `Job`s, each of two classes; x (n, d), y (n,): their points;
-    irrelevant: count also where the samples of all other classes go;  weights: of
-    the points, which are summed then, or None.  Raises `UsageError` for a job that is
-    not a pair of classes.
+    jobs: binary `Job`s;  x (n, d), y (n,): their points;  irrelevant: count also where the samples
+    of all other classes go;  weights: of the points, which are summed then, or None.  Raises
+    `UsageError` for a job that is not a pair of classes.
     """
 
     def __init__(self, jobs, x, y, irrelevant=False, weights=None):
@@ -29,11 +28,10 @@ class PairTally:
         self._x, self._y = x, y
         self._w = None if weights is None else weights.w
         kind = np.int64 if weights is None else np.float64
-        labels = sorted({label for job in jobs for label in job.labels})
-        if irrelevant:
-            labels = sorted(set(np.unique(y).tolist()))
+        labels = np.unique(y).tolist() if irrelevant else \
+            sorted({label for job in jobs for label in job.labels})
         self._labels = tuple(labels)
-        self._place = {label: i for i, label in enumerate(labels)}
+        self._position = {label: i for i, label in enumerate(labels)}
         k = len(labels)
         self._n, self._errors = np.zeros((2, k, k), dtype=kind)
         self._irrelevant = self._wins = None
@@ -46,7 +44,7 @@ class PairTally:
         """Count one job that is done; `fitted`: with what was held out."""
         (left,), (right,) = fitted.job.sides
         side, right_side, model = fitted.side, fitted.held_out, fitted.model
-        i, j = self._place[left], self._place[right]
+        i, j = self._position[left], self._position[right]
         for own, other, of_side, wrong in ((i, j, 0, right_side), (j, i, 1, ~right_side)):
             wrong = wrong[side == of_side]  # of the class, in the order of the data
             if self._w is None:
