@@ -90,8 +90,9 @@ def test_points_are_read_once_for_classifiers_that_are_trained_together(lazily, 
     made = planned()
     expected = digests(made)
     read = []
-    part = type(made.data.x)._part
-    monkeypatch.setattr(type(made.data.x), "_part", lambda self, start, stop: (
+    table = type(made.data.x._table)
+    part = table.read
+    monkeypatch.setattr(table, "read", lambda self, start, stop: (
         read.append((start, stop)), part(self, start, stop))[1])
     again = planned()
     read.clear()
