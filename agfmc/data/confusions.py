@@ -15,18 +15,19 @@ Shapes: k classes.
 """
 
 import io
-import json
 import os
 import re
 import stat
 from dataclasses import dataclass
-from io import BytesIO
+from types import SimpleNamespace
+from typing import Annotated
 
 import numpy as np
 
 from ..control.tree import MAX_LABEL
 from ..core.errors import DataError
 from ..files.atomic import checked
+from ..files.codec import decode, strict_json
 from ..files.number_text import blocks
 from ..files.opening import open_input, read_bytes
 from .class_names import show
@@ -50,6 +51,14 @@ class Confusions:
     errors: np.ndarray
     samples: np.ndarray
     alternatives: int
+
+
+@dataclass(frozen=True)
+class _Contingency:
+    """The keys of a contingency table that are read."""
+
+    labels: tuple[Annotated[int, range(MAX_LABEL + 1)], ...]
+    contingency: tuple[tuple[Annotated[float, (0, _COUNT)], ...], ...]
 
 
 def holds_confusions(path):
@@ -82,11 +91,11 @@ def read_confusions(path, stdin=None):
     kind = _kind(raw[:_HEAD])
     if kind is None:
         raise DataError(f"{_WANTED}, found neither", file=path)
-    try:
-        return _table(raw) if kind == "table" else \
-            _pairs(read_pair_errors("-", stdin=io.BytesIO(raw)))
-    except DataError as error:
-        raise DataError(error.message, file=path, line=error.line) from None
+    if kind == "table":
+        return _table(raw, path)
+    pairs = _pair_errors(io.BytesIO(raw), path)
+    pairs.error_rates()  # the errors of every pair are known
+    return Confusions(pairs.labels, pairs.errors.astype(np.float64), pairs.n.astype(np.float64), 2)
 
 
 def _kind(head):
@@ -101,59 +110,36 @@ def _kind(head):
     return None
 
 
-def _pairs(found):
-    found.error_rates()  # the errors of every pair are known
-    samples = found.n.astype(np.float64)
-    return Confusions(found.labels, found.errors.astype(np.float64), samples, 2)
+def _table(raw, path):
+    def fail(message):
+        return DataError(message, file=path)
 
-
-def _table(raw):
     try:
-        scores = json.loads(raw.decode("utf-8"),  # a number too large for anything stays text
-                            parse_int=lambda text: int(text) if len(text) < 20 else text)
-    except UnicodeDecodeError:
-        raise DataError("expected JSON, found bytes that are not UTF-8 text") from None
-    except RecursionError:
-        raise DataError("expected JSON of a few levels, found more") from None
-    except ValueError as error:
-        raise DataError(f"expected JSON: {error}") from None
-    labels = _numbers(scores.get("labels"), "`labels`", MAX_LABEL)
-    k = len(labels)
+        plain = strict_json(raw)
+    except (ValueError, RecursionError) as error:
+        raise fail(f"expected JSON: {error}"[:200]) from None
+    found = decode(_Contingency, {key: plain[key] for key in ("labels", "contingency")
+                                  if key in plain}, fail)
+    k = len(found.labels)
     if k < 2:
-        raise DataError(f"expected two classes or more in `labels`, found {k}")
+        raise fail(f"expected two classes or more in `labels`, found {k}")
     if k > _MOST_CLASSES:
-        raise DataError(f"holds {k} classes, more than the {_MOST_CLASSES} that are supported")
-    if len(set(labels)) < k:
-        twice = next(label for i, label in enumerate(labels) if label in labels[:i])
-        raise DataError(f"`labels` lists class {twice} twice")
-    rows = scores.get("contingency")
-    if not isinstance(rows, list) or len(rows) != k:
-        raise DataError(f"expected {k} rows in `contingency`, one for each of `labels`, found "
-                        + (str(len(rows)) if isinstance(rows, list) else "no list"))
-    table = np.empty((k, k))
-    for i, row in enumerate(rows):
-        numbers = _numbers(row, f"row {i + 1} of `contingency`", _COUNT, (int, float))
-        if len(numbers) not in (k, k + 1) or len(numbers) != len(rows[0]):
-            raise DataError(f"expected {k} numbers in row {i + 1} of `contingency`"
-                       f", or in all rows {k + 1}, found {len(numbers)}")
-        table[i] = numbers[:k]
+        raise fail(f"holds {k} classes, more than the {_MOST_CLASSES} that are supported")
+    if len(set(found.labels)) < k:
+        raise fail("`labels` lists a class twice")
+    if len(found.contingency) != k:
+        raise fail(f"expected {k} rows in `contingency`, one for each of `labels`, found "
+                   f"{len(found.contingency)}")
+    for i, row in enumerate(found.contingency, 1):
+        if len(row) not in (k, k + 1) or len(row) != len(found.contingency[0]):
+            raise fail(f"expected {k} numbers in row {i} of `contingency`, or in all rows {k + 1}, "
+                       f"found {len(row)}")
+    order = np.argsort(found.labels)
+    table = np.array(found.contingency, np.float64)[np.ix_(order, order)]
     if not table.any():
-        raise DataError("`contingency` holds no points")
-    order = np.argsort(labels)
-    table = table[np.ix_(order, order)]
+        raise fail("`contingency` holds no points")
     samples = np.repeat(table.sum(axis=1)[:, None], k, axis=1)
-    return Confusions(tuple(sorted(labels)), table, samples, k)
-
-
-def _numbers(values, what, largest, kinds=(int,)):
-    if not isinstance(values, list):
-        raise DataError(f"expected a list of whole numbers in {what}, "
-                        + ("found none" if values is None else "found something else"))
-    for value in values:
-        if type(value) not in kinds or not 0 <= value <= largest:
-            found = f"{value!r:.40}" if isinstance(value, (int, float, str)) else "something else"
-            raise DataError(f"expected a whole number from 0 to {largest} in {what}, found {found}")
-    return values
+    return Confusions(tuple(sorted(found.labels)), table, samples, k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,13 +165,12 @@ class PairErrors:
         e[i, j] is how likely the classifier {i, j} errs on class i.  Raises DataError,
         which names the pair, where the classifier of two labels is unknown.
         """
-        at = self._places(labels)
+        at = self._positions(labels)
         n = self.n[np.ix_(at, at)]
-        known = n > 0
-        np.fill_diagonal(known, True)
+        known = (n > 0) | np.eye(len(n), dtype=bool)
         missing = np.argwhere(~(known & known.T))
         if len(missing):
-            i, j = (self.labels[at[place]] for place in missing[0])
+            i, j = (self.labels[position] for position in at[missing[0]])
             raise DataError(f"has no errors of the pair {i} {j}", file=self.source)
         return (self.errors[np.ix_(at, at)] + 1.0) / (n + 2.0)
 
@@ -197,22 +182,21 @@ class PairErrors:
         """
         if self.irrelevant is None:
             return None
-        at = self._places(labels)
+        at = self._positions(labels)
         cube = np.ix_(at, at, at)
         return (self.wins[cube] + 1.0) / (self.irrelevant[cube] + 2.0)
 
     def class_counts(self, labels=None):
         """(k,) samples of each class: the most that any of its classifiers saw."""
-        at = self._places(labels)
+        at = self._positions(labels)
         return self.n[np.ix_(at, at)].max(axis=1)
 
-    def _places(self, labels):
-        places = {label: i for i, label in enumerate(self.labels)}
+    def _positions(self, labels):
         labels = self.labels if labels is None else labels
         for label in labels:
-            if label not in places:
+            if label not in self.labels:
                 raise DataError(f"has no errors of class {label}", file=self.source)
-        return np.array([places[label] for label in labels], dtype=np.intp)
+        return np.array([self.labels.index(label) for label in labels], dtype=np.intp)
 
 
 def read_pair_errors(path, stdin=None):
@@ -222,15 +206,19 @@ def read_pair_errors(path, stdin=None):
     numbers, labels that are no whole ones, more errors than samples, a pair or a pair with a
     third class given twice, and more classes than memory should hold.
     """
-    pairs, others = {}, {}
     with open_input(path, stdin) as file:
-        for text, first_line in blocks(file):
-            for line, words in enumerate(text.split(b"\n"), first_line):
-                try:
-                    if words := words.split():
-                        _add(pairs, others, _line_numbers(words), line)
-                except DataError as error:
-                    raise DataError(error.message, file=file.name, line=line) from None
+        return _pair_errors(file, path)
+
+
+def _pair_errors(file, path):
+    pairs, others = {}, {}  # {(i, j): (line, n_i, errors_i, n_j, errors_j)}, {(t, i, j): ...}
+    for text, first_line in blocks(SimpleNamespace(read=file.read, name=path)):
+        for line, words in enumerate(text.split(b"\n"), first_line):
+            try:
+                if words := words.split():
+                    _add(pairs, others, _line_numbers(words), line)
+            except DataError as error:
+                raise DataError(error.message, file=path, line=line) from None
     if not pairs:
         raise DataError("has no errors of any pair", file=path)
     return _arrays(pairs, others, path)
@@ -241,10 +229,9 @@ def _line_numbers(words):
         raise DataError("expected `i j n_i errors_i n_j errors_j` or `t i j n wins_i`, found "
                         f"{len(words)} word{'s' if len(words) > 1 else ''}")
     count = 2 if len(words) == 6 else 3
-    for place, word in enumerate(words):
-        if not (word.isdigit() if place < count else _WEIGHT.fullmatch(word)):
-            raise DataError(f"expected a {'whole ' * (place < count)}number, found "
-                            f"{show(word)}")
+    for i, word in enumerate(words):
+        if not (word.isdigit() if i < count else _WEIGHT.fullmatch(word)):
+            raise DataError(f"expected a {'whole ' * (i < count)}number, found {show(word)}")
     numbers = [(int(word) if len(word) < 20 else _COUNT + 1) if word.isdigit() else float(word)
                for word in words]
     if max(numbers) > _COUNT:
@@ -255,35 +242,31 @@ def _line_numbers(words):
 
 
 def _add(pairs, others, numbers, line):
-    if len(numbers) == 5:
-        _add_other(others, numbers, line)
-        return
-    i, j, n_i, errors_i, n_j, errors_j = numbers
-    if i == j:
-        raise DataError(f"expected two classes, found {i} twice")
-    for label, n, errors in ((i, n_i, errors_i), (j, n_j, errors_j)):
-        if n == 0:
-            raise DataError(f"there are no samples of class {label}")
-        if errors > n:
-            raise DataError(f"{errors} errors on class {label}, which has {n} samples")
-    if i > j:
-        i, j, n_i, errors_i, n_j, errors_j = j, i, n_j, errors_j, n_i, errors_i
-    if (i, j) in pairs:
-        raise DataError(f"the pair {i} {j} is on line {pairs[i, j][0]} too")
-    pairs[i, j] = (line, n_i, errors_i, n_j, errors_j)
-
-
-def _add_other(others, numbers, line):
-    t, i, j, n, wins = numbers
-    if i == j or t in (i, j):
-        raise DataError(f"expected three different classes, found {t} {i} {j}")
-    if wins > n:
-        raise DataError(f"{wins} samples of class {t} went to class {i}, but there are {n}")
-    if i > j:
-        i, j, wins = j, i, n - wins
-    if (t, i, j) in others:
-        raise DataError(f"class {t} for the pair {i} {j} is on line {others[t, i, j][0]} too")
-    others[t, i, j] = (line, n, wins)
+    if len(numbers) == 6:
+        i, j, n_i, errors_i, n_j, errors_j = numbers
+        if i == j:
+            raise DataError(f"expected two classes, found {i} twice")
+        for label, n, errors in ((i, n_i, errors_i), (j, n_j, errors_j)):
+            if n == 0:
+                raise DataError(f"there are no samples of class {label}")
+            if errors > n:
+                raise DataError(f"{errors} errors on class {label}, which has {n} samples")
+        key, known, counts = (i, j), pairs, (n_i, errors_i, n_j, errors_j)
+        if i > j:
+            key, counts = (j, i), (n_j, errors_j, n_i, errors_i)
+    else:
+        t, i, j, n, wins = numbers
+        if len({t, i, j}) < 3:
+            raise DataError(f"expected three different classes, found {t} {i} {j}")
+        if wins > n:
+            raise DataError(f"{wins} samples of class {t} went to class {i}, but there are {n}")
+        key, known, counts = (t, i, j), others, (n, wins)
+        if i > j:
+            key, counts = (t, j, i), (n, n - wins)
+    if key in known:
+        what = "the pair" if known is pairs else f"class {key[0]} for the pair"
+        raise DataError(f"{what} {key[-2]} {key[-1]} is on line {known[key][0]} too")
+    known[key] = (line, *counts)
 
 
 def _arrays(pairs, others, path):
@@ -293,22 +276,22 @@ def _arrays(pairs, others, path):
     if k > most:
         raise DataError(f"holds {k} classes, more than the {most} that are supported"
                         + (" with lines of third classes" if others else ""), file=path)
-    place = {label: i for i, label in enumerate(labels)}
+    position = {label: i for i, label in enumerate(labels)}
     whole = all(type(number) is int for line in (*pairs.values(), *others.values())
                 for number in line)
-    kind = np.int64 if whole else np.float64
-    n, errors = np.zeros((2, k, k), dtype=kind)
+    dtype = np.int64 if whole else np.float64
+    n, errors = np.zeros((2, k, k), dtype)
     for (i, j), (_, n_i, errors_i, n_j, errors_j) in pairs.items():
-        i, j = place[i], place[j]
+        i, j = position[i], position[j]
         n[i, j], n[j, i], errors[i, j], errors[j, i] = n_i, n_j, errors_i, errors_j
     if not others:
         return PairErrors(tuple(labels), n, errors, source=path)
-    irrelevant, wins = np.zeros((2, k, k, k), dtype=kind)
+    irrelevant, wins = np.zeros((2, k, k, k), dtype)
     for (t, i, j), (line, count, won) in others.items():
-        if (i, j) not in pairs or t not in place:
+        if (i, j) not in pairs or t not in position:
             what = f"the pair {i} {j}" if (i, j) not in pairs else f"class {t}"
             raise DataError(f"there is no line with the errors of {what}", file=path, line=line)
-        t, i, j = place[t], place[i], place[j]
+        t, i, j = position[t], position[i], position[j]
         irrelevant[t, i, j] = irrelevant[t, j, i] = count
         wins[t, i, j], wins[t, j, i] = won, count - won
     return PairErrors(tuple(labels), n, errors, irrelevant, wins, path)
@@ -317,19 +300,17 @@ def _arrays(pairs, others, path):
 def format_pair_errors(pair_errors, path=None):
     """The text of `PairErrors`, which is `checked`."""
     labels, n, errors = pair_errors.labels, pair_errors.n, pair_errors.errors
+    others, wins = pair_errors.irrelevant, pair_errors.wins
     lines = ["# i j  n_i errors_i  n_j errors_j\n"]
     for i, j in zip(*np.triu_indices(len(labels), 1)):
         if n[i, j] and n[j, i]:
             lines.append(f"{labels[i]} {labels[j]}  {_text(n[i, j])} {_text(errors[i, j])}  "
                          f"{_text(n[j, i])} {_text(errors[j, i])}\n")
-    if pair_errors.irrelevant is not None:
+    if others is not None:
         lines.append("# t  i j  n wins_i\n")
-        for t, i, j in np.argwhere(pair_errors.irrelevant):
-            if i < j:
-                lines.append(f"{labels[t]}  {labels[i]} {labels[j]}  "
-                             f"{_text(pair_errors.irrelevant[t, i, j])} "
-                             f"{_text(pair_errors.wins[t, i, j])}\n")
-    return checked("".join(lines), lambda text: read_pair_errors("-", BytesIO(text.encode())), path)
+        lines += [f"{labels[t]}  {labels[i]} {labels[j]}  {_text(others[t, i, j])} "
+                  f"{_text(wins[t, i, j])}\n" for t, i, j in np.argwhere(others) if i < j]
+    return checked("".join(lines), lambda text: _pair_errors(io.BytesIO(text.encode()), path), path)
 
 
 def _text(number):

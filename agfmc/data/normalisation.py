@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,11 +14,16 @@ import numpy as np
 
 from ..core.errors import AgfmcWarning, DataError, one_line, UsageError
 from ..core.lazy_points import is_lazy
+from ..core.points import padded_blocks
 from ..core.provenance import MetricOrigin
 
 # Numbers of a matrix that is applied without matrix products: in training, where the digests of
 # points had better be alike on all machines, and elsewhere.
 _SMALL = 256 * 256, 32 * 32
+_SHOWN = 20  # features in a message
+_NAMES: ContextVar[tuple[str, ...]] = ContextVar("names of the features", default=())
+_BLOCK = 1 << 20  # values at a time
+_TOO_LITTLE = "which is too little to be normalised: multiply the data by a power of ten"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +78,6 @@ class Normalisation:
 
     def digest(self):
         """Sixteen hexadecimal digits that tell one normalisation from another."""
-        import hashlib
-
-        import numpy as np
-
         return hashlib.sha256(b"".join(
             np.ascontiguousarray(part, dtype="<f4").tobytes()
             for part in (self.matrix, self.mean))).hexdigest()[:16]
@@ -86,10 +88,6 @@ class Normalisation:
         products: a matrix that mixes many features is applied by matrix products, ten times
         faster: the last bits of a point do not depend on its neighbours then, but on the machine.
         """
-        import numpy as np
-
-        from ..core.points import padded_blocks
-
         x = np.asarray(x)
         if x.ndim != 2 or x.shape[1] != self.matrix.shape[0]:
             found = f"{x.shape[1]} features" if x.ndim == 2 else f"shape {x.shape}, not (n, d)"
@@ -97,8 +95,9 @@ class Normalisation:
                             f"{self.matrix.shape[0]} features")
         centred = x.astype(np.float64)
         centred -= self.mean
-        column, scale = self._diagonal()
-        if column is not None:
+        if np.all(np.count_nonzero(self.matrix, axis=0) == 1):
+            column = np.argmax(self.matrix != 0, axis=0)
+            scale = self.matrix[column, np.arange(self.matrix.shape[1])].astype(np.float64)
             return centred[:, column] * scale
         # the sum over the features in their order, not BLAS: a point then has the same
         # bits whatever block it comes in
@@ -113,21 +112,6 @@ class Normalisation:
             for j, row in enumerate(matrix):
                 block += rows[:, j, None] * row
         return out
-
-    def _diagonal(self):
-        """Row and value of the single entry of each column, or (None, None)."""
-        import numpy as np
-
-        if np.any(np.count_nonzero(self.matrix, axis=0) != 1):
-            return None, None
-        column = np.argmax(self.matrix != 0, axis=0)
-        scale = self.matrix[column, np.arange(self.matrix.shape[1])]
-        return column, scale.astype(np.float64)
-
-_SHOWN = 20  # features in a message
-_NAMES: ContextVar[tuple[str, ...]] = ContextVar("names of the features", default=())
-_BLOCK = 1 << 20  # values at a time
-_TOO_LITTLE = "which is too little to be normalised: multiply the data by a power of ten"
 
 
 @contextmanager
@@ -170,40 +154,35 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
     if x.ndim != 2 or len(x) < 2:
         raise DataError("a normalisation needs two points or more")
     mean, std = moments(x, w)
-    low, high = _extremes(x)
+    spread = _spread(x)
     with np.errstate(divide="ignore", over="ignore"):
         factor = 1 / std if scale else np.ones_like(std)
-        # what is constant, or so nearly that 1/std cannot be stored, is left out
         rounded = factor.astype(np.float32)
-        varies = (high > low) & np.isfinite(rounded)
+        varies = (spread > 0) & np.isfinite(rounded)
         # a factor that is stored as 0 would make the feature constant silently
         stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std) & (rounded > 0)
     if not stored.all():
-        raise DataError(f"the values of {_told([int(np.argmin(stored))], len(stored))} are too "
+        raise DataError(f"the values of {_named([int(np.argmin(stored))], len(stored))} are too "
                         "large")
-    kept = np.flatnonzero(varies)
-    dropped = np.flatnonzero(~varies)
-    spread = high - low
-    faint = dropped[spread[dropped] > 0]
-    if not len(kept) and not len(faint):
+    used, dropped = np.flatnonzero(varies), np.flatnonzero(~varies)
+    if not spread.any():
         raise DataError("every feature is constant")
-    if not len(kept):
+    if not len(used):
         raise DataError(f"no feature varies by more than {spread.max():.2g}, {_TOO_LITTLE}")
-    if len(faint) < len(dropped):
-        constant = np.setdiff1d(dropped, faint)
-        warnings.warn(_left_out(_told(constant, len(varies)), len(constant), "is constant",
-                                "are constant"), AgfmcWarning, stacklevel=2)
-    if len(faint):
-        told = _left_out(_told(faint, len(varies)), len(faint), "varies", "vary")
-        warnings.warn(f"{told}: "
-                      f"by {spread[faint].max():.2g} at most, {_TOO_LITTLE}",
-                      AgfmcWarning, stacklevel=2)
-    factor = factor[kept]
-    columns = np.diag(factor)
+    faint = spread[dropped] > 0
+    for features, one, more, why in (
+            (dropped[~faint], "is constant", "are constant", ""),
+            (dropped[faint], "varies", "vary",
+             f": by {spread[dropped].max(initial=0):.2g} at most, {_TOO_LITTLE}")):
+        if len(features):
+            how = f"{one} and was" if len(features) == 1 else f"{more} and were"
+            warnings.warn(f"{_named(features, len(varies))} {how} left out{why}", AgfmcWarning,
+                          stacklevel=2)
+    columns = np.diag(factor[used])
     if nsv is not None:
-        columns = factor[:, None] * _directions((x, w), mean, kept, factor, nsv)
+        columns = factor[used, None] * _directions((x, w), mean, used, factor[used], nsv)
     matrix = np.zeros((x.shape[1], columns.shape[1]), np.float32)
-    matrix[kept] = columns
+    matrix[used] = columns
     return Normalisation(matrix, mean.astype(np.float32), tuple(dropped.tolist()))
 
 
@@ -226,7 +205,7 @@ def uneven_features(x: np.ndarray, least: float = 10.0) -> tuple[int, int, float
     return (large, small, ratio) if least <= ratio < np.inf else None
 
 
-def _told(features, count):
+def _named(features, count):
     """Some of so many features in a message: "feature 3 (from 0)", "features 'a', 'b'"."""
     names, plural = feature_names(count), "s" * (len(features) != 1)
     if not names:
@@ -234,11 +213,6 @@ def _told(features, count):
     more = f" and {len(features) - _SHOWN} more" if len(features) > _SHOWN else ""
     return f"feature{plural} " + ", ".join(
         f"'{one_line(names[feature])}'" for feature in features[:_SHOWN]) + more
-
-
-def _left_out(told, count, one, several):
-    return f"{told} {one} and was left out" if count == 1 else \
-        f"{told} {several} and were left out"
 
 
 def blocks(x: np.ndarray) -> Iterator[np.ndarray]:
@@ -249,20 +223,21 @@ def blocks(x: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _weighted_blocks(x, w):
-    """(block (m, d), weights (m, 1) or None) of the `blocks` of x (n, d)."""
+    """(block (m, d), weights (m, 1), or 1 for None) of the `blocks` of x (n, d)."""
     start = 0
     for block in blocks(x):
-        yield block, None if w is None else w[start:start + len(block), None]
+        yield block, 1.0 if w is None else w[start:start + len(block), None]
         start += len(block)
 
 
-def _extremes(x):
-    """The smallest and the largest values (d,) of x (n, d)."""
+def _spread(x):
+    """The largest value less the smallest one (d,) of x (n, d)."""
     low, high = np.full(x.shape[1], np.inf), np.full(x.shape[1], -np.inf)
     for block in blocks(x):
         np.minimum(low, block.min(axis=0), out=low)
         np.maximum(high, block.max(axis=0), out=high)
-    return low, high
+    with np.errstate(over="ignore"):
+        return high - low
 
 
 def moments(x: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -277,32 +252,24 @@ def moments(x: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray, np.
         raise DataError(f"the weights of these points sum to {total:g}: a weighted standard "
                         "deviation needs more than 1, the weight of one point")
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = sum(_sum_of(block, own) for block, own in _weighted_blocks(x, w)) / total
-        square = sum(_sum_of((block - mean) ** 2, own) for block, own in _weighted_blocks(x, w))
+        mean = sum((block * v).sum(axis=0) for block, v in _weighted_blocks(x, w)) / total
+        square = sum(((block - mean) ** 2 * v).sum(axis=0) for block, v in _weighted_blocks(x, w))
     return mean, np.sqrt(square / (total - 1))
 
 
-def _sum_of(values, w):
-    return values.sum(axis=0) if w is None else (values * w).sum(axis=0)
-
-
-def _directions(points, mean, kept, factor, nsv):
-    """The first `nsv` right singular vectors (kept features, nsv); points: x and w or None."""
-    if nsv > len(kept):
-        raise DataError(f"{nsv} singular values are too many: {len(kept)} features vary")
-    gram = np.zeros((len(kept), len(kept)))
+def _directions(points, mean, used, factor, nsv):
+    """The first `nsv` right singular vectors (used features, nsv); points: x and w or None."""
+    if nsv > len(used):
+        raise DataError(f"{nsv} singular values are too many: {len(used)} features vary")
+    gram = np.zeros((len(used), len(used)))
     for block, w in _weighted_blocks(*points):
-        block = (block[:, kept] - mean[kept]) * factor
-        if w is not None:
-            block *= np.sqrt(w)
+        block = (block[:, used] - mean[used]) * factor * np.sqrt(w)
         gram += block.T @ block
     value, vector = np.linalg.eigh(gram)
     value, vector = value[::-1], vector[:, ::-1]
-    rank = int(np.count_nonzero(value > len(kept) * np.finfo(float).eps * value[0]))
+    rank = int(np.count_nonzero(value > len(used) * np.finfo(float).eps * value[0]))
     if nsv > rank:
-        raise DataError(
-            f"{nsv} singular values are too many: the points span {rank} dimensions"
-        )
+        raise DataError(f"{nsv} singular values are too many: the points span {rank} dimensions")
     vector = vector[:, :nsv]
     largest = vector[np.argmax(np.abs(vector), axis=0), np.arange(nsv)]
     return vector * np.where(largest < 0, -1.0, 1.0)
@@ -317,7 +284,7 @@ def covariance(x: np.ndarray) -> np.ndarray:
     x = np.asarray(x)
     if x.ndim != 2 or len(x) < 2:
         raise DataError("a covariance needs two points or more")
-    mean, _ = moments(x)
+    mean = moments(x)[0]
     out = np.zeros((x.shape[1], x.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
         for block in blocks(x):
