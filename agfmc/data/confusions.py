@@ -18,6 +18,7 @@ import io
 import os
 import re
 import stat
+from collections import Counter
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Annotated
@@ -125,8 +126,9 @@ def _table(raw, path):
         raise fail(f"expected two classes or more in `labels`, found {k}")
     if k > _MOST_CLASSES:
         raise fail(f"holds {k} classes, more than the {_MOST_CLASSES} that are supported")
-    if len(set(found.labels)) < k:
-        raise fail("`labels` lists a class twice")
+    label, count = Counter(found.labels).most_common(1)[0]
+    if count > 1:
+        raise fail(f"`labels` lists class {label} twice")
     if len(found.contingency) != k:
         raise fail(f"expected {k} rows in `contingency`, one for each of `labels`, found "
                    f"{len(found.contingency)}")
