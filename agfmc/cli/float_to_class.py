@@ -41,16 +41,16 @@ def get_parser():
 
 def execute(args):
     """Convert, and print the thresholds."""
-    from ..data.convert import break_down, classes_from_floats, range_of
+    from ..data.binning import break_down, classes_from_floats, present_values
     from ..data.class_names import names_bytes
-    from ..data.libagf import cls_bytes, read_con
+    from ..data.libagf import cls_bytes
 
     if args.out is None:
         if args.classes or args.geometric or args.open or args.break_down:
             raise UsageError("-q, -g, -o and -Q need the file of classes to be written, after the "
                              "file of values")
-        values = range_of(args.file, args.missing) if args.range else read_con(args.file).tolist()
-        sys.stdout.writelines(map(_line, values))
+        values = present_values(args.file, args.missing if args.range else None).tolist()
+        sys.stdout.writelines(map(_line, [min(values), max(values)] if args.range else values))
         return
     beside = f"{args.out[:-4]}.names" if args.out.endswith(".cls") else None
     check_files(args, {"out": [args.out, beside]})

@@ -5,26 +5,22 @@ The files of a data set are all complete before any of them appears.
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 
-from ..control.intervals import names_of_limits
 from ..core.errors import AgfmcWarning, DataError, UsageError
 from ..core.weights import NO_WEIGHTS, WeightSource
 from ..files.atomic import remove, replacing_all
 from ..files.number_text import blocks, tokenise
 from ..files.opening import open_input
 from ..tables.recipe_file import format_recipe, recipe_beside
-from . import relabel
 from .class_names import names_bytes
 from .from_table import warn_of_old_files
-from .libagf import cls_bytes, con_bytes, read_con, read_vec, write_table
-from .libsvm import check_words, svm_lines
+from .libagf import cls_bytes, con_bytes, read_vec, write_table
+from .libsvm import check_points, svm_lines
 from .lvq import lvq_lines
 from .normalisation import fit_normalisation
 from .reading import read_training
@@ -32,7 +28,6 @@ from .training import with_source_in_errors
 from .types import Dataset, InputFormat
 from .weights import ENDING as WEIGHTS, format_weights, TEXT_ENDING, weights_bytes
 
-_NAMED = 10_000  # classes, at most, that have names
 _TOO_LARGE = 2.0**128 - 2.0**103  # what float32 rounds to infinity, and all beyond it
 
 
@@ -118,75 +113,10 @@ def relabelled(data: Dataset) -> tuple:
         warnings.warn(f"label {data.y.min()} has no name: the class names are left out",
                       AgfmcWarning, stacklevel=2)
         names = None
-    y, old, names = relabel.relabel(data.y, names)
-    return Dataset(data.x, y, names, weights=data.weights), old
-
-
-class Binning(NamedTuple):
-    """Classes (n,) int32 of values, their thresholds, and (least, greatest) of the values.
-
-    names: of the classes, which tell their limits, or None where a value is outside of all
-    classes, as training takes class -1 for one without a name, or these are too many.
-    """
-
-    classes: np.ndarray
-    edges: np.ndarray
-    range: tuple
-    names: tuple | None = None
-
-
-def range_of(source: str, missing: float | None = None) -> tuple[float, float]:
-    """(least, greatest) of the values in `source` (.dat); above `missing` they do not count."""
-    seen = _present(source, read_con(source), missing)
-    return float(seen.min()), float(seen.max())
-
-
-def _present(source, values, missing):
-    with with_source_in_errors(source):
-        return values if missing is None else relabel.present(values, missing)
-
-
-def classes_from_floats(source: str, bins: int | None = None, geometric: bool = False,
-                        numbers: tuple = (), missing: float | None = None,
-                        ends: bool = False) -> Binning:
-    """The `Binning` of the values in `source` (.dat), with `bins` classes (default 2).
-
-    numbers: (), or (min, max) with `bins` classes between them, or, without
-    `bins`, the thresholds themselves.  missing: larger values do not count for the
-    least and greatest.  ends: the thresholds include both ends, and what is outside
-    has class -1.
-    """
-    values = read_con(source)
-    seen = _present(source, values, missing)
-    if bins is None and numbers:
-        if geometric:
-            raise UsageError("-g spaces thresholds between min and max: it needs -q")
-        edges = relabel.check_edges(numbers)
-    elif numbers and len(numbers) != 2:
-        raise UsageError(f"with -q, expected min and max, found {len(numbers)} numbers")
-    else:
-        with with_source_in_errors(source):
-            edges = relabel.bin_edges(seen, bins or 2, *numbers, geometric=geometric, ends=ends)
-    classes = relabel.classes_of(values, edges, ends)
-    names = None
-    if classes.min() >= 0 and len(edges) <= _NAMED:
-        reach = numbers if bins is not None and numbers else (np.inf, -np.inf)
-        names = names_of_limits(*relabel.class_limits(seen, edges, ends, reach))
-    return Binning(classes, edges, (float(seen.min()), float(seen.max())), names)
-
-
-def break_down(binning: Binning, ends: bool = False) -> Iterator[str]:
-    """Lines with the number of values in each class, as libAGF prints them."""
-    edges = binning.edges.tolist()
-    ranges = ["(%g - %g)" % pair for pair in zip(edges, edges[1:])]
-    if ends:
-        ranges = ["(< %g %g <)" % (edges[0], edges[-1]), *ranges]
-    else:
-        ranges = ["(< %g)" % edges[0], *ranges, "(> %g)" % edges[-1]]
-    count = np.bincount(binning.classes + bool(ends), minlength=len(ranges)).tolist()
-    yield "Class break-down:\n"
-    for label, (text, number) in enumerate(zip(ranges, count), -bool(ends)):
-        yield "%2d %s:  %d\n" % (label, text, number)
+    old, y = np.unique(data.y, return_inverse=True)
+    if names is not None:
+        names = tuple(names[label] for label in old.tolist())
+    return Dataset(data.x, y.astype(np.int32), names, weights=data.weights), old
 
 
 def refuse_pipe(names: list, form: InputFormat, labels: bool) -> None:
@@ -215,8 +145,8 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
     for path in files.keys() & (extra or {}).keys():
         raise DataError("two outputs would go to this file", file=path)
     files.update(extra or {})
-    old = [path for base in outputs for path in _of_others(base, form)
-           if path not in files and os.path.exists(path)]
+    old = [path for base in outputs for path in (recipe_beside(base), base + WEIGHTS)
+           if form.kind == "binary" and path not in files and os.path.exists(path)]
 
     def finish():
         if before is not None:
@@ -224,22 +154,14 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
         for path in old:
             remove(path)
 
-    with ExitStack() as stack:
-        named = [path for path in files if path != "-"]
-        opened = dict(zip(named, stack.enter_context(
-            replacing_all(named, binary=True, before=finish, text=form.kind != "binary"))))
-        for path in named:
-            _write(opened[path], files[path])
+    named = [path for path in files if path != "-"]
+    with replacing_all(named, binary=True, before=finish, text=form.kind != "binary") as opened:
+        for path, file in zip(named, opened):
+            _write(file, files[path])
+            file.flush()
         if "-" in files:
-            for path in named:
-                opened[path].flush()
             _write(_Stream(stdout), files["-"])
             stdout.flush()
-
-
-def _of_others(base, form):
-    """The files beside binary points that are removed where they are not of these points."""
-    return (recipe_beside(base), base + WEIGHTS) if form.kind == "binary" else ()
 
 
 class _Stream:
@@ -276,13 +198,11 @@ def _binary(base, data):
         files[path] = format_recipe(data.recipe, path).encode()
     if data.weights is not None:
         files[base + WEIGHTS] = weights_bytes(data.weights.w, base + WEIGHTS)
-    for path in _of_others(base, InputFormat()):
+    for path, what in ((recipe_beside(base), "is removed, as it is not of these points"),
+                       (base + WEIGHTS, "is removed, as it is not of these points"),
+                       (f"{base}.cls", "now belongs to these points")):
         if path not in files and os.path.exists(path):
-            warnings.warn(f"{path} existed before, and is removed, as it is not of these points",
-                          AgfmcWarning, stacklevel=4)
-    if f"{base}.cls" not in files and os.path.exists(f"{base}.cls"):
-        warnings.warn(f"{base}.cls existed before, and now belongs to these points",
-                      AgfmcWarning, stacklevel=4)
+            warnings.warn(f"{path} existed before, and {what}", AgfmcWarning, stacklevel=4)
     warn_of_old_files(base, (".ids",))
     return files
 
@@ -295,12 +215,7 @@ def _refuse_weights(data):
 
 def _text(path, data, form):
     """{path: lines} of data as text."""
-    where = "standard output" if path == "-" else path
-    finite = np.isfinite(data.x).all(axis=1)
-    if not finite.all():
-        raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity", file=where)
-    if data.names is not None:
-        check_words(data.y, data.names, where)
+    check_points(data.x, data.y, data.names, "standard output" if path == "-" else path)
     files = {path: svm_lines(data.x, data.y, data.names, form.missing is not None)
              if form.kind == "svm" else lvq_lines(data.x, data.y, form.header, data.names)}
     if data.weights is not None:

@@ -1,4 +1,4 @@
-"""New labels, and classes of a continuous quantity."""
+"""Classes of a continuous quantity."""
 
 import numpy as np
 import pytest
@@ -6,20 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agfmc.core.errors import DataError, UsageError
-from agfmc.data.relabel import bin_edges, check_edges, classes_of, present, relabel
+from agfmc.data.binning import bin_edges, check_edges, classes_of, present_values
+from agfmc.data.convert import relabelled
+from agfmc.data.libagf import con_bytes
+from agfmc.data.types import Dataset
 
 
 def test_old_labels_become_0_to_k_in_their_order():
-    new, old, names = relabel(np.array([7, -1, 7, 3]))
-    assert new.tolist() == [2, 0, 2, 1] and new.dtype == np.int32
-    assert old.tolist() == [-1, 3, 7] and names is None
-    assert relabel([2, 0], ("a", "b", "c"))[2] == ("a", "c")
-
-
-@given(st.lists(st.integers(-9, 9), min_size=1))
-def test_the_old_labels_can_be_had_back(y):
-    new, old, _ = relabel(y)
-    assert old[new].tolist() == y and sorted(set(new.tolist())) == list(range(len(old)))
+    data, old = relabelled(Dataset(None, np.array([7, -1, 7, 3])))
+    assert data.y.tolist() == [2, 0, 2, 1] and data.y.dtype == np.int32
+    assert old.tolist() == [-1, 3, 7] and data.names is None
+    assert relabelled(Dataset(None, np.array([2, 0]), ("a", "b", "c")))[0].names == ("a", "c")
 
 
 def test_bins_of_equal_width_and_of_equal_ratio():
@@ -89,10 +86,12 @@ def test_outside_of_the_ends_there_is_no_class():
         classes_of([0], [1], ends=True)
 
 
-def test_values_above_the_limit_are_missing():
-    assert present(np.float32([3, 9, 5, -1]), 5).tolist() == [3, 5, -1]
+def test_values_above_the_limit_are_missing(tmp_path):
+    path = str(tmp_path / "v.dat")
+    (tmp_path / "v.dat").write_bytes(con_bytes([3, 9, 5, -1]))
+    assert present_values(path, 5).tolist() == [3, 5, -1]
     with pytest.raises(DataError, match="every value is above -2, and so missing"):
-        present([3, 9], -2)
+        present_values(path, -2)
 
 
 @pytest.mark.parametrize("q", [3, 5, 7, 10, 20, 49, 100])
