@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _BYTES = 85  # of memory for each row
 _SHOWN = 60  # characters of a cell in a message
+BETWEEN = " / "  # the cells of several columns of ids
+_MOST_HEADS = 4  # columns before an answer that are taken for ids; more are a whole table
 
 
 class RowIds:
@@ -60,9 +62,6 @@ class RowIds:
                                 "--id may tell them apart; classify_m --all-columns takes them as "
                                 "they are)")
 
-BETWEEN = " / "  # the cells of several columns of ids
-_MOST_HEADS = 4  # columns before an answer that are taken for ids; more are a whole table
-
 
 class TableFacts(NamedTuple):
     """missing: {column: missing cells} of the columns of features that have some;  ids: {row: its
@@ -88,15 +87,13 @@ def table_facts(path: str, form: InputFormat, recipe: TableRecipe,
         def counted():
             for block in table.blocks(wanted):
                 for at in missing:
-                    missing[at] += _missing(block[at])
+                    cells = block[at]
+                    missing[at] += int(np.count_nonzero(
+                        cells.codes < 0 if isinstance(cells, Words) else np.isnan(cells)))
                 yield block.rows, [block[at] for at in ids]
 
         names = _ids(counted(), rows if ids else ())
     return TableFacts({table.names[at]: count for at, count in missing.items() if count}, names)
-
-
-def _missing(cells):
-    return int(np.count_nonzero(cells.codes < 0 if isinstance(cells, Words) else np.isnan(cells)))
 
 
 def ids_beside(base: str, rows: Iterable[int]) -> dict[int, str]:

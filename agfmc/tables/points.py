@@ -33,18 +33,15 @@ class TableEncoder:
 
     def __init__(self, table: Table, recipe: TableRecipe):
         self.recipe, self._table = recipe, table
-        places = columns_called(table, [one.name for one in recipe.columns])
-        lacking = [one.name for one in recipe.columns if one.name not in places]
-        if lacking:
-            raise DataError(f"lacks the column{'s' * (len(lacking) > 1)} {listed_names(lacking)}, "
+        called = columns_called(table, [one.name for one in recipe.columns])
+        missing = [one.name for one in recipe.columns if one.name not in called]
+        if missing:
+            raise DataError(f"lacks the column{'s' * (len(missing) > 1)} {listed_names(missing)}, "
                             "which the model needs", file=table.file)
-        self.positions = tuple(places.values())
+        self.positions = tuple(called.values())
         self.unknown: dict[str, list] = {}
         self.filled: dict[str, int] = {}
         self._rows = 0
-        self._places = [None if one.categories is None else
-                        {word: at for at, word in enumerate(one.categories)}
-                        for one in recipe.columns]
 
     @property
     def wanted(self) -> dict[int, str]:
@@ -56,53 +53,49 @@ class TableEncoder:
         """Points (n, d) float32 of a block."""
         x = np.zeros((block.rows, len(self.recipe.features)), dtype=np.float32)
         self._rows += block.rows
-        for at, one, places, first in zip(self.positions, self.recipe.columns, self._places,
-                                          self.recipe.starts):
-            cells = block[at]
-            out = x[:, first:first + len(one.features)]
-            missing = self._numbers(block, cells, one, out) if places is None else \
-                self._categories(block, cells, one, places, out)
+        for at, one, first in zip(self.positions, self.recipe.columns, self.recipe.starts):
+            cells, out = block[at], x[:, first:first + len(one.features)]
+            if one.categories is None:
+                missing = np.isnan(cells)
+                large = np.abs(cells) > LARGEST
+                if large.any():
+                    row = int(np.argmax(large))
+                    raise block.error(row, f"column '{one_line(one.name)}': {cells[row]:g} is more "
+                                           "than single precision holds: use a larger unit")
+                out[:, 0] = cells
+            else:
+                missing = cells.codes < 0
+                self._put_categories(block, cells, one, out)
             if missing.any():
-                self._fill(block, missing, one, places, out)
+                self._fill(block, missing, one, out)
         return x
 
-    def _numbers(self, block, cells, column, out):
-        missing = np.isnan(cells)
-        large = np.abs(cells) > LARGEST
-        if large.any():
-            row = int(np.argmax(large))
-            raise block.error(row, f"column '{one_line(column.name)}': {cells[row]:g} is more than "
-                                   "single precision holds: use a larger unit")
-        out[:, 0] = cells
-        return missing
-
-    def _categories(self, block, cells: Words, column, places, out):
-        where = np.array([places.get(plain_word(word), -1) for word in cells.words] + [-1],
-                         dtype=np.int64)
-        feature = where[cells.codes]  # -1, the last, for missing values
+    def _put_categories(self, block, cells: Words, column, out):
+        feature_of = {word: at for at, word in enumerate(column.categories)}
+        feature = np.array([feature_of.get(plain_word(word), -1) for word in cells.words] + [-1],
+                           dtype=np.int64)[cells.codes]  # -1, the last, for missing values
         rows = np.flatnonzero(feature >= 0)
         out[rows, feature[rows]] = 1
-        missing = cells.codes < 0
-        strange = np.flatnonzero((feature < 0) & ~missing)
+        strange = np.flatnonzero((feature < 0) & (cells.codes >= 0))
         if len(strange):
             word = cells.words[cells.codes[strange[0]]]
             tally = self.unknown.setdefault(column.name,
                                             [0, word, block.number(int(strange[0]))])
             tally[0] += len(strange)
-        return missing
 
-    def _fill(self, block, missing, column, places, out):
+    def _fill(self, block, missing, column, out):
+        words = column.categories
         if column.indicator:
             out[missing, -1] = 1
-        if column.fill is None and not (column.indicator and places is not None):
+        if column.fill is not None:
+            out[missing, 0 if words is None else words.index(column.fill)] = \
+                column.fill if words is None else 1
+        elif words is None or not column.indicator:
             raise block.error(
                 int(np.argmax(missing)),
                 f"column '{one_line(column.name)}' has a missing value, and training, with "
                 f"--missing {self.recipe.missing}, had none there: expected a "
-                + ("number" if places is None else "word"))
-        if column.fill is not None:
-            out[missing, 0 if places is None else places[column.fill]] = \
-                column.fill if places is None else 1
+                + ("number" if words is None else "word"))
         if not column.indicator:
             count = int(np.count_nonzero(missing))
             self.filled[column.name] = self.filled.get(column.name, 0) + count
@@ -118,9 +111,10 @@ class TableEncoder:
         if self.filled:
             shown = [f"'{one_line(name)}' ({count})" for name, count in self.filled.items()]
             total = sum(self.filled.values())
+            more = f" and {len(shown) - _SHOWN} more" * (len(shown) > _SHOWN)
             self._table.warn(f"{total} missing value{'s are' if total > 1 else ' is'} filled, by "
-                       f"--missing {self.recipe.missing} of training: {', '.join(shown[:_SHOWN])}"
-                       + f" and {len(shown) - _SHOWN} more" * (len(shown) > _SHOWN))
+                             f"--missing {self.recipe.missing} of training: "
+                             f"{', '.join(shown[:_SHOWN])}{more}")
 
     def warn_of_others(self, known) -> None:
         """One warning of the columns that the model does not need; known: names of others."""
@@ -134,16 +128,14 @@ class TableEncoder:
 def class_numbers(table: Table, block: Block, position: int, classes: dict) -> np.ndarray:
     """Numbers (n,) int32 of the classes {name: number} in the column at that position."""
     cells = block[position]
-    where = np.array([classes.get(plain_word(word), -1) for word in cells.words] + [-1],
-                     dtype=np.int32)
-    y = where[cells.codes]
+    y = np.array([classes.get(plain_word(word), -1) for word in cells.words] + [-1],
+                 dtype=np.int32)[cells.codes]
     if len(y) and y.min() < 0:
         row = int(np.argmin(y))
         code = cells.codes[row]
-        found = "no class" if code < 0 else f"the class '{one_line(cells.words[code])}'"
-        raise block.error(
-            row, f"column '{one_line(table.names[position])}' has {found}, expected "
-            + listed_names([*classes]))
+        what = "no class" if code < 0 else f"the class '{one_line(cells.words[code])}'"
+        raise block.error(row, f"column '{one_line(table.names[position])}' has {what}, expected "
+                          + listed_names([*classes]))
     return y
 
 
@@ -225,10 +217,5 @@ def _medians(x, features):
     for start in range(0, len(features), step):
         group = features[start:start + step]
         columns = np.concatenate([part[:, group] for part in _blocks(x)])
-        out[start:start + step] = [_middle(column[~np.isnan(column)]) for column in columns.T]
-    return out
-
-
-def _middle(values):
-    ranks = [(len(values) - 1) // 2, len(values) // 2]
-    return np.float32(np.partition(values, ranks)[ranks].astype(np.float64).sum() / 2)
+        out[start:start + step] = np.nanmedian(columns.astype(np.float64), axis=0)
+    return out.astype(np.float32).astype(np.float64)

@@ -21,10 +21,10 @@ import numpy as np
 from ..core.errors import AgfmcWarning, and_more, DataError, one_line, UsageError
 from ..files.atomic import temporary_file, writing
 from ..files.number_text import SPREADSHEET
-from ..files.opening import Chained, GZIP, open_input, read_all, Unzipped
+from ..files.opening import GZIP, open_input, Unzipped, WithHead
 from .arrow import ArrowFile, holds_arrow, text_columns
-from .text import (behind_first, BLOCK, column_of, converted, guess_delimiter, Layout, no_number,
-                   number_of, OUTER, read_records, stripped, Words)
+from .text import (behind_first, BLOCK, columns_of, converted, guess_delimiter, Layout, number_of,
+                   OUTER, read_records, stripped, Words)
 from .types import ROW, TableFormat
 
 _HEAD = 1 << 16  # bytes from which the delimiter is guessed
@@ -106,16 +106,11 @@ class Table:
 
         Raises DataError as `blocks` does.
         """
-        columns, faults = dict(block.columns), []
-        for position, kind in kinds.items():
-            cells = block[position]
-            columns[position], row = column_of(cells, kind, self.blanks)
-            if row is not None:
-                faults.append((row, position, no_number(self.names[position], cells[row])))
+        columns, faults = columns_of(block.columns, kinds, self)
         if faults:
             row, _, message = min(faults)
             raise block.error(row, message)
-        return replace(block, columns=columns)
+        return replace(block, columns={**block.columns, **columns})
 
 
 class _TextTable(Table):
@@ -151,15 +146,15 @@ class _TextTable(Table):
         stream = self._start()
         if stream is None:
             raise UsageError("this table can be read only once", file=self.file)
-        head = read_all(stream, len(GZIP))
+        head = _read_all(stream, len(GZIP))
         if head.startswith(GZIP):
-            head, stream = b"", Unzipped(Chained(head, stream), self.file)
-        head = read_all(stream, _HEAD, head)
+            head, stream = b"", Unzipped(WithHead(head, stream), self.file)
+        head = _read_all(stream, _HEAD, head)
         return head.removeprefix(_MARK), stream
 
     def _records(self, head, stream):
         """(the cells of the first record, its line, the `Records` of the rows)."""
-        records = read_records(Chained(head, stream).read, self.file, self._layout, self._block)
+        records = read_records(WithHead(head, stream).read, self.file, self._layout, self._block)
         for first in records:
             cells, rest = behind_first(first, self._layout)
             if cells is not None:
@@ -183,6 +178,13 @@ class _TextTable(Table):
         if not done:
             raise DataError("the table has no rows" + " behind its header" * layout.header,
                             file=self.file)
+
+
+def _read_all(stream, size, head=b""):
+    """The bytes `head`, and more of the stream, so that there are `size` if it has so many."""
+    while len(head) < size and (piece := stream.read(size - len(head))):
+        head += piece
+    return head
 
 
 class _ArrowTable(Table):
@@ -244,21 +246,21 @@ def columns_called(table: Table, names: Iterable[str]) -> dict[str, int]:
     Where none has the name, it is the one column whose name differs in case alone, with a warning;
     `DataError` where several do.
     """
-    found, others = {}, defaultdict(list)
+    names, columns, others = dict.fromkeys(names), {}, defaultdict(list)
     positions = {name: at for at, name in enumerate(table.names)}
-    for name in positions.keys() - (names := dict.fromkeys(names)):
+    for name in positions.keys() - names:
         others[name.lower()].append(name)
     for name in names:
         alike = [name] if name in positions else sorted(others[name.lower()])
         if len(alike) > 1:
             raise DataError(f"there is no column '{one_line(name)}', and several differ from it in "
                             f"case alone: {', '.join(map(repr, alike))}", file=table.file)
-        found.update((name, positions[one]) for one in alike)
-    taken = [name for name, at in found.items() if table.names[at] != name]
-    for name in taken[:1]:
-        warnings.warn(f"{table.file}: column '{one_line(table.names[found[name]])}' is taken for "
-                      f"'{one_line(name)}'{and_more(taken)}", AgfmcWarning, stacklevel=3)
-    return found
+        columns.update((name, positions[one]) for one in alike)
+    taken = [name for name, at in columns.items() if table.names[at] != name]
+    if taken:
+        warnings.warn(f"{table.file}: column '{one_line(table.names[columns[taken[0]]])}' is taken "
+                      f"for '{one_line(taken[0])}'{and_more(taken)}", AgfmcWarning, stacklevel=3)
+    return columns
 
 
 @contextmanager
@@ -271,13 +273,13 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
     bytes of text that are read at a time.  Raises DataError for what is not a table.
     """
     with open_input(path, stdin, raw=True) as file, ExitStack() as stack:
-        name, head = file.name, read_all(file, _MAGIC)
+        name, head = file.name, _read_all(file, _MAGIC)
         if file.regular_size() is not None:
             first = None
         elif again or holds_arrow(head):
             first, file = None, stack.enter_context(_held(head, file))
         else:
-            first = iter([Chained(head, file)])
+            first = iter([WithHead(head, file)])
 
         def start():
             if first is None:

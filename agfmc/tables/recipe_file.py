@@ -2,13 +2,13 @@
 
 import os
 
-
 from ..core.errors import DataError
 from ..files.codec import decode, format_sidecar, read_sidecar
 from ..files.opening import read_bytes, SMALL_TEXT
 from .types import MISSING_POLICIES, MOST_LETTERS, size_of_names, TableRecipe
 
 _MOST_FEATURES = 2**24
+_TITLE = "agfmc table recipe"
 
 
 def check_table_recipe(recipe, fail):
@@ -32,8 +32,6 @@ def check_table_recipe(recipe, fail):
     names += [recipe.label, *recipe.ids, *([] if recipe.weight is None else [recipe.weight])]
     if len(set(names)) < len(names):
         raise fail("a column of the recipe has two parts")
-
-_TITLE = "agfmc table recipe"
 
 
 def recipe_beside(path: str) -> str:

@@ -42,20 +42,16 @@ class Roles(NamedTuple):
     categorical: frozenset[int]
 
 
-@dataclass(frozen=True, eq=False)
-class Survey:
+class Survey(NamedTuple):
     """A recipe that lacks its fills, and what was seen of the table.
 
     recipe: numbers whose fill is NaN get the mean or median of what they become;  rows: of the
-    table;  roles: the positions of its columns;  positions: of the recipe's columns in the table;
-    counts: rows of each class.
+    table;  roles: the positions of its columns.
     """
 
     recipe: TableRecipe
     rows: int
     roles: Roles
-    positions: tuple[int, ...]
-    counts: dict[int, int]
 
 
 def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Roles:
@@ -63,43 +59,43 @@ def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Ro
 
     Raises `DataError` for names that no column has, and for columns that have two parts.
     """
-    label = None
-    if labelled:
-        label = _label_position(table) if roles.label is None else \
-            column_positions(table, (roles.label,), "--label")[0]
-    ids = column_positions(table, roles.ids, "--id")
-    weight = None if roles.weight is None else \
-        column_positions(table, (roles.weight,), "--weight")[0]
-    ignored = column_positions(table, roles.ignored, "--ignore")
-    categorical = column_positions(table, roles.categorical, "--categorical")
+    if not labelled:
+        label = ()
+    elif roles.label is None:
+        label = (_label_position(table),)
+    else:
+        label = column_positions(table, (roles.label,), "--label")
+    weight = () if roles.weight is None else (roles.weight,)
+    parts = {"the label": label, **{option: column_positions(table, names, option)
+                                    for option, names in (
+        ("--id", roles.ids), ("--weight", weight), ("--ignore", roles.ignored),
+        ("--categorical", roles.categorical))}}
     taken: dict[int, str] = {}
-    for option, positions in (("the label", (label,)), ("--id", ids), ("--weight", (weight,)),
-                              ("--ignore", ignored), ("--categorical", categorical)):
+    for option, positions in parts.items():
         for position in positions:
-            if position is None:
-                continue
             if position in taken:
                 raise DataError(f"column {_quoted(table.names[position])} cannot be for "
                                 f"{taken[position]} and for {option}", file=table.file)
             taken[position] = option
     features = tuple(at for at in range(len(table.names))
                      if taken.get(at, "--categorical") == "--categorical")
-    return Roles(label, ids, weight, features, frozenset(categorical))
+    return Roles(label[0] if label else None, parts["--id"], next(iter(parts["--weight"]), None),
+                 features, frozenset(parts["--categorical"]))
 
 
 def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
     """Positions, from 0, of the columns of those names, or numbers from 1; `DataError`."""
-    found, called = [], columns_called(table, names)
+    positions, called = [], columns_called(table, names)
     for name in names:
         if name in called:
-            found.append(called[name])
+            positions.append(called[name])
         elif name.isascii() and name.isdigit() and 1 <= int(name) <= len(table.names):
-            found.append(int(name) - 1)
+            positions.append(int(name) - 1)
         else:
             raise DataError(f"{option}: there is no column {_quoted(name)}; the columns are "
                             + listed_names(table.names) + _header_hint(table.names),
                             file=table.file)
-    return tuple(found)
+    return tuple(positions)
 
 
 def _header_hint(names):
@@ -190,8 +186,7 @@ class _Column:
     def _add_words(self, block, cells):
         if self.first_word is None:
             strange = np.array([number_of(word) is None for word in cells.words], dtype=bool)
-            rows = np.flatnonzero((cells.codes >= 0) & strange[cells.codes]) if len(strange) \
-                else []
+            rows = np.flatnonzero(np.append(strange, False)[cells.codes])
             if len(rows):
                 self.first_word = cells.words[cells.codes[rows[0]]], block.number(int(rows[0]))
         if self.endless:
@@ -214,49 +209,49 @@ class _Column:
         """The number of rows in which there is a word."""
         return sum(self.words.values())
 
-    def all_different(self):
-        """True where (nearly) every row has another word."""
-        return len(self.words) > max(_FEW_ROWS, 0.9 * self.rows)
-
+    @property
     def whole_and_different(self):
         """True where every row has another whole number, and there are many rows."""
         return self.whole and self.numbers > _FEW_ROWS and self.values is not None
 
 
-def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None = None) -> Survey:
+def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     """The `Survey` of a training table, in one pass, or two where numbers turn into words.
 
-    known: names of the classes, numbered already.  Warnings tell of columns that are left out,
-    as they are constant, or different in every row, and of what may be a mistake.  Raises
-    `DataError` for missing values where the roles say so, and for rows without a class.
+    Warnings say which columns are left out, as they are constant, or different in every row, and
+    what may be a mistake.  Raises `DataError` for missing values where the roles say so, and for
+    rows without a class.
     """
     where = resolve_roles(table, roles)
     columns = {at: _Column(table.names[at], at in where.categorical, at in where.categorical)
                for at in where.features}
     label = _Column(table.names[where.label], True, True)
     rows = _read(table, {where.label: label, **columns})
-    if not rows:
-        raise DataError("has no rows", file=table.file)
     mixed = [at for at, column in columns.items() if column.mixed]
     again = {at: _Column(columns[at].name, False, True) for at in mixed if columns[at].numbers}
     if again:  # the numbers of blocks without a word are words too
         _read(table, again)
         columns.update(again)
-    for at, column in columns.items():
-        if column.first_word is not None and at not in where.categorical:
+    for column in columns.values():
+        if column.first_word is not None and not column.categorical:
             _refuse_mistaken(table, column)
-    classes, counts = _classes(table, label, known or roles.classes, known is not None)
+    classes, _ = _classes(table, label, roles.classes)
     notes: list = []
     made = {at: _recipe_of(table, column, roles, notes) for at, column in columns.items()}
-    kept = {at: column for at, column in made.items() if column is not None}
-    if not kept:
+    used = {at: column for at, column in made.items() if column is not None}
+    if not used:
         raise DataError("no column is left to be a feature"
                         + f": {'; '.join(_lines_of(notes)[:_SHOWN])}" * bool(notes),
                         file=table.file)
-    notes += [_mixed(table, columns[at]) for at in mixed if at in kept]
+    for column in (columns[at] for at in mixed if at in used):
+        word, number = column.first_word
+        notes.append(
+            f"column {_quoted(column.name)} has words beside numbers, first {_quoted(word)} in "
+            f"{table.counted} {number}, and all are taken as words (--blanks names words that "
+            "mean a missing value)")
     if roles.missing == "error":
-        _refuse_missing(table, [columns[at] for at in kept])
-    recipe = TableRecipe(tuple(kept.values()), label.name, classes,
+        _refuse_missing(table, [columns[at] for at in used if columns[at].missing])
+    recipe = TableRecipe(tuple(used.values()), label.name, classes,
                          tuple(table.names[at] for at in where.ids),
                          None if where.weight is None else table.names[where.weight],
                          roles.missing, one_line(os.path.basename(table.file)),
@@ -270,16 +265,15 @@ def survey_table(table: Table, roles: ColumnRoles, known: tuple[str, ...] | None
                         "that differ", file=table.file)
     for note in _lines_of(notes):  # not before an error
         table.warn(note)
-    return Survey(recipe, rows, where, tuple(kept), counts)
+    return Survey(recipe, rows, where)
 
 
 def survey_classes(table: Table, roles: ColumnRoles) -> tuple[tuple[str, ...], dict[int, int]]:
     """(Names of the classes, {class: rows}) of a training table, of which one column is read."""
     label = resolve_roles(table, roles).label
     column = _Column(table.names[label], True, True)
-    if not _read(table, {label: column}):
-        raise DataError("has no rows", file=table.file)
-    return _classes(table, column, roles.classes, False)
+    _read(table, {label: column})
+    return _classes(table, column, roles.classes)
 
 
 def _read(table, columns):
@@ -293,14 +287,13 @@ def _read(table, columns):
     return rows
 
 
-def _classes(table, label, given, numbered):
-    """(names of the classes, {class: rows}) of the column of the label."""
-    name = _quoted(label.name)
+def _classes(table, label, given):
+    """(names of the classes, {class: rows}) of the column of the label; given: names, or None."""
+    name, seen = _quoted(label.name), label.words
     if label.missing:
         several = f" in {label.missing} rows, the first here" * (label.missing > 1)
         raise row_error(table, label.first_missing, f"column {name} has no class{several}: "
                         "expected a class in every row of training data")
-    seen = label.words
     k = len(seen)
     if label.endless or k > _MOST_CLASSES or k > _FEW_ROWS and 2 * k > label.rows \
             or given is None and _is_quantity(seen, label.rows):
@@ -308,23 +301,18 @@ def _classes(table, label, given, numbered):
                         "like a continuous quantity or an identifier, not like classes: --label "
                         "names another column, and of a quantity (.dat) float_to_class makes "
                         "classes", file=table.file)
-    if given is None:
-        classes = tuple(ordered_words(seen))
-    else:
-        classes = tuple(given) if numbered else tuple(map(plain_word, given))
-        strange = [word for word in seen if word not in classes]
-        if strange:
-            raise DataError(f"column {name} has the class {_quoted(strange[0])}, which "
-                            + ("training did not know: its classes are " if numbered else
-                               "--classes does not name: ") + listed_names(classes),
-                            file=table.file)
-        absent = [word for word in classes if word not in seen]
-        if absent and not numbered:
-            raise DataError(f"no row is of class {_quoted(absent[0])}, which --classes names: "
+    classes = tuple(ordered_words(seen)) if given is None else tuple(map(plain_word, given))
+    for word in seen:
+        if word not in classes:
+            raise DataError(f"column {name} has the class {_quoted(word)}, which --classes does "
+                            f"not name: {listed_names(classes)}", file=table.file)
+    for word in classes:
+        if word not in seen:
+            raise DataError(f"no row is of class {_quoted(word)}, which --classes names: "
                             f"column {name} has {listed_names(sorted(seen))}", file=table.file)
     if len(set(classes)) < len(classes):
         raise UsageError("--classes names a class twice")
-    return classes, {at: seen[word] for at, word in enumerate(classes) if word in seen}
+    return classes, {at: seen[word] for at, word in enumerate(classes)}
 
 
 def _is_quantity(words, rows):
@@ -341,32 +329,37 @@ def _recipe_of(table, column, roles, notes):
     """The `ColumnRecipe` of a column, or None where it is left out, which one of the notes says."""
     filled = roles.missing.removeprefix("value:") if roles.missing.startswith("value:") else None
     indicator = roles.missing == "indicator" and column.missing > 0
-    # in which missing values are told from others
-    told_apart = indicator or column.missing > 0 and filled is not None
+    told_apart = indicator or column.missing > 0 and filled is not None  # missing values
     name = _quoted(column.name)
-    if not column.numbers and not column.words:
-        return _left_out(notes, name, "is empty")
     if column.words:
-        return _recipe_of_words(table, column, roles, filled, told_apart, notes)
-    if column.low == column.high and not told_apart:
-        return _left_out(notes, name, "is constant", f", {column.low:g}")
-    unnamed = column.name == ROW and column.whole_and_different()
-    if column.ascending and column.whole and column.numbers > _FEW_ROWS or unnamed:
-        return _left_out(notes, name, "numbers the rows")
-    _note_odd_numbers(notes, name, column)
-    fill = _number_to_fill(table, column, filled)
-    return ColumnRecipe(column.name, None, None if roles.missing == "error" else fill, indicator)
+        return _recipe_of_words(table, column, roles, filled, (indicator, told_apart), notes)
+    if not column.numbers:
+        notes.append(("is empty", name, ""))
+    elif column.low == column.high and not told_apart:
+        notes.append(("is constant", name, f", {column.low:g}"))
+    elif column.whole and column.ascending and column.numbers > _FEW_ROWS or \
+            column.name == ROW and column.whole_and_different:
+        notes.append(("numbers the rows", name, ""))
+    else:
+        _note_odd_numbers(notes, name, column)
+        fill = _number_to_fill(table, column, filled)
+        return ColumnRecipe(column.name, None, None if roles.missing == "error" else fill,
+                            indicator)
+    return None
 
 
-def _recipe_of_words(table, column, roles, filled, told_apart, notes):
+def _recipe_of_words(table, column, roles, filled, missing, notes):
     """As `_recipe_of`, of a column of words; filled: in place of missing ones, or None."""
-    indicator = roles.missing == "indicator" and column.missing > 0
+    indicator, told_apart = missing
     name, different = _quoted(column.name), len(column.words)
     if different == 1 and not told_apart:
-        return _left_out(notes, name, "is constant", f", {_quoted(*column.words)}")
-    if column.all_different() and (column.endless or not column.categorical):
-        return _left_out(notes, name, "has another word in (nearly) every row"
-                         + " (--categorical would keep it)" * (not column.endless))
+        notes.append(("is constant", name, f", {_quoted(*column.words)}"))
+        return None
+    if different > max(_FEW_ROWS, 0.9 * column.rows) and (
+            column.endless or not column.categorical):
+        notes.append(("has another word in (nearly) every row"
+                      + " (--categorical would keep it)" * (not column.endless), name, ""))
+        return None
     if column.endless or different > _MOST_WORDS and not column.categorical:
         raise DataError(f"column {name} has {'more than ' * column.endless}{different} different "
                         "words, of which each would be a feature: --ignore leaves the column out"
@@ -375,18 +368,19 @@ def _recipe_of_words(table, column, roles, filled, told_apart, notes):
     if different > _MANY_WORDS and not column.categorical:
         notes.append(f"column {name} has {different} different words, of which each is a feature "
                      "(--ignore leaves the column out)")
-    words = {*column.words, *([plain_word(filled)] if told_apart and filled is not None else [])}
-    fill = None
-    if roles.missing in ("mean", "median") or roles.missing == "indicator" and not indicator:
-        fill = min(column.words, key=lambda word: (-column.words[word], word))
-    elif filled is not None and plain_word(filled) in words:
+    words, fill = set(column.words), None
+    if filled is not None:
         fill = plain_word(filled)
+        words |= {fill} if told_apart else set()
+        fill = fill if fill in words else None
+    elif roles.missing in ("mean", "median") or roles.missing == "indicator" and not indicator:
+        fill = min(column.words, key=lambda word: (-column.words[word], word))
     return ColumnRecipe(column.name, tuple(ordered_words(words)), fill, indicator)
 
 
 def _note_odd_numbers(notes, name, column):
-    if column.whole_and_different() or column.whole and _IDENTIFIER.search(column.name):
-        what = "has another whole number in every row" if column.whole_and_different() else \
+    if column.whole_and_different or column.whole and _IDENTIFIER.search(column.name):
+        what = "has another whole number in every row" if column.whole_and_different else \
             "has whole numbers, and is named as identifiers are"
         notes.append(f"column {name} {what}: if it is an identifier, and not a measurement, "
                      "--ignore or --id leaves it out")
@@ -422,26 +416,20 @@ def ordered_words(words) -> list[str]:
         sorted(words, key=lambda word: (values[word], word))
 
 
-def _left_out(notes, name, why, value=""):
-    notes.append((why, name, value))
-
-
 def _lines_of(notes):
-    """Notes as lines, in one those on columns that are left out for the same reason."""
-    lines: dict = {}
-    for note in notes:
-        why, *column = (note,) if isinstance(note, str) else note
-        lines.setdefault(why, []).append(column)
-    return [why if not columns[0] else _line_of(why, *zip(*columns))
-            for why, columns in lines.items()]
-
-
-def _line_of(why, names, values):
-    if len(names) == 1:
-        return f"column {names[0]} {why}{values[0]}, and is left out"
-    more = f" and {len(names) - _LEFT_OUT} more" if len(names) > _LEFT_OUT else ""
-    return f"{len(names)} columns are left out, as each of them {why}: " \
-           f"{', '.join(names[:_LEFT_OUT])}{more}"
+    """Notes as lines; a note (reason, column, value) is of a column that is left out."""
+    left_out: dict = {}
+    for why, *column in (note for note in notes if not isinstance(note, str)):
+        left_out.setdefault(why, []).append(column)
+    lines = []
+    for why, columns in left_out.items():
+        names = [name for name, _ in columns]
+        more = f" and {len(names) - _LEFT_OUT} more" if len(names) > _LEFT_OUT else ""
+        lines.append(f"column {names[0]} {why}{columns[0][1]}, and is left out"
+                     if len(names) == 1 else
+                     f"{len(names)} columns are left out, as each of them {why}: "
+                     f"{', '.join(names[:_LEFT_OUT])}{more}")
+    return lines + [note for note in notes if isinstance(note, str)]
 
 
 def _refuse_mistaken(table, column):
@@ -461,22 +449,12 @@ def _refuse_mistaken(table, column):
                         "takes numbers as words, --ignore leaves the column out)")
 
 
-def _mixed(table, column):
-    word, number = column.first_word
-    return f"column {_quoted(column.name)} has words beside numbers, first {_quoted(word)} in " \
-           f"{table.counted} {number}, and all are taken as words (--blanks names words that " \
-           "mean a missing value)"
-
-
 def _refuse_missing(table, columns):
-    lacking = [column for column in columns if column.missing]
-    if not lacking:
-        return
-    first = min(column.first_missing for column in lacking)
-    count = sum(column.missing for column in lacking)
-    shown = ", ".join(f"{_quoted(column.name)} ({column.missing})" for column in lacking[:_SHOWN])
-    more = f" and {len(lacking) - _SHOWN} more" if len(lacking) > _SHOWN else ""
-    raise row_error(table, first, (
-        f"{count} missing value{'s' * (count > 1)} in column{'s' * (len(lacking) > 1)} {shown}"
-        f"{more}, the first here: --missing median, mean, indicator or value:X fills them, "
-        "--ignore leaves columns out"))
+    if columns:
+        count = sum(column.missing for column in columns)
+        shown = [f"{_quoted(column.name)} ({column.missing})" for column in columns[:_SHOWN]]
+        more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
+        raise row_error(table, min(column.first_missing for column in columns), (
+            f"{count} missing value{'s' * (count > 1)} in column{'s' * (len(columns) > 1)} "
+            f"{', '.join(shown)}{more}, the first here: --missing median, mean, indicator or "
+            "value:X fills them, --ignore leaves columns out"))

@@ -250,14 +250,9 @@ def converted(records: Records, layout: Layout, wanted: Mapping[int, str],
     if ragged is not None:
         faults.append((ragged, 0, _ragged(len(rows[ragged]), layout, first and ragged == 0)))
         rows = rows[:ragged]
-    columns = {}
     by_column = list(zip(*rows)) or [()] * width
-    for position, kind in wanted.items():
-        cells = list(by_column[position])
-        columns[position], row = column_of(cells, kind, layout.blanks)
-        if row is not None:
-            faults.append((row, position, no_number(layout.names[position], cells[row])))
-    if faults:
+    columns, more = columns_of({at: list(by_column[at]) for at in wanted}, wanted, layout)
+    if faults := faults + more:
         row, _, message = min(faults)
         raise DataError(message, file=records.file,
                         line=int(records.lines(layout, row + 1)[row]))
@@ -285,31 +280,31 @@ def no_number(name: str, cell: str) -> str:
     return text
 
 
-def column_of(cells: list[str], kind: str, blanks: frozenset[str]) -> tuple:
-    """(the column of that kind, the row of the first word where numbers were expected or None)."""
-    if kind == "text":
-        return cells, None
-    if kind == "words":
-        return _words_of(cells, blanks), None
-    values, row = _numbers(cells, blanks)
-    if row is not None and kind == "either":
-        return _words_of(cells, blanks), None
-    return values, row
+def columns_of(cells: Mapping[int, list[str]], kinds: Mapping[int, str], table) -> tuple:
+    """(columns of these kinds by position, the words among numbers: [(row, position, message)]).
+
+    cells: of the columns, by position;  table: one with `names` and `blanks`.
+    """
+    columns, faults = {}, []
+    for at, kind in kinds.items():
+        columns[at], row = (cells[at], None) if kind == "text" else (None, 0) \
+            if kind == "words" else _numbers(cells[at], table.blanks)
+        if row is not None and kind == "number":
+            faults.append((row, at, no_number(table.names[at], cells[at][row])))
+        elif row is not None:
+            columns[at] = _words_of(cells[at], table.blanks)
+    return columns, faults
 
 
 def _numbers(cells, blanks):
     """-> (float64 (n,), NaN where a cell is missing; the row of the first word or None)."""
-    numeric = isinstance(blanks, _NumericBlanks)
-    values = None if numeric else _plain(cells)
+    values = None if isinstance(blanks, _NumericBlanks) else _plain(cells)
     if values is not None:
         return values, None
-    for bare in (cells, [cell.strip(OUTER) for cell in cells]):
-        given = [cell not in blanks for cell in bare]
-        left = list(itertools.compress(bare, given))
-        values = None if numeric and bare is cells else _plain(left)
-        if values is not None:
-            break
-    else:
+    given = [cell.strip(OUTER) not in blanks for cell in cells]
+    left = list(itertools.compress(cells, given))
+    values = _plain(left)
+    if values is None:
         values = [number_of(cell) for cell in left]
         if None in values:
             return None, int(np.flatnonzero(given)[values.index(None)])
