@@ -46,12 +46,13 @@ def execute(args):
     check_files(args, {"base": outputs},
                 {"source": [args.source], "--recipe": [None if again else args.recipe]})
     recipe = None if args.recipe is None else read_recipe(args.recipe)
-    done = convert_table(args.source, table_format(args, not args.no_labels), args.base, recipe)
-    text = f"{counted(done.rows, 'row')}, {counted(len(done.recipe.features), 'feature')} (" \
-        + _first(done.recipe.features) + ")"
-    if done.counts is not None:
+    recipe, rows, counts = convert_table(args.source, table_format(args, not args.no_labels),
+                                         args.base, recipe)
+    text = f"{counted(rows, 'row')}, {counted(len(recipe.features), 'feature')} (" \
+        + _first(recipe.features) + ")"
+    if counts is not None:
         text += ", classes: " + _first([f"{name} {count}" for name, count in zip(
-            done.recipe.classes, done.counts.tolist())])
+            recipe.classes, counts.tolist())])
     report(f"{os.path.basename(args.base)}.vec: {text}")
 
 

@@ -59,11 +59,10 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
     """
     seen = RowIds(table, unique) if unique else None
     classes = {name: at for at, name in enumerate(encoder.recipe.classes)}
-    wanted = dict(encoder.wanted)
-    both = set(wanted) & {label, weight}
-    copied = {at: kind for at, kind in wanted.items() if at in text}  # features in two kinds
-    wanted |= dict.fromkeys(text, "text") | ({} if label is None else {label: "words"}) \
-        | ({} if weight is None else {weight: "number"})
+    both = set(encoder.wanted) & {label, weight}
+    copied = {at: kind for at, kind in encoder.wanted.items() if at in text}  # in two kinds
+    wanted = encoder.wanted | dict.fromkeys(text, "text") | {
+        at: kind for at, kind in ((label, "words"), (weight, "number")) if at is not None}
     if both:
         raise UsageError(f"column '{one_line(table.names[min(both)])}' is a feature of the model")
     for block in table.blocks(wanted):
@@ -71,7 +70,12 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
             seen.add(block)
         x = encoder.points(table.of_text(block, copied) if copied else block)
         y = None if label is None else class_numbers(table, block, label, classes)
-        weights = None if weight is None else _weights(table, block, weight)
+        weights = None
+        if weight is not None:
+            weights, bad = single_precision(block[weight])
+            if bad.any():
+                raise block.error(int(np.argmax(bad)), f"column '{one_line(table.names[weight])}' "
+                                  "of the weights: expected a number of 0 or more")
         yield TableRows(x, y, weights, [block[at] for at in text])
 
 
@@ -82,14 +86,6 @@ def table_points(path: str, form: InputFormat, recipe: TableRecipe) -> Iterator[
         for part in encoded_rows(table, encoder):
             yield part.x
         encoder.warn_of_cells()
-
-
-def _weights(table, block, position):
-    weights, bad = single_precision(block[position])
-    if bad.any():
-        raise block.error(int(np.argmax(bad)), f"column '{one_line(table.names[position])}' of the "
-                                               "weights: expected a number of 0 or more")
-    return weights
 
 
 def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, *,
@@ -116,25 +112,26 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
         if rows is not None and lazy and 4 * rows * width > _LAZY:
             x, y, w, recipe = _in_a_file(parts, recipe, path)
         else:
-            if rows is not None:
-                refuse_beyond(4 * rows * width, f"the points, {rows} of {width} features",
-                              table.file)
-            x, y, w = _in_memory(parts, rows, width, table.file)
+            refuse_beyond(4 * (rows or 0) * width, f"the points, {rows} of {width} features",
+                          table.file)
+            x, y, w = _in_memory(parts, width)
             recipe = filled_recipe(recipe, x)
             fill_missing(x, recipe)
             for name in () if given else columns_that_tell(recipe, x, y):
                 warnings.warn(f"{table.file}: column '{one_line(name)}' tells the class of every "
                               "row alone: leave it out (--ignore) if new data will not have it",
                               AgfmcWarning, stacklevel=2)
+        if rows not in (None, len(y)):
+            raise DataError("changed while it was read", file=table.file)
         if given:
             encoder.warn_of_cells()
     weights = weights_of(path, form, len(y), stdin) if w is None else Weights(w)
     return Dataset(x, y, recipe.classes, recipe, weights)
 
 
-def _label_of(roles, recipe):
-    """The roles of a table of which the recipe names the columns: its label alone."""
-    return replace(roles, label=roles.label or recipe.label, ids=(), weight=None, ignored=(),
+def _label_of(roles, recipe, ids=(), weight=None):
+    """The roles of a table of which the recipe names the columns of features."""
+    return replace(roles, label=roles.label or recipe.label, ids=ids, weight=weight, ignored=(),
                    categorical=())
 
 
@@ -148,53 +145,46 @@ def _with_weights(table, form, recipe):
             warnings.warn(f"{table.file}: there is no column '{one_line(recipe.weight)}', which "
                           "held weights in training: all rows count alike", AgfmcWarning,
                           stacklevel=3)
-    return replace(_label_of(form.roles, recipe), weight=weight)
+    return _label_of(form.roles, recipe, weight=weight)
 
 
-def _in_memory(parts, rows, width, file):
-    """(x, y, weights or None) of `TableRows`; rows: how many there are, or None."""
-    if rows is None:
-        parts = list(parts)
-        if not parts:
-            return np.zeros((0, width), np.float32), np.zeros(0, np.int32), None
-        return np.concatenate([part.x for part in parts]), np.concatenate(
-            [part.y for part in parts]), _joined([part.weights for part in parts])
-    x, y, at = np.empty((rows, width), np.float32), np.empty(rows, np.int32), 0
-    weights = []
-    for part in parts:
-        stop = at + len(part.x)
-        if stop > rows:
-            break
-        x[at:stop], y[at:stop], at = part.x, part.y, stop
-        weights.append(part.weights)
-    if at != rows:
-        raise DataError("changed while it was read", file=file)
-    return x, y, _joined(weights)
+def _in_memory(parts, width):
+    """(x, y, weights or None) of `TableRows`."""
+    parts = list(parts)
+    y = np.concatenate([np.zeros(0, np.int32), *(part.y for part in parts)])
+    weights, at = _joined(parts), 0
+    x = np.empty((len(y), width), np.float32)
+    parts.reverse()
+    while parts:  # memory of a block goes as that of all points comes
+        block = parts.pop().x
+        x[at:at + len(block)] = block
+        at += len(block)
+    return x, y, weights
 
 
-def _joined(weights):
-    """The weights (n,) of all blocks, None where these are None."""
-    return None if weights[0] is None else np.concatenate(weights)
+def _joined(parts):
+    """The weights (n,) of all blocks, or None."""
+    return np.concatenate([part.weights for part in parts]) \
+        if parts and parts[0].weights is not None else None
 
 
 def _in_a_file(parts, recipe, path):
     """(LazyPoints, y, weights or None, recipe) of rows that are written to a temporary file."""
-    labels, weights = [], []
+    rows = []
     with temporary_file() as file:
         for part in parts:
             _spool(file, part.x)
-            labels.append(part.y)
-            weights.append(part.weights)
-        y = np.concatenate(labels)
+            rows.append(part._replace(x=None))
+        y = np.concatenate([part.y for part in rows])
         shape = len(y), len(recipe.features)
 
         def write(start, block):
             with writing("a temporary file"):
                 os.pwrite(file.fileno(), block.tobytes(), 4 * start * shape[1])
 
-        recipe = _finished(file, shape, recipe, write)
+        recipe = _with_fills(file, shape, recipe, write)
         table = StoredTable(file.fileno(), os.fsdecode(path), "<f4", 0, shape)
-        return LazyPoints(table), y, _joined(weights), recipe
+        return LazyPoints(table), y, _joined(rows), recipe
 
 
 def _spool(file, x):
@@ -204,34 +194,24 @@ def _spool(file, x):
         file.flush()
 
 
-def _finished(file, shape, recipe, write):
-    """The recipe with its fills, of points (n, d) in a file; they go to write(first row, points).
+def _with_fills(file, shape, recipe, write):
+    """The recipe with its fills, of points (n, d) in a file, which go to write(first row, points).
     """
     stored = StoredTable(file.fileno(), "a temporary file", "<f4", 0, shape)
     recipe = filled_recipe(recipe, LazyPoints(stored))
-    rows, width = shape
-    step = max(1, _PIECE // width)
-    for start in range(0, rows, step):
-        block = stored.read(start, min(start + step, rows)).copy()
+    step = max(1, _PIECE // shape[1])
+    for start in range(0, shape[0], step):
+        block = stored.read(start, min(start + step, shape[0])).copy()
         fill_missing(block, recipe)
         write(start, block)
     return recipe
 
 
-class Converted(NamedTuple):
-    """A table that was converted: its recipe, the number of rows, and those of each class (k,).
-
-    counts: None without labels.
-    """
-
-    recipe: TableRecipe
-    rows: int
-    counts: np.ndarray | None
-
-
 def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe | None = None
-                  ) -> Converted:
-    """A table to base.vec, base.cls, base.names and base.recipe, all or none; -> `Converted`.
+                  ) -> tuple[TableRecipe, int, np.ndarray | None]:
+    """A table to base.vec, base.cls, base.names and base.recipe, all or none.
+
+    -> its recipe, the number of rows, and those of each class (k,), or None without labels.
 
     recipe: of training, which points to be classified or scored are made by, or None: then it is
     made of this table.  base.ids (text) is written where there are columns of ids, base.wgt where
@@ -247,11 +227,16 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
             survey = survey_table(table, form.roles)
             recipe, roles = survey.recipe, survey.roles
         encoder = TableEncoder(table, recipe)
-        ends = [end for end, wanted in zip(CONVERTED, (
-            True, *[form.labels] * 3, roles.ids, roles.weight is not None)) if wanted]
+        ends = [end for end, written in zip(CONVERTED, (
+            True, *[form.labels] * 3, roles.ids, roles.weight is not None)) if written]
         warn_of_old_files(base, [end for end in CONVERTED[:-1] if end not in ends])
+        before, old = None, f"{base}.wgt"
+        if ".wgt" not in ends and os.path.exists(old):  # training would take them
+            warnings.warn(f"{old} existed before, and is removed, as it is not of these points",
+                          AgfmcWarning, stacklevel=2)
+            before = functools.partial(remove, old)
         files = dict(zip(ends, stack.enter_context(replacing_all(
-            [base + end for end in ends], binary=True, before=_without_old_weights(base, ends)))))
+            [base + end for end in ends], binary=True, before=before))))
         points = _Points(files[".vec"], recipe, stack)
         if roles.ids:
             files[".ids"].write(csv_line([table.names[at] for at in roles.ids]))
@@ -275,7 +260,7 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
             encoder.warn_of_cells()
             encoder.warn_of_others({recipe.label, *(table.names[at] for at in (
                 roles.label, roles.weight, *roles.ids) if at is not None)})
-    return Converted(recipe, points.rows, counts if form.labels else None)
+    return recipe, points.rows, counts if form.labels else None
 
 
 class _Points:
@@ -299,33 +284,22 @@ class _Points:
         """All points in the `.vec`; -> the recipe with its fills."""
         if self._held is None:
             return self._recipe
-        return _finished(self._held, (self.rows, len(self._recipe.features)), self._recipe,
+        return _with_fills(self._held, (self.rows, len(self._recipe.features)), self._recipe,
                          lambda _, block: self._writer.write(block))
 
 
 def _roles_beside(table, form, recipe):
     """The `Roles` of a table of which the recipe names the columns of features."""
-    own = form.roles
-    if form.labels and own.label is None and not columns_called(table, [recipe.label]):
+    given = form.roles
+    if form.labels and given.label is None and not columns_called(table, [recipe.label]):
         raise DataError(f"lacks the column '{one_line(recipe.label)}' of the classes: --label "
                         "names another one", file=table.file)
     absent = [name for name in recipe.ids if name not in columns_called(table, [name])]
-    if absent and not own.ids:
+    if absent and not given.ids:
         warnings.warn(f"{table.file}: there is no column '{one_line(absent[0])}', which held ids "
                       "in training: no ids are written", AgfmcWarning, stacklevel=3)
-    ids = own.ids or (() if absent else recipe.ids)
-    return resolve_roles(table, replace(_label_of(own, recipe), ids=ids, weight=own.weight),
-                         form.labels)
-
-
-def _without_old_weights(base, ends):
-    """A function that removes weights of other points, which training would take, or None."""
-    path = base + CONVERTED[-1]
-    if CONVERTED[-1] in ends or not os.path.exists(path):
-        return None
-    warnings.warn(f"{path} existed before, and is removed, as it is not of these points",
-                  AgfmcWarning, stacklevel=3)
-    return functools.partial(remove, path)
+    ids = given.ids or (() if absent else recipe.ids)
+    return resolve_roles(table, _label_of(given, recipe, ids, given.weight), form.labels)
 
 
 def warn_of_old_files(base: str, ends) -> None:

@@ -23,6 +23,12 @@ from .types import Dataset, InputFormat
 from .weights import (chosen_rows, weights_beside, with_class_weights, with_final_weights,
                       without_zeros)
 
+# A table of all features is made where it takes less than this, or less than so many times
+# what is not zero.
+_TABLE, _TIMES = 1 << 26, 4
+_SHOWN = 20  # classes in a warning
+_FAINT = float(np.finfo(np.float32).tiny)
+
 
 def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> Dataset:
     """The `Dataset` of points with labels for a model; recipe: that of the model, for tables.
@@ -68,14 +74,6 @@ def class_totals(base, form: InputFormat,
     return dict(counts), names
 
 
-# A table of all features is made where it takes less than this, or less than so many times
-# what is not zero.
-
-_TABLE, _TIMES = 1 << 26, 4
-_SHOWN = 20  # classes in a warning
-_FAINT = float(np.finfo(np.float32).tiny)
-
-
 def load_training(base, form: InputFormat, *, fit: Callable | None = None,
                   norm_file: str | None = None, keep: str = "",
                   min_class: int | None = None, scales: bool = False) -> tuple:
@@ -101,7 +99,10 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     warn_of_weights(base, form)
     left = without_zeros(data, base, min_class is not None)
     if min_class is not None:
-        left = _without_small(left, data.counts, min_class, base)
+        counts = dict.fromkeys(data.counts, 0) | left.counts  # some may be gone
+        large = large_classes(counts, min_class, base, data.name_of)
+        if len(large) < len(left.counts):
+            left = chosen_rows(left, np.flatnonzero(np.isin(left.y, large)))
     data = with_class_weights(left, base, form.weights.classes)
     if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(_TABLE,
                                                               _TIMES * 12 * data.x.counts.sum()):
@@ -146,33 +147,25 @@ def warn_of_weights(base: str, form: InputFormat) -> None:
                       "all count alike)", AgfmcWarning, stacklevel=3)
 
 
-def _without_small(data, classes, least, source):
-    """The Dataset without the small ones of the `classes`, some of which may be gone."""
-    counts = dict.fromkeys(classes, 0) | data.counts
-    kept = large_classes(counts, least, source, data.name_of)
-    if len(kept) == len(data.counts):
-        return data
-    return chosen_rows(data, np.flatnonzero(np.isin(data.y, kept)))
-
-
 def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:
     """The labels of {label: samples} that have `least` samples or more; one warning of the others.
 
     names: {label: name};  source: of the data.  Raises `DataError` where fewer than two are left.
     """
-    kept = [label for label, count in counts.items() if count >= least]
+    large = [label for label, count in counts.items() if count >= least]
     small = [label for label in counts if counts[label] < least]
-    if len(kept) < 2:
-        raise DataError(f"{len(kept) or 'no'} class{'' if len(kept) == 1 else 'es'} of "
+    if len(large) < 2:
+        raise DataError(f"{len(large) or 'no'} class{'' if len(large) == 1 else 'es'} of "
                         f"{len(counts)} would be left by --min-class {least}: expected at least "
                         "2", file=source)
     if small:
-        shown = _some([f"{label}{_quoted(names.get(label))} ({counts[label]})" for label in small])
+        shown = _some([str(label) + (f" '{one_line(names[label])}'" if names.get(label) else "")
+                       + f" ({counts[label]})" for label in small])
         have, are = ("has", "is") if len(small) == 1 else ("have", "are")
         warnings.warn(f"{len(small)} of {len(counts)} classes {have} fewer than {least} samples "
                       f"and {are} left out: {shown}; {sum(counts[label] for label in small)} of "
                       f"{sum(counts.values())} samples", AgfmcWarning, stacklevel=3)
-    return kept
+    return large
 
 
 def for_classes(tree: Tree, labels) -> Tree:
@@ -180,18 +173,14 @@ def for_classes(tree: Tree, labels) -> Tree:
 
     Raises errors as `restricted` does.
     """
-    kept = restricted(tree, labels)
-    if kept is not tree:
+    smaller = restricted(tree, labels)
+    if smaller is not tree:
         gone = sorted(set(tree.labels) - set(labels))
-        size, left = (len(t.rows) + len(t.directs) for t in (tree, kept))
+        size, left = (len(t.rows) + len(t.directs) for t in (tree, smaller))
         where = "" if tree.source is None else f"{tree.source}: "
         warnings.warn(f"{where}{left} of {size} classifiers remain{'s' * (left == 1)} without "
                       f"class{'es' * (len(gone) > 1)} {_some(gone)}", AgfmcWarning, stacklevel=3)
-    return kept
-
-
-def _quoted(name):
-    return f" '{one_line(name)}'" if name else ""
+    return smaller
 
 
 def _some(words):
