@@ -79,13 +79,7 @@ def break_down(binning: Binning, ends: bool = False) -> Iterator[str]:
 
 def bin_edges(values: Sequence[float], q: int, low: float | None = None, high: float | None = None,
               geometric: bool = False, ends: bool = False) -> np.ndarray:
-    """The q - 1 thresholds that part low..high into q bins; with `ends`, low and high too.
-
-    The bins are equal in width or, if `geometric`, in the ratio of their ends.
-    `low` and `high` default to the least and greatest of `values` (n,).
-    Raises UsageError where the arguments make no sense, DataError where it is the
-    values that do not allow it.
-    """
+    """The q - 1 thresholds that part low..high into q bins; with `ends`, low and high too."""
     if q < 2:
         raise UsageError(f"the number of classes must be 2 or more, not {q}")
     values = np.asarray(values)
@@ -144,11 +138,7 @@ def classes_of(values: np.ndarray, edges: np.ndarray, ends: bool = False) -> np.
 
 
 def _class_limits(values, edges, ends, reach):
-    """(low, high, mean), each (k,), of the classes that `classes_of` makes of values (n,).
-
-    The first class begins with its least value, the last one ends with its greatest, but for
-    `ends`;  reach: values that they reach to in any case.  NaN where there is no value.
-    """
+    """(low, high, mean), each (k,), of the classes that `classes_of` makes of values (n,)."""
     values = values.astype(np.float64)
     classes = classes_of(values, edges, ends)
     values, classes = values[classes >= 0], classes[classes >= 0]

@@ -130,13 +130,10 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
                    stdout=None, before: Callable | None = None) -> None:
     """Datasets {base or file: Dataset} and {path: bytes or table}, all or none.
 
-    form: the `InputFormat` that reads them; LIBSVM text holds its zeros where `form.missing` is
-    given;  before: as for `replacing_all`.  Ordinates, a y of floats, go to base.dat, labels to
-    base.cls, weights to base.wgt, those of a text to a text FILE.weights.  `-` is `stdout`, a
-    binary stream, which is written before the files appear.  An earlier base.recipe is removed, as
-    a model of these points must not take tables by it, and an earlier base.wgt, as training would
-    take it.  Raises DataError for what cannot be written or would not be read back, and two
-    outputs of one name, UsageError for weights of points that go to `-`.
+    form: the `InputFormat` that reads them;  before: as for `replacing_all`.  Ordinates, a y of
+    floats, go to base.dat, labels to base.cls, weights to base.wgt, those of a text to a text
+    FILE.weights.  `-` is `stdout`, a binary stream, which is written before the files appear.
+    An earlier base.recipe and base.wgt, which training would take, are removed.
     """
     refuse_pipe([name for name, data in outputs.items() if data.y is not None], form, True)
     files = {}

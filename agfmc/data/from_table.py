@@ -319,11 +319,7 @@ def table_labels(path: str, form: InputFormat) -> tuple[dict[int, int], dict[int
 
 @dataclass(frozen=True)
 class RowsToClassify:
-    """The rows of a table without classes, and what tells them apart in answers.
-
-    heads: names of the columns that are copied, of the ids or all, or of the one that numbers
-    the rows.
-    """
+    """The rows of a table without classes, and what tells them apart in answers."""
 
     heads: tuple[str, ...]
     _table: Table

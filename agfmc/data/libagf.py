@@ -31,10 +31,8 @@ _PIECE = 1 << 22  # bytes asked of a pipe at once: a header that lies costs no m
 class VecReader:
     """A `.vec` file or pipe (`-`), read in chunks; a context manager.
 
-    `d` is known at once; `n` is None for a pipe.  Iterating gives float32 arrays
-    of at most `rows` rows, in order.  wanted: what is expected, where it is text.
-    Raises DataError for a header or a size that cannot be, for a file without rows,
-    and for NaN or infinity, with the row (from 0).
+    `d` is known at once; `n` is None for a pipe.  Iterating gives float32 arrays of at most `rows`
+    rows.  wanted: what is expected, where it is text.
     """
 
     def __init__(self, path, rows=4096, stdin=None, wanted=POINTS):
@@ -327,11 +325,9 @@ def write_std(path, normalisation, before=None):
 
 
 def std_files(path, normalisation):
-    """The files of a Normalisation, and what is to be called when they are on the disk.
+    """{path: rows of the `.std` file, or bytes of the one beside it}, and what to call at last.
 
-    -> {path: rows (D1, D2 + 1) of the `.std` file, and the bytes of the one beside it},
-    function that removes that of the map which is replaced where the metric was not learned.
-    Raises `DataError` where that name is taken.
+    That removes the record of the map that is replaced where the metric was not learned.
     """
     files = {path: checked(np.column_stack([normalisation.matrix, normalisation.mean]),
                            _check_map, path)}

@@ -34,12 +34,9 @@ def read_svm(path, form: InputFormat = InputFormat("svm"), names=None, *, stdin=
              sparse: bool = False, limit_bytes=None, block: int = BLOCK) -> Dataset:
     """A Dataset of float64 from LIBSVM text; absent features are `form.fill`.
 
-    d is the largest index.  Labels are numbers or words; words are numbered in sorted
-    order, numbers of which some are not whole by their values, or both by `names` (entry i
-    names label i).  With ordinates they are any finite numbers, and y is float64.  The
-    table takes n d 8 bytes; above `limit_bytes` (default `memory_limit()`) it is refused
-    before it is made.  With `sparse`, for absent features that are 0, x is `SparsePoints`
-    instead.  Raises DataError with the line of whatever cannot be.
+    d is the largest index.  Labels are as of `TextLabels`.  The table takes n d 8 bytes; above
+    `limit_bytes` (default `memory_limit()`) it is refused before it is made.  With `sparse`, for
+    absent features that are 0, x is `SparsePoints` instead.
     """
     limit = memory_limit() if limit_bytes is None else limit_bytes
     return _collected(path, form, names, stdin,
@@ -50,8 +47,7 @@ def store_svm(path, form: InputFormat = InputFormat("svm"), *, stdin=None, least
               limit_bytes=np.inf, block: int = BLOCK) -> Dataset:
     """As `read_svm`, but a table of more than `least` bytes lies in a file, as `LazyPoints`.
 
-    The file has no name, and stands in the folder for temporary files; memory holds the labels
-    and a block of text.  A table of more than `limit_bytes`, or than there is space for, is
+    The file has no name.  A table of more than `limit_bytes`, or than there is space for, is
     refused before it is written.
     """
     with closing(_Dense(form.fill, memory_limit(), least, limit_bytes)) as points:
@@ -204,11 +200,7 @@ def read_svm_labels(path, names=None, stdin=None, block=BLOCK):
 def iter_svm(path, form: InputFormat = InputFormat("svm"), rows: int = 4096,
              d: int | None = None, *, stdin=None, sparse: bool = False,
              block: int = BLOCK) -> Iterator:
-    """Chunks (<= rows, d) float64 of points in LIBSVM text, in bounded memory; labels are ignored.
-
-    A feature above d is an error; with d None a chunk is as wide as its largest index.  With
-    `sparse` chunks are `SparsePoints`.  Raises DataError with the line of whatever cannot be.
-    """
+    """Chunks (<= rows, d) float64 of points in LIBSVM text, in bounded memory, without labels."""
     seen = False
     with open_input(path, stdin) as file:
         for part in _parsed(file, TextLabels(file.name, ignore=True), d, block):
@@ -327,10 +319,7 @@ def _indices(text, start, colon):
 
 
 def _refuse_table(words, file, line):
-    """DataError where each line of a block is one word in pieces, as of a table.
-
-    They would be taken for points without features, and each line for a label.
-    """
+    """DataError where each line of a block is one word in pieces, as of a table."""
     for mark in TABLE_MARKS:
         if all(mark in word and b":" not in word for word in words):
             raise DataError(f"expected LIBSVM text; {table_line(words[0], file)}", file=file,
@@ -393,11 +382,7 @@ def _refuse_huge(n, d, limit, rows, file, which=""):
 
 
 def svm_lines(x, y, names=None, full=False):
-    """Lines of LIBSVM text for x (n, d) and y (n,), values without loss.
-
-    Zeros are left out, but for -0, unless `full`: for readers that take what is
-    missing for another value.
-    """
+    """Lines of LIBSVM text for x (n, d) and y (n,), values without loss."""
     for row, label in zip(x, np.asarray(y).tolist()):
         row = np.asarray(row, np.float64)
         kept = np.flatnonzero(full | (row != 0) | np.signbit(row))
@@ -407,10 +392,7 @@ def svm_lines(x, y, names=None, full=False):
 
 
 def write_svm(path, x, y, names=None):
-    """Write x (n, d), y (n,) as LIBSVM text; `names` (entry i for label i) replace labels.
-
-    Raises DataError for NaN, infinity, and names that would not be read back as words.
-    """
+    """Write x (n, d), y (n,) as LIBSVM text; `names` (entry i for label i) replace labels."""
     check_points(x, y, names, path)
     with replacing(path) as file:
         file.writelines(svm_lines(x, y, names))
@@ -428,10 +410,7 @@ def check_points(x, y, names, path):
 
 
 def check_words(y, names, path):
-    """DataError unless every label of y (n,) has a name that is one word in text.
-
-    Names that are numbers are read back if they are all looked up by value.
-    """
+    """DataError unless every label of y (n,) has a name that is one word in text."""
     numbers = ByValue(names)
     for label in np.unique(y).tolist():
         if not 0 <= label < len(names):

@@ -35,10 +35,7 @@ def read_lvq(path, form: InputFormat = InputFormat("lvq"), names=None, *, stdin=
 
 def iter_lvq(path, form: InputFormat = InputFormat("lvq"), rows: int = 4096,
              d: int | None = None, *, stdin=None, block: int = BLOCK) -> Iterator[np.ndarray]:
-    """Chunks (<= rows, d) float64 of points in LVQ text, in bounded memory; labels are ignored.
-
-    A file that has not `d` features is an error.
-    """
+    """Chunks (<= rows, d) float64 of points in LVQ text, in bounded memory; labels are ignored."""
     with open_input(path, stdin) as file:
         column = TextLabels(file.name, ignore=True)
         for x, _ in _parts(file, column, form, d, block):
@@ -46,10 +43,7 @@ def iter_lvq(path, form: InputFormat = InputFormat("lvq"), rows: int = 4096,
 
 
 def write_lvq(path, x, y=None, header=True, names=None):
-    """Write x (n, d) and, unless None, y (n,) as LVQ text, values without loss.
-
-    Raises DataError for NaN, infinity, and names that would not be read back as words.
-    """
+    """Write x (n, d) and, unless None, y (n,) as LVQ text, values without loss."""
     check_points(x, y, names, path)
     with replacing(path) as file:
         file.writelines(lvq_lines(x, y, header, names))

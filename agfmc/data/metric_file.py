@@ -53,10 +53,7 @@ def check_metric_output(path):
 
 
 def remove_metric(path, digest):
-    """Remove the record beside the `.std` file `path` where it is that of the map `digest`.
-
-    Another's file stays, and so does the record of another map: `q` and `q.std` have one name.
-    """
+    """Remove the record beside the `.std` file `path` where it is that of the map `digest`."""
     beside = metric_path(path)
     if beside is not None and os.path.isfile(beside) and is_sidecar(_TITLE, beside, digest):
         remove(beside)
@@ -92,10 +89,7 @@ def with_metric(normalisation, path):
 
 
 def read_metric(path):
-    """(digest of the map, its `LearnedMetric`) of a file.
-
-    Raises `ModelError` with the path of an invalid key.
-    """
+    """(digest of the map, its `LearnedMetric`) of a file."""
     raw = read_bytes(path, most=SMALL_TEXT, expected="a metric")
     return _metric(read_sidecar(_TITLE, raw, path), path)
 

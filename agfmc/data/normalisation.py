@@ -189,9 +189,8 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
 def uneven_features(x: np.ndarray, least: float = 10.0) -> tuple[int, int, float] | None:
     """The features of x (n, d) with the largest and the smallest deviation, and their ratio.
 
-    None where that is below `least`.  Up to 4096 rows, evenly apart, stand for all.  A feature with
-    one value in half of the rows, as of 0 and 1, is not the smallest: its deviation says how
-    frequent a value is, and not how large.
+    None where that is below `least`.  Up to 4096 rows stand for all.  A feature with one value in
+    half of the rows is not the smallest: its deviation says how frequent a value is.
     """
     rows = min(4096, _BLOCK // max(1, x.shape[1]))
     if min(rows, len(x)) < 10:

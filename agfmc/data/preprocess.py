@@ -199,10 +199,7 @@ def _prepared(recipe, source):
 
 
 def drawn_rows(recipe: Recipe, n: int, y: np.ndarray | None, source: str) -> np.ndarray:
-    """The `recipe.rows` of n rows that are drawn, ascending: of each class of y (n,) its share.
-
-    Without classes all rows are alike.
-    """
+    """The `recipe.rows` of n rows that are drawn, ascending: of each class of y (n,) its share."""
     if recipe.rows > n:
         warnings.warn(f"{source} has {n} rows, fewer than {recipe.rows}: all are kept",
                       AgfmcWarning, stacklevel=4)

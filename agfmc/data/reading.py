@@ -29,16 +29,12 @@ def read_training(base, form: InputFormat = InputFormat(), *, names=None,
                   mapped: bool = False) -> Dataset:
     """A Dataset: x (n, d) float32 (binary) or float64 (text), y (n,) int32, names.
 
-    `base` is a base name for binary data, else the file itself or `-`.  Without
-    `form.labels` y is None.  `names` (entry i names label i) numbers words and replaces
-    `base.names`.  Labels that are numbers below 0, unless `negative`, or with a fraction
-    are names in the order of their values, which a warning says.  With `form.ordinates`
-    y is of finite numbers in place of labels, float32 from `base.dat` or float64 from
-    text, and there are no names.  Binary points without labels may come from `-`.
+    `base` is a base name for binary data, else the file itself or `-`.  `names` (entry i names
+    label i) numbers words and replaces `base.names`.  Labels that are numbers below 0, unless
+    `negative`, or with a fraction are names in the order of their values, which a warning says.
+    With `form.ordinates` y is of finite numbers, float32 from `base.dat` or float64 from text.
     `sparse`: points of LIBSVM text are `SparsePoints`, absent features being 0;  `mapped`:
-    a large `.vec` file is mapped, not read.  The weights are those of `weights_of`, or None.
-
-    Raises DataError, with the file and where it can the line, for bad data.
+    a large `.vec` file is mapped, not read.
     """
     base = os.fsdecode(base)
     if form.kind == "binary":
@@ -102,10 +98,7 @@ def _read_binary(base, form, names, stdin, large):
 
 
 def _recipe_beside(base, x, names):
-    """The recipe that made the points x (n, d) of a table, or None; `DataError` for another one.
-
-    Its classes have the names given, as these may have been changed since.
-    """
+    """The recipe that made the points x (n, d) of a table, or None; `DataError` for another one."""
     path = recipe_beside(base)
     recipe = recipe_if_there(path)
     if recipe is None:
@@ -122,11 +115,7 @@ def _recipe_beside(base, x, names):
 
 
 def read_labels(base, form: InputFormat = InputFormat(), names=None, stdin=None) -> tuple:
-    """({label: samples}, {label: name}) of training data, the labels ascending.
-
-    Of binary data only the `.cls` file is read, and `base.names` if it is there.
-    Arguments and errors are those of `read_training`.
-    """
+    """({label: samples}, {label: name}) of training data, the labels ascending."""
     base = os.fsdecode(base)
     if form.kind == "binary":
         _check_base(base, ".cls")

@@ -84,10 +84,7 @@ def _rows_of(table, recipe):
 
 
 def _cells(table, part_of):
-    """Yield (part, its rows (m,), ascending, columns of their cells) of each block of a table.
-
-    part_of (n,): the part of each row, below 0 for none.
-    """
+    """Yield (part, its rows (m,), ascending, columns of their cells) of each block of a table."""
     first, positions = 0, range(len(table.names))
     for block in table.blocks(dict.fromkeys(positions, "text")):
         chosen = part_of[first:first + block.rows]

@@ -197,8 +197,7 @@ def without_zeros(data: Dataset, source: str | None = None,
                   small_left_out: bool = False) -> Dataset:
     """A Dataset without the points of weight 0, which a warning counts.
 
-    small_left_out: classes may be gone then.  Else `DataError` is raised for a class all of whose
-    samples have weight 0, as for data that have no others.
+    small_left_out: classes may be gone then.  Else `DataError` is raised for them.
     """
     if data.weights is None:
         return data

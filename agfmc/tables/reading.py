@@ -222,10 +222,7 @@ def _refuse_foreign(head, file):
 
 
 def column_names(cells, file: str, line: int | None = None) -> tuple[str, ...]:
-    """The names in a header without outer blanks, all different; an empty first one is row.
-
-    That first column is the index that pandas writes.
-    """
+    """The names in a header without outer blanks, all different; an empty first one is row."""
     names = [cell.strip(OUTER) for cell in cells]
     if names and not names[0] and len(names) > 1:
         names[0] = ROW

@@ -30,10 +30,7 @@ _STEPS = 1024  # of single precision, at least, between the least and the greate
 
 
 class Roles(NamedTuple):
-    """Positions of the columns of a table by what they are for, from 0; None where there is none.
-
-    features: all columns without another part.
-    """
+    """Positions, from 0, of the columns of a table by what they are for; None for none."""
 
     label: int | None
     ids: tuple[int, ...]
@@ -43,11 +40,7 @@ class Roles(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """A recipe that lacks its fills, and what was seen of the table.
-
-    recipe: numbers whose fill is NaN get the mean or median of what they become;  rows: of the
-    table;  roles: the positions of its columns.
-    """
+    """A recipe that lacks its fills, and what was seen of the table."""
 
     recipe: TableRecipe
     rows: int
@@ -433,10 +426,7 @@ def _lines_of(notes):
 
 
 def _refuse_mistaken(table, column):
-    """Raise `DataError` for a column of words that can only be numbers.
-
-    They are words among so many numbers that these are none, or have a decimal comma.
-    """
+    """Raise `DataError` for a column of words that can only be numbers."""
     strange = {word: rows for word, rows in column.words.items() if number_of(word) is None}
     few = sum(strange.values()) < _FEW_WORDS * column.rows
     commas = {word: rows for word, rows in strange.items()

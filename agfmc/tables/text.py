@@ -122,11 +122,7 @@ class Records(NamedTuple):
 
 def read_records(read: Callable[[int], bytes], file: str, layout: Layout,
                  size: int = BLOCK) -> Iterator[Records]:
-    """Yield the `Records` of a text, about `size` bytes at a time.
-
-    Raises DataError for what is not text in UTF-8, for quotes that are not as in RFC 4180 and
-    for endless records, when the records before them have been yielded.
-    """
+    """Yield the `Records` of a text, about `size` bytes at a time."""
     line, data, ended = 1, b"", False
     while not ended:
         piece = read(size)
@@ -154,10 +150,7 @@ def _count_lines(data):
 
 
 def _scan(data, layout, ended):
-    """-> (where whole records end, bytes of the longest, the first fault or None).
-
-    A fault is its place, that of its line, and the message.
-    """
+    """-> (where whole records end, bytes of the longest, the first fault or None)."""
     text, faults = np.frombuffer(data, np.uint8), []
     ends = text == 10
     if b"\r" in data:  # which ends a line unless a newline is behind it, or may come
@@ -198,12 +191,7 @@ def _quote_faults(text, marks, delimiter, ended):
 
 
 def guess_delimiter(head: str, quotes: bool, whole: bool) -> str:
-    """The delimiter of a table that begins with `head`, guessed from the first records.
-
-    It is the one that gives the same number of cells, above one, in the header and in most
-    records, and of these the one of most cells; else what stands most often in a table whose
-    first record has it, else the comma.  whole: `head` is all of the table.
-    """
+    """The delimiter of a table that begins with `head`, guessed from the first records."""
     lines = re.split("\r\n|\n|\r", _QUOTED.sub("", head) if quotes else head)
     if not whole and len(lines) > 1:
         lines.pop()
