@@ -47,8 +47,7 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
                 write(csv_line(header, delimiter))
                 done = 0
                 for x in points:
-                    columns = [*zip(*islice(ids, len(x))),
-                               *_cells(x, recipe, f"{base}.vec", done)]
+                    columns = [*zip(*islice(ids, len(x))), *_cells(x, recipe, f"{base}.vec", done)]
                     if y is not None:
                         columns.append([names[label] for label in y[done:done + len(x)].tolist()])
                     write(csv_lines(columns, delimiter))

@@ -235,8 +235,7 @@ def with_class_weights(data: Dataset, source: str | None = None,
         try:
             new = class_factors(classes, total_weights(data.y, w), data.name_of)
         except DataError as error:
-            raise DataError(error.message, file=error.file or source,
-                            line=error.line) from error
+            raise DataError(error.message, file=error.file or source, line=error.line) from error
         with np.errstate(over="ignore", under="ignore"):
             w = of_points(new, data.y) if w is None else w * of_points(new, data.y)
         factors = {label: factor * factors.get(label, 1.0) for label, factor in new.items()}

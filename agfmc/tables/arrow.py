@@ -82,8 +82,7 @@ class ArrowFile:
             import pyarrow.ipc
             import pyarrow.parquet
         except ImportError as error:
-            raise UsageError("needs PyArrow: pip install 'agfmc[table]'",
-                             file=name) from error
+            raise UsageError("needs PyArrow: pip install 'agfmc[table]'", file=name) from error
         self._pa, self._file, self._name = pyarrow, file, name
         head = os.pread(file.fileno(), len(_FILE), 0)
         if head.startswith(_FIRST_FEATHER):

@@ -79,8 +79,7 @@ class TableEncoder:
         strange = np.flatnonzero((feature < 0) & (cells.codes >= 0))
         if len(strange):
             word = cells.words[cells.codes[strange[0]]]
-            tally = self.unknown.setdefault(column.name,
-                                            [0, word, block.number(int(strange[0]))])
+            tally = self.unknown.setdefault(column.name, [0, word, block.number(int(strange[0]))])
             tally[0] += len(strange)
 
     def _fill(self, block, missing, column, out):

@@ -314,8 +314,7 @@ def _is_quantity(words, rows):
     values = list(map(number_of, words)) if _FEW_ROWS < k and rows < 10 * k else [None]
     if None in values:
         return False
-    return any(value % 1 for value in values) or \
-        k > _MANY_WORDS and max(values) - min(values) >= k
+    return any(value % 1 for value in values) or k > _MANY_WORDS and max(values) - min(values) >= k
 
 
 def _recipe_of(table, column, roles, notes):

@@ -210,8 +210,7 @@ def behind_first(records: Records, layout: Layout) -> tuple[list[str] | None, Re
         cells = next(filter(None, reader), None)
     except csv.Error as error:
         raise _too_long(records, reader, error) from None
-    return cells, records._replace(data=text.read().encode(),
-                                   line=records.line + reader.line_num)
+    return cells, records._replace(data=text.read().encode(), line=records.line + reader.line_num)
 
 
 def _too_long(records, reader, error):
@@ -242,8 +241,7 @@ def converted(records: Records, layout: Layout, wanted: Mapping[int, str],
     columns, more = columns_of({at: list(by_column[at]) for at in wanted}, wanted, layout)
     if faults := faults + more:
         row, _, message = min(faults)
-        raise DataError(message, file=records.file,
-                        line=int(records.lines(layout, row + 1)[row]))
+        raise DataError(message, file=records.file, line=int(records.lines(layout, row + 1)[row]))
     if wrong is not None:
         raise wrong
     return len(rows), columns
