@@ -17,8 +17,8 @@ from ..files.codec import strict_json
 from ..files.kinds import answer_format
 from ..files.opening import read_bytes
 from ..tables.ids import _ids, _MOST_HEADS
-from ..tables.reading import open_table, row_error, Table
-from ..tables.text import Words
+from ..tables.reading import open_table
+from ..tables.text import row_error, Table, Words
 from ..tables.types import ROW, TableFormat
 
 BETWEEN = " | "  # of the names in a set

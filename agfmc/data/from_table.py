@@ -21,9 +21,10 @@ from ..files.csv import csv_line, csv_lines
 from ..tables.ids import RowIds
 from ..tables.points import (class_numbers, columns_that_tell, fill_missing, filled_recipe,
                              TableEncoder)
-from ..tables.reading import columns_called, open_table, Table
+from ..tables.reading import columns_called, open_table
 from ..tables.recipe_file import format_recipe
 from ..tables.survey import column_positions, resolve_roles, survey_classes, survey_table
+from ..tables.text import Table
 from ..tables.types import ROW, TableRecipe
 from .class_names import names_bytes
 from .libagf import cls_bytes, VecWriter

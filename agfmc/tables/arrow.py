@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,9 @@ import numpy as np
 
 from ..core.errors import DataError, UsageError
 from ..core.memory import refuse_beyond
-from .text import Layout, LONGEST_CELL, no_number, number_of, OUTER, Records, Words
+from .text import (Block, column_names, Layout, LONGEST_CELL, no_number, number_of, OUTER, Records,
+                   stripped, Table, Words)
+from .types import TableFormat
 
 _ROWS = 1 << 15  # of a batch
 _BUFFER = 1 << 20  # bytes of a column that are read at a time
@@ -70,20 +73,19 @@ def holds_arrow(head: bytes) -> bool:
     return head.startswith((_PARQUET, _FILE, _STREAM, _FIRST_FEATHER))
 
 
-class ArrowFile:
-    """A table in Parquet or Feather, or an Arrow file or stream, in the open file `file`.
+class ArrowTable(Table):
+    """A table in Parquet or Feather, or an Arrow file or stream, in the open file `file`."""
 
-    names: of the columns as they stand there.  Raises DataError for what is damaged.
-    """
+    counted = "row"
 
-    def __init__(self, file, name: str):
+    def __init__(self, file, name: str, form: TableFormat):
         try:
             import pyarrow
             import pyarrow.ipc
             import pyarrow.parquet
         except ImportError as error:
             raise UsageError("needs PyArrow: pip install 'agfmc[table]'", file=name) from error
-        self._pa, self._file, self._name = pyarrow, file, name
+        self._pa, self._source, self.file = pyarrow, file, name
         head = os.pread(file.fileno(), len(_FILE), 0)
         if head.startswith(_FIRST_FEATHER):
             raise DataError("is in version 1 of Feather: write version 2, the default of "
@@ -93,8 +95,8 @@ class ArrowFile:
         with self._reading():
             reader = self._open(())
             schema = reader.schema_arrow if self._is_parquet else reader.schema
-            self.names = tuple(schema.names)
-            self._types = schema.types
+            self._stored_names, self._types = schema.names, schema.types
+        super().__init__(name, column_names(schema.names, name), stripped(form.blanks))
 
     @contextmanager
     def _reading(self):
@@ -102,45 +104,49 @@ class ArrowFile:
         try:
             yield
         except self._pa.ArrowMemoryError as error:
-            raise DataError("cannot read: there is not enough memory", file=self._name) from error
+            raise DataError("cannot read: there is not enough memory", file=self.file) from error
         except (self._pa.ArrowException, OSError, ValueError, KeyError) as error:
             message = " ".join(str(error).split())
             raise DataError(f"is damaged, or cannot be read by PyArrow: {message[:_SHOWN]}",
-                            file=self._name) from error
+                            file=self.file) from error
 
     def _open(self, wanted):
         """A reader from the start of the file, of these columns of Arrow, () for all."""
-        self._file.seek(self._first)
-        file = self._pa.PythonFile(self._file, mode="r")
+        self._source.seek(self._first)
+        file = self._pa.PythonFile(self._source, mode="r")
         if self._is_parquet:
             return self._pa.parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
         options = self._pa.ipc.IpcReadOptions(included_fields=sorted(wanted) or None)
         return self._pa.ipc.open_stream(file, options=options)
 
-    def blocks(self, wanted: Mapping[int, str], blanks: frozenset[str]
-               ) -> Iterator[tuple[int, dict, tuple[int, str] | None]]:
-        """Yield (rows, columns as of `Table.blocks`, the first row that is wrong with a message).
-
-        Of rows with a wrong one there are no columns.
-        """
+    def blocks(self, wanted: Mapping[int, str]) -> Iterator[Block]:
+        """The same for Arrow, where a place is a row."""
         for position in wanted:
             if self._pa.types.is_nested(self._types[position]) or \
                     isinstance(self._types[position], self._pa.BaseExtensionType):
                 raise DataError(f"expected numbers or words in column '{self.names[position]}', "
-                                f"found {self._types[position]}", file=self._name)
+                                f"found {self._types[position]}", file=self.file)
+        first = 1
         for batch in self._batches(wanted):
-            columns, faults = {}, []
+            columns, faults, end = {}, [], first + batch.num_rows
             for position, kind in wanted.items():
                 with self._reading():
-                    array = batch.column(batch.schema.get_field_index(self.names[position]))
+                    array = batch.column(batch.schema.get_field_index(
+                        self._stored_names[position]))
                     if self._pa.types.is_dictionary(array.type):  # of all rows of the file
                         array = array.dictionary_decode()
-                    columns[position], wrong = _column(array, kind, blanks, self._pa)
+                    columns[position], wrong = _column(array, kind, self.blanks, self._pa)
                 if wrong is not None:
                     row, cell = wrong
                     faults.append((row, position, no_number(self.names[position], cell)))
-            fault = min(faults, default=None)
-            yield batch.num_rows, columns, fault and fault[::2]
+            block = Block(batch.num_rows, self.file, self.counted, columns,
+                          functools.partial(np.arange, first, end))
+            if faults:
+                raise block.error(*min(faults)[::2])
+            yield block
+            first = end
+        if first == 1:
+            raise DataError("the table has no rows", file=self.file)
 
     def _batches(self, wanted):
         """Yield record batches with these columns, of a bounded number of rows."""
@@ -149,9 +155,9 @@ class ArrowFile:
             reader = self._open(wanted)
             if self._is_parquet:
                 for i in range(reader.metadata.num_row_groups):  # pages of one are held
-                    refuse_beyond(reader.metadata.row_group(i).total_byte_size, what, self._name)
+                    refuse_beyond(reader.metadata.row_group(i).total_byte_size, what, self.file)
                 batches = reader.iter_batches(_ROWS, use_threads=False,
-                                              columns=[self.names[i] for i in wanted])
+                                              columns=[self._stored_names[i] for i in wanted])
             else:
                 batches = iter(reader)
         while True:
@@ -160,7 +166,7 @@ class ArrowFile:
                 if batch is None:
                     return
                 batch.validate(full=True)  # places and codes may point anywhere else
-            refuse_beyond(batch.nbytes, what, self._name)
+            refuse_beyond(batch.nbytes, what, self.file)
             for first in range(0, batch.num_rows, _ROWS):
                 yield batch.slice(first, _ROWS)
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..core.errors import one_line
 from ..core.memory import refuse_beyond
-from .reading import Block, open_table, Table
+from .reading import open_table
 from .survey import column_positions
-from .text import Words
+from .text import Block, Table, Words
 from .types import TableFormat, TableRecipe
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..core.errors import and_more, DataError, one_line
 from ..core.memory import refuse_beyond
-from .reading import Block, columns_called, Table
+from .reading import columns_called
 from .survey import listed_names
-from .text import Words
+from .text import Block, Table, Words
 from .types import LARGEST, plain_word, TableRecipe
 
 _SHOWN = 8  # columns in a line

@@ -12,9 +12,9 @@ import itertools
 import os
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,95 +22,17 @@ from ..core.errors import AgfmcWarning, and_more, DataError, one_line, UsageErro
 from ..files.atomic import temporary_file, writing
 from ..files.number_text import SPREADSHEET
 from ..files.opening import GZIP, open_input, Unzipped, WithHead
-from .arrow import ArrowFile, holds_arrow, text_columns
-from .text import (behind_first, BLOCK, columns_of, converted, guess_delimiter, Layout, number_of,
-                   OUTER, read_records, stripped, Words)
-from .types import ROW, TableFormat
+from .arrow import ArrowTable, holds_arrow, text_columns
+from .text import (behind_first, BLOCK, Block, column_names, converted, guess_delimiter, Layout,
+                   number_of, read_records, stripped, Table, Words)
+from .types import TableFormat
 
 _HEAD = 1 << 16  # bytes from which the delimiter is guessed
-_MOST_COLUMNS = 200_000  # each takes some 0.1 ms
 _MAGIC = 8  # bytes that tell Parquet and Arrow
 _LEAST = 1 << 20  # bytes of text for which PyArrow is worth loading
 _COMPRESSED = (*(b"BZh%d1AY" % level for level in range(1, 10)),  # by bzip2, xz, zstd
                b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
 _MARK = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True)
-class Block:
-    """Some rows of a table: the wanted columns of `rows` rows, by their position.
-
-    A column is float64 (rows,), NaN where missing, or `Words`, or a list of text.
-    """
-
-    rows: int
-    file: str
-    counted: str
-    columns: Mapping[int, np.ndarray | Words | list[str]]
-    numbers: Callable[[], np.ndarray]  # of the lines or rows in the file
-
-    def __getitem__(self, position: int) -> np.ndarray | Words | list[str]:
-        return self.columns[position]
-
-    def number(self, row: int) -> int:
-        """The line of a row of the block (from 0) in a text, else its row in the file, from 1."""
-        return int(self.numbers()[row])
-
-    def error(self, row: int, message: str) -> DataError:
-        """The error at a row of the block."""
-        return row_error(self, self.number(row), message)
-
-
-def row_error(table, number: int, message: str) -> DataError:
-    """The error at the line of a `Table`, `Block` or other, or at its row where it has no lines."""
-    if table.counted == "line":
-        return DataError(message, file=table.file, line=number)
-    return DataError(f"{table.counted} {number}: {message}", file=table.file)
-
-
-class Table:
-    """An open table.
-
-    file: its name for messages;  names: of the columns, without outer blanks, or numbers from 1;
-    counted: what its places are counted in, "line" or, in Parquet and Arrow, "row";  blanks: the
-    cells, without outer blanks, that are missing.
-    """
-
-    counted = "line"
-
-    def __init__(self, file: str, names: tuple[str, ...], blanks: frozenset[str] = frozenset()):
-        if len(names) > _MOST_COLUMNS:
-            raise DataError(f"has {len(names)} columns: expected {_MOST_COLUMNS} or fewer (LIBSVM "
-                            "text may have more features)", file=file)
-        self.file = file
-        self.names = names
-        self.blanks = blanks
-
-    def blocks(self, wanted: Mapping[int, str]) -> Iterator[Block]:
-        """Yield the rows of the wanted columns, in `Block`s.
-
-        wanted: the kind of a column by its position from 0: "number", where a word is an error;
-        "either", numbers where all cells of the block are, else `Words`; "words"; "text", the
-        cells as they stand there.  Raises DataError for the first row that is wrong, and for a
-        table without rows.
-        """
-        raise NotImplementedError
-
-    def warn(self, message: str) -> None:
-        """A warning about the table."""
-        source = "standard input" if self.file == "-" else self.file
-        warnings.warn(f"{source}: {message}", AgfmcWarning, stacklevel=3)
-
-    def of_text(self, block: Block, kinds: Mapping[int, str]) -> Block:
-        """A block whose columns of these positions, which are text, are of other kinds.
-
-        Raises DataError as `blocks` does.
-        """
-        columns, faults = columns_of(block.columns, kinds, self)
-        if faults:
-            row, _, message = min(faults)
-            raise block.error(row, message)
-        return replace(block, columns={**block.columns, **columns})
 
 
 class _TextTable(Table):
@@ -187,28 +109,6 @@ def _read_all(stream, size, head=b""):
     return head
 
 
-class _ArrowTable(Table):
-    """A table in Parquet, Feather or an Arrow file or stream."""
-
-    counted = "row"
-
-    def __init__(self, file, name, form):
-        self._arrow = ArrowFile(file, name)
-        super().__init__(name, column_names(self._arrow.names, name), stripped(form.blanks))
-
-    def blocks(self, wanted):
-        first = 1
-        for rows, columns, fault in self._arrow.blocks(wanted, self.blanks):
-            block = Block(rows, self.file, self.counted, columns,
-                          functools.partial(np.arange, first, first + rows))
-            if fault is not None:
-                raise block.error(*fault)
-            yield block
-            first += rows
-        if first == 1:
-            raise DataError("the table has no rows", file=self.file)
-
-
 def _refuse_foreign(head, file):
     """Raise DataError for files that are known not to be text in UTF-8."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -219,22 +119,6 @@ def _refuse_foreign(head, file):
     if head.startswith(_COMPRESSED):
         raise DataError("is compressed in another way than by gzip, which alone is read: unpack it",
                         file=file)
-
-
-def column_names(cells, file: str, line: int | None = None) -> tuple[str, ...]:
-    """The names in a header without outer blanks, all different; an empty first one is row."""
-    names = [cell.strip(OUTER) for cell in cells]
-    if names and not names[0] and len(names) > 1:
-        names[0] = ROW
-    seen = {}
-    for i, name in enumerate(names):
-        if not name:
-            raise DataError(f"column {i + 1} has no name in the header", file=file, line=line)
-        if name in seen:
-            raise DataError(f"columns {seen[name] + 1} and {i + 1} have the same name '{name}'",
-                            file=file, line=line)
-        seen[name] = i
-    return tuple(names)
 
 
 def columns_called(table: Table, names: Iterable[str]) -> dict[str, int]:
@@ -285,7 +169,7 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
 
         if holds_arrow(head):
             whole = stack.enter_context(os.fdopen(os.dup(file.fileno()), "rb"))
-            yield _ArrowTable(whole, name, form)
+            yield ArrowTable(whole, name, form)
         else:
             yield _TextTable(start, name, form, engine, block)
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
-from .reading import columns_called, row_error, Table
-from .text import no_number, number_of, Words
+from .reading import columns_called
+from .text import no_number, number_of, row_error, Table, Words
 from .types import (ColumnRecipe, ColumnRoles, LABEL_NAMES, LARGEST, MOST_LETTERS, plain_word, ROW,
                     size_of_names, TableRecipe)
 

@@ -13,20 +13,24 @@ import io
 import itertools
 import math
 import re
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import DataError
+from ..core.errors import AgfmcWarning, DataError
 from ..files.number_text import NUMBER
+from .types import ROW
 
 BLOCK = 1 << 22  # bytes; the cells of a block take some ten times its size as Python's text
 LONGEST_RECORD = 1 << 24  # bytes
 LONGEST_CELL = 1 << 17  # characters; the limit of the module csv
 OUTER = " \t"  # the blanks that are no part of a number or word
 DELIMITERS = ",;\t|"
+_MOST_COLUMNS = 200_000  # each takes some 0.1 ms
 _GUESSED = 20  # records
 _SHOWN = 60  # characters of a cell in a message
 _NUMBER = re.compile(NUMBER.pattern.decode(), re.ASCII)
@@ -44,6 +48,99 @@ class Words(NamedTuple):
 
     words: tuple[str, ...]
     codes: np.ndarray
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a table: the wanted columns of `rows` rows, by their position.
+
+    A column is float64 (rows,), NaN where missing, or `Words`, or a list of text.
+    """
+
+    rows: int
+    file: str
+    counted: str
+    columns: Mapping[int, np.ndarray | Words | list[str]]
+    numbers: Callable[[], np.ndarray]  # of the lines or rows in the file
+
+    def __getitem__(self, position: int) -> np.ndarray | Words | list[str]:
+        return self.columns[position]
+
+    def number(self, row: int) -> int:
+        """The line of a row of the block (from 0) in a text, else its row in the file, from 1."""
+        return int(self.numbers()[row])
+
+    def error(self, row: int, message: str) -> DataError:
+        """The error at a row of the block."""
+        return row_error(self, self.number(row), message)
+
+
+def row_error(table, number: int, message: str) -> DataError:
+    """The error at the line of a `Table`, `Block` or other, or at its row where it has no lines."""
+    if table.counted == "line":
+        return DataError(message, file=table.file, line=number)
+    return DataError(f"{table.counted} {number}: {message}", file=table.file)
+
+
+class Table:
+    """An open table.
+
+    file: its name for messages;  names: of the columns, without outer blanks, or numbers from 1;
+    counted: what its places are counted in, "line" or, in Parquet and Arrow, "row";  blanks: the
+    cells, without outer blanks, that are missing.
+    """
+
+    counted = "line"
+
+    def __init__(self, file: str, names: tuple[str, ...], blanks: frozenset[str] = frozenset()):
+        if len(names) > _MOST_COLUMNS:
+            raise DataError(f"has {len(names)} columns: expected {_MOST_COLUMNS} or fewer (LIBSVM "
+                            "text may have more features)", file=file)
+        self.file = file
+        self.names = names
+        self.blanks = blanks
+
+    def blocks(self, wanted: Mapping[int, str]) -> Iterator[Block]:
+        """Yield the rows of the wanted columns, in `Block`s.
+
+        wanted: the kind of a column by its position from 0: "number", where a word is an error;
+        "either", numbers where all cells of the block are, else `Words`; "words"; "text", the
+        cells as they stand there.  Raises DataError for the first row that is wrong, and for a
+        table without rows.
+        """
+        raise NotImplementedError
+
+    def warn(self, message: str) -> None:
+        """A warning about the table."""
+        source = "standard input" if self.file == "-" else self.file
+        warnings.warn(f"{source}: {message}", AgfmcWarning, stacklevel=3)
+
+    def of_text(self, block: Block, kinds: Mapping[int, str]) -> Block:
+        """A block whose columns of these positions, which are text, are of other kinds.
+
+        Raises DataError as `blocks` does.
+        """
+        columns, faults = columns_of(block.columns, kinds, self)
+        if faults:
+            row, _, message = min(faults)
+            raise block.error(row, message)
+        return replace(block, columns={**block.columns, **columns})
+
+
+def column_names(cells, file: str, line: int | None = None) -> tuple[str, ...]:
+    """The names in a header without outer blanks, all different; an empty first one is row."""
+    names = [cell.strip(OUTER) for cell in cells]
+    if names and not names[0] and len(names) > 1:
+        names[0] = ROW
+    seen = {}
+    for i, name in enumerate(names):
+        if not name:
+            raise DataError(f"column {i + 1} has no name in the header", file=file, line=line)
+        if name in seen:
+            raise DataError(f"columns {seen[name] + 1} and {i + 1} have the same name '{name}'",
+                            file=file, line=line)
+        seen[name] = i
+    return tuple(names)
 
 
 def stripped(blanks: Collection[str]) -> frozenset[str]:

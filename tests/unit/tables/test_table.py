@@ -225,8 +225,6 @@ def test_places():
 
 @pytest.mark.parametrize("header", [True, False])
 def test_a_table_of_too_many_columns(header, monkeypatch):
-    from agfmc.tables import reading as module
-
-    monkeypatch.setattr(module, "_MOST_COLUMNS", 3)
+    monkeypatch.setattr(text, "_MOST_COLUMNS", 3)
     assert "has 4 columns: expected 3 or fewer" in wrong(
         b"a,b,c,d\n1,2,3,x\n", {}, form=TableFormat(header=header))

@@ -214,7 +214,7 @@ def test_without_pyarrow_text_is_read_and_parquet_is_refused(tmp_path):
 def test_memory_that_does_not_suffice_is_no_damage(tmp_path):
     pa.feather.write_feather(pa.table({"a": [1.0]}), tmp_path / "t")
     with open(tmp_path / "t", "rb") as file:
-        table = arrow.ArrowFile(file, "t")
+        table = arrow.ArrowTable(file, "t", TableFormat())
         with pytest.raises(DataError, match="t: cannot read: there is not enough memory"), \
                 table._reading():
             raise pa.ArrowMemoryError("malloc of size 64 failed")
