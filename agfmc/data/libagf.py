@@ -8,7 +8,7 @@ labels there is a text file, see `metric_file`.
 """
 
 import os
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import numpy as np
 
@@ -36,68 +36,51 @@ class VecReader:
     """
 
     def __init__(self, path, rows=4096, stdin=None, wanted=POINTS):
-        self._context = open_input(path, stdin, raw=True)
-        self._wanted = wanted
-        self._file = self._context.__enter__()
-        self.name = self._file.name
-        self.rows = max(1, int(rows))
-        try:
-            self.d, self.n = self._header()
-        except BaseException:
-            self.close()
-            raise
+        with ExitStack() as stack:
+            self._file = stack.enter_context(open_input(path, stdin, raw=True))
+            self.name, self.rows = self._file.name, rows
+            self.d, self.n = self._header(wanted)
+            self._stack = stack.pop_all()
 
-    def _header(self):
+    def _header(self, wanted):
         header = self._file.read(4)
-
-        def fail(message):
-            if other := foreign_start(header, self.name):
-                message = f"is not a .vec file; {other}"
-            elif header and header.isascii() and is_text(header + b"\n"):  # d > 150 million
-                message = f"looks like text, expected {self._wanted.format(self.name)}"
-            return DataError(message, file=self.name)
-
-        if len(header) < 4:
-            raise fail("is too short for a .vec file: it has no header")
         d = int.from_bytes(header, "little", signed=True)
-        if d <= 0:
-            raise fail(f"is not a .vec file: its header says {d} features")
-        self.rows = max(1, min(self.rows, _CHUNK // (4 * d)))
         size = self._file.regular_size()
-        if size is None:
-            if d > _MOST:
-                raise fail(f"is not a .vec file: its header says {d} features, and from a pipe "
-                           f"{_MOST} are the most")
-            return d, None
-        n, rest = divmod(size - 4, 4 * d)
-        if rest:
-            raise fail(f"is damaged or not a .vec file: {size} bytes are not a header "
-                       f"and whole rows of {d} features")
-        if n == 0:
-            raise fail("has no rows")
-        return d, n
+        n, rest = (None, 0) if size is None or d <= 0 else divmod(size - 4, 4 * d)
+        problem = None
+        if len(header) < 4:
+            problem = "is too short for a .vec file: it has no header"
+        elif d <= 0:
+            problem = f"is not a .vec file: its header says {d} features"
+        elif size is None and d > _MOST:
+            problem = f"is not a .vec file: its header says {d} features, and from a pipe " \
+                      f"{_MOST} are the most"
+        elif rest:
+            problem = f"is damaged or not a .vec file: {size} bytes are not a header and whole " \
+                      f"rows of {d} features"
+        elif n == 0:
+            problem = "has no rows"
+        if problem is None:
+            self.rows = max(1, min(int(self.rows), _CHUNK // (4 * d)))
+            return d, n
+        if other := foreign_start(header, self.name):
+            problem = f"is not a .vec file; {other}"
+        elif header and header.isascii() and is_text(header + b"\n"):  # d > 150 million
+            problem = f"looks like text, expected {wanted.format(self.name)}"
+        raise DataError(problem, file=self.name)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        self._context.__exit__(*error)
-
-    def close(self):
-        """Close the file."""
-        self._context.__exit__(None, None, None)
+        self._stack.__exit__(*error)
 
     def __iter__(self):
-        width = 4 * self.d
-        done = 0
-        while True:
-            data = self._read(self.rows * width)
+        width, done = 4 * self.d, 0
+        while data := self._read(self.rows * width):
             if len(data) % width:
-                raise DataError(
-                    f"ends in the middle of row {done + len(data) // width}", file=self.name
-                )
-            if not data:
-                break
+                raise DataError(f"ends in the middle of row {done + len(data) // width}",
+                                file=self.name)
             chunk = np.frombuffer(data, FLOAT).reshape(-1, self.d).astype(np.float32, copy=False)
             _refuse_nonfinite(chunk, self.name, done)
             done += len(chunk)
@@ -109,10 +92,7 @@ class VecReader:
 
     def _read(self, size):
         data = bytearray()
-        while len(data) < size:
-            piece = self._file.read(min(_PIECE, size - len(data)))
-            if not piece:
-                break
+        while len(data) < size and (piece := self._file.read(min(_PIECE, size - len(data)))):
             data += piece
         return data
 
@@ -129,10 +109,9 @@ def read_vec(path, mmap=False, stdin=None, wanted=POINTS):
             return np.concatenate(list(within_memory(reader, reader.name)))
         if mmap:
             x = np.memmap(path, FLOAT, "r", offset=4, shape=(reader.n, reader.d))
+        elif 4 * reader.n * reader.d > limit:
+            raise DataError(f"cannot read: larger than {limit / 2**30:.3g} GiB", file=reader.name)
         else:
-            if 4 * reader.n * reader.d > limit:
-                raise DataError(f"cannot read: larger than {limit / 2**30:.3g} GiB",
-                                file=reader.name)
             x = np.empty((reader.n, reader.d), FLOAT)
             if reader._file.readinto(memoryview(x).cast("B")) != x.nbytes:
                 raise DataError("changed while it was read", file=reader.name)
@@ -155,16 +134,11 @@ class VecWriter:
     def __init__(self, file, d):
         if not 0 < d < 2**31:
             raise DataError(f"cannot write {d} features", file=getattr(file, "name", None))
-        self.d = d
-        self.n = 0
-        self._file = file
+        self.n, self._file = 0, file
         file.write(int(d).to_bytes(4, "little"))
 
     def write(self, x):
         """Append x (rows, d); DataError for a value that float32 cannot hold."""
-        x = np.asarray(x)
-        if x.ndim != 2 or x.shape[1] != self.d:
-            raise DataError(f"{x.shape} is not rows of {self.d} features", file=self._file.name)
         self._file.write(_float_bytes(x, self._file.name, self.n))
         self.n += len(x)
 
@@ -331,20 +305,17 @@ def std_files(path, normalisation):
     """
     files = {path: checked(np.column_stack([normalisation.matrix, normalisation.mean]),
                            _check_map, path)}
-    if normalisation.metric is None:
-        return files, lambda: _remove_record(path)
-    check_metric_output(path)
-    beside = metric_path(path)
-    if beside is not None:
-        files[beside] = format_metric(normalisation, beside).encode()
-    return files, lambda: None
+    if normalisation.metric is not None:
+        check_metric_output(path)
+        if (beside := metric_path(path)) is not None:
+            files[beside] = format_metric(normalisation, beside).encode()
 
+    def remove_record():
+        if normalisation.metric is None and os.path.isfile(path):
+            with suppress(DataError):  # it is no map
+                remove_metric(path, _read_map(path).digest())
 
-def _remove_record(path):
-    """Remove the record of the learned map in the `.std` file `path`, if it is one."""
-    if os.path.isfile(path):
-        with suppress(DataError):
-            remove_metric(path, _read_map(path).digest())
+    return files, remove_record
 
 
 def _float_bytes(x, path, start):

@@ -36,14 +36,13 @@ _MARK = b"\xef\xbb\xbf"
 
 
 class _TextTable(Table):
-    """A table in text, perhaps compressed with gzip.
-
-    start: a function that gives a stream of its bytes from the first one on, None where they
-    have gone.
+    """A table in text, perhaps compressed with gzip; head: None for a file that can be read again.
     """
 
-    def __init__(self, start, name, form, engine, block):
-        self.file, self._start, self._engine, self._block = name, start, engine, block
+    def __init__(self, file, head, form, engine, block, name):
+        self.file, self._input, self._head, self._engine, self._block = \
+            name, file, head, engine, block
+        self._opened = ()
         head, stream = self._begin()
         _refuse_foreign(head, name)
         if form.delimiter is None and name.lower().removesuffix(".gz").endswith(".tsv"):
@@ -65,14 +64,17 @@ class _TextTable(Table):
 
     def _begin(self):
         """(the first bytes of the text, without the mark of UTF-8; the stream of the others)."""
-        stream = self._start()
-        if stream is None:
+        stream = self._input
+        if self._head is None:
+            stream.seek(0)
+        elif self._opened is None:
             raise UsageError("this table can be read only once", file=self.file)
+        else:
+            stream = WithHead(self._head, stream)
         head = _read_all(stream, len(GZIP))
         if head.startswith(GZIP):
             head, stream = b"", Unzipped(WithHead(head, stream), self.file)
-        head = _read_all(stream, _HEAD, head)
-        return head.removeprefix(_MARK), stream
+        return _read_all(stream, _HEAD, head).removeprefix(_MARK), stream
 
     def _records(self, head, stream):
         """(the cells of the first record, its line, the `Records` of the rows)."""
@@ -155,23 +157,14 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
     """
     with open_input(path, stdin, raw=True) as file, ExitStack() as stack:
         name, head = file.name, _read_all(file, _MAGIC)
-        if file.regular_size() is not None:
-            first = None
-        elif again or holds_arrow(head):
-            first, file = None, stack.enter_context(_held(head, file))
-        else:
-            first = iter([WithHead(head, file)])
-
-        def start():
-            if first is None:
-                file.seek(0)
-            return file if first is None else next(first, None)
-
+        is_file = file.regular_size() is not None
+        if not is_file and (again or holds_arrow(head)):
+            file, is_file = stack.enter_context(_held(head, file)), True
         if holds_arrow(head):
             whole = stack.enter_context(os.fdopen(os.dup(file.fileno()), "rb"))
             yield ArrowTable(whole, name, form)
         else:
-            yield _TextTable(start, name, form, engine, block)
+            yield _TextTable(file, None if is_file else head, form, engine, block, name)
 
 
 @contextmanager
