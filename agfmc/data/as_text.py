@@ -13,10 +13,10 @@ from ..core.errors import DataError, one_line
 from ..files.csv import csv_line, csv_lines, writing_text
 from ..files.kinds import answer_format
 from ..tables.reading import open_table
-from ..tables.recipe_file import recipe_beside, recipe_if_there
 from ..tables.types import ColumnRecipe, TableFormat, TableRecipe
 from .class_names import read_names_of
 from .libagf import read_cls, VecReader
+from .reading import recipe_of_points
 
 _ROWS = 4096  # at a time
 
@@ -33,7 +33,8 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
     with VecReader(f"{base}.vec", _ROWS) as points:
         if points.n is None:
             raise DataError("expected a file, found a pipe", file=f"{base}.vec")
-        recipe = _recipe(base, points.d)
+        recipe = recipe_of_points(base, points.d) or TableRecipe(
+            tuple(ColumnRecipe(f"f{i + 1}") for i in range(points.d)), "class", ())
         names, y = _classes(base, points.n) if labels else ({}, None)
         with _rows_of_ids(f"{base}.ids", points.n) as ids:
             header = [*next(ids), *(column.name for column in recipe.columns)]
@@ -53,18 +54,6 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
                     write(csv_lines(columns, delimiter))
                     done += len(x)
                 next(ids, None)  # there is no further one, or an error
-
-
-def _recipe(base, d):
-    """The recipe of the points, or one of plain numbers."""
-    path = recipe_beside(base)
-    recipe = recipe_if_there(path)
-    if recipe is None:
-        return TableRecipe(tuple(ColumnRecipe(f"f{i + 1}") for i in range(d)), "class", ())
-    if len(recipe.features) != d:
-        raise DataError(f"makes {len(recipe.features)} features, and {base}.vec has {d}: it is of "
-                        "other points: remove it", file=path)
-    return recipe
 
 
 def _classes(base, n):

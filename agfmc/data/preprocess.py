@@ -171,7 +171,7 @@ def _prepared(recipe, source):
     data = read_table(source, form) if form.kind == "table" else read_training(
         source, form,
         negative=recipe.compact or recipe.partition is not None or form.kind != "binary",
-        mapped=recipe.rows is not None)
+        keep="" if recipe.rows is None else "mapped")
     warn_of_weights(source, form)
     if recipe.partition is not None:
         data = _partitioned(data, recipe.partition, source)

@@ -1,6 +1,5 @@
 """Points with labels, or points alone, in any `InputFormat`."""
 
-import functools
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,25 +24,26 @@ _OF_FILES = (".txt", ".svm", ".lvq", ".xls", ".xlsx", ".ods")  # in names of fil
 
 
 def read_training(base, form: InputFormat = InputFormat(), *, names=None,
-                  negative: bool = False, stdin=None, sparse: bool = False,
-                  mapped: bool = False) -> Dataset:
+                  negative: bool = False, stdin=None, keep: str = "") -> Dataset:
     """A Dataset: x (n, d) float32 (binary) or float64 (text), y (n,) int32, names.
 
     `base` is a base name for binary data, else the file itself or `-`.  `names` (entry i names
     label i) numbers words and replaces `base.names`.  Labels that are numbers below 0, unless
     `negative`, or with a fraction are names in the order of their values, which a warning says.
     With `form.ordinates` y is of finite numbers, float32 from `base.dat` or float64 from text.
-    `sparse`: points of LIBSVM text are `SparsePoints`, absent features being 0;  `mapped`:
-    a large `.vec` file is mapped, not read.
+    keep: "mapped": a large `.vec` file is mapped, not read;  "sparse": that, and points of LIBSVM
+    text are `SparsePoints`, absent features being 0;  "lazy": points of a large `.vec` file, or of
+    large LIBSVM text, stay in a file, as `LazyPoints`.
     """
     base = os.fsdecode(base)
     if form.kind == "binary":
-        data = _read_binary(base, form, names, stdin, (
-            functools.partial(read_vec, mmap=True) if mapped else read_vec, _MAPPED))
-    elif form.kind == "svm":
-        data = read_svm(base, form, names, stdin=stdin, sparse=sparse)
-    else:
+        data = _read_binary(base, form, names, stdin, keep)
+    elif form.kind == "lvq":
         data = read_lvq(base, form, names, stdin=stdin)
+    elif keep == "lazy":
+        data = store_svm(base, form, stdin=stdin, least=_LAZY)
+    else:
+        data = read_svm(base, form, names, stdin=stdin, sparse=keep == "sparse")
     data = replace(data, weights=weights_of(base, form, len(data.x), stdin))
     if data.y is None or form.ordinates:
         return data
@@ -67,51 +67,36 @@ def weights_of(base: str, form: InputFormat, n: int, stdin=None) -> Weights | No
     return Weights(read_weights(path, n, stdin))
 
 
-def open_training(base, form: InputFormat = InputFormat(), stdin=None) -> Dataset:
-    """As `read_training`, but many points stay in a file, as `LazyPoints`.
-
-    That is a large `.vec` file itself, and a temporary one for large LIBSVM text, also from
-    standard input.  `form` has labels.
-    """
-    base = os.fsdecode(base)
-    if form.kind == "lvq":
-        return read_training(base, form, stdin=stdin)
-    data = store_svm(base, form, stdin=stdin, least=_LAZY) if form.kind == "svm" else \
-        _read_binary(base, form, None, stdin, (open_vec, _LAZY))
-    y, names = _numbered(data.y, data.names, base)
-    return replace(data, y=y, names=names, weights=weights_of(base, form, len(y), stdin))
-
-
-def _read_binary(base, form, names, stdin, large):
-    """large: the function that reads a file of points of more bytes than the number beside it."""
+def _read_binary(base, form, names, stdin, keep):
     if not form.labels:
         return Dataset(read_vec("-" if base == "-" else base + ".vec", stdin=stdin), None, names)
     _check_base(base, ".vec")
     vec = base + ".vec"
-    read, least = large
-    x = (read if os.path.isfile(vec) and os.path.getsize(vec) > least else read_vec)(vec)
+    size = os.path.getsize(vec) if os.path.isfile(vec) else 0
+    x = open_vec(vec) if keep == "lazy" and size > _LAZY else \
+        read_vec(vec, mmap=keep in ("mapped", "sparse") and size > _MAPPED)
     if form.ordinates:
         return Dataset(x, read_con(base + ".dat", len(x)))
     y = read_cls(base + ".cls", len(x), negative=True)
-    names = _names_beside(base, names)
-    return Dataset(x, y, names, _recipe_beside(base, x, names))
+    names, recipe = _names_beside(base, names), recipe_of_points(base, x.shape[1])
+    if recipe is not None and names is not None:  # the names may have been changed since
+        if len(names) != len(recipe.classes):
+            raise DataError(f"has {len(recipe.classes)} classes, and there are {len(names)} names "
+                            f"in {base}.names: remove it, if it is of other points",
+                            file=recipe_beside(base))
+        recipe = replace(recipe, classes=names)
+    return Dataset(x, y, names, recipe)
 
 
-def _recipe_beside(base, x, names):
-    """The recipe that made the points x (n, d) of a table, or None; `DataError` for another one."""
+def recipe_of_points(base, d):
+    """The recipe that made the points of d features in base.vec, or None; `DataError` for another.
+    """
     path = recipe_beside(base)
     recipe = recipe_if_there(path)
-    if recipe is None:
-        return None
-    if len(recipe.features) != x.shape[1]:
-        raise DataError(f"makes {len(recipe.features)} features, and {base}.vec has {x.shape[1]}: "
-                        "it is of other points: remove it", file=path)
-    if names is None:
-        return recipe
-    if len(names) != len(recipe.classes):
-        raise DataError(f"has {len(recipe.classes)} classes, and there are {len(names)} names in "
-                        f"{base}.names: remove it, if it is of other points", file=path)
-    return replace(recipe, classes=names)
+    if recipe is not None and len(recipe.features) != d:
+        raise DataError(f"makes {len(recipe.features)} features, and {base}.vec has {d}: it is of "
+                        "other points: remove it", file=path)
+    return recipe
 
 
 def read_labels(base, form: InputFormat = InputFormat(), names=None, stdin=None) -> tuple:

@@ -18,7 +18,7 @@ from ..tables.types import TableRecipe
 from .from_table import read_table, table_labels
 from .libagf import read_std
 from .normalisation import blocks, named_features, uneven_features
-from .reading import open_training, read_labels, read_training
+from .reading import read_labels, read_training
 from .types import Dataset, InputFormat
 from .weights import (chosen_rows, weights_beside, with_class_weights, with_final_weights,
                       without_zeros)
@@ -94,8 +94,8 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     if form.kind == "table":
         data = read_table(base, form, lazy=keep == "lazy")
     else:
-        data = open_training(base, form) if keep == "lazy" else \
-            read_training(base, form, sparse=sparse, mapped=True)
+        how = "sparse" if sparse else "lazy" if keep == "lazy" else "mapped"
+        data = read_training(base, form, keep=how)
     warn_of_weights(base, form)
     left = without_zeros(data, base, min_class is not None)
     if min_class is not None:

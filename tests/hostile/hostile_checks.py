@@ -21,6 +21,7 @@ PATIENCE = 20  # seconds: a guard against hanging, no measurement
 # What is said of a file as a whole has no line.
 WITHOUT_LINE = (
     "has no ", "has words as labels", "holds no ", "expected JSON", "in `labels`", "contingency",
+    "labels: ", "labels[",
     "`labels` lists", "there is no class", "larger than", "support vectors of", "expected similar",
     "the first similarity", "similarities must", "holds a confus", "' is missing", "is missing or",
     "expected two classes", "whole number", "expected a contingency", "has label",

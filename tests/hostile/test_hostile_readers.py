@@ -78,7 +78,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "files.number_text.numbers", "files.number_text.tokenise", "files.number_text.values",
     "files.atomic.install", "files.opening.read_all", "core.memory.within_memory",
     "calibration.file.calibration_of", "files.codec.is_sidecar",
-    "tables.recipe_file.recipe_beside",
+    "tables.recipe_file.recipe_beside", "data.reading.recipe_of_points",
     "tables.text.number_of", "data.metric_file.metric_path", "files.opening.is_stream",
     "data.class_names.TextLabels", "data.class_names.numeric",
     "data.class_names.named_by_value", "data.class_names.number_classes",

@@ -12,7 +12,7 @@ from agfmc.core.errors import AgfmcWarning, DataError
 from agfmc.data.training import load_training
 from agfmc.data import reading
 from agfmc.core import lazy_points
-from agfmc.data.reading import open_training, read_training
+from agfmc.data.reading import read_training
 from agfmc.core.lazy_points import is_lazy, open_points
 from agfmc.data.libsvm import write_svm
 from agfmc.data.libagf import open_vec, write_cls, write_vec
@@ -130,7 +130,7 @@ def test_faint_values_are_told(tmp_path):
 def test_small_data_and_lvq_text_are_tables(base, monkeypatch):
     monkeypatch.setattr(reading, "_LAZY", 1 << 20)
     for source, form in ((base, InputFormat()), (base + ".svm", InputFormat("svm"))):
-        assert isinstance(open_training(source, form).x, np.ndarray)
+        assert isinstance(read_training(source, form, keep="lazy").x, np.ndarray)
 
 
 def test_another_process_opens_the_file(base):
@@ -147,8 +147,9 @@ def test_another_process_opens_the_file(base):
 @pytest.mark.parametrize("keep", [lambda x: x.selected([0, 2]), lambda x: x.normalised(None)],
                          ids=["a choice", "a temporary file"])
 def test_what_has_no_file_of_its_own_is_not_sent(base, keep):
-    lazy = keep(open_training(*((base + ".svm", InputFormat("svm")) if "normalised" in
-                                keep.__code__.co_names else (base, InputFormat()))).x)
+    source = (base + ".svm", InputFormat("svm")) if "normalised" in keep.__code__.co_names else \
+        (base, InputFormat())
+    lazy = keep(read_training(*source, keep="lazy").x)
     assert lazy.source is None
     with pytest.raises(TypeError, match="cannot be sent to another process"):
         pickle.dumps(lazy)
@@ -190,9 +191,9 @@ def test_bad_data_are_refused_as_those_in_memory_are(tmp_path, change, message):
     (tmp_path / "a.vec").write_bytes(D.to_bytes(4, "little") + x.tobytes())
     write_cls(tmp_path / "a.cls", np.arange(N) % 3)
     told = []
-    for read in (open_training, read_training):
+    for how in ("lazy", ""):
         with pytest.raises(DataError, match=message) as caught:
-            read(tmp_path / "a")
+            read_training(tmp_path / "a", keep=how)
         told.append(str(caught.value))
     assert told[0] == told[1]
 

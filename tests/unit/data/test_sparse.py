@@ -116,10 +116,10 @@ def test_what_is_too_large_or_wrong(tmp_path):
         read_svm(str(tmp_path / "t"), limit_bytes=40, sparse=True)
     (tmp_path / "t").write_text("0 1:1\n1 2:1 1:3\n", encoding="ascii")
     with pytest.raises(DataError, match="indices must ascend"):
-        read_training(str(tmp_path / "t"), InputFormat("svm"), sparse=True)
+        read_training(str(tmp_path / "t"), InputFormat("svm"), keep="sparse")
     (tmp_path / "t").write_text("0\n1\n", encoding="ascii")
     with pytest.raises(DataError, match="has no features"):
-        read_training(str(tmp_path / "t"), InputFormat("svm"), sparse=True)
+        read_training(str(tmp_path / "t"), InputFormat("svm"), keep="sparse")
 
 
 @pytest.mark.filterwarnings("ignore:features? [0-9, ]*\\(from 0\\)")
