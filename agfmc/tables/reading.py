@@ -21,7 +21,7 @@ import numpy as np
 from ..core.errors import AgfmcWarning, and_more, DataError, one_line, UsageError
 from ..files.atomic import temporary_file, writing
 from ..files.number_text import SPREADSHEET
-from ..files.opening import GZIP, open_input, Unzipped, WithHead
+from ..files.opening import Chained, GZIP, open_input, read_all, Unzipped
 from .arrow import ArrowTable, holds_arrow, text_columns
 from .text import (behind_first, BLOCK, Block, column_names, converted, guess_delimiter, Layout,
                    number_of, read_records, stripped, Table, Words)
@@ -70,15 +70,15 @@ class _TextTable(Table):
         elif self._opened is None:
             raise UsageError("this table can be read only once", file=self.file)
         else:
-            stream = WithHead(self._head, stream)
-        head = _read_all(stream, len(GZIP))
+            stream = Chained(self._head, stream)
+        head = read_all(stream, len(GZIP))
         if head.startswith(GZIP):
-            head, stream = b"", Unzipped(WithHead(head, stream), self.file)
-        return _read_all(stream, _HEAD, head).removeprefix(_MARK), stream
+            head, stream = b"", Unzipped(Chained(head, stream), self.file)
+        return read_all(stream, _HEAD, head).removeprefix(_MARK), stream
 
     def _records(self, head, stream):
         """(the cells of the first record, its line, the `Records` of the rows)."""
-        records = read_records(WithHead(head, stream).read, self.file, self._layout, self._block)
+        records = read_records(Chained(head, stream).read, self.file, self._layout, self._block)
         for first in records:
             cells, rest = behind_first(first, self._layout)
             if cells is not None:
@@ -102,13 +102,6 @@ class _TextTable(Table):
         if not done:
             raise DataError("the table has no rows" + " behind its header" * layout.header,
                             file=self.file)
-
-
-def _read_all(stream, size, head=b""):
-    """The bytes `head`, and more of the stream, so that there are `size` if it has so many."""
-    while len(head) < size and (piece := stream.read(size - len(head))):
-        head += piece
-    return head
 
 
 def _refuse_foreign(head, file):
@@ -156,7 +149,7 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
     bytes of text that are read at a time.  Raises DataError for what is not a table.
     """
     with open_input(path, stdin, raw=True) as file, ExitStack() as stack:
-        name, head = file.name, _read_all(file, _MAGIC)
+        name, head = file.name, read_all(file, _MAGIC)
         is_file = file.regular_size() is not None
         if not is_file and (again or holds_arrow(head)):
             file, is_file = stack.enter_context(_held(head, file)), True
