@@ -78,12 +78,12 @@ def _rows_of_ids(path, rows):
 
 def _counted(table, rows):
     count = -1
-    wanted = dict.fromkeys(range(len(table.names)), "text")
-    for block in table.blocks(wanted):
+    requested = dict.fromkeys(range(len(table.names)), "text")
+    for block in table.blocks(requested):
         count += block.rows
         if count > rows:
             break
-        yield from zip(*(block[at] for at in wanted))
+        yield from zip(*(block[at] for at in requested))
     if count != rows:
         raise DataError(f"has not {rows} rows behind its header, as there are points: it is of "
                         "other points: remove it", file=table.file)

@@ -40,7 +40,7 @@ _PIECE = 1 << 20  # values at a time
 class TableRows(NamedTuple):
     """Some rows of a table: points x (n, d) float32, classes y (n,) int32, weights (n,), text.
 
-    y, weights: None where they are not wanted;  text: the cells of the further columns, a list of
+    y, weights: None where not asked for;  text: the cells of the further columns, a list of
     n for each.
     """
 
@@ -60,13 +60,13 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
     """
     seen = RowIds(table, unique) if unique else None
     classes = {name: at for at, name in enumerate(encoder.recipe.classes)}
-    both = set(encoder.wanted) & {label, weight}
-    copied = {at: kind for at, kind in encoder.wanted.items() if at in text}  # in two kinds
-    wanted = encoder.wanted | dict.fromkeys(text, "text") | {
+    both = set(encoder.requested) & {label, weight}
+    copied = {at: kind for at, kind in encoder.requested.items() if at in text}  # in two kinds
+    requested = encoder.requested | dict.fromkeys(text, "text") | {
         at: kind for at, kind in ((label, "words"), (weight, "number")) if at is not None}
     if both:
         raise UsageError(f"column '{one_line(table.names[min(both)])}' is a feature of the model")
-    for block in table.blocks(wanted):
+    for block in table.blocks(requested):
         if seen is not None:
             seen.add(block)
         x = encoder.points(table.of_text(block, copied) if copied else block)

@@ -32,17 +32,17 @@ class VecReader:
     """A `.vec` file or pipe (`-`), read in chunks; a context manager.
 
     `d` is known at once; `n` is None for a pipe.  Iterating gives float32 arrays of at most `rows`
-    rows.  wanted: what is expected, where it is text.
+    rows.  expected: what is expected, where it is text.
     """
 
-    def __init__(self, path, rows=4096, stdin=None, wanted=POINTS):
+    def __init__(self, path, rows=4096, stdin=None, expected=POINTS):
         with ExitStack() as stack:
             self._file = stack.enter_context(open_input(path, stdin, raw=True))
             self.name, self.rows = self._file.name, rows
-            self.d, self.n = self._header(wanted)
+            self.d, self.n = self._header(expected)
             self._stack = stack.pop_all()
 
-    def _header(self, wanted):
+    def _header(self, expected):
         header = self._file.read(4)
         d = int.from_bytes(header, "little", signed=True)
         size = self._file.regular_size()
@@ -66,7 +66,7 @@ class VecReader:
         if other := foreign_start(header, self.name):
             problem = f"is not a .vec file; {other}"
         elif header and header.isascii() and is_text(header + b"\n"):  # d > 150 million
-            problem = f"looks like text, expected {wanted.format(self.name)}"
+            problem = f"looks like text, expected {expected.format(self.name)}"
         raise DataError(problem, file=self.name)
 
     def __enter__(self):
@@ -97,14 +97,14 @@ class VecReader:
         return data
 
 
-def read_vec(path, mmap=False, stdin=None, wanted=POINTS):
-    """All points of a `.vec` file as (n, d) float32; wanted: as for VecReader.
+def read_vec(path, mmap=False, stdin=None, expected=POINTS):
+    """All points of a `.vec` file as (n, d) float32; expected: as for VecReader.
 
     With `mmap` a file is mapped, read-only, instead of read.  Raises DataError as
     VecReader does, and for more than fits in memory.
     """
     limit = memory_limit()
-    with VecReader(path, stdin=stdin, wanted=wanted) as reader:
+    with VecReader(path, stdin=stdin, expected=expected) as reader:
         if reader.n is None:
             return np.concatenate(list(within_memory(reader, reader.name)))
         if mmap:
@@ -119,9 +119,9 @@ def read_vec(path, mmap=False, stdin=None, wanted=POINTS):
     return x if mmap else x.astype(np.float32, copy=False)
 
 
-def open_vec(path, wanted=POINTS):
+def open_vec(path, expected=POINTS):
     """All points of a `.vec` file, which stay there, as `LazyPoints`; DataError as of read_vec."""
-    with VecReader(path, wanted=wanted) as reader:
+    with VecReader(path, expected=expected) as reader:
         x = LazyPoints(StoredTable(reader._file.fileno(), reader.name, FLOAT, 4,
                                    (reader.n, reader.d), path))
     _refuse_nonfinite(x, reader.name)
@@ -190,10 +190,10 @@ def read_con(path, n=None, stdin=None):
     return values
 
 
-def read_column(path, dtype, n, stdin, what, wanted):
+def read_column(path, dtype, n, stdin, what, expected):
     """The n numbers of a file that holds nothing else, or all for None.
 
-    what: these are;  wanted: what is expected, where it is text, {} being its name.
+    what: these are;  expected: what is expected, where it is text, {} being its name.
     """
     data = bytearray(read_bytes(  # writable, as every other reader's arrays are
         path, stdin, raw=True, most=None if n is None else max(_PIECE, dtype.itemsize * n),
@@ -201,7 +201,7 @@ def read_column(path, dtype, n, stdin, what, wanted):
     if str(path).endswith(".gz") and (other := foreign_start(bytes(data[:4]), path)):
         raise DataError(f"expected {what} in binary; {other}", file=path)
     if is_text(data, floats=dtype is FLOAT):
-        raise DataError(f"looks like text, expected {wanted.format(path)}", file=path)
+        raise DataError(f"looks like text, expected {expected.format(path)}", file=path)
     if len(data) % dtype.itemsize:
         raise DataError(f"is damaged: {len(data)} bytes are not whole {what} of {dtype.itemsize} "
                         "bytes", file=path)
@@ -252,7 +252,7 @@ def read_std(path):
 
 
 def _read_map(path):
-    table = _check_map(read_vec(path, wanted=SCALE), path)
+    table = _check_map(read_vec(path, expected=SCALE), path)
     matrix = np.ascontiguousarray(table[:, :-1])
     mean = np.ascontiguousarray(table[:, -1])
     dropped = tuple(int(j) for j in np.flatnonzero(~matrix.any(axis=1)))

@@ -213,11 +213,11 @@ def _check(recipe):
     """UsageError where something needs labels that are not there."""
     if recipe.form.kind == "table" and (not recipe.form.labels or recipe.form.ordinates):
         raise UsageError("-C and -L are not for tables: a column of classes is needed")
-    for what, wanted in (("-U", recipe.compact), ("a partition", recipe.partition is not None),
+    for what, requested in (("-U", recipe.compact), ("a partition", recipe.partition is not None),
                         ("--stratified", recipe.stratified)):
-        if wanted and not recipe.form.labels:
+        if requested and not recipe.form.labels:
             raise UsageError(f"{what} needs labels")
-        if wanted and recipe.form.ordinates:
+        if requested and recipe.form.ordinates:
             raise UsageError(f"{what} needs classes: -L says that there are ordinates")
     if recipe.metric is not None and (not recipe.form.labels or recipe.form.ordinates):
         raise UsageError("--learn-metric learns from the classes of the points: leave out -C and "

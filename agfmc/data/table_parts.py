@@ -72,8 +72,8 @@ def table_names(recipe: Recipe, output: str, test: str | None) -> list[str]:
 def _rows_of(table, recipe):
     """(the number of rows, their classes (n,), or None where no step needs them)."""
     roles = recipe.form.roles
-    wanted = recipe.stratified or recipe.rows is not None or roles.label is not None
-    if not (recipe.form.labels and wanted):
+    requested = recipe.stratified or recipe.rows is not None or roles.label is not None
+    if not (recipe.form.labels and requested):
         return sum(block.rows for block in table.blocks({0: "text"})), None
     names, _ = survey_classes(table, roles)
     classes = {name: i for i, name in enumerate(names)}

@@ -27,7 +27,7 @@ _STREAM = b"\xff\xff\xff\xff"
 _FIRST_FEATHER = b"FEA1"
 
 
-def text_columns(records: Records, layout: Layout, wanted: Mapping[int, str], worded: set[int]
+def text_columns(records: Records, layout: Layout, requested: Mapping[int, str], worded: set[int]
                  ) -> tuple[int, dict] | None:
     """As `table_text.converted`; None where a cell is neither a plain number nor a word.
 
@@ -43,7 +43,7 @@ def text_columns(records: Records, layout: Layout, wanted: Mapping[int, str], wo
     types = {"number": pa.float64(), "either": pa.float64(), "text": pa.string(),
              "words": pa.dictionary(pa.int32(), pa.string())}
     kinds = {str(at): types["words" if at in worded and kind == "either" else kind]
-             for at, kind in wanted.items()} or {"0": pa.string()}
+             for at, kind in requested.items()} or {"0": pa.string()}
     quoted = layout.quotes and b'"' in records.data
     try:
         table = pa.csv.read_csv(
@@ -60,7 +60,7 @@ def text_columns(records: Records, layout: Layout, wanted: Mapping[int, str], wo
     except (pa.ArrowException, OSError):
         return None
     columns = {}
-    for at, kind in wanted.items():
+    for at, kind in requested.items():
         array = table.column(str(at)).combine_chunks()
         columns[at], wrong = _column(array, kind, layout.blanks, pa)
         if wrong is not None or pa.types.is_floating(array.type) and array.is_nan().sum().as_py():
@@ -110,26 +110,26 @@ class ArrowTable(Table):
             raise DataError(f"is damaged, or cannot be read by PyArrow: {message[:_SHOWN]}",
                             file=self.file) from error
 
-    def _open(self, wanted):
+    def _open(self, requested):
         """A reader from the start of the file, of these columns of Arrow, () for all."""
         self._source.seek(self._first)
         file = self._pa.PythonFile(self._source, mode="r")
         if self._is_parquet:
             return self._pa.parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
-        options = self._pa.ipc.IpcReadOptions(included_fields=sorted(wanted) or None)
+        options = self._pa.ipc.IpcReadOptions(included_fields=sorted(requested) or None)
         return self._pa.ipc.open_stream(file, options=options)
 
-    def blocks(self, wanted: Mapping[int, str]) -> Iterator[Block]:
+    def blocks(self, requested: Mapping[int, str]) -> Iterator[Block]:
         """The same for Arrow, where a place is a row."""
-        for position in wanted:
+        for position in requested:
             if self._pa.types.is_nested(self._types[position]) or \
                     isinstance(self._types[position], self._pa.BaseExtensionType):
                 raise DataError(f"expected numbers or words in column '{self.names[position]}', "
                                 f"found {self._types[position]}", file=self.file)
         first = 1
-        for batch in self._batches(wanted):
+        for batch in self._batches(requested):
             columns, faults, end = {}, [], first + batch.num_rows
-            for position, kind in wanted.items():
+            for position, kind in requested.items():
                 with self._reading():
                     array = batch.column(batch.schema.get_field_index(
                         self._stored_names[position]))
@@ -148,16 +148,16 @@ class ArrowTable(Table):
         if first == 1:
             raise DataError("the table has no rows", file=self.file)
 
-    def _batches(self, wanted):
+    def _batches(self, requested):
         """Yield record batches with these columns, of a bounded number of rows."""
         what = "the values of a group of rows"
         with self._reading():
-            reader = self._open(wanted)
+            reader = self._open(requested)
             if self._is_parquet:
                 for i in range(reader.metadata.num_row_groups):  # pages of one are held
                     refuse_beyond(reader.metadata.row_group(i).total_byte_size, what, self.file)
                 batches = reader.iter_batches(_ROWS, use_threads=False,
-                                              columns=[self._stored_names[i] for i in wanted])
+                                              columns=[self._stored_names[i] for i in requested])
             else:
                 batches = iter(reader)
         while True:

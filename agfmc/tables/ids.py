@@ -75,17 +75,17 @@ def table_facts(path: str, form: InputFormat, recipe: TableRecipe,
                 rows: Iterable[int] = ()) -> TableFacts:
     """The `TableFacts` of the table that a recipe was made of; memory holds one block of rows.
 
-    rows: whose ids are wanted, the first is 0.  Raises `DataError` where the table is not what it
+    rows: whose ids are read, the first is 0.  Raises `DataError` where the table is not what it
     was.
     """
     with open_table(path, form.layout) as table:
         features = column_positions(table, [one.name for one in recipe.columns], "features")
         ids = column_positions(table, recipe.ids, "--id")
-        wanted = dict.fromkeys(features, "either") | dict.fromkeys(ids, "text")
+        requested = dict.fromkeys(features, "either") | dict.fromkeys(ids, "text")
         missing = dict.fromkeys(features, 0)
 
         def counted():
-            for block in table.blocks(wanted):
+            for block in table.blocks(requested):
                 for at in missing:
                     cells = block[at]
                     missing[at] += int(np.count_nonzero(

@@ -44,7 +44,7 @@ class TableEncoder:
         self._rows = 0
 
     @property
-    def wanted(self) -> dict[int, str]:
+    def requested(self) -> dict[int, str]:
         """The cells that it needs, as `Table.blocks` takes them."""
         return {at: "number" if one.categories is None else "words"
                 for at, one in zip(self.positions, self.recipe.columns)}

@@ -86,14 +86,14 @@ class _TextTable(Table):
                     [rest if self._layout.header else first], records)
         raise DataError("expected a table, found no line", file=self.file)
 
-    def blocks(self, wanted):
+    def blocks(self, requested):
         parts, self._opened = self._opened or self._records(*self._begin())[2], None
         layout, done, worded = self._layout, 0, set()
         least = {None: _LEAST, "arrow": 0, "csv": np.inf}[self._engine]
         for records in parts:
             long = len(records.data) >= least
-            result = text_columns(records, layout, wanted, worded) if long else None
-            rows, columns = result or converted(records, layout, wanted, not done)
+            result = text_columns(records, layout, requested, worded) if long else None
+            rows, columns = result or converted(records, layout, requested, not done)
             worded |= {at for at, column in columns.items() if isinstance(column, Words)}
             if rows:
                 yield Block(rows, self.file, self.counted, columns,

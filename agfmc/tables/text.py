@@ -52,7 +52,7 @@ class Words(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of a table: the wanted columns of `rows` rows, by their position.
+    """Some rows of a table: the requested columns of `rows` rows, by their position.
 
     A column is float64 (rows,), NaN where missing, or `Words`, or a list of text.
     """
@@ -100,10 +100,10 @@ class Table:
         self.names = names
         self.blanks = blanks
 
-    def blocks(self, wanted: Mapping[int, str]) -> Iterator[Block]:
-        """Yield the rows of the wanted columns, in `Block`s.
+    def blocks(self, requested: Mapping[int, str]) -> Iterator[Block]:
+        """Yield the rows of the requested columns, in `Block`s.
 
-        wanted: the kind of a column by its position from 0: "number", where a word is an error;
+        requested: the kind of a column by its position from 0: "number", where a word is an error;
         "either", numbers where all cells of the block are, else `Words`; "words"; "text", the
         cells as they stand there.  Raises DataError for the first row that is wrong, and for a
         table without rows.
@@ -316,9 +316,9 @@ def _too_long(records, reader, error):
     return DataError(message, file=records.file, line=records.line + reader.line_num - 1)
 
 
-def converted(records: Records, layout: Layout, wanted: Mapping[int, str],
+def converted(records: Records, layout: Layout, requested: Mapping[int, str],
               first: bool = False) -> tuple[int, dict]:
-    """(the number of rows, the `wanted` columns by position, as of `Table.blocks`).
+    """(the number of rows, the `requested` columns by position, as of `Table.blocks`).
 
     first: the records are the first of the table.  Raises DataError for the first row that is
     not as it should be.
@@ -335,7 +335,7 @@ def converted(records: Records, layout: Layout, wanted: Mapping[int, str],
         faults.append((ragged, 0, _ragged(len(rows[ragged]), layout, first and ragged == 0)))
         rows = rows[:ragged]
     by_column = list(zip(*rows)) or [()] * width
-    columns, more = columns_of({at: list(by_column[at]) for at in wanted}, wanted, layout)
+    columns, more = columns_of({at: list(by_column[at]) for at in requested}, requested, layout)
     if faults := faults + more:
         row, _, message = min(faults)
         raise DataError(message, file=records.file, line=int(records.lines(layout, row + 1)[row]))

@@ -194,11 +194,11 @@ MISTAKES = [
     (NFOLD + ["t", "--weights", ""], None, 2, "--weights: expected the name of a file"),
     (NFOLD + ["t", "--weights", "-", "--class-weight", "-"], None, 2,
      "cannot both be standard input"),
-    (NFOLD + ["t", "--weights", "w.txt"], first_line("1\n1"), 1, "w.txt: has more weights than "
-                                                                 "the 60 points"),
+    (NFOLD + ["t", "--weights", "w.txt"], first_line("1\n1"), 1, "w.txt: has 61 "
+     "weights, but there are 60 points"),
     (NFOLD + ["t", "--weights", "w.txt"], first_line(""), 1, "w.txt: has 59 weights, but there "
                                                              "are 60 points"),
-    (NFOLD + ["t", "--weights", "w.txt"], first_line("-1"), 1, "w.txt:1: the weight -1 is below"),
+    (NFOLD + ["t", "--weights", "w.txt"], first_line("-1"), 1, "w.txt:1: expected one weight in"),
     (NFOLD + ["t", "--weights", "w.txt"], first_line("nan"), 1, "w.txt:1: expected one weight in"),
     (NFOLD + ["t", "--weights", "w.txt"], first_line("inf"), 1, "found 'inf'"),
     (NFOLD + ["t", "--weights", "w.txt"], first_line("1e999"), 1, "found '1e999'"),

@@ -26,7 +26,7 @@ def encoded(text, recipe, block=1 << 20, form=TableFormat()):
     """(points (n, d), `TableEncoder`) of a table after its recipe."""
     with open_table("-", form, io.BytesIO(text.encode()), block=block) as table:
         encoder = TableEncoder(table, recipe)
-        x = np.concatenate([encoder.points(block) for block in table.blocks(encoder.wanted)])
+        x = np.concatenate([encoder.points(block) for block in table.blocks(encoder.requested)])
     assert x.dtype == np.float32
     return x, encoder
 
