@@ -78,36 +78,32 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     classify_m with the same settings.  `agfmc.train` does without scikit-learn.
 
     Probabilities are calibrated: `fit` holds out training points in turn, and fits a map of the
-    decoder's probabilities to them (`calibrated`).  An answer can be refused (`reject`,
-    `max_error`), or be a set that holds the true class with a wanted probability (`predict_set`).
-    `tune` finds kernel, gamma and C.
-    The points that such guarantees come from were held out of single binary classifiers, which
-    makes them approximate; `calibrate`, with points that `fit` has not seen, makes them exact.
+    decoder's probabilities to them (`calibrated`).  An answer can be rejected (`reject`,
+    `max_error`), or be a set that holds the true class with a given probability (`predict_set`):
+    approximately, as these points were held out of single binary classifiers, and exactly after
+    `calibrate` with points that `fit` has not seen.  `tune` finds kernel, gamma and C.
 
     Parameters
     ----------
     control : str, pathlib.Path or Tree, default="one-vs-one"
         The layout of the binary classifiers: the name of a scheme ("one-vs-one" or "ovo",
         "one-vs-rest" or "ovr", "orthogonal", "adjacent", "tree", "empirical", "random",
-        "best-tree",
-        "ensemble", ...); the text of a control file, which holds braces; a control file as a
-        `pathlib.Path`; or an `agfmc.control.tree.Tree`.  Several configurations in a control
-        file are an ensemble.  A control file has the labels 0, 1, 2 ... for the classes in their
-        order where those are no whole numbers from 0, or names them.
+        "best-tree", "ensemble", ...); the text of a control file, which holds braces; a control
+        file as a `pathlib.Path`; or an `agfmc.control.tree.Tree`.  A control file has the labels
+        0, 1, 2 ... for the classes in their order where those are no whole numbers from 0, or
+        names them.
     decoder : str, default=None
         How classes are found from the binary classifiers: "least-squares", "inverse",
         "vote", "max-win", ...; for trees also "recursive" (down the branches) and "full" (all
         of them), for ensembles "average" and "geometric"; a tree or an ensemble with another
-        decoder is taken as a coding matrix.  None: the one that
-        suits the control, "inverse" for one-vs-one, "orthogonal" for orthogonal codes,
-        "recursive" for trees, "average" for ensembles, else "least-squares".
+        decoder is taken as a coding matrix.  None: "inverse" for one-vs-one, "orthogonal" for
+        orthogonal codes, "recursive" for trees, "average" for ensembles, else "least-squares".
     estimator : classifier of scikit-learn, or list of such, default=None
-        What trains the binary classifiers: a clone for each,
-        on labels 0 and 1.  Any classifier with
-        `predict_proba` or `decision_function` will do, a pipeline too; where its `random_state` is
-        None, it is that of this estimator, and one more for each further member of an ensemble.
-        A list has one for each member.  Models of such classifiers can be pickled, but not saved as
-        model files.  None: a learner of the suite.
+        What trains the binary classifiers: a clone for each, on labels 0 and 1.  Any classifier
+        with `predict_proba` or `decision_function` will do, a pipeline too; where its
+        `random_state` is None, it is that of this estimator, and one more for each further member
+        of an ensemble.  A list has one for each member.  Models of such classifiers can be
+        pickled, but not saved as model files.  None: a learner of the suite.
     learner : {"svm", "linear", "logistic", "nystrom"}, default=None
         What trains the binary classifiers: LIBSVM, LIBLINEAR, logistic regression, or least squares
         on landmarks, which trains all classifiers from one pass over the data.  None: what
@@ -441,10 +437,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
         The probability is over calibration points and new points of the same kind together, and
         for all points on average: a set may be empty (the point is like no class) or have all
-        classes.  It is exact after `calibrate` with points that `fit` has not seen.  The points
-        that `fit` keeps were held out of the binary classifiers in folds, of each by itself: in
-        practice coverage is close to 1 - alpha, but nothing proves it.  Warns where there are too
-        few points: less than 1 / alpha - 1.
+        classes.  It is exact after `calibrate`; with the points that `fit` has held out coverage
+        is close to 1 - alpha in practice, but nothing proves it.  Warns where there are too few
+        points: less than 1 / alpha - 1.
 
         Parameters
         ----------

@@ -37,12 +37,12 @@ def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | No
                **options) -> Dataset:
     """The points of a table (.csv, .tsv, .gz, .parquet ...): a `Dataset` with x (n, d), y (n,).
 
-    Its `names` are those of the classes, and its `recipe` is what `train` keeps in the
-    configuration.  recipe: that of a configuration, `configuration.recipe`, whose columns are found
-    by their names.  labelled: with a recipe, False for y None; None: where the table has a column
-    of the classes.  options: label and weight, and, without a recipe, ids, ignored, categorical,
-    classes and missing, the columns by what they are for, as of `tables.ColumnRoles`; delimiter,
-    header, quotes and blanks of a text, as of `tables.TableFormat`.
+    Its `names` are those of the classes.  recipe: that of a configuration, `configuration.recipe`,
+    whose columns are found by their names.  labelled: with a recipe, False for y None; None: where
+    the table has a column of the classes.  options: label and weight, and, without a recipe, ids,
+    ignored, categorical, classes and missing, the columns by what they are for, as of
+    `tables.ColumnRoles`; delimiter, header, quotes and blanks of a text, as of
+    `tables.TableFormat`.
 
     >>> import agfmc, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -84,25 +84,22 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
           metric: MetricOptions | str | None = None, **training) -> Configuration:
     """Train a configuration on points x (n, d) with classes y (n,), whole numbers from 0 or words.
 
-    Words are numbered in ascending order, and are the names of the classes in the configuration.
+    x may be a `Dataset` with both, as `read_table` gives it.  Words are numbered in ascending
+    order; they, and the recipe of a `Dataset`, are kept in the configuration.  Its probabilities
+    are calibrated, by decision values of points that were held out.
 
-    x: or a `Dataset` with both, as `read_table` gives it, whose names of classes and recipe the
-    configuration keeps.
-
-    Its probabilities are calibrated, by decision values of points that were held out.
     control: the name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree", "best-tree",
     "ensemble" ...) or a training control tree, as `design` makes it;  options: training options of
     the binary classifiers, as for multi_borders;  normalise: divide features by their standard
     deviations, as a part of the configuration;  seed: of all random choices;  metric: "learned",
     to normalise and then learn a linear map of the features from the classes, after which kernels
     fit them better, "diagonal", for weights of the features alone, or an `agfmc.MetricOptions`;
-    training: sample_weight (n,), weights of the points, 0 or more: one of 2 is two copies of the
-    point, one of 0 leaves it out, and a `Dataset` may have them itself;  class_weight, factors of
-    them by class, {label or name: factor}, or "balanced", with which all classes count alike (the
-    probabilities are those of a population of such weights);  further fields of
-    `training.fit.TrainingSettings`, such as `calibration=0` for probabilities that are not
-    calibrated, or `member_weights="held-out"` to learn the weights of the members of an ensemble,
-    several configurations in one control tree.
+    training: sample_weight (n,), weights of the points, 0 or more, as if there were so many
+    copies, where the `Dataset` has none;  class_weight, {label or name: factor} of them, or
+    "balanced", with which all classes count alike (the probabilities are those of a population of
+    such weights);  further fields of `training.fit.TrainingSettings`, such as `calibration=0` for
+    probabilities that are not calibrated, or `member_weights="held-out"` to learn the weights of
+    the members of an ensemble, several configurations in one control tree.
 
     One pass over the points serves the classifiers of any layout where they are least squares on
     shared landmarks, here 40 of them:
@@ -171,21 +168,18 @@ def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = No
 
     control, x, y: as for `train`;  by: the score that decides, a name of `scores`;  search:
     "fast", or "full" for all options on all of the data;  time_limit: seconds of the search, after
-    which the best so far is taken;  space: kernels and grids, by default an rbf kernel with
-    gamma and C around values that suit the data, such as
-    agfmc.SearchSpace(log2c=agfmc.Axis(-2, 8, 2));  training: options, of which all but those
-    searched stay, normalise, metric (learned in each training part, and then from all), seed,
-    sample_weight and class_weight, which count in the scores too, and the further settings of
-    `train`, such as `workers`, or `loo`: whether probabilities come from leaving out single samples
-    by a formula, in the search and in the final training (by default in the search alone), or from
-    folds.
+    which the best so far is taken;  space: kernels and grids, such as
+    agfmc.SearchSpace(log2c=agfmc.Axis(-2, 8, 2)), by default around values that suit the data;
+    training: as for `train`: of the options all but those searched stay, a metric is learned in
+    each training part, weights count in the scores too, and `loo` says whether probabilities come
+    from leaving out single samples by a formula, in the search and in the final training (by
+    default in the search alone), or from folds.
 
     The result has, among others: points, a list of dictionaries, one for each of the options
     tried (options, score, sd ...);  best: the index of that taken, whose score is too good, as it
     was chosen by it;  estimate: what to expect of new data (score, its standard error, number of
-    points that it comes from, and how), or None;
-    complete: False where the time limit ended the search.  Raises `JobsFailed` where it came
-    before anything was scored.
+    points that it comes from, and how), or None;  complete: False where the time limit ended the
+    search.  Raises `JobsFailed` where it came before anything was scored.
 
     >>> import numpy as np
     >>> import agfmc

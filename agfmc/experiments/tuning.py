@@ -33,9 +33,8 @@ from .binary_problems import binary_model, problem_key, smaller_costs, train_mis
 from .caches import to_record
 from .candidates import (CANNOT_JUDGE, Candidate, decoders_for, open_nodes, open_rows,
                          searched_options, with_options)
-from .estimate import corrected
 from .experiment import Experiment, clear_worker_caches
-from .pooling import difference_of, pooled
+from .pooling import corrected, difference_of, pooled
 from .racing import (COMPARED, first_parts, HOPELESS, race, scores_of, Tuner,
                      without_repeated_warnings)
 from .results import search_result

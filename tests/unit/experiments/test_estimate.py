@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from agfmc.experiments.estimate import corrected
-from agfmc.experiments.pooling import added, pooled
+from agfmc.experiments.pooling import added, corrected, pooled
 from agfmc.experiments.trial import Outcome
 from agfmc.score.evaluation import Results
 from agfmc.core.probabilities import REJECTED

@@ -12,7 +12,7 @@ from agfmc.core.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.experiments import binary_problems, tuning
 from agfmc.experiments.candidates import Candidate, open_rows, read_candidate, with_options
 from agfmc.experiments.comparison import compare
-from agfmc.experiments.estimate import Estimate
+from agfmc.experiments.pooling import Estimate
 from agfmc.experiments.experiment import Experiment, SplitPlan
 from agfmc.training.fit import TrainingSettings
 from agfmc.files.result_store import ResultCache

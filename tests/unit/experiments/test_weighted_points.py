@@ -9,9 +9,8 @@ import pytest
 from agfmc.experiments import nested, racing
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import compare, cross_validate
-from agfmc.experiments.estimate import corrected, Estimate
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan as Plan, splits
-from agfmc.experiments.pooling import pooled, Resampled
+from agfmc.experiments.pooling import corrected, Estimate, pooled, Resampled
 from agfmc.files.result_store import ResultCache
 from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
 from agfmc.report.text import estimate_line
