@@ -237,9 +237,9 @@ def read_one_candidate(args):
 
     candidate = read_candidate(args.control, None if args.decoder is None else (args.decoder,),
                                seed=args.seed)
-    if candidate.wanted is not None and len(candidate.wanted) > 1:
+    if candidate.decoders is not None and len(candidate.decoders) > 1:
         raise UsageError(f"{args.parser.prog} takes one decoder: compare_control takes several")
-    if candidate.wanted is None and candidate.tree is not None:
+    if candidate.decoders is None and candidate.tree is not None:
         _check_named(candidate.tree, args.by or getattr(args, "tune", False) and _BY)
     return candidate
 

@@ -35,14 +35,14 @@ class Candidate:
     """A configuration that is not trained yet, under the name that the user wrote.
 
     tree: its training control tree, or None for a scheme that is laid out anew for each training
-    part;  wanted: names of decoders, or None for those that suit;  design: further arguments of
+    part;  decoders: names, or None for those that suit;  design: further arguments of
     `design`;  design_s: seconds of a core that a tree from the same points took.
     """
 
     name: str
     tree: Tree | None
     scheme: str | None
-    wanted: tuple | None = None
+    decoders: tuple | None = None
     design: dict = field(default_factory=dict, compare=False)
     design_s: float = field(default=0.0, compare=False, repr=False)
 
@@ -67,15 +67,15 @@ class Candidate:
             **searching(settings, len(labels)), **self.design})
 
 
-def decoders_for(tree: Tree, wanted: tuple | None = None,
+def decoders_for(tree: Tree, names: tuple | None = None,
                  calibrated: tuple[bool, ...] = (True,), points: int = 0) -> tuple[Decoding, ...]:
-    """The `Decoding`s that a control tree is tried with: those wanted, else those that suit it.
+    """The `Decoding`s that a control tree is tried with: of these names, else those that suit it.
 
     Those that suit are those of `decoders_of`, but for full in the place of recursive, which has no
     log loss.  calibrated: as in an `Experiment`; without probabilities one is enough.
     """
-    decoders = decoders_of(tree, wanted, points)
-    if wanted is None:
+    decoders = decoders_of(tree, names, points)
+    if names is None:
         decoders = tuple(dict.fromkeys(  # those that a tree names may be the same then
             replace(decoder, tree="full") if decoder.tree == "recursive" else decoder
             for decoder in decoders))
@@ -83,16 +83,16 @@ def decoders_for(tree: Tree, wanted: tuple | None = None,
                  (calibrated if decoder.calibration_key(tree) else calibrated[:1]))
 
 
-def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidate:
+def read_candidate(text: str, decoders: tuple | None = None, **design) -> Candidate:
     """The `Candidate` of a word of the command line, FILE or SCHEME, with `:DECODER,...` behind.
 
-    wanted: names of decoders where the word has none.  Raises `UsageError` for a word that is
+    decoders: names, where the word has none.  Raises `UsageError` for a word that is
     neither, and for a trained control file `ControlError`.
     """
-    name, decoders = _split_word(text)
-    if decoders is not None:
-        wanted = tuple(word.strip() for word in decoders.split(","))
-    for word in wanted or ():
+    name, words = _split_word(text)
+    if words is not None:
+        decoders = tuple(word.strip() for word in words.split(","))
+    for word in decoders or ():
         if word not in TREE_DECODERS:
             find_method(word)
     if name == "-" or os.path.exists(name) and not os.path.isdir(name):
@@ -107,7 +107,7 @@ def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidat
                 raise tree.place(direct).error(
                     ControlError, "a classifier of code G is run by a program: it cannot be tried "
                     "here")
-        return Candidate(name, tree, None, wanted)
+        return Candidate(name, tree, None, decoders)
     try:
         scheme = find_scheme(name)
     except UsageError as error:
@@ -117,12 +117,12 @@ def read_candidate(text: str, wanted: tuple | None = None, **design) -> Candidat
     if not {"classes", "data"}.intersection(scheme.made_of):
         raise UsageError(f"the scheme {scheme.name} starts from a file: let print_control make a "
                          "control file of it")
-    return Candidate(scheme.name, None, scheme.name, wanted, design)
+    return Candidate(scheme.name, None, scheme.name, decoders, design)
 
 
-def read_candidates(words, wanted: tuple | None = None, **design) -> list[Candidate]:
+def read_candidates(words, decoders: tuple | None = None, **design) -> list[Candidate]:
     """The `Candidate`s of words of the command line, each file or scheme once."""
-    candidates = [read_candidate(word, wanted, **design) for word in words]
+    candidates = [read_candidate(word, decoders, **design) for word in words]
     names = [candidate.name for candidate in candidates]
     for name in names:
         if names.count(name) > 1:

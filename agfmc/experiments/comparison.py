@@ -128,7 +128,7 @@ def _check_left_out(experiment, candidates):
         if not has_left_out(plan_jobs(tree, "m", settings.options, settings.seed)):
             others.append(candidate.name)
         elif any(decoder.decoder.takes == "learned" for decoder in decoders_for(
-                tree, candidate.wanted)):
+                tree, candidate.decoders)):
             raise UsageError(CANNOT_JUDGE)
     if others:
         raise UsageError("--loo is for configurations all of whose classifiers are "

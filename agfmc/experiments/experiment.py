@@ -248,14 +248,14 @@ class Experiment:
         share = 1.0 if self.plan.left_out else 1 - self.plan.held_out
         return min(part.rows or len(self.data.y), int(len(self.data.y) * share))
 
-    def splits(self, tell: Callable[[str], None] | None = None) -> Iterator[PreparedSplit]:
-        """Yield the `PreparedSplit`s, one after the other; tell: as for `prepared`."""
+    def splits(self, report: Callable[[str], None] | None = None) -> Iterator[PreparedSplit]:
+        """Yield the `PreparedSplit`s, one after the other; report: as for `prepared`."""
         for number in range(self.plan.count):
-            yield self.prepared(Part(number), tell)
+            yield self.prepared(Part(number), report)
             self.learned.pop((self.plan, number), None)  # of many features a large matrix
 
-    def prepared(self, part: Part, tell: Callable[[str], None] | None = None) -> PreparedSplit:
-        """The `PreparedSplit` of a `Part`; tell(words): called before a metric is learned for
+    def prepared(self, part: Part, report: Callable[[str], None] | None = None) -> PreparedSplit:
+        """The `PreparedSplit` of a `Part`; report(words): called before a metric is learned for
         it."""
         y, seed = self.data.y, self.plan.seed
         if self.plan.left_out:
@@ -264,7 +264,7 @@ class Experiment:
                                   self.data, self.settings)
             return replace(split, left_out=True, part=part)
         split = next(islice(splits(y, self.plan), part.number, None))
-        settings = self._with_metric(split.train, (self.plan, part.number), split.name, tell)
+        settings = self._with_metric(split.train, (self.plan, part.number), split.name, report)
         if part.rows is not None:
             split = Split(split.name, *(rows[stratified_sample(y[rows], part.rows, seed)]
                                         for rows in split[1:]))
@@ -296,7 +296,7 @@ class Experiment:
                                 self.settings.calibration or CALIBRATION_POINTS,
                                 self.settings.seed)
 
-    def design_of(self, candidate, tell: Callable[[str], None] | None = None) -> tuple:
+    def design_of(self, candidate, report: Callable[[str], None] | None = None) -> tuple:
         """(`Design` of a `Candidate` for all of the data, its points normalised).
 
         They are without a metric that is to be learned where it changes neither the tree, nor the
@@ -304,14 +304,14 @@ class Experiment:
         """
         settings, data = self.settings, self.data
         if settings.metric is not None:
-            settings = self._with_metric(None, None, "all points", tell) if \
+            settings = self._with_metric(None, None, "all points", report) if \
                 candidate.made_of_data or settings.metric.components or settings.nsv is not None \
                 else replace(settings, scale=True, metric=None)
         x = _normalised(_normalisation(settings, data), data.x)
         return design_of(candidate, x, data.y, data.name_of, self.settings, self.cache,
                          data.weights), x
 
-    def _with_metric(self, rows, key, name, tell):
+    def _with_metric(self, rows, key, name, report):
         """The settings with the metric, if one is to be learned, of a whole training part, by an
         earlier run or now; rows: None for all."""
         if self.settings.metric is None:
@@ -324,8 +324,8 @@ class Experiment:
             if learned is not None:
                 _warn_of_dropped(learned)
             else:
-                if tell is not None:
-                    tell(f"learning the metric of {name}")
+                if report is not None:
+                    report(f"learning the metric of {name}")
                 learned = _normalisation(self.settings, part)
                 if stored is not None:
                     self.cache.put(stored, metric_record(learned))

@@ -255,7 +255,7 @@ class SearchSpace(NamedTuple):
 
         Raises `UsageError` for kernels and axes of what it does not search, and for an empty axis.
         """
-        known, kernels = {one.column for one in options.parameters}, self.kernels
+        known, kernels = {row.column for row in options.parameters}, self.kernels
         if kernels is not None and "log2g" not in known:
             raise UsageError(f"--kernels: {options.learner} has no kernel to search")
         if kernels is None and "log2g" in known:
@@ -296,12 +296,12 @@ class SearchSpace(NamedTuple):
         Where coef0 is 0, gamma is only another factor of C, and is not searched; all polynomials of
         degree 1 are one, and that is the linear kernel if it is there.
         """
-        axes = {one.letter: self._axis(one, scale) for one in self.searched}
+        axes = {row.letter: self._axis(row, scale) for row in self.searched}
         gamma = axes.pop("-g", None)
-        own = next((one for one in self.searched if one.letter in axes), COST)
-        c = axes.get(own.letter)
+        parameter = next((row for row in self.searched if row.letter in axes), COST)
+        c = axes.get(parameter.letter)
         if gamma is None:
-            return [Grid(None, 0, 0.0, c, None, own)]
+            return [Grid(None, 0, 0.0, c, None, parameter)]
         grids = []
         for kernel in ("rbf",) if self.kernels is None else self.kernels:
             if kernel == "linear":

@@ -139,7 +139,7 @@ def _lay_out(number, candidate, split, experiment, first):
     check_classes(tree, split.counts, "the training part")
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     keys = [problem_key(split, job, experiment) for job in jobs if job.is_binary]
-    decoders = decoders_for(tree, candidate.wanted, experiment.calibrated,
+    decoders = decoders_for(tree, candidate.decoders, experiment.calibrated,
                             experiment.least_calibration)
     if first:  # calibrated or not, or both
         decoders = [decoder for decoder in decoders if decoder.name == decoders[0].name]

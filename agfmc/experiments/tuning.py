@@ -85,7 +85,7 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool 
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     if must_loo:
         check_loo(jobs)
-    learned = decoders_for(tree, candidate.wanted)[0].decoder.takes == "learned"
+    learned = decoders_for(tree, candidate.decoders)[0].decoder.takes == "learned"
     # a metric knows the labels of the points that would be left out
     left_out = has_left_out(jobs) and not learned and settings.metric is None
     if experiment.plan.left_out and not left_out:
@@ -138,11 +138,11 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
     whole = WholeConfiguration(task.candidate, task.tree, experiment)
     refine = SEARCHES[search] if space.refine is None else space.refine
     run = _Run(task, tuner, whole, space.grids(task.scale, task.scales), refine, searched)
-    found, tree = run.common(fast) if not per_partition else \
+    outcome, tree = run.common(fast) if not per_partition else \
         run.each_where_better() if fast else run.each()
     return {"by": by, "plan": task.experiment.plan.description, "search": search,
             "decoder": whole.decoder, "complete": tuner.complete,
-            "left_out": experiment.left_out_count if task.left_out else None, **found}, tree
+            "left_out": experiment.left_out_count if task.left_out else None, **outcome}, tree
 
 
 def _lacking(task):
@@ -362,7 +362,7 @@ class WholeConfiguration:
     def __init__(self, candidate, tree, experiment):
         self._candidate, self._tree, self._experiment = candidate, tree, experiment
         self._trees = {}
-        self.decoder = decoders_for(tree, candidate.wanted)[0].name
+        self.decoder = decoders_for(tree, candidate.decoders)[0].name
         self.searched = searched_options(tree, experiment.settings.options)
         self.rows = [[number for number, is_open in enumerate(open_rows(tree)) if is_open]]
         self.jobs = len(self.rows[0] or open_nodes(tree))

@@ -316,8 +316,8 @@ def test_words_of_the_command_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a:b").write_text('"" {0 1}')
     assert read_candidate("a:b").tree is not None
-    assert read_candidate("a:b:vote,inverse").wanted == ("vote", "inverse")
-    assert read_candidate("1v1:loss:hinge").wanted == ("loss:hinge",)
+    assert read_candidate("a:b:vote,inverse").decoders == ("vote", "inverse")
+    assert read_candidate("1v1:loss:hinge").decoders == ("loss:hinge",)
     assert read_candidate("adj").name == "adjacent"
     for word, message in (("nothing", "no file 'nothing'"), ("1v1:strange", "no decoder"),
                           ("convert", "starts from a file")):
