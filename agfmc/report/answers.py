@@ -9,7 +9,7 @@ from ..score.rows import BEFORE, COST, HIERARCHICAL, PAGE, page_title
 from . import charts, structure
 from .blocks import (beside, Block, Cell, facts, heading, Matrix, matrix, MatrixRow, note, pictures,
                      Section, table, text, Tile, without_empty)
-from .classes import Classes, classes_of
+from .classes import Classes, classes_of, wrong_cells
 from .content import AnswersPart, Column, DataTable, ReportContent, TableRow
 from .words import count, cut, interval, number, percent, plural
 
@@ -53,7 +53,7 @@ def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:
     if COST.name in scores:
         words.append(f"The mean cost is {number(scores[COST.name])}; always giving the answer "
                      f"that costs least would give {number(scores['single_class_cost'])}.")
-    wrong, labels = _wrong(scores), scores["labels"]
+    wrong, labels = wrong_cells(scores), scores["labels"]
     if not wrong:
         return [*words, "No answer is wrong."]
     value, i, j = wrong[0]
@@ -207,7 +207,7 @@ def _class_table(scores, classes):
     keys = [key for key in keys if any(row.get(key[0]) is not None for row in found)]
     named = any(classes.name(row["label"]) != str(row["label"]) for row in chosen)
     taken: dict[int, tuple] = {}  # {label: class that it is most often taken for, how often}
-    for value, i, j in _wrong(scores):
+    for value, i, j in wrong_cells(scores):
         labels = scores["labels"]
         taken.setdefault(labels[i], (classes.name(labels[j]), _whole(-value)))
     rows = tuple(TableRow((classes.name(row["label"]),
@@ -267,7 +267,7 @@ def _frequent(scores, classes):
     """The list of the most frequent confusions, where there are any."""
     labels = scores["labels"]
     totals = [math.fsum(row) for row in scores["contingency"]]
-    found = _wrong(scores)
+    found = wrong_cells(scores)
     if not found:
         return [text("No answer is wrong.")]
     most = _FEW if len(labels) <= _WHOLE_TABLE else _FREQUENT
@@ -281,12 +281,6 @@ def _frequent(scores, classes):
         f"{left}{_ALL_OF_THEM if shown else ''}".strip() or "All wrong answers.",
         (Column("true class"), Column("answer"), Column("points", "number"),
          Column("share", "share", "of the points of the class")), rows))]
-
-
-def _wrong(scores):
-    """(-points, place of the true class, of the wrong answer), the most frequent first."""
-    return sorted((-value, i, j) for i, row in enumerate(scores["contingency"])
-                  for j, value in enumerate(row[:len(scores["labels"])]) if value and i != j)
 
 
 # -- probabilities ---------------------------------------------------------------------------------

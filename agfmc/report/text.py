@@ -16,6 +16,7 @@ from ..files.csv import csv_of_numbers
 from ..score.intervals import clopper_pearson
 from ..score.rows import (ALL_SCORES, BEFORE, COLUMNS, columns_of, COST, HIERARCHICAL, PAGE,
                            page_title, COST_PER_POINT, SCORES, UNCALIBRATED)
+from .classes import wrong_cells
 
 _WIDEST = 32  # columns for a name
 _HEADS = {name: head for name, (head, _) in COLUMNS.items()}
@@ -564,8 +565,7 @@ def _contingency(scores):
 
 def _frequent_errors(scores, weighted):
     labels = scores["labels"]
-    errors = sorted((-count, i, j) for i, row in enumerate(scores["contingency"])
-                    for j, count in enumerate(row[:len(labels)]) if count and i != j)
+    errors = wrong_cells(scores)
     if not errors:
         return ""
     counts, rows, columns = zip(*errors[:_FEW])
