@@ -91,10 +91,9 @@ def _show(run):
 class _Run:
     """A run, and the lines for standard output, a shell script that repeats it.
 
-    beginning: a `TrainingBudget`;  folder: of the files between the steps,
-    and steps: the one in the
-    script;  said: comments, script: the commands of the steps that are behind;  comparison, search:
-    what they found, as JSON has it, or None.
+    beginning: a `TrainingBudget`;  folder: of the files between the steps, and steps: the one in
+    the script;  said: comments, script: the commands of the steps that are behind;  comparison,
+    search: what they found, as JSON has it, or None.
     """
 
     def __init__(self, args, beginning, folder, start):
@@ -105,10 +104,8 @@ class _Run:
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
         self.said, self.script = [], []
         self.comparison = self.search = None
-        self.data = [*["-M"] * args.svm, *["-A"] * args.lvq, *option_words(
-            args, *TABLES, "--missing", "--no-header", "--weights", "--class-weight")]
-        if args.min_class is not None:
-            self.data.append(f"--min-class={args.min_class}")
+        self.data = option_words(args, "-M", "-A", *TABLES, "--missing", "--no-header", "--weights",
+                                 "--class-weight", "--min-class")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
         self.options = [f"--options={beginning.options}"] * bool(beginning.options)
         self.cores = args.jobs or available_cores()
@@ -122,12 +119,6 @@ class _Run:
     def left(self, share):
         """Seconds until a share of the time is over."""
         return max(self._start + share * self.args.time_limit - time.monotonic(), 0.0)
-
-    def warn_of_time(self, seconds):
-        """A line on standard error where training, with about so many seconds, is too long."""
-        if seconds > max(self.left(1.0), 1.0):
-            report("the time limit cannot be kept: training on all points takes about "
-                   f"{time_words(seconds)}")
 
     def path(self, name):
         """A file between the steps."""
@@ -194,14 +185,11 @@ def _choose(run):
 
 def _reason(choice):
     """The words of a page on a `Choice`: the row, the best one, and the margin that decided."""
-    margin = choice.margin
-    return {**_called(choice.row), "top": _called(choice.top),
-            "gain": None if margin is None else margin.gain,
+    margin, (row, top) = choice.margin, (
+        {name: row[name] for name in ("configuration", "decoder")}
+        for row in (choice.row, choice.top))
+    return {**row, "top": top, "gain": None if margin is None else margin.gain,
             "error": None if margin is None else margin.error}
-
-
-def _called(row):
-    return {name: row[name] for name in ("configuration", "decoder")}
 
 
 def _scores(columns):
@@ -231,9 +219,12 @@ def _tune(run, seconds):
         return "chosen.mbt", run.options
     point = result["points"][result["best"]]
     best, whole = point["options"], _OF_PARTS * (run.beginning.tuning or run.beginning.rows)
-    run.warn_of_time(run.beginning.training_seconds(
+    seconds = run.beginning.training_seconds(
         time.monotonic() - start, [one["rows"] or whole for one in result["points"]
-                                   if one["score"] is not None for _ in one["parts"]]))
+                                   if one["score"] is not None for _ in one["parts"]])
+    if seconds > max(run.left(1.0), 1.0):
+        report("the time limit cannot be kept: training on all points takes about "
+               f"{time_words(seconds)}")
     limited = "" if result["complete"] else ", then the time limit"
     trained = "" if point["rows"] is None else f", trained on {point['rows']} rows"
     run.say(f"options: {best}\n  in the search: {_scores(result['scores'])} of points that chose "

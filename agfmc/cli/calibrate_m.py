@@ -36,10 +36,7 @@ def get_parser():
               "BASE.truth, .cls and .txt (or .raw.txt) that nfold writes, with weights .wgt",
               dest="base")
     group = parser.group("model")
-    group.add("-a, --norm-file FILE", "normalisation (.std) to be applied to the points, and "
-              "stored in OUT, in place of the one that a control file names, or none: the points "
-              "are normalised already; an error for a model file that holds its own")
-    add_model_files(group)
+    add_model_files(group, "applied to the points, and stored in OUT")
     group = parser.group("calibration")
     group.add("-Q, --decoder DECODER", "the decoder that is calibrated, as for nfold (default: the "
               "one that suits the configuration; with --data also least-squares, and full of a "

@@ -104,12 +104,9 @@ def _add_decoding(group):
               excludes=("-O", "--quantity", "--top", "--coverage", "--p-values"))
     group.add("--trained-priors P", "with --priors: the proportions in training, if the models do "
               "not record them", proportions, needs="--priors")
-    group.add("-a, --norm-file FILE", "normalisation (.std) to be applied to the points, in place "
-              "of the one that a control file names, or none: the points are normalised already; "
-              "an error for a model file that holds its own")
     group.add("-u, --unnormalised", "with -a: the support vectors are not normalised either, and "
               "are normalised as they are read", needs="-a")
-    add_model_files(group)
+    add_model_files(group, "applied to the points")
     group.add("-c, --sigmoid CODE", "function g of r = g(a f + b) for a decision value f: 0 tanh, "
               "for which a and b are fitted, 1 error function, 2 logistic function, 3 arctangent; "
               "models without probabilities have a = 1, b = 0", whole_number(0, 3))
@@ -164,10 +161,9 @@ def _add_queries(group):
 def execute(args):
     """Take the options apart, load the model, stream points in and answers out, report."""
     from ..executors.threads import available_cores
-    from ..prediction.classifier import Classifier
+    from ..prediction.classifier import Classifier, Execution
     from ..models.files import load_configuration
     from ..prediction.decoding import Decoding, Guarantees, PairQueries
-    from ..learners.program_classifiers import Execution
     from ..models.description import has_class_weights
     from ..answers.quantity import quantity_of
 

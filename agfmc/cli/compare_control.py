@@ -55,8 +55,7 @@ def execute(args):
     from ..experiments.comparison import compare
 
     check_plot(args)
-    page = page_of(args, training_inputs(args, *filter(os.path.isfile,
-                                                                        args.control)))
+    page = page_of(args, training_inputs(args, *filter(os.path.isfile, args.control)))
     tuning, plan, by = nested_tuning(args), plan_of(args, 10), BY_COST[args.by]
     wanted = None if args.decoders is None else tuple(
         word.strip() for word in args.decoders.split(","))

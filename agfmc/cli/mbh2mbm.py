@@ -19,10 +19,8 @@ def get_parser():
                "model file (- is standard input)")
     parser.add("out", "the model file to be written (.mbm)", output_file)
     group = parser.group("contents")
-    group.add("-a, --norm-file FILE", "normalisation (.std) to be stored, in place of the one that "
-              "control names: the model then takes raw data; or none: it takes normalised data")
     group.add("--names FILE", "class names, line i for label i, in place of those in control")
-    add_model_files(group)
+    add_model_files(group, "stored: the model then takes raw data")
     group = parser.group("format of out")
     unheld = dict.fromkeys(("-a", "--names", "--calibration"), "that format has no place for it")
     group.add("-Z, --ascii", "libAGF's ASCII model", excludes=unheld)

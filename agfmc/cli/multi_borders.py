@@ -118,10 +118,9 @@ def _range(text):
 def execute(args):
     """Take the options apart, plan the jobs, train or print them, write the control file."""
     from ..calibration.file import calibration_of
-    from ..learners.programs import Command
     from ..prediction.calibrate import check_weights
     from ..prediction.decoding import named_decoding
-    from ..training.external import Trainer
+    from ..training.external import Command, Trainer
     from ..training.fit import TrainingSettings
     from ..training.held_out import CALIBRATION_POINTS
     from ..training.pair_errors import PairTally
@@ -291,7 +290,7 @@ def _save(args, work, tree, calibration=None, finish=lambda: None):
 
 def _print_commands(args, form, work):
     """Print the commands that train the jobs; write what they need, and the control file."""
-    from ..landmarks.features import check_landmarks
+    from ..training.fit import check_landmarks
     from ..training.run import ranges_of, save_normalisation
 
     counts = ranges_of(work)

@@ -433,8 +433,13 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"))
     return group
 
 
-def add_model_files(group):
-    """-y, --calibration and --uncalibrated, of the commands that read a trained configuration."""
+def add_model_files(group, normalised=None):
+    """-y, --calibration and --uncalibrated, of the commands that read a trained configuration;
+    normalised: what is done with the normalisation of -a, where there is that option."""
+    if normalised is not None:
+        group.add("-a, --norm-file FILE", f"normalisation (.std) to be {normalised}, in place of "
+                  "the one that a control file names, or none: the points are normalised already; "
+                  "an error for a model file that holds its own")
     group.add("-y, --path FOLDER", "folder of the models that a control file names")
     group.add("--calibration FILE", "calibration of the probabilities, in place of the file "
               "control.cal beside a control file, or of the one in a .mbm")

@@ -283,9 +283,6 @@ def _unfinished(cache, result, tree):
             written = f"{'options for each partition' if result['own'] else 'common options'} " \
                       "are written"
         words = [f"after {result['tried']} options, {written}", "no estimate for new data"]
-        search = result.get("common", result)
-        if "points" in search and _less(search):
-            words.append("the options given were not compared on as much data")
     elif result["tried"]:
         words = ["before anything but the options given was tried"]
     else:
@@ -293,16 +290,6 @@ def _unfinished(cache, result, tree):
     if cache.keeps_anything():
         words.append(CONTINUES)
     return f"time limit reached {'; '.join(words)}"
-
-
-def _less(search):
-    """True where the options given were trained or scored on less than the best."""
-    best = search["points"][search["best"]]
-    if search["given"] is None:
-        return True
-    given = search["points"][search["given"]]
-    return given["score"] is None or given["rows"] != best["rows"] or \
-        len(given["parts"]) < len(best["parts"])
 
 
 def _grids(column):
