@@ -14,8 +14,7 @@ from .data_options import add_weights
 from .messages import json_text
 from .option_types import output_base, whole_number
 from .options import (add_input_kind, add_model_files, add_seed, add_workers, check_files,
-                      check_normalised, input_format, model_source, Parser, refuse_gzip,
-                      refuse_table)
+                      check_normalised, input_format, model_source, Parser, refuse_name)
 
 MAPS = ("auto", *MAP_KINDS)
 
@@ -77,10 +76,8 @@ def execute(args):
         raise UsageError("expected points, either --data or --from")
     if args.output in ("", "-"):
         raise UsageError(f"-o: expected the name of a file for the model, found '{args.output}'")
-    refuse_table(args.output, "the model")
     as_text = args.output is not None and args.output.endswith((".cal", ".cal.gz"))
-    if not as_text:
-        refuse_gzip(args.output, "the model")
+    refuse_name(args.output, "the model", as_text)
     if args.output is not None:
         check_output(args.output)
     configuration = load_configuration(model_source(args, args.model))

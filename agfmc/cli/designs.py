@@ -8,7 +8,7 @@ from ..core.errors import UsageError
 from ..designs.schemes import COMPARED_SPLITS, find_scheme
 from .experiments import report_reused, state, state_request
 from .messages import Progress
-from .option_types import finite_number, given, refuse_given, whole_number
+from .option_types import finite_number, given, or_auto, refuse_given, whole_number
 from .options import is_trained, NORMALISATION
 
 LOSSES = ("log-loss", "error")  # and cost:FILE
@@ -133,7 +133,7 @@ def add_searching(parser):
     group = parser.group("search for a code")
     group.add("--rows M|auto", "with -Q best-code, the same as nrow: M rows; auto stops where more "
               "of them do not lower the loss of points that did not choose them by a standard "
-              "error (default auto)", _rows)
+              "error (default auto)", or_auto(whole_number(1)))
     group.add("--pool N", "with -Q best-code: choose from N candidate rows, all there are, if they "
               "are no more, else one-vs-rest, all pairs and random ones (default 2000)",
               whole_number(1, 10**6))
@@ -146,12 +146,6 @@ def _balance(text):
         if text == "auto" or finite_number(text) >= 0:
             return text if text == "auto" else finite_number(text)
     raise argparse.ArgumentTypeError(f"expected a number, 0 or more, or auto, found '{text}'")
-
-
-def _rows(text):
-    with suppress(argparse.ArgumentTypeError):
-        return text if text == "auto" else whole_number(1)(text)
-    raise argparse.ArgumentTypeError(f"expected a whole number from 1, or auto, found '{text}'")
 
 
 def searches_with(option):

@@ -7,7 +7,7 @@ from ..core.errors import AgfmcError, AgfmcWarning, UsageError
 from .hints import classify_command, refuse_scheme
 from .messages import report
 from .option_types import output_file
-from .options import add_model_files, check_files, model_source, Parser, refuse_gzip, refuse_table
+from .options import add_model_files, check_files, model_source, Parser, refuse_name
 
 
 def get_parser():
@@ -86,9 +86,7 @@ def check_model_name(out, binary=True):
     if out in ("", "-"):
         raise UsageError(f"expected the name of a file for the model, found '{out}' (/dev/stdout "
                          "is one)")
-    refuse_table(out, "the model")
-    if binary:
-        refuse_gzip(out, "the model")
+    refuse_name(out, "the model", not binary)
     if not os.path.isfile(out):
         return
     try:

@@ -23,7 +23,7 @@ from .messages import counted, library_words, Progress, report, write_message, w
 from .option_types import option_words, output_base, output_file
 from .options import (add_executor, add_kernel_memory, add_normalisation, add_seed, add_time_limit,
                       add_train, add_training_kind, add_workers, check_files, checks_scales,
-                      input_format, learned_metric, normalises, Parser, refuse_table, report_metric,
+                      input_format, learned_metric, normalises, Parser, refuse_name, report_metric,
                       workers)
 
 
@@ -195,8 +195,8 @@ def _check_together(args, form, binary):
     """`UsageError`, before anything is read, for operands and options that do not go together.
     binary: train can be the base name of binary files."""
     check_files(args, inputs={"control": [args.control or "-"]})
-    refuse_table(args.control_out, "control-out")
-    refuse_table(args.model, "the models")
+    refuse_name(args.control_out, "control-out", text=True)
+    refuse_name(args.model, "the models", text=True)
     for wrong, message in (
             (is_stream(args.train) and names_scheme(args.control),
              "train is read twice where control is a scheme: expected the name of a file, found "

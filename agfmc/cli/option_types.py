@@ -93,6 +93,18 @@ def finite_number(text):
     return value
 
 
+def or_auto(convert):
+    """A type for options: the word auto, or another type."""
+
+    def value(text):
+        try:
+            return text if text == "auto" else convert(text)
+        except argparse.ArgumentTypeError as error:
+            raise argparse.ArgumentTypeError(f"expected auto, or a value: {error}") from None
+
+    return value
+
+
 def time_span(text):
     """A type for options: seconds, or M:SS, or H:MM:SS."""
     parts = text.split(":")

@@ -25,7 +25,7 @@ from .data_options import add_table, add_weights, table_format, TABLES, weight_s
 from .file_names import file_named, holds_svm
 from .hints import hint_for, refuse_unquoted, reword
 from .messages import counted, messages_from, report
-from .option_types import (finite_number, is_given, output_base, output_file, refuse_given,
+from .option_types import (finite_number, is_given, or_auto, output_base, output_file, refuse_given,
                            time_span, whole_number)
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
@@ -319,16 +319,13 @@ def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names", ".wg
     return [base] if kind != "binary" or base in (None, "-") else [base + end for end in ends]
 
 
-def refuse_table(output, what):
-    """`UsageError` where an output that is no table, but `what`, has the name of one."""
+def refuse_name(output, what, text=False):
+    """`UsageError` where an output that is `what` has the name of a table, or, unless it is text,
+    of compressed text."""
     if output is not None and is_table(output):
         raise UsageError(f"expected a name for {what}, found '{output}', the name of a table: is "
                          "the order of the operands right?")
-
-
-def refuse_gzip(output, what):
-    """`UsageError` where an output that is no text, but `what`, has the name of compressed text."""
-    if output is not None and output.lower().endswith(".gz"):
+    if output is not None and not text and output.lower().endswith(".gz"):
         raise UsageError(f"expected a name for {what}, found '{output}': only text is compressed "
                          "by its name")
 
@@ -341,9 +338,9 @@ def refuse_ending(base, written=(".vec", ".cls")):
             files = ", ".join(stem + end for end in written)
             raise UsageError(f"expected a base name for the output files, found '{base}': give "
                              f"'{stem}' for {files}")
-    if is_table(base):
-        raise UsageError(f"expected a base name for the output files, found '{base}': no table is "
-                         "written")
+    if is_table(base) or not os.path.basename(base):
+        raise UsageError(f"expected a base name for the output files, found '{base}'"
+                         + ": no table is written" * is_table(base))
 
 
 def check_files(args, outputs=None, inputs=None):
@@ -505,7 +502,7 @@ def add_normalisation(parser, unnormalised=None, trains=True):
     group.add("--learn-metric [ROUNDS]", "with -n or -S: then learn a linear map of the features "
               "from the classes, in ROUNDS rounds, or auto: 0 to 3, as many as lower the error of "
               "points that are held out (auto where no number follows). It is a part of the "
-              "normalisation", _rounds, const="auto")
+              "normalisation", or_auto(whole_number(0, 20)), const="auto")
     group.add("--diagonal", "with --learn-metric: a weight for each feature, and no mixtures of "
               "them; for thousands of features", needs="--learn-metric")
     group.add("--components D", "with --learn-metric: keep the D directions that matter most, or, "
@@ -517,17 +514,6 @@ def add_normalisation(parser, unnormalised=None, trains=True):
     if unnormalised is not None:
         group.add("-u, --unnormalised", unnormalised)
     return group
-
-
-def _rounds(text):
-    """A type for options: a number of rounds of the learning of a metric, or auto."""
-    if text == "auto":
-        return text
-    try:
-        return whole_number(0, 20)(text)
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError("expected a whole number from 0 to 20, or auto, found "
-                                         f"'{text}'") from None
 
 
 NORMALISATION = ("-n", "-S", "-a", "--learn-metric", "--diagonal", "--components",

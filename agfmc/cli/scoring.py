@@ -1,15 +1,13 @@
 """The options of scores, and the results that they are of: those of eval_uc and report_m."""
 
-import argparse
 import functools
 import os
 from dataclasses import replace
 from typing import NamedTuple
 
 from ..core.errors import UsageError
-from ..core.text import numeral
 from .data_options import add_weights, table_layout, weight_source
-from .option_types import PROPORTIONS, proportions, refuse_given, whole_number
+from .option_types import list_of, PROPORTIONS, proportions, refuse_given, whole_number
 from .options import add_seed
 
 
@@ -41,7 +39,8 @@ def add_classes(parser):
     group = parser.group("classes")
     group.add("-k, --classes K", "number of classes, which confidence ratings depend on; it is "
               "never inferred from the labels", whole_number(2))
-    group.add("--labels L,L,...", "labels of the columns of probabilities, ascending", _labels)
+    group.add("--labels L,L,...", "labels of the columns of probabilities, ascending",
+              list_of(whole_number(-2**62)))
     group.add("--names FILE", "names of the classes, line i for label i (default: the .names file "
               "beside truth, .cls or .truth, if there is one); of a table their order (default: "
               "that of the columns of probabilities)")
@@ -49,14 +48,6 @@ def add_classes(parser):
               f"for which all scores are then estimated: {PROPORTIONS}", proportions,
               excludes="--class-weight")
     add_weights(group)
-
-
-def _labels(text):
-    try:
-        return [numeral(word, whole=True) for word in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError("expected whole numbers with commas, found "
-                                         f"'{text}'") from None
 
 
 def check_kind(args, of_table, *more):

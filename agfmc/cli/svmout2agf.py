@@ -1,9 +1,7 @@
 """svmout2agf: what svm-predict wrote to libAGF's binary files."""
 
-import os
 import sys
 
-from ..core.errors import UsageError
 from .option_types import output_base
 from .options import check_files, Parser, refuse_ending
 
@@ -26,8 +24,6 @@ def execute(args):
     from ..data.class_names import read_names
 
     source = vars(args)["in"]
-    if not os.path.basename(args.base):
-        raise UsageError(f"expected a base name for the output files, found '{args.base}'")
     refuse_ending(args.base, (".cls", ".con"))
     check_files(args, {"base": [f"{args.base}.cls", f"{args.base}.con"]}, {"in": [source]})
     names = None if args.names is None else read_names(args.names)

@@ -74,7 +74,7 @@ def test_a_start_with_other_names(control):
     (("-M", "data.svm", 2), 2, "2 rows: expected 3 or more"),
     (("-M", "data.svm", 4, "--rows", 4), 2, "nrow and --rows are the same"),
     (("-M", "data.svm", "--rows", "some"), 2,
-     "argument --rows: expected a whole number from 1, or auto"),
+     "argument --rows: expected auto, or a value: expected a whole number"),
     (("-M", "data.svm", "--pool", 3), 2, "3 candidate rows are too few"),
     (("-M", "data.svm", "--splits", 300), 2, "--splits is for -Q best-tree"),
     (("-M", "data.svm", "--by", "error"), 2, "--by is for -Q best-tree"),

@@ -265,7 +265,7 @@ def test_rounds_are_a_number_or_auto(data, run):
     assert len(set(digest)) == 1 and read_std("out.std").metric.losses
     for wrong in "x", "1.5", "-1", "21", "":
         run("nfold", "-n", f"--learn-metric={wrong}", "one-vs-one", "train", status=2).refused(
-            f"expected a whole number from 0 to 20, or auto, found '{wrong}'")
+            "--learn-metric: expected auto, or a value: ")
 
 
 MAPPED = "{0}: these points went through a metric that was learned from their classes " \
