@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from dataclasses import replace
 
 from ..core.errors import UsageError
 from ..files.kinds import is_table, TEXT_ENDINGS
@@ -73,8 +74,11 @@ def execute(args):
     form = input_format(args, None if args.from_stdin else args.input,
                         args.lvq and not args.svm, not args.no_labels, args.ordinates)
     source, output, test, rest = _operands(args, form.kind)
+    recipe = Recipe(rows=args.rows, least=_least(args), shuffle=args.shuffle,
+                    fraction=args.fraction, stratified=args.stratified,
+                    independent=args.independent, parts=args.parts, form=form, seed=args.seed)
     if form.kind == "table" and any(name == "-" or is_table(name or "") for name in (output, test)):
-        _divide_table(args, form, source, output, test, rest)
+        _divide_table(args, recipe, source, output, test, rest)
         return
     features = partition = None
     if args.features:
@@ -84,14 +88,11 @@ def execute(args):
     elif rest:
         partition = _partition(rest)
     fitted = fits_normalisation(args)
-    recipe = Recipe(
-        partition=partition, compact=args.relabel, rows=args.rows, least=_least(args),
-        features=features, shuffle=args.shuffle, sort=args.sort,
-        fraction=args.fraction, stratified=args.stratified,
-        independent=args.independent, parts=args.parts, scale=args.normalise, nsv=args.svd,
-        weighted_norm=args.weighted_norm, metric=learned_metric(args, args.normalise),
-        workers=args.jobs, norm_in=None if fitted else args.norm_file,
-        norm_out=args.norm_file if fitted else None, form=form, seed=args.seed)
+    recipe = replace(
+        recipe, partition=partition, compact=args.relabel, features=features, sort=args.sort,
+        scale=args.normalise, nsv=args.svd, weighted_norm=args.weighted_norm,
+        metric=learned_metric(args, args.normalise), workers=args.jobs,
+        norm_in=None if fitted else args.norm_file, norm_out=args.norm_file if fitted else None)
     if args.covariance:
         for row in covariances(recipe, source, fitted_normalisation):
             sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
@@ -104,9 +105,8 @@ def execute(args):
         report_metric(args, normalisation, recipe.norm_out or f"{output}.std")
 
 
-def _divide_table(args, form, source, output, test, rest):
+def _divide_table(args, recipe, source, output, test, rest):
     """Write rows of a table as tables, or `UsageError` for what asks for points."""
-    from ..data.preprocess import Recipe
     from ..data.table_parts import divide_table, table_names
 
     what = "is for points: the rows of a table are copied with all columns as they are; give " \
@@ -123,9 +123,6 @@ def _divide_table(args, form, source, output, test, rest):
         if name not in (None, "-") and not name.lower().endswith(TEXT_ENDINGS):
             raise UsageError("expected names of tables in text for the outputs, .csv or .tsv, with "
                              f".gz or without, or base names for points, found '{name}'")
-    recipe = Recipe(rows=args.rows, least=_least(args), shuffle=args.shuffle,
-                    fraction=args.fraction, stratified=args.stratified,
-                    independent=args.independent, parts=args.parts, form=form, seed=args.seed)
     names = [name for name in table_names(recipe, output, test) if name != test]
     check_files(args, {"output": names, "test": [test]}, {"input": [source]})
     _report(divide_table(recipe, source, output, test, write_bytes))
@@ -133,7 +130,7 @@ def _divide_table(args, form, source, output, test, rest):
 
 def _report(written):
     report(", ".join(f"{'standard output' if base == '-' else base}: {rows} rows"
-                                 for base, rows in written.items()))
+                     for base, rows in written.items()))
 
 
 def _least(args):

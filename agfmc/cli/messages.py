@@ -224,11 +224,10 @@ class Progress:
     """The progress of the work: a line that stays in place on a terminal, else a line a minute, or
     an event in ten seconds; none with `--quiet`.
 
-    what: the word for the work;  deadline: of the work, in seconds of `clock`, or None;  first:
-    seconds until the first line, where it comes earlier than the others.
+    what: the word for the work;  deadline: of the work, in seconds of `clock`, or None.
     """
 
-    def __init__(self, what, deadline=None, first=None, clock=time.monotonic):
+    def __init__(self, what, deadline=None, clock=time.monotonic):
         self._what, self._clock, self._deadline = what, clock, deadline
         self._start = clock()
         self._before = self._recent = (self._start, 0)  # earlier states (time, units done)
@@ -236,8 +235,7 @@ class Progress:
         self._handler = LOGGER.handlers[0]
         self._on_terminal = sys.stderr.isatty()
         self._pause = 0.1 if self._on_terminal else 10.0 if self._handler.events else 60.0
-        wait = 0.0 if self._on_terminal else min(first or self._pause, self._pause)
-        self._written = self._start - self._pause + wait
+        self._written = self._start - (self._pause if self._on_terminal else 0.0)
         self._drawn = self._ended = False
 
     def __call__(self, done, total, words="", earlier=0):

@@ -12,7 +12,6 @@ from .options import add_plot, add_seed, check_files, check_plot, Parser
 CLASSES = [16, 32, 64, 128, 256, 512]
 ERRORS = [0.1, 0.3]
 OPPONENTS = ["1log", "3log", "5log"]
-_FIRST = 3.0  # seconds until the first line of the progress
 _OPPONENTS = re.compile(r"[1-9][0-9]{0,5}|(?:[0-9]{1,4}\.?[0-9]{0,9}|\.[0-9]{1,9})log")
 
 
@@ -58,8 +57,7 @@ def execute(args):
         check_files(args, inputs={"--similarity": [args.similarity]})
         check_plot(args)
     plan = _plan(args)
-    # who forgot an operand of another command should not wait for a minute to learn what runs
-    with Progress("simulating", first=_FIRST) as progress:
+    with Progress("simulating") as progress:
         rows = simulations(plan, progress)
     if args.plot:
         from ..report.chart_simulation import draw

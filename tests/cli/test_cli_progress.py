@@ -76,18 +76,6 @@ def test_nothing_in_a_log_for_short_work(progress):
     assert told(progress, io.StringIO(), [1, 30, 59.9], 3) == ""
 
 
-def test_an_early_first_line_and_then_one_a_minute(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr("sys.stderr", io.StringIO())
-    with logged(MessageHandler("x")):
-        bar = Progress("simulating", first=3.0, clock=clock)
-        for done in range(1, 80):
-            clock.now += 1
-            bar(done, 100)
-    assert [line.split(",")[0] for line in sys.stderr.getvalue().splitlines()] == [
-        "x: simulating 3 %", "x: simulating 63 %"]
-
-
 def test_a_line_a_minute_in_a_log(progress):
     text = told(progress, io.StringIO(), range(10, 200, 10), words="{} of 100 classifiers")
     assert text.splitlines() == [
