@@ -13,7 +13,7 @@ from .experiments import (add_answers, add_experiment, add_nested, experiment_re
 from .messages import json_text, Progress, write_message
 from .option_types import whole_number
 from .options import add_plot, add_train, check_plot, Parser
-from .pages import add_report, names_in, page_name, page_of, plain, training_inputs, training_part
+from .pages import add_report, page_name, page_of, plain, training_inputs, write_page
 
 
 def get_parser():
@@ -75,7 +75,9 @@ def execute(args):
         result = {"data": args.train, "options": args.options, **request.head(experiment),
                   **result}
         if page.wanted:
-            _write_page(page, request, experiment, plain(result))
+            write_page(page, request, experiment,
+                       f"comparison of configurations: {page_name(args.train)}", "compares",
+                       comparison=plain(result))
         _print(args, result)
         if args.plot is not None:  # in here, so that the results are kept where it fails
             from ..report.chart_scores import draw_comparison
@@ -85,16 +87,6 @@ def execute(args):
         write_message(f"{row['configuration']}:{row['decoder']}: {row['error']}")
     if failed:
         raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be computed")
-
-
-def _write_page(page, request, experiment, result):
-    from ..report.content import ReportContent
-
-    title = page.title(f"comparison of configurations: {page_name(request.source)}")
-    page.write(ReportContent(
-        title, names_in(experiment.data), training_part(request, experiment), comparison=result,
-        card=page.card, provenance=page.provenance(),
-        steps=[page.step("compares, and writes this page")]))
 
 
 def _print(args, result):

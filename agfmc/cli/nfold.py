@@ -13,7 +13,7 @@ from .experiments import (add_answers, add_experiment, add_nested, experiment_re
 from .messages import json_text, Progress
 from .option_types import output_base
 from .options import add_bins, add_control, add_plot, check_files, check_plot, Parser, refuse_ending
-from .pages import add_report, names_in, page_name, page_of, training_inputs, training_part
+from .pages import add_report, page_name, page_of, training_inputs, write_page
 
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
 
@@ -120,17 +120,15 @@ def answers_of(experiment, candidate, results, rows, bins=10):
 
 
 def _write_page(page, request, experiment, candidate, results, bins):
-    from ..report.content import ModelPart, ReportContent
+    from ..report.content import ModelPart
     from .gather import TrainingRows
 
     rows = TrainingRows(request.source, request.form, experiment.data)
-    page.write(ReportContent(
-        page.title(f"{candidate.name}: {page_name(request.source)}"), names_in(experiment.data),
-        training_part(request, experiment, rows),
-        ModelPart(experiment.design_of(candidate)[0].tree),
-        answers_of(experiment, candidate, results, rows, bins), card=page.card,
-        provenance=page.provenance([("seed of the splits", str(experiment.plan.seed))]),
-        steps=[page.step("cross-validates, and writes this page")]))
+    answers = answers_of(experiment, candidate, results, rows, bins)
+    write_page(page, request, experiment, f"{candidate.name}: {page_name(request.source)}",
+               "cross-validates", rows=rows,
+               more=[("seed of the splits", str(experiment.plan.seed))], answers=answers,
+               model=ModelPart(experiment.design_of(candidate)[0].tree))
 
 
 def _print(args, request, experiment, candidate, results, tuned):

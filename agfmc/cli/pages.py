@@ -158,6 +158,17 @@ def training_part(request, experiment, rows=None):
                                                        *head.items()], rows.missing)
 
 
+def write_page(page, request, experiment, title, why, *, rows=None, more=(), **parts):
+    """Write the page of an `Experiment` and its `ExperimentRequest`;  why: what the command does;
+    rows: as for `training_part`;  more: as for `Page.provenance`;  parts: of `ReportContent`."""
+    from ..report.content import ReportContent
+
+    page.write(ReportContent(
+        page.title(title), names_in(experiment.data), training_part(request, experiment, rows),
+        card=page.card, provenance=page.provenance(more),
+        steps=[page.step(f"{why}, and writes this page")], **parts))
+
+
 def plain(result):
     """A result as its JSON has it."""
     import json

@@ -20,7 +20,7 @@ from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, ex
 from .messages import json_text, Progress, report, write_stdout, write_stderr
 from .option_types import finite_number, list_of, output_file, whole_number
 from .options import add_control, add_plot, add_time_limit, check_plot, Parser
-from .pages import add_report, names_in, page_name, page_of, plain, training_inputs, training_part
+from .pages import add_report, page_name, page_of, plain, training_inputs, write_page
 
 _LARGEST = 60  # exponent of 2
 _STEP = 2.0  # of exponents, where none is given
@@ -79,7 +79,11 @@ def execute(args):
     request, outputs = search_request(args), _Outputs(args.json, args.csv, args.plot)
     with searched(request) as (result, tree, words, task):
         if page.wanted and result["tried"]:
-            _write_page(page, request.experiment, task, plain(result), tree)
+            from ..report.content import ModelPart
+            write_page(page, request.experiment, task.experiment,
+                       f"search for options: {page_name(result['control'])}, "
+                       f"{page_name(args.train)}", "searches", search=plain(result),
+                       model=ModelPart(task.tree if tree is None else tree))
         elif page.wanted:
             report("nothing was tried, so no page, and no file for MultiQC")
         _write(outputs, result, tree, words)
@@ -186,16 +190,6 @@ def _check_outputs(args):
         if not os.path.isdir(os.path.dirname(path) or os.curdir):
             raise DataError("cannot write: there is no such folder", file=path)
         check_output(path)
-
-
-def _write_page(page, request, task, result, tree):
-    from ..report.content import ModelPart, ReportContent
-
-    title = f"search for options: {page_name(result['control'])}, {page_name(request.source)}"
-    page.write(ReportContent(
-        page.title(title), names_in(task.experiment.data), training_part(request, task.experiment),
-        ModelPart(task.tree if tree is None else tree), search=result, card=page.card,
-        provenance=page.provenance(), steps=[page.step("searches, and writes this page")]))
 
 
 def _write(outputs, result, tree, words):
