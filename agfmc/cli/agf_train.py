@@ -68,13 +68,13 @@ def execute(args):
     check_output(args.model)
     args.norm_file = None  # as for commands that have -a
     page = page_of(args, training_inputs(args))
-    beginning = plan_budget(*training_labels(args.train, form), args.train, args.min_class)
+    budget = plan_budget(*training_labels(args.train, form), args.train, args.min_class)
     with private_folder() as folder:
-        run = _Run(args, beginning, folder, start)
+        run = _Run(args, budget, folder, start)
         control, options = _tune(run, _choose(run))
         seconds = _train(run, control, options)
         try:
-            if page.wanted:
+            if page.requested:
                 _write_page(run, page, _answers(run, control, options, seconds))
         except AgfmcError:  # the model is there, and its script tells how it was made
             _show(run)
@@ -85,36 +85,36 @@ def execute(args):
 
 
 def _show(run):
-    write_stdout([*run.said, f"mkdir -p {shlex.quote(run.steps)}\n", *run.script])
+    write_stdout([*run.comments, f"mkdir -p {shlex.quote(run.steps)}\n", *run.script])
 
 
 class _Run:
     """A run, and the lines for standard output, a shell script that repeats it.
 
-    beginning: a `TrainingBudget`;  folder: of the files between the steps, and steps: the one in
-    the script;  said: comments, script: the commands of the steps that are behind;  comparison,
-    search: what they found, as JSON has it, or None.
+    budget: a `TrainingBudget`;  folder: of the files between the steps, and steps: the one in
+    the script;  comments: comments, script: the commands of the steps that are behind;  comparison,
+    search: their results, as JSON has it, or None.
     """
 
-    def __init__(self, args, beginning, folder, start):
+    def __init__(self, args, budget, folder, start):
         from ..executors.threads import available_cores
 
-        self.args, self.beginning, self.folder = args, beginning, folder
+        self.args, self.budget, self.folder = args, budget, folder
         self.model, self.train = operand(args.model), operand(args.train)
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
-        self.said, self.script = [], []
+        self.comments, self.script = [], []
         self.comparison = self.search = None
         self.data = option_words(args, "-M", "-A", *TABLES, "--missing", "--no-header", "--weights",
                                  "--class-weight", "--min-class")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
-        self.options = [f"--options={beginning.options}"] * bool(beginning.options)
+        self.options = [f"--options={budget.options}"] * bool(budget.options)
         self.cores = args.jobs or available_cores()
         self._start = start
 
-    def say(self, text, first=False):
+    def comment(self, text, first=False):
         """Add comments, behind the others or before them."""
-        at = 0 if first else len(self.said)
-        self.said[at:at] = [f"# {one_line(line)}\n" for line in text.splitlines()]
+        at = 0 if first else len(self.comments)
+        self.comments[at:at] = [f"# {one_line(line)}\n" for line in text.splitlines()]
 
     def left(self, share):
         """Seconds until a share of the time is over."""
@@ -155,9 +155,9 @@ def _choose(run):
     with another learner."""
     from ..training.run import TimeUp
 
-    by, beginning = run.args.by, run.beginning
+    by, budget = run.args.by, run.budget
     words = ["print_control", "--best", f"--by={by}", "-d5", "--trials=1", _LOO,
-             *_sample(beginning.choosing), *run.common, run.train]
+             *_sample(budget.choosing), *run.common, run.train]
     args = run.parsed(print_control, words, f"--time-limit={run.left(_CHOICE):f}")
     try:
         with print_control.best(args) as (tree, choice):
@@ -168,7 +168,7 @@ def _choose(run):
         tree = print_control.designed(args, print_control.scheme_of(args),
                                       input_format(args, args.source)).tree
         run.write(words, "chosen.mbt", tree)
-        run.say("configuration: one-vs-one, as there was no time to compare it with others")
+        run.comment("configuration: one-vs-one, as there was no time to compare it with others")
         return None
     row, result = choice.row, choice.result
     run.comparison = plain({"data": run.args.train, "options": args.options, **result,
@@ -176,10 +176,10 @@ def _choose(run):
     among = len({one["configuration"] for one in result["rows"]})
     splits = result["plan"] if choice.complete else \
         f"{choice.splits} of {result['splits']} splits, then the time limit"
-    run.say(f"configuration: {row['configuration']}, decoder {row['decoder']}\n  in the "
+    run.comment(f"configuration: {row['configuration']}, decoder {row['decoder']}\n  in the "
             f"comparison: {_scores(row)} ({result['points']} points, {splits}; chosen among "
             f"{among})")
-    return None if beginning.options else beginning.training_seconds(
+    return None if budget.options else budget.training_seconds(
         row["train_s"]["mean"], [_OF_PARTS * result["points"]]) / run.cores
 
 
@@ -203,7 +203,7 @@ def _tune(run, seconds):
     seconds: about those for the training, or None."""
     from ..report.text import estimate_line
 
-    words = ["tune_m", f"--by={run.args.by}", *run.options, *_sample(run.beginning.tuning),
+    words = ["tune_m", f"--by={run.args.by}", *run.options, *_sample(run.budget.tuning),
              *run.common, run.path("chosen.mbt"), run.train]
     limit = max(min(run.left(_TUNING), run.left(1.0) - (seconds or 0.0)),
                 _LEAST * run.args.time_limit)
@@ -215,11 +215,11 @@ def _tune(run, seconds):
         if result["tried"]:
             run.search = plain({**result, "control": os.path.join(run.steps, "chosen.mbt")})
     if tree is None:
-        run.say("options: the default ones, as there was no time to try others")
+        run.comment("options: the default ones, as there was no time to try others")
         return "chosen.mbt", run.options
     point = result["points"][result["best"]]
-    best, whole = point["options"], _OF_PARTS * (run.beginning.tuning or run.beginning.rows)
-    seconds = run.beginning.training_seconds(
+    best, whole = point["options"], _OF_PARTS * (run.budget.tuning or run.budget.rows)
+    seconds = run.budget.training_seconds(
         time.monotonic() - start, [one["rows"] or whole for one in result["points"]
                                    if one["score"] is not None for _ in one["parts"]])
     if seconds > max(run.left(1.0), 1.0):
@@ -227,9 +227,9 @@ def _tune(run, seconds):
                f"{time_words(seconds)}")
     limited = "" if result["complete"] else ", then the time limit"
     trained = "" if point["rows"] is None else f", trained on {point['rows']} rows"
-    run.say(f"options: {best}\n  in the search: {_scores(result['scores'])} of points that chose "
-            f"among {result['tried']}{trained}{limited}")
-    run.say(estimate_line(result["estimate"], result["by"]), first=True)
+    run.comment(f"options: {best}\n  in the search: {_scores(result['scores'])} of points that "
+                f"chose among {result['tried']}{trained}{limited}")
+    run.comment(estimate_line(result["estimate"], result["by"]), first=True)
     return ("tuned.mbt", []) if result["complete"] else ("chosen.mbt", [f"--options={best}"])
 
 
@@ -268,12 +268,12 @@ def _answers(run, control, options, seconds):
     with nfold.cross_validated(run.parsed(nfold, words), True) as (
             request, experiment, candidate, results, _):
         rows = TrainingRows(args.train, request.form, experiment.data)
-        found = nfold.answers_of(experiment, replace(candidate, name="the chosen configuration"),
+        part = nfold.answers_of(experiment, replace(candidate, name="the chosen configuration"),
                                  results, rows)
     run.add([*words, run.path("held")])
-    run.say(f"held-out answers on the page: decoder {results[0].decoder}\n  on the page: "
+    run.comment(f"held-out answers on the page: decoder {results[0].decoder}\n  on the page: "
             f"{_scores(results[0].columns)} ({experiment.plan.description}; {_CHOSEN})\n")
-    return replace(found, warnings=(_CHOSEN,)), (request, experiment, rows)
+    return replace(part, warnings=(_CHOSEN,)), (request, experiment, rows)
 
 
 def _write_page(run, page, answers):
@@ -282,7 +282,7 @@ def _write_page(run, page, answers):
     from ..report.content import ModelPart, ReportContent, Step
     from .gather import data_of_model, file_digests
 
-    found, source = answers
+    part, source = answers
     configuration = load(run.args.model)
     info = describe(configuration)
     data, names = data_of_model(info), configuration.tree.names
@@ -293,6 +293,6 @@ def _write_page(run, page, answers):
                                                  "the same in steps"),
              *(Step(line.rstrip("\n")) for line in run.script)]
     model = ModelPart(configuration.tree, os.path.basename(run.args.model), info)
-    content = ReportContent(title, names, data, model, found, run.comparison, run.search, page.card,
+    content = ReportContent(title, names, data, model, part, run.comparison, run.search, page.card,
                             page.provenance(file_digests([run.args.model]), info), steps)
     page.write(content)

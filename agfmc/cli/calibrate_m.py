@@ -93,24 +93,24 @@ def execute(args):
                       stacklevel=2)
     stored = {} if configuration.calibration is None or args.data is None else \
         configuration.calibration.decoders
-    found, fitted = {}, {}
+    results, fitted = {}, {}
     for key, answered in _answers(args, configuration, form, args.jobs or available_cores()):
         known = next((other for other, one in fitted.items() if one.same(answered)), None)
         if known is None:
             fitted[key] = answered
-            found[key] = recalibrate(answered, key, configuration.tree.classes, args.map,
+            results[key] = recalibrate(answered, key, configuration.tree.classes, args.map,
                                      args.seed, args.folds,
                                      stored[key].map if key in stored else None)
         else:
-            found[key] = found[known].of(key)
-    configuration = with_decoders(configuration, found, answered.y, answered.learned)
+            results[key] = results[known].of(key)
+    configuration = with_decoders(configuration, results, answered.y, answered.learned)
     if args.output is not None:
         if as_text:
             with replacing(args.output) as file:
                 file.write(format_calibration(configuration.calibration, args.output))
         else:
             save(args.output, configuration)
-    reports = [one.report for one in found.values()]
+    reports = [one.report for one in results.values()]
     sys.stdout.write(json_text(reports) if args.json else format_reports(reports))
     sys.stdout.flush()
 
@@ -128,14 +128,14 @@ def _answers(args, configuration, form, workers):
         raise UsageError(f"--tree {args.tree} is for {TREE_DECODERS[args.tree]}, and {args.model} "
                          f"is {'an ensemble' if tree.is_ensemble else 'one tree'}")
     if args.tree is not None:
-        wanted = [Decoding(DEFAULT.name if args.decoder is None else args.decoder, args.tree)]
+        decodings = [Decoding(DEFAULT.name if args.decoder is None else args.decoder, args.tree)]
     elif args.decoder is not None:
-        wanted = decoders_of(tree, (args.decoder,))
+        decodings = decoders_of(tree, (args.decoder,))
     else:
-        wanted = list(kept_decodings(configuration).values())[:None if args.base is None else 1]
+        decodings = list(kept_decodings(configuration).values())[:None if args.base is None else 1]
     data = None if args.data is None else read_points(
         args.data, form, configuration.recipe)
-    for decoding in wanted:
+    for decoding in decodings:
         key = decoding.calibration_key(tree)
         if key is None:
             raise UsageError(f"the decoder {decoding.decoder.name} does not give the probabilities "

@@ -185,7 +185,7 @@ def execute(args):
                                               args.by_class, args.set_score, args.p_values),
                         without_floor=args.quantity, stop=args.stop, top=args.top,
                         costs=args.costs)
-    own = args.method is None and args.tree is None and not args.decision_values \
+    named = args.method is None and args.tree is None and not args.decision_values \
         and args.stop is None
     if external and decoding.prints_values:
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
@@ -194,7 +194,7 @@ def execute(args):
     # a calibration may hold a learned decoder, that may do without its map
     source = model_source(args, args.model, unnormalised=args.unnormalised, foreign=external,
                           uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned",
-                          own_decoder=own)
+                          own_decoder=named)
     configuration = load_configuration(source)
     if form.kind == "table" and configuration.recipe is None:
         raise ModelError("was not trained from a table, and does not know the columns of one: "
@@ -205,7 +205,7 @@ def execute(args):
     if args.tree in _MODES[:2] and configuration.tree.is_ensemble:
         raise UsageError(f"--tree {args.tree} descends one tree, and {args.model} is an ensemble: "
                          "leave it out, or choose average or geometric")
-    if own:
+    if named:
         decoding = decoding.as_named(configuration.tree)
     # here, as workers have other files
     decoding = replace(decoding, costs=decoding.costs_of(configuration.tree))

@@ -57,9 +57,9 @@ def execute(args):
     check_plot(args)
     page = page_of(args, training_inputs(args, *filter(os.path.isfile, args.control)))
     tuning, plan, by = nested_tuning(args), plan_of(args, 10), BY_COST[args.by]
-    wanted = None if args.decoders is None else tuple(
+    decoders = None if args.decoders is None else tuple(
         word.strip() for word in args.decoders.split(","))
-    candidates = read_candidates(args.control or COMPARED, wanted, rows=args.rows,
+    candidates = read_candidates(args.control or COMPARED, decoders, rows=args.rows,
                                  strict=args.strict, seed=args.seed, draws=args.draws,
                                  metric=args.metric, linkage=args.linkage)
     request = experiment_request(args, args.train, plan, args.platt == "loo")
@@ -74,7 +74,7 @@ def execute(args):
         report_reused(experiment)
         result = {"data": args.train, "options": args.options, **request.head(experiment),
                   **result}
-        if page.wanted:
+        if page.requested:
             write_page(page, request, experiment,
                        f"comparison of configurations: {page_name(args.train)}", "compares",
                        comparison=plain(result))

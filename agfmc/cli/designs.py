@@ -59,7 +59,7 @@ def with_average(args, tree):
 
 
 def drawn_design(args, scheme, labels):
-    """The design of a scheme for labels, without data, as `found_design` returns it."""
+    """The design of a scheme for labels, without data, as `searched_design` returns it."""
     from ..designs.design import make_design
 
     _refuse_idle(args, scheme)
@@ -155,7 +155,7 @@ def searches_with(option):
         + " and -Q ensemble --of best-tree" + " or with --draws" * (option in _OF_DRAWS)
 
 
-def found_design(args, scheme, data):
+def searched_design(args, scheme, data):
     """The result of a search of a scheme in a `Dataset`: its `tree`, and `notes`."""
     from ..designs.best_tree import count_splits
     from ..data.training import with_source_in_errors
@@ -180,11 +180,11 @@ def found_design(args, scheme, data):
         if keeps:
             options["kept"] = kept = CostStore(cache, data.x, data.y, data.weights)
         with Progress("searching") as progress:
-            found = search(scheme.name, LabelledPoints(
+            design = search(scheme.name, LabelledPoints(
                 data.x, data.y, labels, names, data.weights), progress=progress, **options)
         if keeps:
             report_reused(kept)
-    return found
+    return design
 
 
 def _code_search(args):
@@ -197,28 +197,28 @@ def _code_search(args):
                       args.pool or POOL, None if args.start is None else read_control(args.start))
 
 
-def draw_design(args, tree, found):
+def draw_design(args, tree, design):
     """The picture of a design, with the losses of its nodes where a search knows them."""
     if args.plot is None:
         return
-    if getattr(found, "best", None) is None:
+    if getattr(design, "best", None) is None:
         from ..report.chart_control import draw_control
-        draw_control(args.plot, tree, getattr(found, "heights", None))
+        draw_control(args.plot, tree, getattr(design, "heights", None))
         return
     from dataclasses import replace
 
     from ..report.chart_control import draw_losses
-    shares = dict(zip(found.costs.labels, found.costs.splits.shares.tolist()))
-    draw_losses(args.plot, replace(found.best, tree=tree), shares, found.costs.search.loss.title)
+    shares = dict(zip(design.costs.labels, design.costs.splits.shares.tolist()))
+    draw_losses(args.plot, replace(design.best, tree=tree), shares, design.costs.search.loss.title)
 
 
-def with_losses(tree, found):
+def with_losses(tree, design):
     """A design with the loss of each node and its share of the points as texts, where a search
     knows them."""
-    if getattr(found, "best", None) is None:
+    if getattr(design, "best", None) is None:
         return tree
     return rename(tree, [f"{node.loss:.4f} +- {node.error:.4f}\n{100 * node.share:.1f} % of points"
-                         for node in found.best.nodes])
+                         for node in design.best.nodes])
 
 
 def _tree_search(args, labels, names):

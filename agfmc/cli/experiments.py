@@ -135,15 +135,15 @@ def plan_of(args, trials, parts=None, repeats=1):
 
 
 class StateRequest(NamedTuple):
-    """Where results are kept, a folder or None for that of the data, and whether they are."""
+    """Where results are stored, a folder or None for that of the data, and whether they are."""
 
     folder: str | None
-    wanted: bool
+    stores: bool
 
 
-def state_request(args, wanted=True):
-    """The `StateRequest` of the options; wanted: False to keep nothing unless --state is given."""
-    return StateRequest(args.state, args.state is not None or wanted and not args.no_state)
+def state_request(args, always=True):
+    """The `StateRequest` of the options; always: False to store nothing unless --state is given."""
+    return StateRequest(args.state, args.state is not None or always and not args.no_state)
 
 
 class ExperimentRequest(NamedTuple):
@@ -248,10 +248,10 @@ def _check_named(tree, by):
     """Raise `ControlError` where the decoder that a control names does not give the score `by`."""
     from ..prediction.decoding import named_decoding
 
-    found, score = named_decoding(tree), ALL_SCORES[BY_COST[by]] if by else None
-    if found and score and score.takes not in ("table", "costs") and found.decoder.gives == "votes":
+    named, score = named_decoding(tree), ALL_SCORES[BY_COST[by]] if by else None
+    if named and score and score.takes not in ("table", "costs") and named.decoder.gives == "votes":
         raise tree.place(tree.headings["decoder"]).error(
-            ControlError, f"the decoder {found.name} gives no {score.title}: choose another "
+            ControlError, f"the decoder {named.name} gives no {score.title}: choose another "
             "decoder with -Q, or another score with --by")
 
 
@@ -272,7 +272,7 @@ def state(request, data):
     from ..files.result_store import key_of, open_state, ResultCache, weight_parts
 
     with open_state(request.folder, key_of("data", data.x, data.y, *weight_parts(data.weights))) \
-            if request.wanted else ResultCache(None) as cache:
+            if request.stores else ResultCache(None) as cache:
         try:
             yield cache
         except Exception:

@@ -64,16 +64,16 @@ class TrainingRows:
         """{row: its id} of rows of the data; {} where they have none, or cannot be read again."""
         if is_stream(self._source):
             return {}
-        own, recipe = self._data.rows, self._data.recipe
-        numbers = {int(row): int(row if own is None else own[row]) for row in rows}
+        number_of, recipe = self._data.rows, self._data.recipe
+        numbers = {int(row): int(row if number_of is None else number_of[row]) for row in rows}
         if self._form.kind == "table":
             facts = table_facts(self._source, self._form, recipe, numbers.values())
-            self.missing, found = facts.missing, facts.ids
+            self.missing, ids = facts.missing, facts.ids
         elif self._form.kind == "binary":
-            found = ids_beside(self._source, numbers.values())
+            ids = ids_beside(self._source, numbers.values())
         else:
-            found = {}
-        return {row: found[number] if found else str(number) for row, number in numbers.items()}
+            ids = {}
+        return {row: ids[number] if ids else str(number) for row, number in numbers.items()}
 
 
 def data_of_model(info: Mapping) -> DataPart:
@@ -87,7 +87,7 @@ def data_of_model(info: Mapping) -> DataPart:
                     None if samples is None else tuple(map(float, samples)), recipe, tuple(facts))
 
 
-def report_score_request(results: Results, asked: ScoreRequest = ScoreRequest(),
+def report_score_request(results: Results, scores: ScoreRequest = ScoreRequest(),
                          resamples: int | None = None) -> ScoreRequest:
     """The scores for a page: those asked for, calibration of each class, and intervals. resamples:
     of these, None for as many as take seconds, 100 to 400."""
@@ -95,19 +95,19 @@ def report_score_request(results: Results, asked: ScoreRequest = ScoreRequest(),
     if resamples is None:
         size = n * (1 if results.p is None else k)
         resamples = max(min(_RESAMPLES, _DRAWN // max(size, 1)), _FEWEST)
-    top = asked.top or (_TOP if k >= _FEW_CLASSES and results.p is not None else None)
-    return replace(asked, top=top, by_class=results.p is not None, resamples=resamples)
+    top = scores.top or (_TOP if k >= _FEW_CLASSES and results.p is not None else None)
+    return replace(scores, top=top, by_class=results.p is not None, resamples=resamples)
 
 
-def answers_part(results: Results, origin: str, *, asked: ScoreRequest = ScoreRequest(),
+def answers_part(results: Results, origin: str, *, scores: ScoreRequest = ScoreRequest(),
                  bins: int = 10,
                  tree: Tree | None = None, splits: Mapping | None = None,
                  ids: Callable[[Sequence[int]], Mapping[int, str]] | None = None) -> AnswersPart:
-    """The `AnswersPart` of results with their scores. asked: of `report_score_request`;  tree: the
+    """The `AnswersPart` of results with their scores. scores: of `report_score_request`;  tree: the
     control tree of the answers, or None where there is none for all of them;  ids(rows): {row: id}
     of some points, by their number from 0."""
     hardest = hardest_points(results, ids)
-    return AnswersPart(origin, evaluate(results, bins, asked), splits, hardest,
+    return AnswersPart(origin, evaluate(results, bins, scores), splits, hardest,
                        _costs(results, tree))
 
 
@@ -178,26 +178,26 @@ def versions() -> list[tuple[str, str]]:
 
 def settings_of(info: Mapping) -> list[tuple[str, str]]:
     """(name, value) of what a model, described by `describe`, tells of its training."""
-    found = [("written by", ", ".join(f"{name} {version}" for name, version in
+    pairs = [("written by", ", ".join(f"{name} {version}" for name, version in
                                       sorted(info["written_by"].items())))]
     lines: dict[str, int] = {}
     for one in [*info["binary_models"], *info["direct_classifiers"]]:
         line = Provenance.from_line(one["made_by"]).without_identity().to_line()
         lines[line or "not told"] = lines.get(line or "not told", 0) + 1
-    found += [("trained by" if len(lines) == 1 else f"trained by, {count} classifiers", line)
+    pairs += [("trained by" if len(lines) == 1 else f"trained by, {count} classifiers", line)
               for line, count in list(lines.items())[:_SETTINGS]]
     if len(lines) > _SETTINGS:
-        found.append(("trained by", f"{len(lines) - _SETTINGS} more settings"))
+        pairs.append(("trained by", f"{len(lines) - _SETTINGS} more settings"))
     calibration = info["calibration"]
     if calibration is not None:
         maps = ", ".join(f"{one['decoder']}: {one['map']}" for one in calibration["decoders"])
-        found.append(("calibration", f"{calibration['source']}; {maps}"))
-    return [(name, value) for name, value in found if value]
+        pairs.append(("calibration", f"{calibration['source']}; {maps}"))
+    return [(name, value) for name, value in pairs if value]
 
 
 def file_digests(paths: Iterable[str | None]) -> list[tuple[str, str]]:
     """(sha256 of FILE, digits) of the regular files among these, each once, read by pieces."""
-    found = []
+    digests = []
     for path in dict.fromkeys(paths):
         if path is None or path == "-" or not os.path.isfile(path):
             continue
@@ -205,8 +205,8 @@ def file_digests(paths: Iterable[str | None]) -> list[tuple[str, str]]:
         with open_input(path, raw=True) as file:  # the bytes of the file, compressed or not
             while piece := file.read(_PIECE):
                 digest.update(piece)
-        found.append((f"sha256 of {os.path.basename(path)}", digest.hexdigest()))
-    return found
+        digests.append((f"sha256 of {os.path.basename(path)}", digest.hexdigest()))
+    return digests
 
 
 def read_card(path: str) -> str:

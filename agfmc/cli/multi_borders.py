@@ -108,11 +108,11 @@ def get_parser():
 
 def _range(text):
     """A type for options: (group, range), two whole numbers from 0."""
-    found = re.fullmatch("([0-9]{1,9}):([0-9]{1,9})", text)
-    if found is None:
+    match = re.fullmatch("([0-9]{1,9}):([0-9]{1,9})", text)
+    if match is None:
         raise argparse.ArgumentTypeError("expected GROUP:RANGE, two whole numbers from 0, found "
                                          f"'{text}'")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def execute(args):
@@ -168,9 +168,9 @@ def execute(args):
     if args.only is not None:
         finish()
         return
-    tree, calibration, told = _calibration(args, work, trained)
+    tree, calibration, lines = _calibration(args, work, trained)
     _save(args, work, tree, calibration, finish)
-    for line in told:
+    for line in lines:
         report(line)
 
 
@@ -235,7 +235,7 @@ def _calibration(args, work, trained):
             "samples that were held out (calibrate_m calibrates by data kept apart)"]
     source = ModelSource(args.control_out, work.settings.normalisation, args.path,
                          args.unnormalised)
-    tree, told = work.tree, []
+    tree, lines = work.tree, []
     try:
         held_out, losses = held_out_of(work, trained), {}
         known = {name: fitted.model for name, fitted in trained.items()}
@@ -243,10 +243,10 @@ def _calibration(args, work, trained):
         if args.member_weights is not None:
             configuration = with_learned_weights(configuration, held_out)
             tree = configuration.tree
-            told.append(f"weights of the members: {tree.headings['weights'].text}")
+            lines.append(f"weights of the members: {tree.headings['weights'].text}")
         calibration = fit_calibration(configuration, held_out, losses=losses)
     except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
-        return tree, None, [*told, "warning: the probabilities are not calibrated: "
+        return tree, None, [*lines, "warning: the probabilities are not calibrated: "
                             + (str(error) or "not enough memory")]
     key = Decoding().as_named(tree).calibration_key(tree)
     if key in losses:
@@ -254,10 +254,10 @@ def _calibration(args, work, trained):
         count = sum(calibration.counts)
         these = "these" if judged == count else \
             f"{judged} of these, from which no metric was learned"
-        told.append(f"{calibration_of(_beside(args))}: calibrated with {count} held-out points, "
+        lines.append(f"{calibration_of(_beside(args))}: calibrated with {count} held-out points, "
                     f"log loss {before:.3g} -> {after:.3g} on {these} ({key}, "
                     f"{calibration.decoders[key].map.kind})")
-    return tree, calibration, told
+    return tree, calibration, lines
 
 
 def _save(args, work, tree, calibration=None, finish=lambda: None):
@@ -273,13 +273,13 @@ def _save(args, work, tree, calibration=None, finish=lambda: None):
     contents, goes = {}, []
     if args.control_out != "-":
         contents[args.control_out] = control_text(tree, args.control_out)
-    for path, found, form in (
+    for path, content, form in (
             (calibration_of(_beside(args)), calibration, format_calibration),
             (recipe_beside(_beside(args)), work.data.recipe, format_recipe)):
-        if found is None:
+        if content is None:
             goes.append(path)
         else:
-            contents[path] = form(found, path)
+            contents[path] = form(content, path)
     with replacing_all(list(contents), before=lambda: [remove(path) for path in goes]) as files:
         for file, content in zip(files, contents.values()):
             file.write(content)

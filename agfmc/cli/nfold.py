@@ -52,11 +52,11 @@ def execute(args):
     check_plot(args)
     _check_outputs(args)
     page = page_of(args, training_inputs(args, args.control))
-    with cross_validated(args, args.outbase is not None or page.wanted) as (
+    with cross_validated(args, args.outbase is not None or page.requested) as (
             request, experiment, candidate, results, tuning):
         if args.outbase is not None:
             write_held_out(args.outbase, *results, names=experiment.data.names)
-        if page.wanted:
+        if page.requested:
             _write_page(page, request, experiment, candidate, results, args.bins)
         # in here, so that what is finished is kept where it fails
         _print(args, request, experiment, candidate, results,
@@ -115,7 +115,7 @@ def answers_of(experiment, candidate, results, rows, bins=10):
     # a tree that is made from data differs from split to split
     tree = None if candidate.made_of_data else candidate.tree_for(
         experiment.data.x, experiment.data.y, experiment.data.name_of)
-    return answers_part(whole, words, asked=report_score_request(whole), bins=bins, tree=tree,
+    return answers_part(whole, words, scores=report_score_request(whole), bins=bins, tree=tree,
                         splits=first.columns, ids=rows.ids)
 
 
@@ -137,8 +137,8 @@ def _print(args, request, experiment, candidate, results, tuned):
     from ..report.text import format_scores
 
     plan, names = experiment.plan, experiment.data.name_of
-    result, own = results[0], results[1:] if args.both else []
-    before = own[0].results.p if own else None
+    result, uncalibrated = results[0], results[1:] if args.both else []
+    before = uncalibrated[0].results.p if uncalibrated else None
     scores = evaluate(replace(result.results, before=before), args.bins)
     if names:
         scores["names"] = [names.get(label, "") for label in result.results.labels]
@@ -151,16 +151,16 @@ def _print(args, request, experiment, candidate, results, tuned):
             **request.head(experiment), "calibrated": result.calibrated,
             **({} if tuned is None else {"tuned": tuned})}
     if args.json:
-        told = {**scores, "over_splits": result.columns}
-        for other in own:
-            told["uncalibrated"] = {**evaluate(other.results, args.bins),
+        content = {**scores, "over_splits": result.columns}
+        for other in uncalibrated:
+            content["uncalibrated"] = {**evaluate(other.results, args.bins),
                                     "over_splits": other.columns}
-        text = json_text({"version": RESULTS, **head, **told})
+        text = json_text({"version": RESULTS, **head, **content})
     else:
         text = f"{one_line(candidate.name)}{', tuned' * (tuned is not None)}, {result.decoder}: " \
                f"{result.classifiers} binary classifiers; {plan.description}\n" \
                + data_lines(head)
-        for one in [*own, result]:
+        for one in [*uncalibrated, result]:
             if one.results.winner is not None:
                 text += "calibrated\n" if one.calibrated else "not calibrated\n"
             text += score_lines(one.columns) + zero_line(one.zero_probability)

@@ -148,16 +148,16 @@ def proportions(text):
         except argparse.ArgumentTypeError as error:
             raise argparse.ArgumentTypeError("expected p,p,... or label=p,... or a .cls file: "
                                              f"{error}") from None
-    found: dict = {}
+    numbers: dict = {}
     for label, sign, number in pairs:
         label = label.strip()
         if not sign or not label:
             raise argparse.ArgumentTypeError(f"expected label=p, found '{label}{sign}{number}'")
         key = int(label) if label.isdecimal() else label
-        if key in found:
+        if key in numbers:
             raise argparse.ArgumentTypeError(f"class {key} is named twice")
-        found[key] = finite_number(number)
-    return found
+        numbers[key] = finite_number(number)
+    return numbers
 
 
 CLASS_WEIGHTS = f"{BALANCED}, label=w,... or name=w,... of some classes, 1 for the others, or a " \
@@ -170,19 +170,19 @@ def class_weights(text):
         if not text or "," in text:
             raise argparse.ArgumentTypeError(f"expected {CLASS_WEIGHTS}, found '{text}'")
         return text
-    found: dict = {}
+    numbers: dict = {}
     for word in names(text):
         key, _, number = word.rpartition("=")
         key = key.strip()
         if not key:
             raise argparse.ArgumentTypeError(f"expected label=w or name=w, found '{word}'")
-        if key in found:
+        if key in numbers:
             raise argparse.ArgumentTypeError(f"class {key} is named twice")
-        found[key] = finite_number(number)
-        if found[key] <= 0:
+        numbers[key] = finite_number(number)
+        if numbers[key] <= 0:
             raise argparse.ArgumentTypeError(f"class {key}: expected a weight above 0, found "
                                              f"'{number}'")
-    return found
+    return numbers
 
 
 def joined(words):

@@ -160,13 +160,13 @@ class Parser(_Options, argparse.ArgumentParser):
         self._bare = not any(word == "-" or not word.startswith("-") for word in joined)
         if self.needs_words and not any(word.partition("=")[0] not in _GENERAL for word in joined):
             self.error("the following arguments are required: ")
-        found = self.parse_intermixed_args(joined, namespace)
-        found.given_words, found.parser = tuple(args), self
-        self._check_given(found)
-        self._complete(found)
-        found.files = self.files_of(found)
-        check_files(found)
-        return found
+        parsed = self.parse_intermixed_args(joined, namespace)
+        parsed.given_words, parsed.parser = tuple(args), self
+        self._check_given(parsed)
+        self._complete(parsed)
+        parsed.files = self.files_of(parsed)
+        check_files(parsed)
+        return parsed
 
     def _complete(self, args):
         """Take names for the files that they mean, and LIBSVM text as with -M."""

@@ -13,7 +13,7 @@ from .options import data_files, input_format
 
 _CARD = "a model card in Markdown, which is shown on the page: what the model is for, for whom, " \
         "on what data it was trained and tested, and its limits"
-_NOT_TOLD = ("quiet", "debug", "log", "report", "multiqc", "output")  # not how a result was made
+_OMITTED = ("quiet", "debug", "log", "report", "multiqc", "output")  # not how a result was made
 
 
 def add_report(parser, what):
@@ -50,7 +50,7 @@ class Page(NamedTuple):
     inputs: tuple
 
     @property
-    def wanted(self):
+    def requested(self):
         """True where one of the outputs is."""
         return self.path is not None or self.multiqc is not None
 
@@ -121,7 +121,7 @@ def _options(args):
     """(name, value) of the operands and options that are given, or have a default."""
     for action in args.parser._actions:
         value = getattr(args, action.dest, None)
-        if action.dest in _NOT_TOLD or value is None or value is False or value in ("", (), []):
+        if action.dest in _OMITTED or value is None or value is False or value in ("", (), []):
             continue  # but 0 is a value
         if action.dest == "intervals" and not value:
             continue  # a page has some in any case

@@ -18,7 +18,7 @@ from ..files.kinds import is_table
 from ..score.rows import BY_OPTION
 from .data_options import WEIGHTS
 from .designs import (add_drawing, add_scheme_options, add_searching, draw_design, drawn_design,
-                      found_design, joined_controls, Operands, SEARCHING, searches_with,
+                      searched_design, joined_controls, Operands, SEARCHING, searches_with,
                       with_average, with_losses)
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
                           experiment_request, plan_of, read_experiment, report_reused, result_cache)
@@ -114,8 +114,8 @@ def execute(args):
         _output(args, joined_controls(args))
         return
     made = _searched if scheme is not None and scheme.searched else designed
-    found = made(args, scheme, input_format(args, args.source))
-    _output(args, found.tree, found)
+    design = made(args, scheme, input_format(args, args.source))
+    _output(args, design.tree, design)
 
 
 def _write_best(args):
@@ -134,7 +134,7 @@ def _write_best(args):
                          f"{CONTINUES}") from None
 
 
-def _output(args, tree, found=None):
+def _output(args, tree, design=None):
     tree = with_average(args, tree)
     if args.options and (args.no_names or not args.best):
         tree = with_options(tree, args.options)
@@ -145,12 +145,12 @@ def _output(args, tree, found=None):
     require_readable(tree)
     if args.print_matrix:
         _print_matrix(tree)
-    draw_design(args, tree, found)
+    draw_design(args, tree, design)
     if args.dot:
-        sys.stdout.write(format_dot(with_losses(tree, found)))
+        sys.stdout.write(format_dot(with_losses(tree, design)))
     else:
         # comments of any kind would be in libAGF's way
-        notes = () if found is None or args.no_names else found.notes
+        notes = () if design is None or args.no_names else design.notes
         write_stdout(f"# {line}\n" for line in notes)
         write_stdout(tree_lines(for_output(tree)))
     sys.stdout.flush()
@@ -298,7 +298,7 @@ def _searched(args, scheme, form):
     if "members" in scheme.options and _is_file(args) and not os.path.exists(f"{args.source}.cls"):
         raise UsageError(f"-Q {scheme.name} joins two control files or more: found one, "
                          f"{args.source}")
-    return found_design(args, scheme, _data(args, form))
+    return searched_design(args, scheme, _data(args, form))
 
 
 def _data(args, form):

@@ -187,7 +187,7 @@ def _answers(request, model):
     if tree is not None:
         _check_classes(request.model.path, tree, results, names_of)
     scores = report_score_request(results, request.scores, request.scores.resamples)
-    part = answers_part(results, request.origin, asked=scores, bins=request.bins, tree=tree,
+    part = answers_part(results, request.origin, scores=scores, bins=request.bins, tree=tree,
                         ids=_ids(answers.source))
     warn_of_other_numbers(part.scores)
     return part, names_of()

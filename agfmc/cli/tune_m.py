@@ -78,13 +78,13 @@ def execute(args):
     page = page_of(args, training_inputs(args, args.control))
     request, outputs = search_request(args), _Outputs(args.json, args.csv, args.plot)
     with searched(request) as (result, tree, words, task):
-        if page.wanted and result["tried"]:
+        if page.requested and result["tried"]:
             from ..report.content import ModelPart
             write_page(page, request.experiment, task.experiment,
                        f"search for options: {page_name(result['control'])}, "
                        f"{page_name(args.train)}", "searches", search=plain(result),
                        model=ModelPart(task.tree if tree is None else tree))
-        elif page.wanted:
+        elif page.requested:
             report("nothing was tried, so no page, and no file for MultiQC")
         _write(outputs, result, tree, words)
         if not result["complete"]:

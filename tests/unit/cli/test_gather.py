@@ -62,14 +62,14 @@ def test_points_that_are_held_out_twice_and_those_of_weight_0_are_told_once_or_n
 def test_parts_without_probabilities_have_neither_hardest_points_nor_costs():
     found = results()
     plain = Results(found.truth, found.result, LABELS)
-    part = answers_part(plain, "x", asked=report_score_request(plain, resamples=10), tree=parse(
+    part = answers_part(plain, "x", scores=report_score_request(plain, resamples=10), tree=parse(
         '"" {2 "" {5 9}}'))
     assert part.hardest == part.nodes == () and part.scores["log_loss"] is None
 
 
 def test_costs_of_nodes_are_those_of_a_tree_of_the_same_classes():
     found = results()
-    part = answers_part(found, "x", asked=report_score_request(found, resamples=10),
+    part = answers_part(found, "x", scores=report_score_request(found, resamples=10),
                         tree=parse('"" {9 "" {5 2}}'))
     assert sum(node.log_loss for node in part.nodes) == pytest.approx(part.scores["log_loss"])
     assert "log_loss" in part.scores["intervals"] and part.scores["calibration_by_class"]
