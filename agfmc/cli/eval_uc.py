@@ -8,10 +8,9 @@ from ..core.version import RESULTS
 from ..files.kinds import ANSWERS_IN_HELP, is_answer_table
 from .data_options import add_table
 from .messages import json_text
-from .option_types import names
 from .options import add_bins, add_plot, check_plot, Parser
-from .scoring import (add_classes, add_scores, answers_request, check_kind, read_results,
-                      score_request)
+from .scoring import (add_classes, add_scores, add_true_classes, answers_request, check_kind,
+                      read_results, score_request)
 
 
 def get_parser():
@@ -31,13 +30,7 @@ def get_parser():
     group.add("--truth COLUMN", "the column of the true classes, in the table of the answers or of "
               "--data (default: class, label or target, or the only one that has the names of the "
               "classes)", dest="column")
-    group.add("--data TABLE", "the table of the true classes, if it is not that of the answers")
-    group.add("--id COLUMN,...", "with --data: columns by which the rows of both tables are joined "
-              "(default: those that both have; else the rows are in one order)", names)
-    group.add("--predicted COLUMN", "the column of the answers (default class); the probability of "
-              "a class is in the column p:CLASS")
-    group.add("--weight COLUMN", "the column of the weights of the rows, numbers of 0 or more, in "
-              "the table that has the true classes")
+    add_true_classes(group)
     group = parser.group("output")
     group.add("-b, --brief", "one line for scripts: accuracy and uncertainty coefficient")
     group.add("-H, --no-header", "with -b or -B: leave the line of headings out")

@@ -11,11 +11,11 @@ from ..files.opening import is_stream
 from ..score.rows import COST, SCORES
 from .data_options import add_table, weight_files
 from .file_names import file_named
-from .option_types import given, names, output_file
+from .option_types import given, output_file
 from .options import add_bins, add_model_files, is_trained, model_source, Parser
 from .pages import add_page_words, page_name, page_of
-from .scoring import (add_classes, add_scores, answers_request, check_kind, read_results,
-                      score_request)
+from .scoring import (add_classes, add_scores, add_true_classes, answers_request, check_kind,
+                      read_results, score_request)
 
 
 def get_parser():
@@ -39,13 +39,7 @@ def get_parser():
     group.add("--truth TRUTH", "the true classes: a file of labels (.cls, or LIBSVM text; default "
               "ANSWERS.truth), or, for a table, the column in the table of the answers or of "
               "--data (default: as in training, or as for eval_uc)")
-    group.add("--data TABLE", "the table of the true classes, if it is not that of the answers")
-    group.add("--id COLUMN,...", "columns that name the points, by which, with --data, the rows of "
-              "both tables are joined (default: those before the answers, or that both tables "
-              "have)", names)
-    group.add("--predicted COLUMN", "the column of the answers (default class)")
-    group.add("--weight COLUMN", "the column of the weights of the rows, in the table that has the "
-              "true classes")
+    add_true_classes(group)
     add_classes(parser)
     group = parser.group("output")
     group.add("-o, --output FILE", "the page (.html; default -: standard output)", output_file,

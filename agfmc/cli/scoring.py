@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..core.errors import UsageError
 from .data_options import add_weights, table_layout, weight_source
-from .option_types import list_of, PROPORTIONS, proportions, refuse_given, whole_number
+from .option_types import list_of, names, PROPORTIONS, proportions, refuse_given, whole_number
 from .options import add_seed
 
 
@@ -32,6 +32,18 @@ def add_scores(parser):
               "nodes, as those of classify_m --stop: hierarchical precision and recall")
     group.add("--before FILE", "probabilities before calibration, as classify_m --uncalibrated "
               "prints them: both side by side")
+
+
+def add_true_classes(group):
+    """The options of the table of the true classes, and of its columns."""
+    group.add("--data TABLE", "the table of the true classes, if it is not that of the answers")
+    group.add("--id COLUMN,...", "columns by which, with --data, the rows of both tables are "
+              "joined (default: those that both have; else the rows are in one order); on a page "
+              "they name the points", names)
+    group.add("--predicted COLUMN", "the column of the answers (default class); the probability of "
+              "a class is in the column p:CLASS")
+    group.add("--weight COLUMN", "the column of the weights of the rows, numbers of 0 or more, in "
+              "the table that has the true classes")
 
 
 def add_classes(parser):
