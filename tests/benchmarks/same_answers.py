@@ -292,7 +292,9 @@ def with_version_of(old, new, folder):
     """A copy of the checkout `new` with the version number of `old`."""
     copy = folder / "new"
     shutil.copytree(new, copy, ignore=shutil.ignore_patterns(".git", ".venv*", "build"))
-    shutil.copy(old / "agfmc" / "_version.py", copy / "agfmc" / "_version.py")
+    version = next(path for path in (old / "agfmc" / "core" / "version.py",
+                                     old / "agfmc" / "_version.py") if path.exists())
+    shutil.copy(version, copy / "agfmc" / "core" / "version.py")
     return copy
 
 
