@@ -193,7 +193,7 @@ def experiment_request(args, source, plan, loo):
         raise UsageError("-a with -n or -S would write a normalisation, and here each training "
                          "part has its own: leave -a out, or give it alone")
     settings = TrainingSettings(
-        args.options, args.seed, scale, args.svd, None, loo, metric=learned_metric(args, scale),
+        args.options, _seed(args), scale, args.svd, None, loo, metric=learned_metric(args, scale),
         weighted_norm=args.weighted_norm,
         workers=args.jobs if args.executor is None else 0, kernel_memory=args.kernel_memory)
     calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
@@ -201,6 +201,11 @@ def experiment_request(args, source, plan, loo):
                              checks_scales(args, form), args.min_class,
                              getattr(args, "sample", None), costs, calibrated,
                              state_request(args), workers(args))
+
+
+def _seed(args):
+    """The seed of all but the splits."""
+    return 1 if args.seed is None else args.seed
 
 
 def read_experiment(request):
@@ -236,7 +241,7 @@ def read_one_candidate(args):
     from ..experiments.candidates import read_candidate
 
     candidate = read_candidate(args.control, None if args.decoder is None else (args.decoder,),
-                               seed=args.seed)
+                               seed=_seed(args))
     if candidate.decoders is not None and len(candidate.decoders) > 1:
         raise UsageError(f"{args.parser.prog} takes one decoder: compare_control takes several")
     if candidate.decoders is None and candidate.tree is not None:

@@ -87,7 +87,7 @@ def cross_validated(args, both):
 
     tuning, plan = nested_tuning(args), plan_of(args, 1, 5)
     if args.seed is None:
-        args.seed, plan = 1, plan._replace(seed=_SEED)
+        plan = plan._replace(seed=_SEED)
     candidate = read_one_candidate(args)
     request = experiment_request(args, args.train, plan, args.platt == "loo")
     if both and not args.uncalibrated:
