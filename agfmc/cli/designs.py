@@ -64,12 +64,13 @@ def drawn_design(args, scheme, labels):
 
     _refuse_idle(args, scheme)
     refuse_given(args, NORMALISATION, f"is for training data: found the number {args.source}")
-    return make_design(scheme.name, labels, seed=args.seed, **_drawing(args))
+    return make_design(scheme.name, labels, **scheme_settings(args))
 
 
-def _drawing(args):
-    return {"kind": args.kind, "draws": args.draws, "of": args.of, "members": args.members,
-            "rows": args.nrow, "strict": args.strict}
+def scheme_settings(args):
+    """The settings of schemes that do not search."""
+    return {"rows": args.nrow, **{name: getattr(args, name) for name in (
+        "strict", "reduced", "seed", "draws", "metric", "linkage", "kind", "of", "members")}}
 
 
 class Operands(argparse.Action):
@@ -168,8 +169,8 @@ def searched_design(args, scheme, data):
     if args.names is not None:
         from ..data.class_names import read_names_of
         names = read_names_of(args.names, labels)
-    options = {"options": args.options, "seed": args.seed,
-               "workers": args.jobs or available_cores(), **_drawing(args)}
+    options = {"options": args.options, "workers": args.jobs or available_cores(),
+               **scheme_settings(args)}
     if "code" in scheme.options:
         options["code"] = _code_search(args)
     else:

@@ -18,8 +18,8 @@ from ..files.kinds import is_table
 from ..score.rows import BY_OPTION
 from .data_options import WEIGHTS
 from .designs import (add_drawing, add_scheme_options, add_searching, draw_design, drawn_design,
-                      searched_design, joined_controls, Operands, SEARCHING, searches_with,
-                      with_average, with_losses)
+                      searched_design, joined_controls, Operands, scheme_settings, SEARCHING,
+                      searches_with, with_average, with_losses)
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
                           experiment_request, plan_of, read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
@@ -224,13 +224,10 @@ def designed(args, scheme, form):
             return Design(read_control(args.source))
         refuse_scheme(args.source, "DATA writes one")
         return Design(scheme.make(_in_folder(read_control(args.source), args.path)))
-    options = {"rows": args.nrow, "strict": args.strict, "reduced": args.reduced,
-               "seed": args.seed, "draws": args.draws, "metric": args.metric,
-               "linkage": args.linkage}
     if "classes" not in scheme.made_of:
-        return _from_operand(args, scheme, form, options)
+        return _from_operand(args, scheme, form)
     labels, names = _labels(args, form)
-    return make_design(scheme.name, labels, names, **options)
+    return make_design(scheme.name, labels, names, **scheme_settings(args))
 
 
 def _in_folder(tree, path):
@@ -265,7 +262,7 @@ def _labels(args, form):
     return labels, names
 
 
-def _from_operand(args, scheme, form, options):
+def _from_operand(args, scheme, form):
     """A design from training data or from a contingency table."""
     from ..designs.design import LabelledPoints, make_design
 
@@ -282,10 +279,11 @@ def _from_operand(args, scheme, form, options):
                 refuse_given(args, ("--metric", *NORMALISATION, "--min-class", *WEIGHTS),
                              f"is for training data, and {args.source} holds how often classes "
                              "were confused")
-            return make_design(scheme.name, confusions, **options)
+            return make_design(scheme.name, confusions, **scheme_settings(args))
     data = _data(args, form)
     return make_design(scheme.name, LabelledPoints(
-        data.x, data.y, sorted(data.counts), data.name_of, data.weights), **options)
+        data.x, data.y, sorted(data.counts), data.name_of, data.weights),
+        **scheme_settings(args))
 
 
 def _searched(args, scheme, form):
@@ -332,10 +330,7 @@ def best(args):
                          f"their number of classes: found {args.source}")
     words = (*COMPARED, "adjacent-ordered") if args.type is None else \
         [word.strip() for word in args.type.split(",")]
-    candidates = read_candidates(
-        words, rows=args.nrow, strict=args.strict, reduced=args.reduced, seed=args.seed,
-        draws=args.draws or 1, metric=args.metric, linkage=args.linkage,
-        kind=args.kind, of=args.of, members=args.members)
+    candidates = read_candidates(words, **{**scheme_settings(args), "draws": args.draws or 1})
     request = experiment_request(args, args.source, plan_of(args, 10, 5, 2), args.platt == "loo")
     experiment = read_experiment(request)
     if args.type is None:
