@@ -47,46 +47,38 @@ def execute(args):
     """Read, order, print, report."""
     form = input_format(args, args.train)
     refuse_scheme(args.control, "DATA writes it")
-    ordered = _by_path(args, form) if args.path else _by_accuracy(args, form)
+    ordered = _ordered(args, form)
     write_stdout(tree_lines(for_output(ordered.tree)))
     what = "length of the path" if args.path else "expected accuracy"
     report(f"{ordered.method}: {what} {ordered.before:.6g} before, {ordered.after:.6g} now")
 
 
-def _by_accuracy(args, form):
-    from ..designs import class_order
-    from ..data.training import class_totals, for_classes
-    from ..models.control_files import read_control
+def _ordered(args, form):
+    """The order of the classes that the options ask for."""
     from ..data.confusions import read_pair_errors
+    from ..data.training import class_totals, for_classes, with_source_in_errors
+    from ..designs import class_order
+    from ..models.control_files import read_control
 
-    tree = read_control(args.control)
-    class_order.require_one_vs_one(tree)
-    counts = None
-    if args.train is not None:
-        counts, names = class_totals(args.train, form, args.min_class)
+    tree, data, counts = read_control(args.control), None, None
+    if args.path:
+        class_order.require_untrained_matrix(tree)
+        data = load_normalised(args, args.train, form)
+        counts, names = data.counts, data.name_of
+    else:
+        class_order.require_one_vs_one(tree)
+        if args.train is not None:
+            counts, names = class_totals(args.train, form, args.min_class)
+    if counts is not None:
         if args.min_class is not None:
             tree = for_classes(tree, counts)
         check_classes(tree, counts, args.train)
         named_as(tree, names)  # refused where they disagree
+    if args.path:
+        with with_source_in_errors(args.train):
+            return class_order.order_for_path(
+                tree, data.x, data.y, args.metric or "mean-deviation", data.weights)
     errors = None if args.errors is None else read_pair_errors(args.errors)
     return class_order.order_for_pairs(
         tree, priors=args.priors, counts=counts, pair_errors=errors,
         error_rate=0.1 if args.error_rate is None else args.error_rate, seed=args.seed)
-
-
-def _by_path(args, form):
-    from ..designs.class_order import order_for_path, require_untrained_matrix
-    from ..data.training import with_source_in_errors, for_classes
-    from ..models.control_files import read_control
-
-    tree = read_control(args.control)
-    require_untrained_matrix(tree)
-    data = load_normalised(args, args.train, form)
-    if args.min_class is not None:
-        tree = for_classes(tree, data.counts)
-    check_classes(tree, data.counts, args.train)
-    named_as(tree, data.name_of)  # refused where they disagree
-    with with_source_in_errors(args.train):
-        ordered = order_for_path(tree, data.x, data.y, args.metric or "mean-deviation",
-                                 data.weights)
-    return ordered
