@@ -375,7 +375,7 @@ def test_families_of_similarity(run):
     (["--error", "nan"], "expected a number"), (["--opponents", "0"], "such as 3log"),
     (["--opponents", "log"], "such as 3log"), (["--opponents", "0log"], "such as 3log"),
     (["--finalists", "0"], "1 or more"), (["--rounds", "0"], "out of range"),
-    (["--top", "2"], "--finalists T"),
+    (["--top", "2"], "unrecognized arguments: --top"),
     (["--csv", "--json"], "exclude each other"), (["file"], "unrecognized"),
     (["--error", "0.1", "--similarity", "2,1"], "exclude each other"),
     (["--classes", "4", "--similarity", "2,1"], "similarities of 2 classes"),
