@@ -47,8 +47,8 @@ def get_parser():
               "does not depend on it unless the time limit comes", whole_number(0, 1024), default=0)
     add_seed(group)
     add_report(parser, "data, choice, search, model, and the answers to points that are held out, "
-                       "one fifth after the other; these take about five times as long as the last "
-                       "training, and are left out where the time limit would not be kept")
+               "one fifth after the other; these take about five times as long as the last "
+               "training, and are left out where the time limit would not be kept")
     add_training_kind(parser)
     return parser.finish()
 

@@ -71,9 +71,9 @@ def execute(args):
             file.flush()
         sys.stdout.writelines(lines)
         sys.stdout.flush()  # before the file appears: a reader that left ends the run here
-    report(f"{args.out}: {len(binning.classes)} values in "
-                       f"{len(binning.edges) + (-1 if args.open else 1)} classes"
-                       + "".join(f", their limits in {path}" for path in named))
+    count = len(binning.edges) + (-1 if args.open else 1)
+    report(f"{args.out}: {len(binning.classes)} values in {count} classes"
+           + "".join(f", their limits in {path}" for path in named))
 
 
 def _line(value):

@@ -39,7 +39,7 @@ def get_parser():
     add_plot(group, "too, of calibration and contingency table")
     add_bins(group)
     add_report(parser, "the data, the configuration, the scores with their intervals, the hardest "
-                       "points")
+               "points")
     add_nested(parser, by=True)
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", seed=_SEED)
     return parser.finish()
