@@ -204,7 +204,8 @@ def write_stdout(lines):
 
 
 def write_bytes(data):
-    """Write to standard output; nothing ends the run where a reader left, before files appear."""
+    """Write to standard output; b"" flushes it: a reader that left ends the run there, before files
+    appear."""
     sys.stdout.buffer.write(data)
     if not data:
         sys.stdout.flush()

@@ -132,9 +132,9 @@ def _write_page(page, request, experiment, candidate, results, bins):
 
 
 def _print(args, request, experiment, candidate, results, tuned):
-    from ..report.text import data_lines, nested_table, score_lines, zero_line
+    from ..report.text import (data_lines, format_scores, nested_table, score_lines,
+                               zero_line)
     from ..score.evaluation import classwise_calibration, evaluate
-    from ..report.text import format_scores
 
     plan, names = experiment.plan, experiment.data.name_of
     result, uncalibrated = results[0], results[1:] if args.both else []
@@ -154,7 +154,7 @@ def _print(args, request, experiment, candidate, results, tuned):
         content = {**scores, "over_splits": result.columns}
         for other in uncalibrated:
             content["uncalibrated"] = {**evaluate(other.results, args.bins),
-                                    "over_splits": other.columns}
+                                       "over_splits": other.columns}
         text = json_text({"version": RESULTS, **head, **content})
     else:
         text = f"{one_line(candidate.name)}{', tuned' * (tuned is not None)}, {result.decoder}: " \
