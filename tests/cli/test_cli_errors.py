@@ -341,7 +341,7 @@ ERRORS = [
     ("eval_uc", "-B trn.cls trn", 2, r"needs the probabilities"),
     ("eval_uc", "-B -b trn.cls trn", 2, r"give -k"),
     ("eval_uc", "--labels 9,5,2 trn.cls trn", 2, r"ascend"),
-    ("eval_uc", "--labels a trn.cls trn", 2, r"whole numbers with commas"),
+    ("eval_uc", "--labels a trn.cls trn", 2, r"--labels: expected a whole number"),
     ("eval_uc", "- trn -", 2, r"cannot both be standard input"),
     ("eval_uc", "labels.txt trn", 1, r"labels\.txt: looks like text, expected binary labels"),
     ("multi_borders", "-M plan trn m2 o", 1, r"trn: cannot read: No such file"),
