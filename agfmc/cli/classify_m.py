@@ -8,7 +8,6 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import replace
 
-from ..control.intervals import differing
 from ..control.tree import TREE_DECODERS
 from ..core.errors import AgfmcWarning, and_more, DataError, ModelError, UsageError
 from ..decode.methods import DEFAULT, METHODS
@@ -342,6 +341,7 @@ def _warn_of_other_names(model, tree, path):
     """Warn where the names in `path` say that the labels of the points mean other classes."""
     if not tree.names or not os.path.isfile(path):
         return
+    from ..control.intervals import differing
     from ..data.class_names import read_names
 
     there = {}

@@ -3,7 +3,6 @@
 import os
 
 from ..core.errors import UsageError
-from ..designs.schemes import find_scheme
 from ..files.kinds import ENDINGS, is_table
 
 _POINTS, _TEXTS = (".vec", ".cls"), (".svm", *ENDINGS)
@@ -43,6 +42,8 @@ def file_named(name, what):
 
 def names_scheme(name):
     """True where the name is that of a scheme, and of no file."""
+    from ..designs.schemes import find_scheme
+
     try:
         return name is not None and not os.path.exists(name) and bool(find_scheme(name))
     except UsageError:

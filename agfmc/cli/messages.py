@@ -6,7 +6,6 @@ writes them as lines or, with `--log json`, as events.
 
 import io
 import itertools
-import json
 import logging
 import os
 import sys
@@ -53,6 +52,8 @@ class MessageHandler(logging.Handler):
                 self._write_event(event, fields)
 
     def _write_event(self, event, fields):
+        import json
+
         head = {"event": event, "command": self.prog,
                 "seconds": round(time.monotonic() - self._start, 3)}
         _write_stderr(json.dumps(_finite({**head, **fields}, _encodable), default=_plain,
@@ -169,6 +170,8 @@ def wants_events(words, dashes=None):
 
 def json_text(value):
     """`value` as a JSON text with a line break at its end; NaN and infinity become null."""
+    import json
+
     return json.dumps(_finite(value), indent=1) + "\n"
 
 

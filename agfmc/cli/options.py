@@ -11,7 +11,6 @@ import logging
 import os
 import re
 import sys
-import textwrap
 import warnings
 from collections import deque
 
@@ -89,7 +88,7 @@ class Parser(_Options, argparse.ArgumentParser):
 
     def __init__(self, prog, description, operands=None):
         super().__init__(prog=prog, description=description, allow_abbrev=False,
-                         add_help=False, formatter_class=_Formatter)
+                         add_help=False)
         self._operands = operands
 
     def group(self, title):
@@ -105,7 +104,7 @@ class Parser(_Options, argparse.ArgumentParser):
 
     def finish(self):
         """Add the options of every command; -> the parser, complete."""
-        self.usage = self._usage()
+        usage = self._usage()
         group = self.group("general options")
         group.add("--quiet", "errors only: no warnings, no progress, no reports")
         group.add("--log FORM", "what standard error has: text (default), or json, for programs: "
@@ -115,7 +114,12 @@ class Parser(_Options, argparse.ArgumentParser):
         group.add("--version", "print the version and stop", action="version",
                   version=f"%(prog)s (agfmc) {__version__}")
         group.add("--help", "print this text and stop", action="help")
+        self.usage = usage
         return self
+
+    def _get_formatter(self):
+        # argparse makes one for each operand, too, and would load shutil for the width
+        return _Formatter(self.prog, width=78 if self.usage is None else None)
 
     def _usage(self):
         """The usage: options stand in the brackets of the one that they need, and beside those
@@ -306,6 +310,8 @@ class _Formatter(argparse.HelpFormatter):
                 for line in super(_Formatter, self)._split_lines(part, width)]
 
     def _format_usage(self, usage, *rest):
+        import textwrap
+
         # argparse wraps only what it made itself
         text = " ".join(super()._format_usage(usage, *rest).split())
         text = re.sub(r"([ \[]-\S+) (?=[^[|-])", rf"\1{_OPERAND}", text)  # an option with its value
