@@ -127,7 +127,8 @@ def _write_page(page, request, experiment, candidate, results, bins):
     answers = answers_of(experiment, candidate, results, rows, bins)
     write_page(page, request, experiment, f"{candidate.name}: {page_name(request.source)}",
                "cross-validates", rows=rows,
-               more=[("seed of the splits", str(experiment.plan.seed))], answers=answers,
+               more=[("seed of training", str(request.settings.seed)),
+                     ("seed of the splits", str(experiment.plan.seed))], answers=answers,
                model=ModelPart(experiment.design_of(candidate)[0].tree))
 
 
