@@ -301,7 +301,7 @@ def test_options_are_searched_by_cost(run, here):
     ("nfold", "--by cost --tune pairs trn", "--by cost needs the costs of the answers"),
     ("compare_control", "--by cost:costs trn pairs", "given apart: --by cost --costs FILE"),
     ("tune_m", "--by cost:costs pairs trn", "given apart: --by cost --costs FILE"),
-    ("print_control", "--costs costs --by cost -Q best-tree trn", "unrecognized arguments: --costs"),
+    ("print_control", "--costs costs --by cost -Q best-tree trn", "unrecognized arguments: --co"),
     ("tune_m", "--costs costs --by cost --per-partition pairs trn", "--per-partition scores"),
     ("nfold", "--costs two pairs trn", "two:1: class 7 has no column")])
 def test_errors_of_experiments(run, here, command, words, told):
