@@ -80,8 +80,7 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     keeping = {} if quick else _main_decodings(tree)
     points = _thinned(held_out, _FEWEST if quick else max(_FEWEST, _BUDGETS[0] // _entries(tree)))
     column = np.searchsorted(classes, points.y)
-    maps: dict[str, DecoderCalibration] = {}
-    tried: list[tuple] = []
+    maps, tried = {}, []
     only = None if wanted is None else {one.calibration_key(tree) for one in wanted}
     for key, (rows, p, answer) in held_out_answers(configuration, points, only).items():
         y, w = column[rows], _some(points.weights, rows)

@@ -129,7 +129,7 @@ class Classifier:
         parts = list(classify(self, (x[start:start + step]
                                      for start in range(0, max(len(x), 1), step)), workers))
         stops = sum((stop for part in parts for stop in part.stops), SolverStatus())
-        arrays = {}
+        arrays: dict[str, Any] = {}
         for name in ("classes", "confidence", "columns", "queried", "sets", "ranked", "winner",
                      "cost", "probable"):
             pieces = [getattr(part, name) for part in parts]

@@ -337,15 +337,15 @@ def named_decoding(tree: Tree) -> Decoding | None:
     if heading is None:
         return None
     try:
-        found = _named(heading.text, tree)
-        kind = found.decoder.codes
+        named = _named(heading.text, tree)
+        kind = named.decoder.codes
         if kind != "any" and (tree.directs or KINDS[kind](coding_matrix(
                 to_code(tree) if tree.hierarchical else tree)) is None):
             raise UsageError(f"the decoder {heading.text} needs a {kind} configuration")
     except UsageError as error:
         raise tree.place(heading).error(
             ControlError, f"'# decoder: {heading.text}': {error.message}") from None
-    return found
+    return named
 
 
 def _named(word, tree):
@@ -366,7 +366,7 @@ def _named(word, tree):
 
 
 def learning_pays(tree: Tree, points: int) -> bool:
-    """True where a learned decoder is fitted unasked to that many calibration points.
+    """Whether a learned decoder is fitted by default to that many calibration points.
 
     For a coding matrix without zeros, of three classes or more, that is not too large: a point
     is then held out by all classifiers.  With fewer points it was often worse than least squares.
@@ -392,16 +392,15 @@ def calibrated_decodings(tree: Tree) -> dict[str, Decoding]:
     """
     modes = (*ENSEMBLE_MODES, "flat") if tree.is_ensemble else \
         ("recursive", "full", "flat") if tree.hierarchical else ("recursive",)
-    found: dict[str, Decoding] = {}
+    decodings: dict[str, Decoding] = {}
     for mode in modes:
-        if mode == "flat" and tree.directs:
-            continue  # it is no coding matrix
         for method in METHODS:
             decoding = Decoding(method.name, mode)
             key = decoding.calibration_key(tree)
-            if key is not None:
-                found.setdefault(key, decoding)
-    return found
+            # a tree with a multi-class node is no coding matrix
+            if key is not None and not (mode == "flat" and tree.directs):
+                decodings.setdefault(key, decoding)
+    return decodings
 
 
 def gives_probabilities(decoding: Decoding, tree: Tree) -> bool:

@@ -460,8 +460,7 @@ class _Learner:
                       if means[number] <= means[best] + errors[number])
         return rounds, tuple(zip(means.tolist(), errors))
 
-    def losses_of_part(self, points: _Points, held_out: np.ndarray, judge: _PairJudge) \
-            -> np.ndarray:
+    def losses_of_part(self, points, held_out, judge):
         """The losses (rounds + 1, n) of points held out, by a judge."""
         train, test = points.rows(~held_out), points.rows(held_out)
         linear, losses = _unit(points.x.shape[1], self.options.diagonal), []
