@@ -189,9 +189,10 @@ class TextLabels:
         if not self.ignore:
             text = tokens.text.tobytes()
             words = [text[i:j] for i, j in zip(start.tolist(), end.tolist())]
+            first = dict(zip(reversed(words), range(len(words) - 1, -1, -1)))
             for word in dict.fromkeys(words):
                 if self._given is not None or word not in self._codes:
-                    self.check(word, int(tokens.line[words.index(word)]))
+                    self.check(word, int(tokens.line[first[word]]))
                     self._codes.setdefault(word, len(self._codes))
             codes = np.fromiter(map(self._codes.__getitem__, words), np.int32, len(words))
         blank_out(tokens.text, start, end)

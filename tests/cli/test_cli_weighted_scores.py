@@ -128,7 +128,7 @@ def test_tables_in_the_layout_of_libagf(run, here):
 @pytest.mark.parametrize("words, told", [
     ("--weights gone t.cls r", "gone: cannot read"),
     ("--weights short t.cls r", "short: has 2 weights, but there are 60 points"),
-    ("--weights below t.cls r", "below:2: the weight -1 is below 0"),
+    ("--weights below t.cls r", "below:2: expected one weight in each line"),
     ("--weights nothing t.cls r", "all 60 points have weight 0"),
     ("--class-weight 3=2 t.cls r", "no class '3'"),
     ("--class-weight balanced --priors .2,.3,.5 t.cls r", "exclude each other"),

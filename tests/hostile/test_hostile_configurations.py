@@ -467,12 +467,11 @@ def test_blank_out_is_the_same_for_short_and_long_tokens():
     number_text.blank_out(tokens.text, start[:0], end[:0])
 
 
-def test_many_words_are_numbered_one_by_one(save, monkeypatch):
+def test_many_words_are_numbered_one_by_one(save):
     """In pieces the words have the same numbers, and the first that cannot be its line."""
     lines = [b"w%d 1:1\n" % (i * 7919 % 3001) for i in range(3001)]
     whole = read_svm(save(b"".join(lines)))
-    monkeypatch.setattr("agfmc.data.class_names._LETTERS", 100)
-    part = read_svm(save(b"".join(lines)))
+    part = read_svm(save(b"".join(lines)), block=100)
     assert part.names == whole.names and np.array_equal(part.y, whole.y)
     lines[2000] = lines[2500] = b"12 1:1\n"
     assert refused(read_svm, save(b"".join(lines))).line == 2001
