@@ -57,17 +57,11 @@ def argmax_raw(code: OneVsRest) -> Solver:
 
 
 def _prepare_loss(loss, a):
-    """Solver g (n, m) -> scores (n, k) of the code a (m, k).
+    """Solver g (n, m) -> scores (n, k) of the code a (m, k), from raw values, g > 0 for +1.
 
-    score_j = - sum_i L(a_ij g_i), where a zero in the code costs L(0) (Allwein,
-    Schapire and Singer 2000).  g: raw decision values, g > 0 speaks for +1.
-
-        hamming      (1 - sign z)/2        exponential  e^-z
-        linear       -z                    logit        log(1 + e^-2z)
-        hinge        max(0, 1 - z)         quadratic    (1 - z)^2
-
-    g is clipped to [-500, 500] for the exponential loss and to [-1e100, 1e100]
-    for the others, so scores are finite whatever g is, infinite values included.
+    score_j = - sum_i L(a_ij g_i), L one of `LOSSES`, where a zero in the code costs L(0) (Allwein,
+    Schapire and Singer 2000).  g is clipped to [-500, 500] for the exponential loss and to
+    [-1e100, 1e100] for the others, so scores are finite whatever g is, infinite values included.
     """
     function = LOSSES[loss]
     limit = FAR_EXPONENTIAL if loss == "exponential" else FAR

@@ -17,19 +17,15 @@ class Method(namedtuple("Method", "number name aliases summary solver gives code
     name        its name on the command line
     aliases     other names that are understood
     summary     one line for help and manual page
-    solver      "module:function" in this package; the function takes the coding
-                matrix a (m, k), or what recognises it (see `codes`), and returns a
-                solver r (n, m) -> (array, Stops)
-    gives       "probabilities" (non-negative, sum 1), "estimates" (of
-                probabilities, but signs and sums are free), "votes", "values", or
-                "winner" for a method that queries single classifiers and knows the
-                winner's probability alone; its solver, one of `pair_strategies`, takes
-                `QueryOptions` as well
-    codes       a key of `code_kinds.KINDS`: "any", where the function takes the matrix,
-                "one-vs-one" (a `PairTable`) or "one-vs-rest" (`OneVsRest`)
-    takes       "r", decision values as differences of probabilities, "learned", the same and
-                the `LearnedDecoder` of the model, or "g", raw ones turned so that g > 0 speaks
-                for +1
+    solver      "module:function" in this package, of what recognises the code (see `codes`) and
+                returns a solver r (n, m) -> (array, `SolverStatus`)
+    gives       "probabilities" (non-negative, sum 1), "estimates" (of probabilities, but signs
+                and sums are free), "votes", "values", or "winner": it queries single
+                classifiers, knows the winner's probability alone, and its solver, one of
+                `pair_strategies`, takes `QueryOptions` as well
+    codes       a key of `code_kinds.KINDS`
+    takes       "r", differences of probabilities, "learned", the same and the `LearnedDecoder` of
+                the model, or "g", raw values turned so that g > 0 speaks for +1
     iterates    True where each point takes many steps, and a multiple of the time of others
     """
 
