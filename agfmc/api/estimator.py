@@ -715,7 +715,8 @@ def options_of(estimator, X=None):
     X (n, d): training points, whose variance `gamma="scale"` needs.
     """
     given = [name for name in ("learner", "options", "metric", *_LETTERS)
-             if getattr(estimator, name) not in (None, "")]
+             if isinstance(value := getattr(estimator, name), str) and value
+             or value is not None and not isinstance(value, str)]
     if estimator.estimator is not None and given:
         raise ValueError(f"{given[0]} is for learners of the suite, not for an estimator")
     words = [] if estimator.learner is None else [f"learner={estimator.learner}"]
