@@ -1,0 +1,118 @@
+"""Decision trees as arrays, and the sums of their leaves for many points at once."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+_CELLS = 1 << 15  # pairs of a point and a tree at a time: what they need stays in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """The trees of m binary classifiers, whose decision values are sums of leaves.
+
+    Attributes
+    ----------
+    features : int
+        The number d of features.
+    starts : array (m + 1,)
+        Classifier i has the trees starts[i] to starts[i + 1].
+    roots : array (t,)
+        The number of the first node of each tree.
+    feature : array (q,)
+        The feature that a node compares, -1 for a leaf.
+    value : array (q,)
+        The threshold of a node, or the value of a leaf.
+    left, right : array (q,)
+        The nodes that follow if the feature is at most, or above, the threshold.  They come after
+        their node; a leaf has itself.
+    missing_left : array (q,)
+        True if a missing value goes left.
+    """
+
+    features: int
+    starts: Annotated[np.ndarray, "<i8", 1]
+    roots: Annotated[np.ndarray, "<i4", 1]
+    feature: Annotated[np.ndarray, "<i4", 1]
+    value: Annotated[np.ndarray, "<f8", 1]
+    left: Annotated[np.ndarray, "<i4", 1]
+    right: Annotated[np.ndarray, "<i4", 1]
+    missing_left: Annotated[np.ndarray, "|b1", 1]
+
+    @classmethod
+    def concatenate(cls, forests: list[Forest]) -> Forest:
+        """The classifiers of several forests, one after the other."""
+        nodes = np.cumsum([0, *(len(one.feature) for one in forests)])
+        trees = np.cumsum([0, *(len(one.roots) for one in forests)])
+        moved = {name: np.concatenate([getattr(one, name) + start for one, start in
+                                       zip(forests, nodes)]).astype("<i4")
+                 for name in ("roots", "left", "right")}
+        rest = {name: np.concatenate([getattr(one, name) for one in forests])
+                for name in ("feature", "value", "missing_left")}
+        starts = [np.zeros(1, "<i8"), *(one.starts[1:] + start for one, start in
+                                        zip(forests, trees))]
+        return cls(forests[0].features, np.concatenate(starts), **moved, **rest)
+
+    @functools.cached_property
+    def depth(self) -> int:
+        """The largest number of comparisons from a root to a leaf."""
+        nodes, depth = self.roots, 0
+        while (inner := self.feature[nodes] >= 0).any():
+            nodes = np.concatenate([self.left[nodes[inner]], self.right[nodes[inner]]])
+            depth += 1
+        return depth
+
+    @functools.cached_property
+    def _next(self):
+        """The node after node i: entry 2 i where it goes right, 2 i + 1 where it goes left."""
+        return np.stack([self.right, self.left], axis=1).ravel()
+
+    @functools.cached_property
+    def _compared(self):
+        return np.maximum(self.feature, 0)
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """The decision values f (n,) of a forest of one classifier."""
+        return self.values(x, [0])[0]
+
+    def values(self, x: np.ndarray, columns) -> np.ndarray:
+        """Decision values of some classifiers.
+
+        Parameters
+        ----------
+        x : array (n, d)
+            Points; NaN is a missing value.
+        columns : sequence of int
+            Numbers of the classifiers (c,).
+
+        Returns
+        -------
+        array (c, n)
+            A point's values do not depend on the other points.
+        """
+        result = np.empty((len(columns), len(x)))
+        for place, column in enumerate(columns):
+            roots = self.roots[self.starts[column]:self.starts[column + 1]]
+            step = max(1, _CELLS // max(1, len(roots)))
+            for start in range(0, len(x), step):
+                block = np.ascontiguousarray(x[start:start + step], dtype=np.float64)
+                leaves = self._leaves(block, roots)
+                result[place, start:start + step] = self.value.take(leaves).sum(axis=1)
+        return result
+
+    def _leaves(self, x, roots):
+        """The leaf (n, t) of each point in each tree."""
+        cells, first = x.ravel(), np.arange(len(x), dtype=np.int32)[:, None] * x.shape[1]
+        missing = np.isnan(cells) if np.isnan(cells.sum()) else None
+        node = np.tile(roots, (len(x), 1))
+        for _ in range(self.depth):
+            cell = self._compared.take(node) + first
+            goes_left = cells.take(cell) <= self.value.take(node)
+            if missing is not None:
+                goes_left |= missing.take(cell) & self.missing_left.take(node)
+            node = self._next.take(2 * node + goes_left)
+        return node

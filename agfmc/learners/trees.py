@@ -1,0 +1,202 @@
+"""The learner `trees`: gradient boosted decision trees of LightGBM, one binary problem at a time.
+
+Ke and others, "LightGBM: a highly efficient gradient boosting decision tree" (2017), with
+thresholds drawn at random (Geurts, Ernst and Wehenkel, "Extremely randomized trees", 2006), which
+makes single boosters better and the members of an ensemble different.  The number of rounds is
+found by early stopping on a stratified fifth of the samples; the booster is then fitted to all
+of them.  A model is a `Forest`, made of LightGBM's public description of its trees: neither
+classification nor reading needs LightGBM.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..core.errors import DataError, one_line, UsageError
+from ..core.forest import Forest
+from ..core.models import Kernel
+from ..core.points import is_sparse
+from .options import BinaryLearner, scan
+from .platt import folds
+from .points import Solution
+
+_FEWEST = 20  # samples of the smaller side for early stopping; with fewer, _SHORT of the rounds
+_SHORT = 0.1
+
+# option: (field, smallest, largest, whole number, smallest excluded)
+_KNOWN = {
+    "-n": ("rounds", 1, 100_000, True, False),
+    "-r": ("rate", 0, 1, False, True),
+    "-l": ("leaves", 2, 4096, True, False),
+    "-m": ("smallest_leaf", 1, 10**9, True, False),
+    "-e": ("patience", 0, 100_000, True, False),
+    "-x": ("random_thresholds", 0, 1, True, False),
+}
+
+
+@dataclass(frozen=True)
+class TreesOptions(BinaryLearner):
+    """Options of boosted trees.
+
+    Attributes
+    ----------
+    rounds : int
+        -n, the number of trees at most.
+    rate : float
+        -r, the learning rate.
+    leaves : int
+        -l, leaves of a tree at most.
+    smallest_leaf : int
+        -m, samples of a leaf at least.
+    patience : int
+        -e, rounds without improvement after which training stops; 0 for no early stopping.
+    random_thresholds : bool
+        -x, one random threshold for each feature and node, in place of the best one.
+    weights : tuple
+        Pairs (side, factor) of -w0 and -w1.
+    seed : int
+        Of all random choices; set by `seeded`.
+    """
+
+    rounds: int = 400
+    rate: float = 0.1
+    leaves: int = 31
+    smallest_leaf: int = 20
+    patience: int = 20
+    random_thresholds: bool = True
+    weights: tuple = ()
+    seed: int = 1
+
+    svm_type = "trees"
+    own_vectors = own_probabilities = allows_nan = uses_seed = True
+    keeps_sparse = False
+    packing = "array"
+
+    @classmethod
+    def parse(cls, text, **place):
+        """The options in `text`."""
+        values, weights = scan(text, _KNOWN, **place)
+        values["random_thresholds"] = bool(values.get("random_thresholds", 1))
+        return cls(weights=weights, **values)
+
+    def seeded(self, seed: int) -> TreesOptions:
+        """The same options with that seed."""
+        return replace(self, seed=seed)
+
+    def canonical(self) -> str:
+        """The settings that decide the result, in one fixed spelling."""
+        words = [f"learner=trees -n {self.rounds} -r {self.rate!r} -l {self.leaves} "
+                 f"-m {self.smallest_leaf} -e {self.patience} -x {int(self.random_thresholds)}"]
+        words += [f"-w{side} {factor!r}" for side, factor in self.weights]
+        return " ".join(words)
+
+    def identity(self, job) -> tuple:
+        """Library, options and seed."""
+        return self.made_by(), self.canonical(), self.seed
+
+    def made_by(self) -> str:
+        """LightGBM and its version."""
+        return f"lightgbm {_lightgbm().__version__}"
+
+    def kernel_for(self, features: int) -> Kernel:
+        """A kernel of no support vectors."""
+        return Kernel("linear")
+
+    def pack(self, x, rows=None):
+        """The points as an array."""
+        return np.asarray(x) if is_sparse(x) else x
+
+    def solve(self, packed, rows, side, w=None) -> Solution:
+        """Train one booster on the points in those rows.
+
+        Parameters
+        ----------
+        packed : array (n, d)
+            All points; NaN is a missing value.
+        rows : array (l,)
+            Numbers of the points of this problem.
+        side : array (l,)
+            0 for left and 1 for right.
+        w : array (l,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        Solution
+            Whose function is a `Forest`; its value is the log-odds of the right side.
+
+        Raises
+        ------
+        DataError
+            If LightGBM refuses the problem.
+        """
+        x, y = np.asarray(packed[rows], dtype=np.float64), np.asarray(side, dtype=np.float64)
+        for number, factor in self.weights:
+            w = np.ones(len(y)) if w is None else np.array(w)
+            w[y == number] *= factor
+        try:
+            forest = _forest(self._boost(x, y, w).dump_model())
+        except (ValueError, _lightgbm().basic.LightGBMError) as error:
+            raise DataError(f"LightGBM refuses the problem: {one_line(str(error))}") from None
+        return Solution(None, np.empty(0), 0.0, (1, 0), (0, 0), np.empty((0, x.shape[1])), forest)
+
+    def _boost(self, x, y, w):
+        """The booster of points x (l, d) with sides y (l,) and weights w (l,), or None for 1."""
+        lightgbm, rounds = _lightgbm(), self.rounds
+        settings = {
+            "objective": "binary", "num_leaves": self.leaves, "learning_rate": self.rate,
+            "min_data_in_leaf": self.smallest_leaf, "extra_trees": self.random_thresholds,
+            "seed": self.seed, "num_threads": 1, "deterministic": True, "force_col_wise": True,
+            "verbosity": -1}
+        if self.patience and min(y.sum(), len(y) - y.sum()) >= _FEWEST:
+            out = folds(y, self.seed) == 0
+            train = lightgbm.Dataset(x[~out], y[~out], weight=None if w is None else w[~out])
+            valid = train.create_valid(x[out], y[out], None if w is None else w[out])
+            found = lightgbm.train(settings, train, rounds, [valid], callbacks=[
+                lightgbm.early_stopping(self.patience, verbose=False)])
+            rounds = max(1, found.best_iteration)
+        elif self.patience:
+            rounds = math.ceil(_SHORT * rounds)
+        return lightgbm.train(settings, lightgbm.Dataset(x, y, weight=w), rounds)
+
+
+@functools.lru_cache(maxsize=1)
+def _lightgbm():
+    try:
+        import lightgbm
+    except ImportError:
+        raise UsageError("learner=trees needs LightGBM, which is not installed: "
+                         "pip install 'agfmc[trees]'") from None
+    return lightgbm
+
+
+def _forest(description) -> Forest:
+    """The `Forest` of LightGBM's description of a model (`Booster.dump_model`)."""
+    feature, value, left, right, missing_left, roots = [], [], [], [], [], []
+    for tree in description["tree_info"]:
+        waiting = [(tree["tree_structure"], None, 0)]
+        while waiting:
+            node, sons, parent = waiting.pop()
+            number = len(feature)
+            if sons is None:
+                roots.append(number)
+            else:
+                sons[parent] = number
+            is_leaf = "split_feature" not in node
+            feature.append(-1 if is_leaf else node["split_feature"])
+            value.append(node["leaf_value"] if is_leaf else node["threshold"])
+            left.append(number)
+            right.append(number)
+            # without missing values in training, LightGBM takes NaN for 0
+            missing_left.append(not is_leaf and (
+                node["default_left"] if node["missing_type"] == "NaN" else node["threshold"] >= 0))
+            if not is_leaf:
+                waiting += [(node["right_child"], right, number), (node["left_child"], left, number)]
+    return Forest(description["max_feature_idx"] + 1, np.array([0, len(roots)], "<i8"),
+                  np.array(roots, "<i4"),
+                  np.array(feature, "<i4"), np.array(value, "<f8"), np.array(left, "<i4"),
+                  np.array(right, "<i4"), np.array(missing_left, bool))
