@@ -59,6 +59,7 @@ LEARNERS = {
                         searched=(_PLANE_COST,)),
     "nystrom": Learner("least squares on shared landmarks", "landmarks.learner:NystromOptions",
                        searched=(GAMMA,)),
+    "trees": Learner("gradient boosted trees", "learners.trees:TreesOptions"),
     "K": Learner("k nearest neighbours", "learners.neighbours:NeighbourOptions", None, searched=(
         Parameter("-k", "k", "k", 0.0, 6.0, 1.0, whole=True),)),
     "L": Learner("multinomial logistic regression", "learners.logistic:MultinomialOptions", None,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
+_DEEPEST = 4096
 _CELLS = 1 << 15  # pairs of a point and a tree at a time: what they need stays in the cache
 
 
@@ -44,6 +45,12 @@ class Forest:
     missing_left: Annotated[np.ndarray, "|b1", 1]
 
     @classmethod
+    def none(cls, features: int) -> Forest:
+        """A classifier without trees, whose decision values are 0."""
+        return cls(features, np.zeros(2, "<i8"), *(np.empty(0, kind) for kind in (
+            "<i4", "<i4", "<f8", "<i4", "<i4", bool)))
+
+    @classmethod
     def concatenate(cls, forests: list[Forest]) -> Forest:
         """The classifiers of several forests, one after the other."""
         nodes = np.cumsum([0, *(len(one.feature) for one in forests)])
@@ -56,6 +63,31 @@ class Forest:
         starts = [np.zeros(1, "<i8"), *(one.starts[1:] + start for one, start in
                                         zip(forests, trees))]
         return cls(forests[0].features, np.concatenate(starts), **moved, **rest)
+
+    def check(self, fail) -> None:
+        """Raise fail(message) for anything that `values` takes on trust.
+
+        All links lead forward, and each node has one parent, so that every walk ends.
+        """
+        nodes, inner = np.arange(len(self.feature)), self.feature >= 0
+        arrays = (self.value, self.left, self.right, self.missing_left)
+        if any(len(array) != len(nodes) for array in arrays):
+            raise fail("the arrays of the trees do not have the same number of nodes")
+        if len(self.starts) < 2 or self.starts[0] != 0 or self.starts[-1] != len(self.roots) or \
+                np.any(self.starts[1:] < self.starts[:-1]):
+            raise fail("the trees of the classifiers are not contiguous")
+        if len(nodes) and not (-1 <= self.feature.min() and self.feature.max() < self.features):
+            raise fail("a tree compares a feature that is not there")
+        if not np.isfinite(self.value).all():
+            raise fail("a number of a tree is not finite")
+        children = np.concatenate([self.left[inner], self.right[inner]])
+        entered = np.sort(np.concatenate([children, self.roots]))
+        if not np.array_equal(entered, nodes) or np.any(
+                np.minimum(self.left, self.right)[inner] <= nodes[inner]) or np.any(
+                (self.left != nodes)[~inner] | (self.right != nodes)[~inner]):
+            raise fail("the nodes of the trees are no trees")
+        if self.depth > _DEEPEST:
+            raise fail(f"a tree is deeper than {_DEEPEST} nodes")
 
     @functools.cached_property
     def depth(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, NamedTuple, TYPE_CHECKING
 
+from .forest import Forest
 from .provenance import Provenance
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class BinaryModel:
     left side of the partition and f > 0 speaks for labels[0];  n_sv: support
     vectors of either label;  platt: (A, B) of P(labels[0]) = 1/(1 + exp(A f +
     B)), or None;  features: number of features it was trained on, 0 where the file does
-    not tell;  function: what computes f (n,) of points (n, d) in place of the sum, or None.
+    not tell;  function: what computes f (n,) of points (n, d) in place of the sum, a `Forest` or a
+    function in memory, or None.
     """
 
     name: str
@@ -146,7 +148,7 @@ class NodeModel:
 
 @dataclass(frozen=True, eq=False)
 class MergedModel:
-    """The binary support vector machines of a configuration, every support vector once.
+    """The binary classifiers of a configuration, every support vector once.
 
     kernels: the different kernels, kernel_of (m,) the one of each classifier;
     sv (s, d) float64, group (s,) int32: support vectors of one class stand together;
@@ -154,7 +156,8 @@ class MergedModel:
     rho, a, b (m,): r = tanh(a f + b), NaN without probabilities;
     orientation (m,) of +1 and -1: the sign of f that speaks for the right side;
     provenances: a `Provenance` for each classifier;
-    any_width: True where d is only the largest index met, so that points may be wider.
+    any_width: True where d is only the largest index met, so that points may be wider;
+    forest: the trees of the classifiers that have no support vectors, or None.
     """
 
     kernels: tuple[Kernel, ...]
@@ -170,6 +173,7 @@ class MergedModel:
     orientation: Annotated[np.ndarray, "|i1", 1]
     provenances: tuple[Provenance, ...]
     any_width: bool = False
+    forest: Forest | None = None
 
     @property
     def count(self) -> int:

@@ -58,8 +58,10 @@ class Machine:
     @functools.cached_property
     def _parts(self):
         kernel_of = self._model.kernel_of[self.columns]
+        if self._model.forest is not None:
+            kernel_of[np.diff(self._model.forest.starts)[self.columns] > 0] = -1
         parts = []
-        for number in sorted(set(kernel_of.tolist())):
+        for number in sorted(set(kernel_of.tolist()) - {-1}):
             positions = np.flatnonzero(kernel_of == number)
             parts.append(_Part(self._model, self._model.kernels[number], positions,
                                self.columns[positions]))
@@ -94,6 +96,8 @@ class Machine:
             for part in self._parts:
                 part.add(block, whole, buffer)
             np.subtract(whole[:, :rows.stop - rows.start], self.rho[:, None], out=result[:, rows])
+        if self._model.forest is not None:
+            result += self._model.forest.values(x, self.columns)
         return result
 
 

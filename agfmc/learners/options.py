@@ -21,6 +21,7 @@ class _Learner:
     letters: ClassVar[dict] = {}
     strange: ClassVar[dict | None] = None
     own_vectors = keeps_sparse = is_program = uses_shared_landmarks = streams = False
+    uses_seed = allows_nan = False
     no_loo = recognised_by = ""
 
     @classmethod

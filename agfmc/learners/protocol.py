@@ -184,7 +184,7 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
         place = tree.place(row)
         options = default_options if text == default else parse(text, **place._asdict())
         jobs.append(Job(name, sides, options, text, seed, place))
-    jobs = _with_groups(_without_copies(tree, jobs))
+    jobs = _with_groups(_without_copies(tree, _with_seeds(tree, jobs)))
     names, branches = node_names(tree, base), tree.branch_labels()
     for number, node in tree.directs.items():
         place = tree.place(node)
@@ -194,6 +194,18 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
             raise place.error(ControlError, error.message) from error
         jobs.append(Job(names[number], branches[number], options, node.options, seed, place))
     return jobs
+
+
+def _with_seeds(tree, jobs):
+    """The jobs of all rows, where their learner draws numbers with the seed of their member.
+
+    Members of an ensemble so differ, and their average gains.
+    """
+    parts = tree.parts if tree.is_ensemble else [slice(None)]
+    member = [number for number, part in enumerate(parts)
+              for node in tree.nodes[part] for _ in node.rows]
+    return [replace(job, options=job.options.seeded(job.seed + number))
+            if job.options.uses_seed else job for job, number in zip(jobs, member)]
 
 
 def _without_copies(tree, jobs):
@@ -207,7 +219,7 @@ def _without_copies(tree, jobs):
     for part in tree.parts:
         times: Counter = Counter()
         for job in islice(rest, sum(len(node.rows) for node in tree.nodes[part])):
-            key = job.text, *map(frozenset, job.sides)
+            key = job.text, getattr(job.options, "seed", None), *map(frozenset, job.sides)
             times[key] += 1
             result.append(first.setdefault((key, times[key]), job))
     return result

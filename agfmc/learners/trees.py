@@ -19,7 +19,6 @@ import numpy as np
 from ..core.errors import DataError, one_line, UsageError
 from ..core.forest import Forest
 from ..core.models import Kernel
-from ..core.points import is_sparse
 from .options import BinaryLearner, scan
 from .platt import folds
 from .points import Solution
@@ -74,7 +73,6 @@ class TreesOptions(BinaryLearner):
     svm_type = "trees"
     own_vectors = own_probabilities = allows_nan = uses_seed = True
     keeps_sparse = False
-    packing = "array"
 
     @classmethod
     def parse(cls, text, **place):
@@ -91,8 +89,7 @@ class TreesOptions(BinaryLearner):
         """The settings that decide the result, in one fixed spelling."""
         words = [f"learner=trees -n {self.rounds} -r {self.rate!r} -l {self.leaves} "
                  f"-m {self.smallest_leaf} -e {self.patience} -x {int(self.random_thresholds)}"]
-        words += [f"-w{side} {factor!r}" for side, factor in self.weights]
-        return " ".join(words)
+        return " ".join(words + self.weight_words())
 
     def identity(self, job) -> tuple:
         """Library, options and seed."""
@@ -105,10 +102,6 @@ class TreesOptions(BinaryLearner):
     def kernel_for(self, features: int) -> Kernel:
         """A kernel of no support vectors."""
         return Kernel("linear")
-
-    def pack(self, x, rows=None):
-        """The points as an array."""
-        return np.asarray(x) if is_sparse(x) else x
 
     def solve(self, packed, rows, side, w=None) -> Solution:
         """Train one booster on the points in those rows.
@@ -195,7 +188,8 @@ def _forest(description) -> Forest:
             missing_left.append(not is_leaf and (
                 node["default_left"] if node["missing_type"] == "NaN" else node["threshold"] >= 0))
             if not is_leaf:
-                waiting += [(node["right_child"], right, number), (node["left_child"], left, number)]
+                waiting += [(node["right_child"], right, number),
+                            (node["left_child"], left, number)]
     return Forest(description["max_feature_idx"] + 1, np.array([0, len(roots)], "<i8"),
                   np.array(roots, "<i4"),
                   np.array(feature, "<i4"), np.array(value, "<f8"), np.array(left, "<i4"),

@@ -36,6 +36,11 @@ def check_configuration(configuration, fail):
     _check_arrays(model, bool(classifiers), fail)
     for kernel in model.kernels:
         check_kernel(kernel, fail)
+    if model.forest is not None:
+        model.forest.check(fail)
+        if (len(model.forest.starts), model.forest.features) != (len(model.rho) + 1,
+                                                                 model.sv.shape[1]):
+            raise fail("the trees belong to other classifiers")
     _check_features(configuration, fail)
     if not all(np.isfinite(values).all() for values in (model.sv, model.coef, model.rho)) or \
             np.isinf([model.a, model.b]).any():

@@ -94,6 +94,8 @@ class Configuration:
             (tree.roots, tree.weights) if tree.is_ensemble else ()))).encode())
         arrays = [machines.a, machines.b] if isinstance(machines, FunctionModel) else \
             [machines.rho, machines.a, machines.b, np.diff(machines.indptr)]
+        if forest := getattr(machines, "forest", None):
+            arrays += [forest.feature, forest.value]
         arrays += [getattr(node, name, None) for node in self.node_classifiers.values()
                    for name in ("weights", "points", "y", "k")]
         for array in arrays:

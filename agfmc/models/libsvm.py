@@ -11,21 +11,26 @@ j-th, or the (j - 1)-th where j > i.  The classifiers stand in the order (0, 1),
 (1, 2), ...; f > 0 votes for the first class of the pair, and P(first) = 1/(1 + exp(A f + B)).
 There, and only there, the samples of the provenance are those of each class, in the ascending
 order of the labels: what each classifier tells of its own two classes follows.
+
+A classifier of svm_type `trees`, which LIBSVM does not know, has no support vectors, but the arrays
+of a `Forest`, each in a line `# agfmc trees NAME NUMBER ...`.
 """
 
 import base64
+import dataclasses
 import hashlib
 import math
 import os
 import re
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple
+from typing import get_type_hints, NamedTuple
 
 import numpy as np
 
 from ..control.build import from_rows, rename
 from ..core.errors import ModelError
+from ..core.forest import Forest
 from ..core.memory import refuse_beyond
 from ..core.models import BinaryModel, Kernel, KERNELS
 from ..core.provenance import Provenance, shared
@@ -39,7 +44,11 @@ from .checks import check_kernel, require_one_kernel
 
 _MARK = "# agfmc "
 _HELD_OUT = f"{_MARK}held out "
+_TREES = f"{_MARK}trees "
 _TYPES = ("c_svc", "nu_svc")
+_TREE_TYPE = "trees"
+_ARRAYS = {name: np.dtype(kind.__metadata__[0]) for name, kind in get_type_hints(
+    Forest, localns={"np": np}, include_extras=True).items() if name != "features"}
 _KEYS = ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho",
          "label", "probA", "probB", "nr_sv", "prob_density_marks")
 _MAX_FEATURES = 2**24
@@ -134,7 +143,7 @@ class _Header:
 
     def contents(self, lines, k, vectors):
         """The `_Contents` of a model of k classes; vectors: as `support_vectors`."""
-        svm_type = self.word("svm_type", _TYPES)
+        svm_type = self.word("svm_type", (*_TYPES, _TREE_TYPE) if k == 2 else _TYPES)
         kind = self.word("kernel_type", tuple(KERNELS))
         kernel = Kernel(kind, **{name: self.values(name, int if name == "degree" else float)[0]
                                  for name in KERNELS[kind].parameters})
@@ -181,6 +190,8 @@ def _check_end(raw, lines, path):
 def _provenance(lines, end, total, path):
     """The `Provenance` in the lines from `end`, behind `total` support vectors."""
     provenance = Provenance()
+    while len(lines) > end and lines[end].startswith(_TREES):
+        end += 1
     if len(lines) > end and lines[end].startswith(_HELD_OUT):
         end += 1
     for number, line in enumerate(lines[end:], end + 1):
@@ -264,6 +275,9 @@ def format_svm_model(model, sv_text=None, held_out=None):
     if sv_text is None:
         sv_text = [sparse_text(point) for point in model.sv]
     lines += [f"{c!r} {text} " for c, text in zip(model.coef.tolist(), sv_text)]
+    if model.function is not None:
+        lines += [f"{_TREES}{name} {' '.join(map(repr, getattr(model.function, name).tolist()))}"
+                  for name in _ARRAYS]
     values = np.zeros(0) if held_out is None else np.asarray(held_out, dtype="<f4")
     if held_out is not None:
         lines.append(f"{_HELD_OUT}{len(held_out)} {base64.b64encode(values.tobytes()).decode()}")
@@ -307,8 +321,29 @@ def _model(lines, path, vectors):
     if sorted(labels) != [0, 1]:
         raise header.fail("label", "expected the labels 0 and 1 (left and right of the partition), "
                                    f"found {header.text('label')}")
+    forest = _forest(lines[header.end:], features, path) if svm_type == _TREE_TYPE else None
     return BinaryModel(path, svm_type, kernel, sv, coef, rho[0], tuple(labels), n_sv, platt[0],
-                       provenance, features)
+                       provenance, features, forest)
+
+
+def _forest(lines, features, path):
+    """The checked `Forest` in the lines of a model file behind `SV`."""
+    arrays = {}
+    for line in lines:
+        name, _, text = line.removeprefix(_TREES).partition(" ")
+        if line.startswith(_TREES) and name in _ARRAYS:
+            words = text.replace("True", "1").replace("False", "0")
+            values = numbers(np.frombuffer(words.encode("ascii"), np.uint8), text.count(" ") + 1)
+            if values is None or np.any(values != (array := values.astype(_ARRAYS[name]))):
+                raise ModelError(f"the {name} of the trees are not the numbers expected", file=path)
+            arrays[name] = array
+    if set(arrays) != set(_ARRAYS):
+        raise ModelError("a part of the trees is missing", file=path)
+    forest = Forest(features, **arrays)
+    forest.check(partial(ModelError, file=path))
+    if len(forest.starts) != 2:
+        raise ModelError("expected the trees of one classifier", file=path)
+    return forest
 
 
 def _known_vectors(lines, start, path, features, width, known):

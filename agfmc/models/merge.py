@@ -7,6 +7,7 @@ import numpy as np
 
 from ..control.build import rename, rename_directs
 from ..core.errors import ModelError
+from ..core.forest import Forest
 from ..core.models import FunctionModel, MergedModel
 from ..core.points import unique_rows
 from .configuration import Configuration
@@ -21,7 +22,7 @@ def assemble(tree, models, node_classifiers, normalisation=None):
     """
     tree = rename_directs(rename(tree, [model.name for model in models]),
                           {number: model.name for number, model in node_classifiers.items()})
-    if models and models[0].function is not None:
+    if models and not isinstance(models[0].function, Forest | None):
         a, b = np.array([model.scale for model in models], dtype=np.float64).T.copy()
         machines = FunctionModel(
             tuple(model.function for model in models), a, b,
@@ -78,7 +79,9 @@ def collate(models, sides, classes, node_classifiers=()):
         a=a, b=b,
         orientation=np.array([model.orientation for model in models], dtype=np.int8),
         provenances=tuple(model.provenance for model in models),
-        any_width=not node_classifiers and not any(model.features for model in models))
+        any_width=not node_classifiers and not any(model.features for model in models),
+        forest=Forest.concatenate([model.function or Forest.none(width) for model in models])
+        if any(model.function for model in models) else None)
 
 
 def _joined(parts, dtype):
