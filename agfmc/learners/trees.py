@@ -13,32 +13,22 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
 from ..core.forest import Forest
-from ..core.models import Kernel
-from .options import BinaryLearner, scan
+from .options import PlaneLearner
 from .platt import folds
 from .points import Solution
 
 _FEWEST = 20  # samples of the smaller side for early stopping; with fewer, _SHORT of the rounds
 _SHORT = 0.1
 
-# option: (field, smallest, largest, whole number, smallest excluded)
-_KNOWN = {
-    "-n": ("rounds", 1, 100_000, True, False),
-    "-r": ("rate", 0, 1, False, True),
-    "-l": ("leaves", 2, 4096, True, False),
-    "-m": ("smallest_leaf", 1, 10**9, True, False),
-    "-e": ("patience", 0, 100_000, True, False),
-    "-x": ("random_thresholds", 0, 1, True, False),
-}
-
 
 @dataclass(frozen=True)
-class TreesOptions(BinaryLearner):
+class TreesOptions(PlaneLearner):
     """Options of boosted trees.
 
     Attributes
@@ -53,8 +43,8 @@ class TreesOptions(BinaryLearner):
         -m, samples of a leaf at least.
     patience : int
         -e, rounds without improvement after which training stops; 0 for no early stopping.
-    random_thresholds : bool
-        -x, one random threshold for each feature and node, in place of the best one.
+    random_thresholds : int
+        -x, 1 for one random threshold for each feature and node, 0 for the best one.
     weights : tuple
         Pairs (side, factor) of -w0 and -w1.
     seed : int
@@ -66,30 +56,25 @@ class TreesOptions(BinaryLearner):
     leaves: int = 31
     smallest_leaf: int = 20
     patience: int = 20
-    random_thresholds: bool = True
+    random_thresholds: int = 1
     weights: tuple = ()
     seed: int = 1
 
-    svm_type = "trees"
-    own_vectors = own_probabilities = allows_nan = uses_seed = True
+    name = svm_type = "trees"
+    own_probabilities = allows_nan = uses_seed = True
     keeps_sparse = False
-
-    @classmethod
-    def parse(cls, text, **place):
-        """The options in `text`."""
-        values, weights = scan(text, _KNOWN, **place)
-        values["random_thresholds"] = bool(values.get("random_thresholds", 1))
-        return cls(weights=weights, **values)
+    letters: ClassVar[dict] = {
+        "-n": ("rounds", 1, 100_000, True, False),
+        "-r": ("rate", 0, 1, False, True),
+        "-l": ("leaves", 2, 4096, True, False),
+        "-m": ("smallest_leaf", 1, 10**9, True, False),
+        "-e": ("patience", 0, 100_000, True, False),
+        "-x": ("random_thresholds", 0, 1, True, False),
+    }
 
     def seeded(self, seed: int) -> TreesOptions:
         """The same options with that seed."""
         return replace(self, seed=seed)
-
-    def canonical(self) -> str:
-        """The settings that decide the result, in one fixed spelling."""
-        words = [f"learner=trees -n {self.rounds} -r {self.rate!r} -l {self.leaves} "
-                 f"-m {self.smallest_leaf} -e {self.patience} -x {int(self.random_thresholds)}"]
-        return " ".join(words + self.weight_words())
 
     def identity(self, job) -> tuple:
         """Library, options and seed."""
@@ -98,10 +83,6 @@ class TreesOptions(BinaryLearner):
     def made_by(self) -> str:
         """LightGBM and its version."""
         return f"lightgbm {_lightgbm().__version__}"
-
-    def kernel_for(self, features: int) -> Kernel:
-        """A kernel of no support vectors."""
-        return Kernel("linear")
 
     def solve(self, packed, rows, side, w=None) -> Solution:
         """Train one booster on the points in those rows.
@@ -142,7 +123,7 @@ class TreesOptions(BinaryLearner):
         lightgbm, rounds = _lightgbm(), self.rounds
         settings = {
             "objective": "binary", "num_leaves": self.leaves, "learning_rate": self.rate,
-            "min_data_in_leaf": self.smallest_leaf, "extra_trees": self.random_thresholds,
+            "min_data_in_leaf": self.smallest_leaf, "extra_trees": bool(self.random_thresholds),
             "seed": self.seed, "num_threads": 1, "deterministic": True, "force_col_wise": True,
             "verbosity": -1}
         if self.patience and min(y.sum(), len(y) - y.sum()) >= _FEWEST:

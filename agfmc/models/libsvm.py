@@ -17,7 +17,6 @@ of a `Forest`, each in a line `# agfmc trees NAME NUMBER ...`.
 """
 
 import base64
-import dataclasses
 import hashlib
 import math
 import os

@@ -52,7 +52,8 @@ def test_early_stopping_needs_samples_of_both_sides():
     assert rounds[0] < rounds[1] == 400
     few = np.zeros(60, dtype=np.int8)
     few[:10] = 1
-    assert len(TreesOptions(rounds=55, smallest_leaf=2).solve(x, np.arange(60), few).function.roots) == 6
+    short = TreesOptions(rounds=55, smallest_leaf=2).solve(x, np.arange(60), few)
+    assert len(short.function.roots) == 6
 
 
 def test_members_of_an_ensemble_have_different_seeds():
