@@ -2,7 +2,7 @@
 
     bytes 0-7     89 4D 42 4D 0D 0A 1A 0A (the letters MBM between bytes that text
                   conversions damage)
-    8-11, 12-15   format version: major 1, minor 3 (uint32, little-endian throughout)
+    8-11, 12-15   format version: major 1, minor 2 (uint32, little-endian throughout)
     16-23, 24-31  length of the header, length of the whole file (uint64)
     32-63         SHA-256 of all bytes but these 32
     64-           the header: JSON in UTF-8, a `_Stored` with {"shape", "offset"} in the place of
@@ -11,8 +11,7 @@
 Nothing in the file is executed or unpickled; every length is checked against
 the size of the file before anything is allocated, and no byte serves two arrays, so
 that what a model takes in memory is in proportion to its file.  Files of minor version 0 and 1,
-which had no calibration, recipe, ensemble and weights of neighbours, and 2, which had no trees, are
-read too.
+which had no calibration, recipe, ensemble and weights of neighbours, are read too.
 """
 
 import hashlib
@@ -41,7 +40,7 @@ from .checks import check_configuration
 from .configuration import Configuration
 
 MAGIC = b"\x89MBM\r\n\x1a\n"
-_MAJOR, _MINOR = 1, 3
+_MAJOR, _MINOR = 1, 2
 _START = struct.Struct("<8sIIQQ32s")
 _Line = Annotated[str, one_line]
 
@@ -155,8 +154,7 @@ def _checked_header(raw, path):
     try:
         header = strict_json(raw[_START.size:_START.size + length])
         header = header if minor > 1 else _upgraded(header)
-        if minor < 3:
-            header["machines"]["forest"] = None
+        header["machines"].setdefault("forest", None)
         return header, _START.size + length
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
         raise ModelError("damaged: the header cannot be read", file=path) from None

@@ -36,7 +36,7 @@ def solved(text, x, rows, side):
 
 def test_every_learner_keeps_the_interface():
     binary = [name for name, learner in LEARNERS.items() if learner.sides == 2]
-    assert binary == ["svm", "linear", "logistic", "nystrom"]
+    assert binary == ["svm", "linear", "logistic", "nystrom", "trees"]
     for name in binary[:3]:
         options = parse_options(f"learner={name} -c 2 -w1 3")
         assert options == parse_options(f" learner={name}  -w1 3 -c 2")
