@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 _DEEPEST = 4096
 _CELLS = 1 << 15  # pairs of a point and a tree at a time: what they need stays in the cache
@@ -47,12 +48,16 @@ class Forest:
     @classmethod
     def none(cls, features: int) -> Forest:
         """A classifier without trees, whose decision values are 0."""
+        import numpy as np
+
         return cls(features, np.zeros(2, "<i8"), *(np.empty(0, kind) for kind in (
             "<i4", "<i4", "<f8", "<i4", "<i4", bool)))
 
     @classmethod
     def concatenate(cls, forests: list[Forest]) -> Forest:
         """The classifiers of several forests, one after the other."""
+        import numpy as np
+
         nodes = np.cumsum([0, *(len(one.feature) for one in forests)])
         trees = np.cumsum([0, *(len(one.roots) for one in forests)])
         moved = {name: np.concatenate([getattr(one, name) + start for one, start in
@@ -69,6 +74,8 @@ class Forest:
 
         All links lead forward, and each node has one parent, so that every walk ends.
         """
+        import numpy as np
+
         nodes, inner = np.arange(len(self.feature)), self.feature >= 0
         arrays = (self.value, self.left, self.right, self.missing_left)
         if any(len(array) != len(nodes) for array in arrays):
@@ -92,6 +99,8 @@ class Forest:
     @functools.cached_property
     def depth(self) -> int:
         """The largest number of comparisons from a root to a leaf."""
+        import numpy as np
+
         nodes, depth = self.roots, 0
         while (inner := self.feature[nodes] >= 0).any():
             nodes = np.concatenate([self.left[nodes[inner]], self.right[nodes[inner]]])
@@ -101,10 +110,14 @@ class Forest:
     @functools.cached_property
     def _next(self):
         """The node after node i: entry 2 i where it goes right, 2 i + 1 where it goes left."""
+        import numpy as np
+
         return np.stack([self.right, self.left], axis=1).ravel()
 
     @functools.cached_property
     def _compared(self):
+        import numpy as np
+
         return np.maximum(self.feature, 0)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
@@ -126,6 +139,8 @@ class Forest:
         array (c, n)
             A point's values do not depend on the other points.
         """
+        import numpy as np
+
         result = np.empty((len(columns), len(x)))
         for place, column in enumerate(columns):
             roots = self.roots[self.starts[column]:self.starts[column + 1]]
@@ -138,6 +153,8 @@ class Forest:
 
     def _leaves(self, x, roots):
         """The leaf (n, t) of each point in each tree."""
+        import numpy as np
+
         cells, first = x.ravel(), np.arange(len(x), dtype=np.int32)[:, None] * x.shape[1]
         missing = np.isnan(cells) if np.isnan(cells.sum()) else None
         node = np.tile(roots, (len(x), 1))
