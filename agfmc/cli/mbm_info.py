@@ -1,6 +1,7 @@
 """mbm_info: describe a model file, a normalisation, or a recipe of tables."""
 
 import json
+from itertools import chain
 import os
 
 from ..control.write import format_tree
@@ -53,7 +54,8 @@ def execute(args):
                      f"is for a normalisation, as X.std, and {args.model} is {kind}")
     check_plot(args)
     info, text = show(args)
-    write_stdout([json.dumps(info, indent=1, sort_keys=True), "\n"] if args.json else [text])
+    pieces = json.JSONEncoder(indent=1, sort_keys=True).iterencode(info) if args.json else [text]
+    write_stdout(chain(pieces, "\n" * args.json))
 
 
 def _model(args):

@@ -6,7 +6,7 @@ A new score is one function and one row.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
 
@@ -65,7 +65,7 @@ class Score(NamedTuple):
         return getattr(import_module(f"..{module}", __package__), function)(*arguments)
 
 
-_LOSS = {"high": float("inf"), "larger_is_better": False}
+_LOSS: dict[str, Any] = {"high": float("inf"), "larger_is_better": False}
 
 PAGE = {score.name: score for score in (  # in their order on a page
     Score("coverage", "coverage", "Share of the points that are answered.", share=True),
