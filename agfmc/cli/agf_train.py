@@ -30,25 +30,26 @@ _CHOSEN = "the options were chosen on these points, so that these scores are sli
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("agf_train", "Make a calibrated model of training data: choose a configuration "
-                    "by cross-validation, tune its options, train it on all of the data, and write "
-                    "one file. Standard output says what was chosen, with which scores, and has "
-                    "the commands that do the same, as a shell script.")
+    parser = Parser("agf_train", "Train a calibrated model: choose a configuration by "
+                    "cross-validation, tune its options, train on all data, and write one file. "
+                    "Standard output is a shell script that repeats these steps; its comments "
+                    "give the choices and their scores.")
     add_train(parser)
     parser.add("model", "the model file to be written (.mbm)", output_file)
     group = parser.group("work")
-    group.add("--time-limit TIME", "time for everything, in seconds, M:SS or H:MM:SS (default "
-              "5:00). The choice of a configuration has two fifths of it at most; the tuning "
-              "leaves a fifth, or more where training takes longer. The best so far is then "
-              "trained, however long that takes", time_span, default=300.0)
-    group.add("--by SCORE", f"the score of held-out points that decides: {', '.join(BY_OPTION)} "
+    group.add("--time-limit TIME", "limit for the whole run, in seconds, M:SS or H:MM:SS (default "
+              "5:00). Choosing the configuration takes at most two fifths of it, and tuning "
+              "leaves at least a fifth; the final training is never interrupted",
+              time_span, default=300.0)
+    group.add("--by SCORE", f"score on holdout data that decides: {', '.join(BY_OPTION)} "
               "(default log-loss)", choices=tuple(BY_OPTION), default="log-loss")
     group.add("-j, --jobs N", "threads; 0 means all cores of this process (default). The model "
-              "does not depend on it unless the time limit comes", whole_number(0, 1024), default=0)
+              "does not depend on it unless the time limit is reached", whole_number(0, 1024),
+              default=0)
     add_seed(group)
-    add_report(parser, "data, choice, search, model, and the answers to points that are held out, "
-               "one fifth after the other; these take about five times as long as the last "
-               "training, and are left out where the time limit would not be kept")
+    add_report(parser, "data, comparison, search, model, and a final five-fold cross-validation, "
+               "which takes about five times as long as the training and is omitted if it would "
+               "exceed the time limit")
     add_training_kind(parser)
     return parser.finish()
 
