@@ -28,10 +28,9 @@ _SCORES = ("lac", "aps")
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("classify_m", "Classify points with a trained configuration. Writes the "
-                    "classes (output.cls) and their confidence ratings (output.con), and prints "
-                    "the class probabilities; or, to a table, the ids of the rows, their classes "
-                    "and probabilities.")
+    parser = Parser("classify_m", "Classify points with a trained configuration. Write "
+                    "classes (output.cls) and confidence ratings (output.con), and print class "
+                    "probabilities; or write a table of ids, classes and probabilities.")
     parser.add("model", "control file for classification, whose binary models are read, or one "
                "model file: .mbm, libAGF's ASCII model, or LIBSVM's", metavar="{control | model}")
     parser.add("test", "points to classify: a table (.csv, .tsv, .parquet, .feather; or --table), "
@@ -45,16 +44,15 @@ def get_parser():
                "is written in their place", output_base, metavar="table | output", nargs="?",
                default="-")
     _add_decoding(parser.group("decoding"))
-    _add_guarantees(parser.group("answers with a guarantee, from calibration points"))
-    _add_queries(parser.group("decoders that ask some of the classifiers"))
+    _add_guarantees(parser.group("answers with a guarantee"))
+    _add_queries(parser.group("decoders that evaluate some of the classifiers"))
     kinds = add_input_kind(parser, "test", roles=False)
-    kinds.add("-C, --no-labels", "with -A: the lines hold no labels")
+    kinds.add("-C, --no-labels", "with -A: the lines have no labels")
     group = parser.group("answers to a table")
-    group.add("--id COLUMN,...", "columns that identify the rows, by names or numbers from 1, "
-              "which the answers repeat (default: those of training, else the rows are numbered "
-              "from 1)", names)
-    group.add("--all-columns", "the answers repeat all columns of the table; ids may stand twice "
-              "then, unless --id names them")
+    group.add("--id COLUMN,...", "columns that identify the rows, by names or numbers from 1; the "
+              "answers repeat them (default: those of training, else row numbers from 1)", names)
+    group.add("--all-columns", "repeat all columns of the table in the answers; without --id, "
+              "ids need not be unique")
     group = parser.group("other programs")
     group.add("-O, --predictor COMMAND", "program that reads the binary models, called `COMMAND "
               "points model output` like svm-predict -b 1; test is then LVQ text, unless -M or its "
@@ -82,29 +80,29 @@ def _add_decoding(group):
               "classifiers and prints all probabilities, products along the branches. For "
               "ensembles, several configurations in one file: average (default) of the "
               "probabilities that each of them gives, arithmetic, or geometric", choices=_MODES)
-    group.add("--stop P", "for decision trees and nested configurations: go down while the most "
-              "probable branch has probability P or more, else answer with the set of the classes "
-              "below the node; print its probability, not calibrated, and the labels, and write "
-              "the sets to output.sets", probability)
-    group.add("--top K", "print, in place of the probabilities, the K most probable classes of "
-              "each point, each with its probability; of a tree, unless --tree full is given, only "
-              "classifiers that may change them are queried, and the probabilities are not "
+    group.add("--stop P", "for decision trees and nested configurations: descend while the "
+              "most probable branch has probability P or more, then answer with the set of classes "
+              "below the node; print its uncalibrated probability and the labels, and write the "
+              "sets to output.sets", probability)
+    group.add("--top K", "print the K most probable classes of each point with their "
+              "probabilities, in place of all probabilities; of a tree, unless --tree full is "
+              "given, only the necessary classifiers are evaluated, and probabilities are not "
               "calibrated", whole_number(1))
-    group.add("--reject P", "answer -1 where the winner's probability is below P", probability)
-    group.add("--priors P", "the classes occur in these proportions, which differ from those in "
-              f"training: {PROPORTIONS}; or training, for those of the training data where class "
-              "weights have moved them; for decoders that give all probabilities", _priors)
-    group.add("--costs FILE", "answer with the class of the least expected cost, by the "
-              "probabilities, which stay as they are: FILE has a row for each true class and a "
-              "column for each answer, a last one, -, for none; for decoders that give all "
-              "probabilities")
-    group.add("--decisions", "with --costs: print, in place of the probabilities, the answer, its "
-              "expected cost, and the most probable class", needs="--costs",
+    group.add("--reject P", "reject points (class -1) whose winner has a probability below P",
+              probability)
+    group.add("--priors P", "adjust the probabilities to these class proportions: "
+              f"{PROPORTIONS}; or training, for those of the training data, if class weights "
+              "changed them; for decoders that give all probabilities", _priors)
+    group.add("--costs FILE", "answer with the class of the least expected cost; FILE has a row "
+              "for each true class and a column for each answer, and optionally a last one, -, for "
+              "rejection; for decoders that give all probabilities")
+    group.add("--decisions", "with --costs: print the answer, its expected cost, and the most "
+              "probable class, in place of the probabilities", needs="--costs",
               excludes=("-O", "--quantity", "--top", "--coverage", "--p-values"))
     group.add("--trained-priors P", "with --priors: the proportions in training, if the models do "
               "not record them", proportions, needs="--priors")
-    group.add("-u, --unnormalised", "with -a: the support vectors are not normalised either, and "
-              "are normalised as they are read", needs="-a")
+    group.add("-u, --unnormalised", "with -a: normalise the support vectors too, as they are read",
+              needs="-a")
     add_model_files(group, "applied to the points")
     group.add("-c, --sigmoid CODE", "function g of r = g(a f + b) for a decision value f: 0 tanh, "
               "for which a and b are fitted, 1 error function, 2 logistic function, 3 arctangent; "
@@ -112,12 +110,11 @@ def _add_decoding(group):
     group.add("-Z, --libsvm", "the models are LIBSVM's (always the case)")
     add_workers(group)
     add_executor(group)
-    group.add("--header", "print a line `labels 0 1 ...` first, where a column for each class "
-              "follows: the labels of the columns")
-    group.add("--quantity", "print, in place of the probabilities, the expected value of the "
-              "quantity whose intervals the classes are (float_to_class)",
+    group.add("--header", "print a first line `labels 0 1 ...`, the labels of the columns")
+    group.add("--quantity", "print the expected value of a quantity whose intervals are the "
+              "classes (float_to_class), in place of the probabilities",
               excludes=("--coverage", "--p-values", "--stop", "--top"))
-    group.add("--quantiles Q,Q,...", "with --quantity: and these quantiles of it, from 0 to 1",
+    group.add("--quantiles Q,Q,...", "with --quantity: also print these quantiles, from 0 to 1",
               list_of(probability), needs="--quantity")
 
 
@@ -127,33 +124,33 @@ def _priors(text):
 
 
 def _add_guarantees(group):
-    group.add("--max-error E", "answer -1 where the probability of the winner is too low to keep "
-              "the share of wrong answers, among those that are given, at E or less", probability)
+    group.add("--max-error E", "reject points (class -1) so that the share of wrong answers, "
+              "among those that are given, is at most E", probability)
     group.add("--confidence C", "with --max-error: the probability that this holds (default 0.95)",
               probability, needs="--max-error")
-    group.add("--coverage C", "print, in place of the probabilities, a set of classes for each "
-              "point, which holds the true one with probability C or more, and write them to "
-              "output.sets: the labels, or - for an empty set", probability)
-    group.add("--p-values", "print, in place of the probabilities, conformal p values: sets of "
-              "coverage C have the classes with p values above 1 - C")
-    group.add("--by-class", "with --coverage or --p-values: for the points of each class, not only "
-              "of all classes together; rare classes share the points of --coverage, and their p "
-              "values are never small")
-    group.add("--set-score SCORE", "what orders the classes: lac, one minus the probability, for "
-              "the smallest sets (default), or aps, the sum of the probabilities down to that of "
-              "the class, for sets that are larger where a point is harder", choices=_SCORES)
+    group.add("--coverage C", "print a prediction set for each point, which contains the true "
+              "class with probability C or more, in place of the probabilities, and write the "
+              "sets to output.sets: the labels, or - for an empty set", probability)
+    group.add("--p-values", "print conformal p values in place of the probabilities; the "
+              "prediction set of coverage C has the classes with p values above 1 - C")
+    group.add("--by-class", "with --coverage or --p-values: valid for each class, not only for "
+              "all classes together; with --coverage rare classes share a limit, and p values of "
+              "rare classes are never small")
+    group.add("--set-score SCORE", "score of the classes: lac, one minus the probability, for the "
+              "smallest sets (default), or aps, the sum of the probabilities down to that of the "
+              "class, for sets that adapt to the difficulty of a point", choices=_SCORES)
 
 
 def _add_queries(group):
     group.add("--opponents L", "with -Q poll: random opponents of each class, a number, or a "
               "multiple of log2 of the number of classes such as 3log (default)", default="3log")
-    group.add("--finalists T", "with -Q poll: query all classifiers of the T best classes",
+    group.add("--finalists T", "with -Q poll: evaluate all classifiers of the T best classes",
               whole_number(1))
     add_seed(group)
     group.add("--pair-errors FILE", "with -Q radag: errors of the pairs, as multi_borders "
               "--cv-errors writes them")
-    group.add("--count", "report the binary classifiers queried and the kernel evaluations per "
-              "point, on average; with any decoder")
+    group.add("--count", "report the mean number of binary classifiers and kernel "
+              "evaluations per point")
     group.add("--margins", "report the sum of 1/margin^2 over the binary classifiers")
 
 
