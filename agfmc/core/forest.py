@@ -96,16 +96,24 @@ class Forest:
         if self.depth > _DEEPEST:
             raise fail(f"a tree is deeper than {_DEEPEST} nodes")
 
-    @functools.cached_property
+    @property
     def depth(self) -> int:
         """The largest number of comparisons from a root to a leaf."""
+        return int(self._depths.max(initial=0))
+
+    @functools.cached_property
+    def _depths(self):
+        """The largest number of comparisons (t,) of each tree, at most _DEEPEST + 1."""
         import numpy as np
 
-        nodes, depth = self.roots, 0
-        while (inner := self.feature[nodes] >= 0).any():
-            nodes = np.concatenate([self.left[nodes[inner]], self.right[nodes[inner]]])
-            depth += 1
-        return depth
+        node, tree = self.roots, np.arange(len(self.roots))
+        depths, depth = np.zeros(len(tree), np.int64), 0
+        while (inner := self.feature[node] >= 0).any() and depth <= _DEEPEST:
+            node, tree = node[inner], tree[inner]
+            depths[tree] = depth = depth + 1
+            node = np.concatenate([self.left[node], self.right[node]])
+            tree = np.tile(tree, 2)
+        return depths
 
     @functools.cached_property
     def _next(self):
@@ -143,25 +151,29 @@ class Forest:
 
         result = np.empty((len(columns), len(x)))
         for place, column in enumerate(columns):
-            roots = self.roots[self.starts[column]:self.starts[column + 1]]
-            step = max(1, _CELLS // max(1, len(roots)))
+            trees = np.arange(self.starts[column], self.starts[column + 1])
+            trees = trees[np.argsort(-self._depths[trees], kind="stable")]
+            step = max(1, _CELLS // max(1, len(trees)))
             for start in range(0, len(x), step):
                 block = np.ascontiguousarray(x[start:start + step], dtype=np.float64)
-                leaves = self._leaves(block, roots)
-                result[place, start:start + step] = self.value.take(leaves).sum(axis=1)
+                leaves = np.empty((len(trees), len(block)), self.roots.dtype)
+                leaves[trees - self.starts[column]] = self._leaves(block, trees)
+                # as one row for each point, whose sum does not depend on the number of points
+                result[place, start:start + step] = self.value.take(leaves.T.copy()).sum(axis=1)
         return result
 
-    def _leaves(self, x, roots):
-        """The leaf (n, t) of each point in each tree."""
+    def _leaves(self, x, trees):
+        """The leaf (t, n) of each point in each tree, the deepest tree first."""
         import numpy as np
 
-        cells, first = x.ravel(), np.arange(len(x), dtype=np.int32)[:, None] * x.shape[1]
+        cells, first = x.ravel(), np.arange(len(x)) * x.shape[1]
         missing = np.isnan(cells) if np.isnan(cells.sum()) else None
-        node = np.tile(roots, (len(x), 1))
-        for _ in range(self.depth):
+        nodes, depths = np.repeat(self.roots[trees, None], len(x), axis=1), self._depths[trees]
+        for done in range(depths.max(initial=0)):
+            node = nodes[:np.count_nonzero(depths > done)]  # other trees have come to their leaves
             cell = self._compared.take(node) + first
             goes_left = cells.take(cell) <= self.value.take(node)
             if missing is not None:
                 goes_left |= missing.take(cell) & self.missing_left.take(node)
-            node = self._next.take(2 * node + goes_left)
-        return node
+            node[:] = self._next.take(2 * node + goes_left)
+        return nodes
