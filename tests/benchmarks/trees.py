@@ -6,8 +6,8 @@ For each split (70 % of the points for training, N at most): log loss and accura
 points, 4000 at most, of ten random trees of binary boosters, one-vs-rest and one-vs-one by
 `learner=trees`, and of LightGBM's multi-class booster (random thresholds, early stopping and
 a temperature on a fifth, then all training points): one, the average of ten seeds, and the best of
-eight settings by that fifth.  The last lines are means over the splits, and differences from the ten random trees
-with the standard errors of paired differences.
+eight settings by that fifth.  The last lines are means over the splits, and differences from the
+ten random trees with the standard errors of paired differences.
 """
 
 import argparse
