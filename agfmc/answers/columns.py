@@ -109,15 +109,15 @@ class _JsonLines:
 
     def _object(self, line, number):
         try:
-            found = strict_json(line)
+            members = strict_json(line)
             if b"\\u" in line:  # half a character
-                json.dumps(found, ensure_ascii=False).encode("utf-8")
+                json.dumps(members, ensure_ascii=False).encode("utf-8")
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            members = None
+        if not isinstance(members, dict):
             raise DataError("expected a JSON object", file=self.file, line=number)
         flat = {}
-        for name, value in found.items():
+        for name, value in members.items():
             if name in _MEMBERS and isinstance(value, dict):
                 flat.update({_MEMBERS[name] + key: one for key, one in value.items()})
             else:

@@ -68,9 +68,9 @@ def answer_table(classifier: Classifier, names: Sequence[str], heads: Sequence[s
     words, parts = tuple(names), _parts(classifier, tuple(names), quantity)
     text = AnswerText(words, parts, form.delimiter) if form.library is None else \
         AnswerArrow(words, parts, form.ending == ".parquet")
-    own = set(text.names)
-    heads = tuple(f"input:{name}" if name in own else name for name in heads)
-    twice = sorted(name for name in set(heads) if heads.count(name) > 1 or name in own)
+    columns = set(text.names)
+    heads = tuple(f"input:{name}" if name in columns else name for name in heads)
+    twice = sorted(name for name in set(heads) if heads.count(name) > 1 or name in columns)
     if twice:
         raise UsageError(f"the answers would have two columns '{twice[0]}': rename that of the "
                          "input")

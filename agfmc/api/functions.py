@@ -252,4 +252,4 @@ def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | N
                       costs=None if costs is None else cost_matrix(costs, labels.tolist()))
     if sample_weight is not None:
         results = with_weights(results, sample_weight)
-    return evaluate(results, asked=request)
+    return evaluate(results, request=request)

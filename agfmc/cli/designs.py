@@ -175,16 +175,16 @@ def searched_design(args, scheme, data):
         options["code"] = _code_search(args)
     else:
         options["search"] = _tree_search(args, labels, names)
-    keeps = "kept" in scheme.options
+    keeps = "store" in scheme.options
     long = keeps and count_splits(len(labels)) > COMPARED_SPLITS
     with state(state_request(args, long), data) as cache, with_source_in_errors(args.source):
         if keeps:
-            options["kept"] = kept = CostStore(cache, data.x, data.y, data.weights)
+            options["store"] = store = CostStore(cache, data.x, data.y, data.weights)
         with Progress("searching") as progress:
             design = search(scheme.name, LabelledPoints(
                 data.x, data.y, labels, names, data.weights), progress=progress, **options)
         if keeps:
-            report_reused(kept)
+            report_reused(store)
     return design
 
 

@@ -173,7 +173,7 @@ def _refuse_idle(args, scheme):
     all schemes, is only reported with its schemes."""
     name = "a control file that is shown" if scheme is None else scheme.name
     made_of = ("control",) if scheme is None else scheme.made_of
-    if scheme is None or "kept" not in scheme.options:
+    if scheme is None or "store" not in scheme.options:
         refuse_given(args, ["--state"], "needs --best or a search for a tree")
     for option in given(args, *_IS_FOR):
         suited = [s for s in SCHEMES if _IS_FOR[option] in (*s.options, *s.made_of)]

@@ -79,8 +79,8 @@ def joined(trees: Iterable[Tree]) -> Tree:
             raise ControlError(f"class {wrong[0]} is {tree.names[wrong[0]]!r}, in a configuration "
                                f"before it {names[wrong[0]]!r}", file=tree.source)
         names = {**tree.names, **names}
-        if found := clash(names.items()):
-            raise ControlError(found[1], file=tree.source)
+        if conflict := clash(names.items()):
+            raise ControlError(conflict[1], file=tree.source)
     weights = [share * len(tree.roots) for tree in trees for share in tree.weights]
     if len({tree.options for tree in trees}) > 1:
         trees = [_options_written_out(tree) for tree in trees]
@@ -136,14 +136,14 @@ def code_rows(tree: Tree) -> list:
 def _branches(tree):
     """(row, positions of leaves below each branch of its node) of all binary classifiers."""
     spans = tree.spans()
-    place = {label: i for i, label in enumerate(tree.labels)}
-    found = [(row, [range(*span) for span in ends])
+    position = {label: i for i, label in enumerate(tree.labels)}
+    branches = [(row, [range(*span) for span in ends])
              for node, ends in zip(tree.nodes[tree.parts[0]], spans) for row in node.rows]
     for root, part in zip(tree.roots[1:], tree.parts[1:]):
-        at = [place[label] for _, label in tree.leaves(root)]
-        found += [(row, [at[slice(*span)] for span in ends])
+        at = [position[label] for _, label in tree.leaves(root)]
+        branches += [(row, [at[slice(*span)] for span in ends])
                   for node, ends in zip(tree.nodes[part], spans[part]) for row in node.rows]
-    return found
+    return branches
 
 
 def to_code(tree: Tree) -> Tree:
@@ -305,47 +305,47 @@ def check_classes(tree: Tree, counts: dict[int, int], source: str,
     and one with fewer than two samples are errors: they would be trained into
     a model that cannot be right.  Where it would help, the error names --min-class.
     """
-    wanted = set(tree.labels)
-    extra = sorted(set(counts) - wanted)
+    known = set(tree.labels)
+    extra = sorted(set(counts) - known)
     hint = f"; `{remedy or 'print_control DATA'}` writes a control file for the labels of the " \
            "data" if remedy or extra else ""
     for node in tree.nodes:
         for child in node.children:
             if isinstance(child, Leaf) and counts.get(child.label, 0) < 2:
-                found, way = ("one sample", "") if child.label in counts else \
+                has, way = ("one sample", "") if child.label in counts else \
                     ("no samples", hint)
-                if found == "one sample" or not extra:
+                if has == "one sample" or not extra:
                     way = ", or --min-class 2, which leaves out the classes with fewer than " \
                           f"2 samples{way}"
-                raise tree.place(child).error(ControlError, f"class {child.label} has {found} in "
+                raise tree.place(child).error(ControlError, f"class {child.label} has {has} in "
                                               f"{source}: expected at least 2{way}")
     if extra:
         shown = ", ".join(map(str, extra[:8])) + (", ..." if len(extra) > 8 else "")
         least = 1 + max(counts[label] for label in extra)
         way = f"; --min-class {least} leaves out the classes with fewer than {least} samples" \
-            if all(counts[label] >= least for label in wanted) else ""
+            if all(counts[label] >= least for label in known) else ""
         raise ControlError(f"the data in {source} hold class{'es' if len(extra) > 1 else ''} "
                            f"{shown}, which the control file does not name{way}{hint}",
                            file=tree.source)
 
 
 def named_as(tree: Tree, names: dict[int, str]) -> Tree:
-    """`tree` with the names of the data, {label: name}, where it has none of its own.
+    """`tree` with the names of the data, {label: name}, where it has no names.
 
     Raises `ControlError` where the two would give a class two names, or two classes one:
     the labels of the data are other classes than the control file means.  Names that are the
     same limits of a quantity are one name.
     """
-    own = {label: names[label] for label in tree.labels if label in names}
+    stored = {label: names[label] for label in tree.labels if label in names}
     if not tree.names:
-        return changed(tree, names=own)
-    different = differing(own, tree.names)
-    own = {label: name if label in different else tree.names.get(label, name)
-           for label, name in own.items()}
-    if found := clash([*tree.names.items(), *own.items()]):
-        raise ControlError(f"{found[1]}: its '# class' lines and the data disagree; print_control "
-                           "writes them from the data, and mbh2mbm --names renames the classes of "
-                           "a model", file=tree.source)
+        return changed(tree, names=stored)
+    different = differing(stored, tree.names)
+    stored = {label: name if label in different else tree.names.get(label, name)
+           for label, name in stored.items()}
+    if conflict := clash([*tree.names.items(), *stored.items()]):
+        raise ControlError(f"{conflict[1]}: its '# class' lines and the data disagree; "
+                           "print_control writes them from the data, and mbh2mbm --names renames "
+                           "the classes of a model", file=tree.source)
     return tree
 
 

@@ -28,10 +28,10 @@ class Limits(NamedTuple):
 
 def limits_in(name):
     """The `Limits` that a name of a class tells, or None."""
-    found = _NAME.fullmatch(name)
-    if found is None or found[1] is found[2] is None:
+    match = _NAME.fullmatch(name)
+    if match is None or match[1] is match[2] is None:
         return None
-    limits = Limits(*(math.nan if word is None else float(word) for word in found.groups()))
+    limits = Limits(*(math.nan if word is None else float(word) for word in match.groups()))
     return None if any(map(math.isinf, limits)) or limits.low > limits.high else limits
 
 
@@ -44,12 +44,12 @@ def differing(names: Mapping[int, str], others: Mapping[int, str]) -> list[int]:
     different = sorted(label for label in names if others.get(label, names[label]) != names[label])
     if not different:
         return []
-    one, other = ({label: limits for label, name in found.items()
-                   if (limits := limits_in(name)) is not None} for found in (names, others))
+    one, other = ({label: limits for label, name in each.items()
+                   if (limits := limits_in(name)) is not None} for each in (names, others))
     if any(label not in one or label not in other for label in different):
         return different
-    low = [{label: limits.low for label, limits in found.items()} for found in (one, other)]
-    high = [{label: -limits.high for label, limits in found.items()} for found in (one, other)]
+    low = [{label: limits.low for label, limits in each.items()} for each in (one, other)]
+    high = [{label: -limits.high for label, limits in each.items()} for each in (one, other)]
     return [label for label in different
             if not (_one_threshold(label, *low) and _one_threshold(label, *high))]
 
@@ -59,8 +59,8 @@ def _one_threshold(label, one, other):
 
     That of the first class is no threshold, but the least value that was seen.
     """
-    first, other_first = (label == min(found, key=lambda key: (
-        -math.inf if math.isnan(found[key]) else found[key])) for found in (one, other))
+    first, other_first = (label == min(lows, key=lambda key: (
+        -math.inf if math.isnan(lows[key]) else lows[key])) for lows in (one, other))
     a, b = one[label], other[label]
     return (a == b or first and other_first or first and not a < b
             or other_first and not b < a)

@@ -115,7 +115,8 @@ def smallest_distances(rows: Sequence, k: int) -> tuple[float | None, float | No
     masks = [signed(left, right) for left, right in rows]
     between_rows = min((apart_or_opposite(u, v) / 2 for u, v in combinations(masks, 2)),
                        default=None)
-    between_columns = min((apart(u, v) / 2 for u, v in combinations(columns(masks, k), 2)),
+    between_columns = min((doubled_distance(u, v) / 2
+                           for u, v in combinations(columns(masks, k), 2)),
                           default=None)
     return between_rows, between_columns
 
@@ -162,7 +163,7 @@ def columns(signed_rows: Sequence, k: int) -> list[tuple[int, int]]:
     return [(int(supports[j::k], 2), int(negatives[j::k], 2)) for j in range(k)]
 
 
-def apart(u: tuple[int, int], v: tuple[int, int]) -> int:
+def doubled_distance(u: tuple[int, int], v: tuple[int, int]) -> int:
     """Twice the distance of u and v, sum |u - v|."""
     both = u[0] & v[0]
     return (u[0] ^ v[0]).bit_count() + 2 * (both & (u[1] ^ v[1])).bit_count()
@@ -203,13 +204,13 @@ def joins_all(supports: Iterable[int], everything: int) -> bool:
     reached = 1
     waiting = list(supports)
     while reached != everything:
-        apart = []
+        rest = []
         for support in waiting:
             if support & reached:
                 reached |= support
             else:
-                apart.append(support)
-        if len(apart) == len(waiting):
+                rest.append(support)
+        if len(rest) == len(waiting):
             return False
-        waiting = apart
+        waiting = rest
     return True

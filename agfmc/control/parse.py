@@ -8,7 +8,7 @@
 NAME is a word, or text in double quotes; CODE is a letter, and OPTIONS before or
 behind it stand in double quotes.  Each function takes (source,
 position) and returns (position, value); positions become lines and columns
-only where a token is kept or an error is raised.
+only where a token is stored or an error is raised.
 """
 
 import re
@@ -102,7 +102,7 @@ class _Source:
             at = end
         return at
 
-    def found(self, at):
+    def piece_at(self, at):
         """The piece of text at a position, for messages."""
         if at >= len(self.text):
             return "the end of the file"
@@ -143,13 +143,13 @@ def parse(text: str, source: str | None = None) -> Tree:
     while at < len(src.text):
         if roots and _begins_nothing(src.text, at):
             raise src.error(at, "expected the end of the file or another configuration, found "
-                                + src.found(at))
+                                + src.piece_at(at))
         if len(roots) == MAX_MEMBERS:
             raise src.error(at, f"an ensemble may have {MAX_MEMBERS} configurations at most")
         roots.append(len(nodes))
-        at, own = _member(src, at, nodes, sizes)
-        _check_same(src, at - 1, labels, own)
-        labels = labels or own
+        at, labels_of_member = _member(src, at, nodes, sizes)
+        _check_same(src, at - 1, labels, labels_of_member)
+        labels = labels or labels_of_member
         at = src.skip(at)
     return Tree(tuple(nodes), _class_names(src, labels), source, _headings(src, len(roots)),
                 tuple(roots))
@@ -161,15 +161,15 @@ def _begins_nothing(text, at):
     return text[at] in "{};" or bool(word and _NUMBER.match(word.group()))
 
 
-def _check_same(src, end, first, own):
+def _check_same(src, end, first, others):
     """Refuse a member with other labels than the first; end: position of its closing brace."""
-    if not first or first.keys() == own.keys():
+    if not first or first.keys() == others.keys():
         return
     rule = "the configurations of an ensemble have the same classes"
-    for label, at in own.items():
+    for label, at in others.items():
         if label not in first:
             raise src.error(at, f"class {label} is not in the first configuration: {rule}")
-    missing = next(label for label in first if label not in own)
+    missing = next(label for label in first if label not in others)
     line, column = src.place(first[missing])
     raise src.error(end, f"class {missing} is missing in this configuration, in the first it is at "
                          f"line {line}, column {column}: {rule}")
@@ -207,10 +207,10 @@ def _member(src, start, nodes, sizes):
 
 def _class_names(src, labels):
     """{label: name} of the comments that name classes."""
-    found = [match for match in _CLASS_NAME.finditer(src.text) if int(match[1]) in labels]
-    named = [(int(match[1]), match[2].rstrip()) for match in found]
+    matches = [match for match in _CLASS_NAME.finditer(src.text) if int(match[1]) in labels]
+    named = [(int(match[1]), match[2].rstrip()) for match in matches]
     if wrong := clash(named):
-        raise src.error(found[wrong[0]].start(),
+        raise src.error(matches[wrong[0]].start(),
                         f"{wrong[1]}: expected a unique name for each class")
     return dict(named)
 
@@ -265,7 +265,7 @@ def _headings(src, members):
 
     What is nearly one is a comment; before the first model there is a warning.
     """
-    found, head = {}, src.skip(0)
+    headings, head = {}, src.skip(0)
     for match in _HEADING.finditer(src.text):
         word, text, at = match[1], match[2].strip(), match.start(1)
         stem = word.lower().rstrip("s \t").replace("z", "s")
@@ -283,11 +283,11 @@ def _headings(src, members):
             raise src.error(at, f"'# {keyword}:' stands before the first classifier, or nowhere")
         if wrong := heading_fault(keyword, text, members):
             raise src.error(at, wrong)
-        if keyword in found:
+        if keyword in headings:
             raise src.error(at, f"'# {keyword}:' stands twice, first on line "
-                                f"{found[keyword].line}")
-        found[keyword] = Heading(text, *src.place(at))
-    return found
+                                f"{headings[keyword].line}")
+        headings[keyword] = Heading(text, *src.place(at))
+    return headings
 
 
 class _Open(NamedTuple):
@@ -361,16 +361,17 @@ def _direct(src, start, at, name, quoted):
         after, options, _ = _name(src, brace, "options")
         brace = src.skip(after)
     if not src.text.startswith("{", brace):
-        wanted = "'{'" if training or options is not None else "'{' or options in double quotes"
-        raise src.error(brace, f"expected {wanted} after the code {code}, found {src.found(brace)}")
+        required = "'{'" if training or options is not None else "'{' or options in double quotes"
+        raise src.error(brace, f"expected {required} after the code {code}, "
+                               f"found {src.piece_at(brace)}")
     place = src.place(start)
     if options is None and quoted:
         return brace, NodeClassifier(code, name, None, *place)
     return brace, NodeClassifier(code, options or "", name, *place)
 
 
-def _name(src, at, wanted):
-    """A word or quoted text; -> position, text, quoted.  wanted: for the error."""
+def _name(src, at, required):
+    """A word or quoted text; -> position, text, quoted.  required: for the error."""
     if src.text.startswith('"', at):
         end = closing_quote(src.text, at)
         if end < 0:
@@ -378,8 +379,8 @@ def _name(src, at, wanted):
         return end + 1, _ESCAPE.sub(r"\1", src.text[at + 1:end]), True
     match = _WORD.match(src.text, at)
     if not match or _NUMBER.match(match.group()):
-        raise src.error(at, f"expected {wanted} or options in double quotes, "
-                            f"found {src.found(at)}")
+        raise src.error(at, f"expected {required} or options in double quotes, "
+                            f"found {src.piece_at(at)}")
     return match.end(), match.group(), False
 
 
@@ -387,15 +388,15 @@ def _partition(src, at, name):
     """The two lists of a partition; -> position after ';', left, right."""
     at, left = _indices(src, at)
     if not src.text.startswith("/", at):
-        wanted = "'/' or a class position" if left else "'{' or a class position"
-        raise src.error(at, f"expected {wanted} after the name '{name[:40]}', "
-                            f"found {src.found(at)}")
+        required = "'/' or a class position" if left else "'{' or a class position"
+        raise src.error(at, f"expected {required} after the name '{name[:40]}', "
+                            f"found {src.piece_at(at)}")
     if not left:
         raise src.error(at, "the left side of the partition is empty")
     at, right = _indices(src, src.skip(at + 1))
     if not src.text.startswith(";", at):
         raise src.error(at, "expected ';' after the second class list, "
-                            f"found {src.found(at)}")
+                            f"found {src.piece_at(at)}")
     if not right:
         raise src.error(at, "the right side of the partition is empty")
     seen = {}
@@ -409,17 +410,17 @@ def _partition(src, at, name):
 
 
 def _indices(src, at):
-    found = []
+    indices = []
     while match := _INDEX.match(src.text, at):
         if len(match.group()) > 9:
             raise src.error(at, f"position {match.group()[:12]} is too large")
         end = match.end()
         if end < len(src.text) and not (src.text[end].isspace() or src.text[end] in '/;#{}"'):
-            raise src.error(at, f"expected a class position, found {src.found(at)}"
+            raise src.error(at, f"expected a class position, found {src.piece_at(at)}"
                             + (_EXCHANGED if _VALUE.match(src.text, at) else ""))
-        found.append((int(match.group()), at))
+        indices.append((int(match.group()), at))
         at = src.skip(end)
-    return at, found
+    return at, indices
 
 
 def _counted_otherwise(used, children):
@@ -443,12 +444,12 @@ def _close(src, at, open_nodes, nodes):
             raise src.error(at, f"expected at least 2 branches in these braces, found {count}")
     else:
         used = {i for row in node.rows for i in (*row.left, *row.right)}
-        wanted = max(used) + 1
-        if wanted != count:
-            raise src.error(at, f"expected {wanted} branches in these braces, as the largest "
-                                f"position in the partitions is {wanted - 1}, found {count}"
+        required = max(used) + 1
+        if required != count:
+            raise src.error(at, f"expected {required} branches in these braces, as the largest "
+                                f"position in the partitions is {required - 1}, found {count}"
                                 + _counted_otherwise(used, node.children))
-        missing = next((i for i in range(wanted) if i not in used), None)
+        missing = next((i for i in range(required) if i not in used), None)
         if missing is not None:
             raise src.error(node.at, f"position {missing} is missing: it is in no partition "
                                      "of this coding matrix")

@@ -278,11 +278,11 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
 
     def branch_labels(self):
         """Per node, the absolute labels of each branch, as a tuple of tuples."""
-        spans, found = self.spans(), []
+        spans, branches = self.spans(), []
         for root, part in zip(self.roots, self.parts):
             labels = tuple(label for _, label in self.leaves(root))
-            found += [tuple(labels[slice(*span)] for span in ends) for ends in spans[part]]
-        return found
+            branches += [tuple(labels[slice(*span)] for span in ends) for ends in spans[part]]
+        return branches
 
     def place(self, record):
         """The `Place` of a `Row`, `Leaf`, `NodeClassifier` or `Heading` in the control file."""

@@ -27,9 +27,9 @@ def closed_form(a: np.ndarray) -> tuple[str, Callable[[np.ndarray], np.ndarray]]
                                      ("balanced", balanced_scale, _balanced),
                                      ("adjacent", adjacent_order, _adjacent),
                                      ("pairs", one_vs_one, lambda a, pairs: PairSystem(pairs))):
-        found = recognise(a)
-        if found is not None:
-            return name, prepare(a, found)
+        parts = recognise(a)
+        if parts is not None:
+            return name, prepare(a, parts)
     return None
 
 

@@ -44,8 +44,8 @@ def equality(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> tuple[np.n
     known = np.matmul(matrix, middle[:, :, None])[:, :, 0]
     centred = (matrix - known[:, :, None]) * passive[:, None, :]
     left, values, right = np.linalg.svd(centred, full_matrices=False)
-    kept = values > RANK * np.maximum(values[:, :1], 1e-3)
-    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+    significant = values > RANK * np.maximum(values[:, :1], 1e-3)
+    inverse = np.where(significant, 1.0 / np.where(significant, values, 1.0), 0.0)
 
     def spread(coefficients):
         t = np.matmul(coefficients[:, None, :], right)[:, 0, :] * passive
@@ -62,7 +62,7 @@ def equality(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> tuple[np.n
     w -= (w * middle).sum(axis=1, keepdims=True)
     w_next = p + slope(p_next)
     w_next -= (w_next * middle).sum(axis=1, keepdims=True)
-    undetermined = kept.sum(axis=1) < count[:, 0] - 1
+    undetermined = significant.sum(axis=1) < count[:, 0] - 1
     return p, p_next, w, w_next, undetermined
 
 

@@ -115,11 +115,11 @@ def find_method(text: str | int | Method) -> Method:
     """
     if isinstance(text, Method):
         return text
-    wanted = str(text).strip().lower().replace("_", "-")
+    word = str(text).strip().lower().replace("_", "-")
     for method in METHODS:
-        if wanted == method.name or wanted in method.aliases:
+        if word == method.name or word in method.aliases:
             return method
-        if method.number is not None and wanted in (str(method.number), f"+{method.number}"):
+        if method.number is not None and word in (str(method.number), f"+{method.number}"):
             return method
     known = ", ".join(
         method.name if method.number is None else f"{method.number} {method.name}"

@@ -178,13 +178,14 @@ class _OpenNodes:
         """The rows (t',) whose best node may have a leaf with p >= least (t,); their best nodes,
         which are open no more, and p (t',)."""
         p = self.p[rows, :max(1, int(self.size[rows].max()))]
-        place = p.argmax(axis=1)
-        p = p[np.arange(len(rows)), place]
+        column = p.argmax(axis=1)
+        p = p[np.arange(len(rows)), column]
         more = (p > 0) & (p * _ROUNDING >= least)
-        rows, place, p = rows[more], place[more], p[more]
-        number = self.number[rows, place]
+        rows, column, p = rows[more], column[more], p[more]
+        number = self.number[rows, column]
         self.size[rows] -= 1
         last = self.size[rows]
-        self.p[rows, place], self.number[rows, place] = self.p[rows, last], self.number[rows, last]
+        self.p[rows, column] = self.p[rows, last]
+        self.number[rows, column] = self.number[rows, last]
         self.p[rows, last] = 0.0
         return rows, number, p

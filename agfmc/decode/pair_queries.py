@@ -147,6 +147,6 @@ def fitted_probability(table: PairTable, r: np.ndarray, queried: np.ndarray,
         system = np.concatenate([part * part, diagonal], axis=1)[:, cells.ravel()]
         u = np.linalg.solve(system.reshape(-1, k, k), np.ones((len(part), k, 1)))[:, :, 0]
         np.maximum(u, 0.0, out=u)
-        own = np.take_along_axis(u, winner[start:start + step, None], axis=1)[:, 0]
-        p[start:start + step] = own / u.sum(axis=1)
+        winning = np.take_along_axis(u, winner[start:start + step, None], axis=1)[:, 0]
+        p[start:start + step] = winning / u.sum(axis=1)
     return np.clip(p, LEAST, 1.0)

@@ -129,10 +129,10 @@ def _sweep(r, pairs):
 def _one_sweep(q, p, slope, level):
     """Every p_t moved once to its best value, with slope = Q p and level = p^T Q p kept up."""
     for t in range(p.shape[1]):
-        own = q[:, t, t]
-        move = (level - slope[:, t]) / own
+        diagonal = q[:, t, t]
+        move = (level - slope[:, t]) / diagonal
         total = 1.0 + move
-        level = (level + move * (move * own + 2.0 * slope[:, t])) / total**2
+        level = (level + move * (move * diagonal + 2.0 * slope[:, t])) / total**2
         slope = (slope + move[:, None] * q[:, t]) / total[:, None]
         p[:, t] += move
         p /= total[:, None]

@@ -215,9 +215,9 @@ class TreeSpace:
         chosen = np.zeros((len(self._sets), keep, 3), dtype=np.int64)
         for mask in sorted(self._sets, key=int.bit_count)[self.k:]:
             splits = self._sets[mask]
-            own = splits.costs.sum(axis=1) if groups is None else splits.costs @ groups
-            own = own + balance * sum(self._shares[c] for c in positions(mask))
-            total = (own[:, None] + values[splits.left][:, first]
+            cost = splits.costs.sum(axis=1) if groups is None else splits.costs @ groups
+            cost = cost + balance * sum(self._shares[c] for c in positions(mask))
+            total = (cost[:, None] + values[splits.left][:, first]
                      + values[splits.right][:, second]).ravel()
             best = np.argsort(total, kind="stable")[:keep] if keep > 1 else \
                 np.array([np.argmin(total)])

@@ -128,7 +128,7 @@ def _improved(distances, order):
     smallest = 1e-12 * max(float(distances.max()), 1e-300)
     while True:
         gain, changed = max((_reversal(circle, tour), _move(circle, tour)),
-                            key=lambda found: found[0])
+                            key=lambda pair: pair[0])
         if gain <= smallest:
             return tour[1:].tolist()
         tour = changed
@@ -155,20 +155,20 @@ def _move(circle, tour):
         a, b = tour[first], tour[first + length - 1]
         left, right = tour[first - 1], tour[(first + length) % n]
         saved = circle[left, a] + circle[b, right] - circle[left, right]
-        place = np.arange(n)  # between place and the next
+        gap = np.arange(n)  # between place and the next
         u, v = tour, np.roll(tour, -1)
         here = circle[u, v]
-        touching = (place >= first[:, None] - 1) & (place < first[:, None] + length)
+        touching = (gap >= first[:, None] - 1) & (gap < first[:, None] + length)
         for turned, (x, y) in ((False, (a, b)), (True, (b, a))):
             gains = saved[:, None] + here - circle[x[:, None], u] - circle[y[:, None], v]
             gains[touching] = -np.inf
             i, j = np.unravel_index(np.argmax(gains), gains.shape)
             if gains[i, j] > best[0]:
                 best = (gains[i, j], int(first[i]), length, int(j), turned)
-    gain, first, length, place, turned = best
+    gain, first, length, gap, turned = best
     part = tour[first:first + length]
     rest = np.delete(tour, slice(first, first + length))
-    at = place + 1 if place < first else place + 1 - length
+    at = gap + 1 if gap < first else gap + 1 - length
     return gain, np.concatenate([rest[:at], part[::-1] if turned else part, rest[at:]])
 
 
@@ -476,8 +476,8 @@ def _priors(labels, priors, counts, pair_errors):
 def _renumbered(tree, labels):
     """`tree`, one coding matrix, with the classes in this order and the same rows."""
     node = tree.nodes[0]
-    place = {label: i for i, label in enumerate(labels)}
-    moved = [place[child.label] for child in node.children]
+    position = {label: i for i, label in enumerate(labels)}
+    moved = [position[child.label] for child in node.children]
     rows = tuple(changed(row, left=tuple(moved[i] for i in row.left),
                          right=tuple(moved[i] for i in row.right)) for row in node.rows)
     return changed(tree, nodes=(changed(node, rows=rows,

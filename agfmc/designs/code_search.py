@@ -222,8 +222,8 @@ class _FloatingSelection:
         return self.pool.code(rows, self.points)
 
     def _keep(self, code):
-        own = self.best.get(len(code.rows))
-        if own is None or code.loss < own.loss:
+        stored = self.best.get(len(code.rows))
+        if stored is None or code.loss < stored.loss:
             self.best[len(code.rows)] = code
         return code
 
@@ -253,8 +253,8 @@ class _FloatingSelection:
         """The code without the rows that it is better without, as a code of so many rows."""
         while True:
             smaller = self._with_one_less(code)
-            own = self.best.get(len(smaller.rows))
-            if smaller is code or own is not None and not smaller.loss < own.loss:
+            stored = self.best.get(len(smaller.rows))
+            if smaller is code or stored is not None and not smaller.loss < stored.loss:
                 return code
             code = self._keep(smaller)
 
@@ -368,7 +368,7 @@ def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: i
         candidates, lambda share: report(0.3 * share, f"{count} candidate rows")),
         costs.classes, costs.point_weights)
     part = np.concatenate([np.arange(np.count_nonzero(pool.y == c)) % PARTS for c in range(k)])
-    some = [np.arange(len(part)), *(np.flatnonzero(part != own) for own in range(PARTS))]
+    some = [np.arange(len(part)), *(np.flatnonzero(part != other) for other in range(PARTS))]
     most = min(count, max(len(start), k) + _MORE * k)
     walks = []
     shares, lock = [0.0] * len(some), threading.Lock()
@@ -405,13 +405,13 @@ def _start_rows(tree, labels, names):
     """The rows of a control tree, as positions in `labels`, the first class on the left."""
     if tree is None:
         return []
-    found, own = matrix_of(to_code(tree))
-    if list(own) != list(labels):
-        other = sorted(set(own) ^ set(labels))[0]
-        raise DataError(f"{'has' if other in own else 'lacks'} class {other}, unlike the data: "
+    rows, classes = matrix_of(to_code(tree))
+    if list(classes) != list(labels):
+        other = sorted(set(classes) ^ set(labels))[0]
+        raise DataError(f"{'has' if other in classes else 'lacks'} class {other}, unlike the data: "
                         "expected a configuration of the same classes", file=tree.source)
     named_as(tree, dict(names or {}))  # refused where they disagree
-    return [(left, right) if left[0] < right[0] else (right, left) for left, right in found]
+    return [(left, right) if left[0] < right[0] else (right, left) for left, right in rows]
 
 
 def _point(walks, codes, part, **changes):
@@ -448,6 +448,6 @@ def _curve(walks, part, rows, labels):
 def _fewest(curve, judged, pool):
     """The least number of rows whose judged loss is within a standard error of the least."""
     least = judged[min(range(len(curve)), key=lambda at: curve[at].judged)]
-    differences = [pool.mean(own - least) for own in judged]
+    differences = [pool.mean(losses - least) for losses in judged]
     return next(point.rows for point, (difference, error) in zip(curve, differences)
                 if difference <= error)

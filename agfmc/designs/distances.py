@@ -75,10 +75,10 @@ def _mean_deviation(points, starts, w):
     root = np.sqrt(sigma)
     distances = np.zeros((len(sizes), len(sizes)))
     for i in range(len(sizes)):
-        apart = np.sqrt(np.sum((means - means[i]) ** 2, axis=1))
+        distance = np.sqrt(np.sum((means - means[i]) ** 2, axis=1))
         scale = root * root[i]
         distances[i] = np.divide(
-            apart, scale, out=np.where(apart > 0, np.inf, 0.0), where=scale > 0
+            distance, scale, out=np.where(distance > 0, np.inf, 0.0), where=scale > 0
         )
     return distances
 

@@ -29,7 +29,7 @@ def random_tree(source: int | LabelledPoints, *, kind: str = "uniform", seed: in
 
     source: a number of classes, for a tree over their positions;  or points, for the tree of so
     many different draws that has the least leave-one-out loss.  searching: `search`, of which
-    `machine` and `loss` count, `options`, `workers`, `progress` and `kept`, as of
+    `machine` and `loss` count, `options`, `workers`, `progress` and `store`, as of
     `tree_search.best_tree`.
     Raises `UsageError` for what takes data where there are none.
     """
@@ -73,7 +73,7 @@ def _best_draws(points, number, settings):
     costs = TreeCosts(points, replace(
         search, machine=search.machine or machine_options(settings.get("options", "")),
         splits=len(trees) * len(points.labels)**3), seed, settings.get("workers", 1),
-        settings.get("kept"))
+        settings.get("store"))
     for start in range(0, len(trees), _BATCH):
         costs.space.know_trees(trees[start:start + _BATCH])
         if progress is not None:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from itertools import combinations, starmap
 
 from ..control import matrix
-from ..control.matrix import apart, apart_or_opposite, code_rank, columns, joins_all, mask, signed
+from ..control.matrix import (apart_or_opposite, code_rank, columns, doubled_distance, joins_all,
+                              mask, signed)
 from ..core.errors import AgfmcWarning, UsageError
 from .orthogonal import hadamard_order, instead_of_orthogonal
 from .standard import one_vs_one, one_vs_rest
@@ -70,19 +71,19 @@ def candidate_rows(k: int, most: int, seed: int = 1) -> list:
     if most < k:
         raise UsageError(f"{most} candidate rows are too few: one-vs-rest alone has {k} rows")
     generator = random.Random(seed)
-    found = dict.fromkeys(_first_left(row) for row in one_vs_rest(k))
+    rows = dict.fromkeys(_first_left(row) for row in one_vs_rest(k))
     if most - k >= k * (k - 1) // 2:
-        found |= dict.fromkeys(one_vs_one(k))
+        rows |= dict.fromkeys(one_vs_one(k))
     strict = available_rows(k, True)
-    for rank in _sample(generator, strict, min(strict, (most - len(found)) // 2)):
-        found[matrix.row(_strict_row(k, rank))] = None
-    while len(found) < most:
+    for rank in _sample(generator, strict, min(strict, (most - len(rows)) // 2)):
+        rows[matrix.row(_strict_row(k, rank))] = None
+    while len(rows) < most:
         classes = sorted(generator.sample(range(k), generator.randint(3, k - 1)))
         splits = available_rows(len(classes), True)
-        for rank in _sample(generator, splits, min(splits, SPLITS_OF_A_SET, most - len(found))):
-            found[tuple(tuple(classes[i] for i in side)
+        for rank in _sample(generator, splits, min(splits, SPLITS_OF_A_SET, most - len(rows))):
+            rows[tuple(tuple(classes[i] for i in side)
                         for side in matrix.row(_strict_row(len(classes), rank)))] = None
-    return list(found)
+    return list(rows)
 
 
 def _first_left(row):
@@ -174,10 +175,10 @@ def _any_row(k, rank):
         elif rank >= without:
             rank -= without
             left.append(k - 1 - n)
-    for place in range(k - n, k):  # nothing more is required of the rest
+    for position in range(k - n, k):  # nothing more is required of the rest
         rank, digit = divmod(rank, 3)
         if digit:
-            (left if digit == 1 else right).append(place)
+            (left if digit == 1 else right).append(position)
     return mask(left + right), mask(left)
 
 
@@ -201,14 +202,14 @@ def _quality(signed_rows, k, least=(0, 0)):
     """Twice the smallest distances between columns and between rows, then their sums, as integers;
     None where they are below `least`."""
     vectors = columns(signed_rows, k)
-    between_columns = _smallest(vectors, apart, least[0])
+    between_columns = _smallest(vectors, doubled_distance, least[0])
     if between_columns is None:
         return None
     between_rows = _smallest(signed_rows, apart_or_opposite,
                              least[1] if between_columns == least[0] else 0)
     if between_rows is None:
         return None
-    return (between_columns, between_rows, sum(starmap(apart, combinations(vectors, 2))),
+    return (between_columns, between_rows, sum(starmap(doubled_distance, combinations(vectors, 2))),
             sum(starmap(apart_or_opposite, combinations(signed_rows, 2))))
 
 

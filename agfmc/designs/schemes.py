@@ -52,7 +52,7 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
         return getattr(import_module(f"..{module}", __package__), function)(source, **options)
 
 
-_SEARCH = {"search": None, "options": "", "workers": 1, "progress": None, "kept": None}
+_SEARCH = {"search": None, "options": "", "workers": 1, "progress": None, "store": None}
 
 SCHEMES = (
     Scheme(0, "one-vs-rest", ("1vr", "ovr", "one-vs-the-rest"), "each class against all others",

@@ -90,12 +90,12 @@ class SplitCosts:
         options = NystromOptions(left_out=LEFT_OUT) if options is None else options
         k = len(self.counts)
         self.rows = _left_out(y, k, options.left_out, seed)
-        self.classes, self._own = y[self.rows], None if w is None else w[self.rows]
+        self.classes, self._weights = y[self.rows], None if w is None else w[self.rows]
         ends = np.cumsum([0, *np.bincount(self.classes, minlength=k)])
         self._spans = [slice(*some) for some in zip(ends, ends[1:])]
         self.point_groups = (np.arange(len(self.rows)) - ends[self.classes]) % GROUPS
-        own = np.ones(len(self.rows)) if w is None else self._own
-        self.point_weights = np.concatenate([own[span] * (count / own[span].sum())
+        unscaled = np.ones(len(self.rows)) if w is None else self._weights
+        self.point_weights = np.concatenate([unscaled[span] * (count / unscaled[span].sum())
                                              for span, count in zip(self._spans, self.counts)])
         p = min(options.landmarks or LANDMARKS, len(y))
         refuse_beyond(8 * (p * p * (k + 2 * workers) + p * len(self.rows)),
@@ -166,16 +166,16 @@ class SplitCosts:
         """The points (n,) left out of some classes, and their weights (n,), or None."""
         columns = np.concatenate([np.arange(span.start, span.stop)
                                   for span in (self._spans[c] for c in classes)])
-        return columns, None if self._own is None else self._own[columns]
+        return columns, None if self._weights is None else self._weights[columns]
 
     def _class_values(self, classes, ridge, solved=None):
         """L (s, n): leave-one-out values of the classes of a set, each against all others."""
         ridged, v, b = solved or self._solved(classes, ridge)
         values = []
         for t, c in zip(np.eye(len(classes)), classes):
-            own = None if self._own is None else self._own[self._spans[c]]
+            weights = None if self._weights is None else self._weights[self._spans[c]]
             values.append(leave_one_out(t[:, None], v.T @ self._phi[c] + b[:, None],
-                                        ridged.leverages(self._phi[c], own)))
+                                        ridged.leverages(self._phi[c], weights)))
         return np.concatenate(values, axis=1)
 
     def _solved(self, classes, ridge):

@@ -45,7 +45,7 @@ class ScoredTree:
     nodes: tuple[NodeCost, ...]
     loss: float
     error: float
-    asked: float
+    queries: float
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,15 @@ class TreeSearchResult:
         """Lines about the tree and the search."""
         best = self.best
         *lines, judged = self._search_notes()
-        return [*lines, f"{len(best.nodes)} classifiers, of which {best.asked:.2f} are asked for a "
-                "point on average", judged, "   loss +- std.error    share of points: node",
+        return [*lines, f"{len(best.nodes)} classifiers, of which {best.queries:.2f} are asked for "
+                "a point on average", judged, "   loss +- std.error    share of points: node",
                 *(f"{node.loss:7.4f} {node.error:8.4f} {node.share:12.4f}  "
                   + sides_text(node.left, node.right, best.tree.names) for node in best.nodes)]
 
     def member_notes(self, members: Sequence[ScoredTree]) -> list[str]:
         """Lines about the search and the trees of an ensemble that it chose."""
         return [*self._search_notes(), "   loss +- std.error    asked: member",
-                *(f"{one.loss:7.4f} {one.error:8.4f} {one.asked:12.2f}  {in_brackets(one.tree)}"
+                *(f"{one.loss:7.4f} {one.error:8.4f} {one.queries:12.2f}  {in_brackets(one.tree)}"
                   for one in members)]
 
     def _search_notes(self):
@@ -138,13 +138,13 @@ def machine_options(text: str, left_out: int = LEFT_OUT) -> NystromOptions:
 class TreeCosts:
     """Costs of trees over the classes of `LabelledPoints`: a `TreeSpace` and its `SplitCosts`.
 
-    kept: has `costs`, as `experiments.caches.CostStore`, or None.  Raises `UsageError` for fewer
+    store: has `costs`, as `experiments.caches.CostStore`, or None.  Raises `UsageError` for fewer
     splits than a search takes, and `DataError` as `SplitCosts` does.
     """
 
     def __init__(self, points: LabelledPoints, search: TreeSearch = TreeSearch(), seed: int = 1,
-                 workers: int = 1, kept=None):
-        labels, self.names, self._kept = points.labels, points.names, kept
+                 workers: int = 1, store=None):
+        labels, self.names, self._store = points.labels, points.names, store
         k = len(labels)
         if k < 3:
             raise DataError(f"{k} classes have one tree: a search needs three or more")
@@ -163,10 +163,10 @@ class TreeCosts:
         self.splits = SplitCosts(points.x, classes, search.machine, seed, workers, search.loss, w)
 
     def _costs(self, requests):
-        if self._kept is None:
+        if self._store is None:
             return self.splits(requests)
         loss = self.search.loss
-        return self._kept.costs((self.splits.options, self.seed, loss.name, loss.costs), requests,
+        return self._store.costs((self.splits.options, self.seed, loss.name, loss.costs), requests,
                                 self.splits)
 
     @property
@@ -178,7 +178,7 @@ class TreeCosts:
         """The mean loss of the points in a tree, nested pairs of class positions."""
         return float(self.space.cost_of(pairs).sum()) / self.points
 
-    def asked(self, pairs) -> float:
+    def queries(self, pairs) -> float:
         """The mean number of classifiers on the way to a class."""
         shares = self.splits.shares
         return float(sum(shares[list(left + right)].sum() for left, right in nodes_of(pairs)))
@@ -198,7 +198,7 @@ class TreeCosts:
             share = self.splits.shares[list(node[0] + node[1])].sum()
             costs.append(NodeCost(left, right, float(share), *mean_and_error(row, weights)))
         return ScoredTree(from_pairs(pairs, self.labels, self.names), pairs, tuple(costs),
-                          *mean_and_error(losses.sum(axis=0), weights), self.asked(pairs))
+                          *mean_and_error(losses.sum(axis=0), weights), self.queries(pairs))
 
     def best(self, keep: int = 1, balance: float = 0.0,
              groups: np.ndarray | None = None) -> list[RankedTree]:
@@ -240,20 +240,20 @@ class TreeCosts:
         groups = self.splits.point_groups
         of_points = np.zeros(len(groups))
         for group, pairs in enumerate(trees):
-            own = groups == group
-            of_points[own] = sum(losses[node][own] for node in nodes_of(pairs))
+            in_group = groups == group
+            of_points[in_group] = sum(losses[node][in_group] for node in nodes_of(pairs))
         return mean_and_error(of_points, self.splits.point_weights)
 
 
 def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, options: str = "",
               seed: int = 1, workers: int = 1, progress: Callable | None = None,
-              kept=None) -> TreeSearchResult:
+              store=None) -> TreeSearchResult:
     """The best tree for labelled points that the budget of its search lets it know, by classifiers
     with the kernel of training options."""
     search = search or TreeSearch()
     if search.machine is None:
         search = replace(search, machine=machine_options(options))
-    costs = TreeCosts(points, search, seed, workers, kept)
+    costs = TreeCosts(points, search, seed, workers, store)
     space, balance = costs.space, search.balance
 
     def report(share):
@@ -272,7 +272,7 @@ def _balance_within_error(costs):
     within one standard error of the difference to the least."""
     first = costs.best()[0].pairs
     against, weights = costs.point_losses(first), costs.splits.point_weights
-    chosen, fewest, tried = 0.0, costs.asked(first), {first}
+    chosen, fewest, tried = 0.0, costs.queries(first), {first}
     for weight in _WEIGHTS:
         pairs = costs.best(balance=weight)[0].pairs
         if pairs in tried:
@@ -281,6 +281,6 @@ def _balance_within_error(costs):
         difference, error = mean_and_error(costs.point_losses(pairs) - against, weights)
         if difference > error:
             break
-        if costs.asked(pairs) < fewest:
-            chosen, fewest = weight, costs.asked(pairs)
+        if costs.queries(pairs) < fewest:
+            chosen, fewest = weight, costs.queries(pairs)
     return chosen

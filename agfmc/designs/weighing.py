@@ -59,13 +59,13 @@ def special(k: int, rows: int | None = None) -> Sequence:
 def possible_weights(k: int, near: float = 0, most: int | None = None) -> list[int]:
     """Ascending list of the w for which `special` has a code for k classes, `most` nearest ones."""
     candidates = set().union(*(_weights(m) for m in range(max(k, 4), 2 * k + 1)))
-    found = []
+    weights = []
     for w in sorted(candidates, key=lambda weight: (abs(weight - near), weight)):
         if _smallest_code(k, w):
-            found.append(w)
-            if len(found) == most:
+            weights.append(w)
+            if len(weights) == most:
                 break
-    return sorted(found)
+    return sorted(weights)
 
 
 # Which weighing matrices there are

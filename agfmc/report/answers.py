@@ -65,19 +65,19 @@ def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:
 def score_tiles(answers: AnswersPart) -> list[Tile]:
     """The scores that are seen first."""
     scores = answers.scores
-    told = " of the answered" if scores["rejected"] else ""
-    found = []
-    for name, title in (("accuracy", f"Accuracy{told}"), (COST.name, "Mean cost"),
+    scope = " of the answered" if scores["rejected"] else ""
+    tiles = []
+    for name, title in (("accuracy", f"Accuracy{scope}"), (COST.name, "Mean cost"),
                         ("log_loss", "Log loss"), ("balanced_accuracy", "Balanced accuracy"),
                         ("expected_calibration_error", "Calibration error")):
         value = scores.get(name)
         if value is not None:
-            found.append(Tile(title, percent(value) if PAGE[name].share else number(value),
+            tiles.append(Tile(title, percent(value) if PAGE[name].share else number(value),
                               _sureness(answers, name)))
     if scores["rejected"]:
-        found.insert(1, Tile("Coverage", percent(scores["coverage"]),
+        tiles.insert(1, Tile("Coverage", percent(scores["coverage"]),
                              f"{plural(scores['rejected'], 'point')} rejected"))
-    return found[:5]
+    return tiles[:5]
 
 
 def _sureness(answers, name):
@@ -98,10 +98,10 @@ def _sureness(answers, name):
 def _bounds(scores, name):
     """The interval of a score within what the score can be, which a bootstrap does not know, or
     None."""
-    found = scores["intervals"].get(name)
-    if found is None or name == COST.name:
-        return found
-    return [min(max(bound, PAGE[name].low), PAGE[name].high) for bound in found]
+    interval = scores["intervals"].get(name)
+    if interval is None or name == COST.name:
+        return interval
+    return [min(max(bound, PAGE[name].low), PAGE[name].high) for bound in interval]
 
 
 def _unsure(scores, name):
@@ -135,8 +135,10 @@ def _scores(answers, classes):
 
 def _baselines(scores: Mapping) -> dict[str, float]:
     """The `shares_alone` for answers with these scores."""
-    found = shares_alone([math.fsum(row) for row in scores["contingency"]])
-    return found | {COST.name: scores["single_class_cost"]} if COST.name in scores else found
+    baselines = shares_alone([math.fsum(row) for row in scores["contingency"]])
+    if COST.name in scores:
+        baselines[COST.name] = scores["single_class_cost"]
+    return baselines
 
 
 def shares_alone(totals: Sequence[float]) -> dict[str, float]:
@@ -171,11 +173,11 @@ def _overall_tables(answers):
     return [without_empty(DataTable(caption, (
         Column("score"), Column("value", "number"), Column("95 % interval", "number"),
         Column("\u00b1 over splits", "number", "standard deviation"),
-        Column("shares alone", "number"), Column("what it is", "prose")), tuple(found),
-        sortable=False, folded=folded)) for caption, found, folded in (
+        Column("shares alone", "number"), Column("what it is", "prose")), tuple(entries),
+        sortable=False, folded=folded)) for caption, entries, folded in (
         (f"Scores of all points{', weighted' * ('priors' in scores)}; \u201cshares alone\u201d: "
          f"of answers that know the shares of the classes and nothing of a point.{more}",
-         rows[0], False), ("Further scores", rows[1], True)) if found]
+         rows[0], False), ("Further scores", rows[1], True)) if entries]
 
 
 def _before_table(scores):
@@ -194,17 +196,17 @@ def _before_table(scores):
 
 def _class_table(scores, classes):
     """Blocks of the scores of each class; of very many those of the least F1."""
-    found = list(scores["by_class"])
-    chosen = found
+    names = list(scores["by_class"])
+    chosen = names
     blocks = []
-    if len(found) > _WIDEST:
-        chosen = sorted((row for row in found if row["f1"] is not None),
+    if len(names) > _WIDEST:
+        chosen = sorted((row for row in names if row["f1"] is not None),
                         key=lambda row: row["f1"])[:_WIDEST]
-        blocks.append(text(f"These are {len(chosen)} of {count(len(found))} classes, those with "
+        blocks.append(text(f"These are {len(chosen)} of {count(len(names))} classes, those with "
                            f"the least F1: {_ALL_OF_THEM}"))
     keys = [("f1", "F1"), ("precision", "precision"), ("recall", "recall"), ("auc", "AUC"),
             ("cost", "cost"), ("support", "points"), ("rejected", "rejected")]
-    keys = [key for key in keys if any(row.get(key[0]) is not None for row in found)]
+    keys = [key for key in keys if any(row.get(key[0]) is not None for row in names)]
     named = any(classes.name(row["label"]) != str(row["label"]) for row in chosen)
     taken: dict[int, tuple] = {}  # {label: class that it is most often taken for, how often}
     for value, i, j in wrong_cells(scores):
@@ -267,15 +269,15 @@ def _frequent(scores, classes):
     """The list of the most frequent confusions, where there are any."""
     labels = scores["labels"]
     totals = [math.fsum(row) for row in scores["contingency"]]
-    found = wrong_cells(scores)
-    if not found:
+    cells = wrong_cells(scores)
+    if not cells:
         return [text("No answer is wrong.")]
     most = _FEW if len(labels) <= _WHOLE_TABLE else _FREQUENT
     rows = tuple(TableRow((classes.name(labels[i]), classes.name(labels[j]), _whole(-value),
                            -value / totals[i]), classes.at(labels[i], labels[j]))
-                 for value, i, j in found[:most])
-    left = f"{len(rows)} of {plural(len(found), 'pair')} of a true class and a wrong answer. " \
-        if len(found) > most else ""
+                 for value, i, j in cells[:most])
+    left = f"{len(rows)} of {plural(len(cells), 'pair')} of a true class and a wrong answer. " \
+        if len(cells) > most else ""
     shown = left and len(labels) > _WHOLE_TABLE
     return [heading("Most frequent confusions"), table(DataTable(
         f"{left}{_ALL_OF_THEM if shown else ''}".strip() or "All wrong answers.",

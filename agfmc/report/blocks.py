@@ -85,9 +85,9 @@ def note(words: str) -> Block:
     return Block("note", words if words.endswith(".") else f"{words}.")
 
 
-def pictures(*found: Picture | None) -> list[Block]:
+def pictures(*items: Picture | None) -> list[Block]:
     """The block of those pictures that are there; none where no picture is."""
-    shown = tuple(picture for picture in found if picture is not None)
+    shown = tuple(picture for picture in items if picture is not None)
     return [Block("pictures", shown)] if shown else []
 
 
@@ -96,9 +96,9 @@ def beside(left: Sequence[Block], right: Sequence[Block]) -> list[Block]:
     return [Block("beside", (tuple(left), tuple(right)))] if left and right else [*left, *right]
 
 
-def without_empty(found: DataTable) -> DataTable:
+def without_empty(table: DataTable) -> DataTable:
     """A table without the columns that are empty in all rows."""
-    keep = [at for at in range(len(found.columns))
-            if any(row.cells[at] not in (None, "") for row in found.rows)]
-    return replace(found, columns=tuple(found.columns[at] for at in keep), rows=tuple(
-        replace(row, cells=tuple(row.cells[at] for at in keep)) for row in found.rows))
+    keep = [at for at in range(len(table.columns))
+            if any(row.cells[at] not in (None, "") for row in table.rows)]
+    return replace(table, columns=tuple(table.columns[at] for at in keep), rows=tuple(
+        replace(row, cells=tuple(row.cells[at] for at in keep)) for row in table.rows))

@@ -20,10 +20,10 @@ def card_html(text: str) -> str:
     levels: list[int] = []
     for token in tokens:
         if token.type == "heading_open":
-            own = int(token.tag[1])
-            while levels and levels[-1] >= own:
+            level = int(token.tag[1])
+            while levels and levels[-1] >= level:
                 levels.pop()
-            levels.append(own)
+            levels.append(level)
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(_TOP + len(levels) - 1, 6)}"
         for child in token.children or ():

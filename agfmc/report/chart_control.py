@@ -41,17 +41,17 @@ def control_pictures(tree: Tree, shares: Mapping[int, float] | None = None) -> l
     members = [(tree, "")] if not tree.is_ensemble else [
         (member, f"{number}: weight {weight:.3g}") for number, (member, weight) in enumerate(
             zip(tree.members[:_MOST_MEMBERS], tree.weights), 1)]
-    found = []
+    pictures = []
     for member, title in members:
         if not member.hierarchical and member.nodes[0].direct is None:
-            found.append(coding_matrix(member, names, title or "Coding matrix", whole=True))
+            pictures.append(coding_matrix(member, names, title or "Coding matrix", whole=True))
             continue
         boxes = {number: (_words(node, sides, names, (shares or {}).get(number)), 0)
                  for number, (node, sides) in enumerate(zip(member.nodes, member.branch_labels()))}
         picture = decision_tree(member, names, title=title or "Tree of the classes", boxes=boxes)
-        found.append(replace(picture, note=picture.note + (
+        pictures.append(replace(picture, note=picture.note + (
             " Percentages are shares of the training points." if shares else "")))
-    return found
+    return pictures
 
 
 def _words(node, sides, names, share):
@@ -119,5 +119,5 @@ def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) 
     note = f"{picture.note} At the nodes their losses, the larger the deeper in colour, with " \
            "standard errors; lines are as wide as the share of the points."
     save(path, f"{what} {scored.loss:.4f} \u00b1 {scored.error:.4f} per point; "
-               f"{scored.asked:.2f} of {len(tree.nodes)} classifiers asked per point, mean",
+               f"{scored.queries:.2f} of {len(tree.nodes)} classifiers asked per point, mean",
          [replace(picture, note=note)])

@@ -23,14 +23,14 @@ def draw(path: str, rows: Sequence[dict], top: int, similarity: str | None = Non
 def simulation_pictures(rows: Sequence[dict], top: int,
                         similarity: str | None = None) -> list[Picture]:
     """A picture for each error probability, and the key of their lines."""
-    found = []
+    pictures = []
     for error in dict.fromkeys(row["error"] for row in rows):
         shown = sorted((row for row in rows if row["error"] == error),
                        key=lambda row: row["classes"])
         title = f"similarity {similarity}" if error is None else f"error probability {error:g}"
-        found.append(Picture(_panel(shown, top), cut(title, 50), "Share of right answers by the "
+        pictures.append(Picture(_panel(shown, top), cut(title, 50), "Share of right answers by the "
                              "number of classes", "Bars: intervals of 95 %."))
-    return [*found, Picture(_key(_lines(shown, top)), "Decoders", "The key of the lines")]
+    return [*pictures, Picture(_key(_lines(shown, top)), "Decoders", "The key of the lines")]
 
 
 def _lines(rows, top):

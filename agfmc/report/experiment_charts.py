@@ -112,13 +112,13 @@ def _forest(rows, score, against):
         drawing.text(4, y + 14, name, width=WIDTH - 14 - text_width(value))
         drawing.text(WIDTH - 4, y + 14, value, "end")
         title = f"{name}: {value}"
-        apart = against is None or interval is None or interval[0] > 0 or interval[1] < 0
+        significant = against is None or interval is None or interval[0] > 0 or interval[1] < 0
         if interval is not None:
             title += f" ({show(interval[0])} to {show(interval[1])})"
         drawing.open(title=title)
         if interval is not None:
             drawing.add("path", "left curve", d=level_bar(*map(panel.x, interval), y + 26))
-        drawing.add("circle", "fill-left edge" if apart else "fill-paper left thin",
+        drawing.add("circle", "fill-left edge" if significant else "fill-paper left thin",
                     cx=panel.x(mean), cy=y + 26, r=5)
         drawing.close()
     return drawing
@@ -170,32 +170,32 @@ def comparison_cost(result: Mapping) -> Picture | None:
     table = DataTable(f"Configurations by {score.title}, with what they ask of a point", (
         Column("", "number", digits=0), Column("configuration"), Column(score.title, "number"),
         *(Column(words, "number", digits=1) for words, _ in known)), tuple(
-            TableRow((place + 1, points[place][2], points[place][1], *(
-                values[at] for _, values in known)), strong=place in front)
-            for place, at in enumerate(order)), folded=True)
+            TableRow((position + 1, points[position][2], points[position][1], *(
+                values[at] for _, values in known)), strong=position in front)
+            for position, at in enumerate(order)), folded=True)
     title = f"{score.title} and cost"
     return Picture(drawing, title[0].upper() + title[1:], summary, note, table)
 
 
 def _costs(rows):
     """[(title, its mean for each row)] of what was asked of a point; [] where nothing is known."""
-    found = []
+    result = []
     for key, title in _COSTS:
         costs = [_mean(row.get(key)) for row in rows]
         if costs and all(cost is not None and cost > 0 for cost in costs):
-            found.append((title, costs))
-    return found
+            result.append((title, costs))
+    return result
 
 
 def _front(points, sign):
     """Positions of the points that no other beats in score at no larger cost; points: the best
     first."""
-    found: list[int] = []
+    front: list[int] = []
     for at, (cost, value, _) in enumerate(points):
-        least, best = points[found[-1]][:2] if found else (math.inf, None)
+        least, best = points[front[-1]][:2] if front else (math.inf, None)
         if cost < least or (cost, value) == (least, best):  # trees give equal answers as codes
-            found.append(at)
-    return set(found)
+            front.append(at)
+    return set(front)
 
 
 def _scatter(points, front, score, title):
@@ -238,8 +238,8 @@ def _numbers(drawing, box, places, front):
     """Numbers of points beside them, where they cover no other; of points in one place together."""
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in places]
     groups: list[list[int]] = []
-    for at, place in enumerate(places):
-        near = next((group for group in groups if math.dist(places[group[0]], place) < 4), None)
+    for at, position in enumerate(places):
+        near = next((group for group in groups if math.dist(places[group[0]], position) < 4), None)
         if near is None:
             groups.append([at])
         else:
@@ -289,12 +289,12 @@ def search_surface(search: Mapping) -> list[Picture]:
         groups.setdefault(_group(points[at]), []).append((at, points[at]))
     colours = _range([point["score"] for point in points if _known(point["score"])],
                      score.larger_is_better)
-    found = [_Kernel(search, score, title, members, colours)
+    kernels = [_Kernel(search, score, title, members, colours)
              for title, members in groups.items()]
-    found = sorted((one for one in found if one.across), key=lambda one: one.rank)
-    pictures = [one.picture() for one in found[:_MOST_KERNELS]]
-    if len(found) > len(pictures):
-        left = "; ".join(one.title for one in found[len(pictures):])
+    kernels = sorted((one for one in kernels if one.across), key=lambda one: one.rank)
+    pictures = [one.picture() for one in kernels[:_MOST_KERNELS]]
+    if len(kernels) > len(pictures):
+        left = "; ".join(one.title for one in kernels[len(pictures):])
         pictures[-1] = replace(pictures[-1], note=f"{pictures[-1].note} Worse, and not drawn: "
                                                   f"{left}.")
     if len(order) < len(points) and pictures:
@@ -405,28 +405,28 @@ class _Kernel:
                       self.sizes.items()]
         marks += [("path", "grey curve thin", {}, "failed")] * bool(self.failed)
         for tag, look, values, words in marks:
-            place = {"cx": left + 9, "cy": y - 4} if tag == "circle" else \
+            position = {"cx": left + 9, "cy": y - 4} if tag == "circle" else \
                 {"d": _cross(left + 9, y - 4)}
-            drawing.add(tag, look, **place, **values)
+            drawing.add(tag, look, **position, **values)
             drawing.text(left + 26, y, words, width=WIDTH - left - 26)
             y += LINE + 2
         drawing.height = y - 6
         return _search_picture(self, drawing)
 
-    def _draw(self, drawing, place, depth=None):
+    def _draw(self, drawing, position, depth=None):
         """Draw the points at place(point), and a ring around the best."""
         for point in self.failed:
             drawing.add("path", "grey curve thin", _point_words(point, self.score),
-                        d=_cross(*place(point)))
+                        d=_cross(*position(point)))
         # larger ones, scored on more, lie below, so that the close steps of a refinement show
         for point in sorted(self.scored, key=lambda point: (
                 -self.sizes[_amount(point)], self.score.sign * point["score"])):
-            x, y = place(point)
+            x, y = position(point)
             drawing.add("circle", "fill-left edge mark", _point_words(point, self.score), cx=x,
                         cy=y, r=self.sizes[_amount(point)],
                         fill_opacity=None if depth is None else f"{depth(point['score']):.2f}")
         if self.best is not None:
-            x, y = place(self.best)
+            x, y = position(self.best)
             drawing.add("circle", "right curve ring", cx=x, cy=y,
                         r=self.sizes[_amount(self.best)] + 3.5)
 
@@ -469,9 +469,9 @@ class _Kernel:
 
 def _exponents(scale, most):
     """Whole numbers as ticks of a scale, or others where there would be fewer than two."""
-    found = sorted({round(tick) for tick in scale.ticks(most) if scale.low <= round(tick) <=
+    whole = sorted({round(tick) for tick in scale.ticks(most) if scale.low <= round(tick) <=
                     scale.high})
-    return found if len(found) > 1 else scale.ticks(most)
+    return whole if len(whole) > 1 else scale.ticks(most)
 
 
 def _search_picture(kernel, drawing):

@@ -124,11 +124,11 @@ def _section(name, title, about, rows):
 
 
 def _header(key, title, about, larger):
-    found = {"title": title, "description": about,
+    header = {"title": title, "description": about,
              "format": "{:,.0f}" if key in ("points", "classes", "classifiers") else "{:,.4f}"}
     if larger is not None:
-        found["scale"] = "RdYlGn" if larger else "RdYlGn-rev"
-    return found | ({"min": 0, "max": 1} if key in PAGE and PAGE[key].share else {})
+        header["scale"] = "RdYlGn" if larger else "RdYlGn-rev"
+    return header | ({"min": 0, "max": 1} if key in PAGE and PAGE[key].share else {})
 
 
 def _plain(text):

@@ -83,9 +83,9 @@ def _has_long_words(table: DataTable) -> bool:
 
 
 def _resource(name: str) -> str:
-    found = pkgutil.get_data(__package__, name)
-    assert found is not None  # the package is installed with them
-    return found.decode("utf-8")
+    data = pkgutil.get_data(__package__, name)
+    assert data is not None  # the package is installed with them
+    return data.decode("utf-8")
 
 
 def _style() -> str:

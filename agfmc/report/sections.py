@@ -29,10 +29,10 @@ def page_sections(content: ReportContent) -> list[Section]:
     """All sections that there is something for."""
     classes = classes_of(content)
     card = (markup(card_html(content.card)),) if content.card.strip() else ()
-    found = [Section("card", "Model card", card), *answer_sections(content),
+    sections = [Section("card", "Model card", card), *answer_sections(content),
              *trial_sections(content), _data(content, classes), _configuration(content, classes),
              *_origin(content)]
-    return [section for section in found if section.blocks]
+    return [section for section in sections if section.blocks]
 
 
 def summary(content: ReportContent) -> tuple[str, str, list[Tile]]:
@@ -88,9 +88,9 @@ def _data(content, classes):
     pairs += [(name, count(value)) for name, value in (("points", data.points),
                                                        ("features", data.features))
               if value is not None]
-    told = facts([*pairs, ("classes", count(len(data.labels))),
+    data_facts = facts([*pairs, ("classes", count(len(data.labels))),
                   *([] if data.recipe is None else _recipe_facts(data)), *data.facts])
-    blocks = [told] if data.counts is None else beside([told], pictures(
+    blocks = [data_facts] if data.counts is None else beside([data_facts], pictures(
         charts.class_counts(data, classes.names)))
     if data.recipe is not None:
         blocks += _recipe(data.recipe, data.missing)
@@ -100,11 +100,11 @@ def _data(content, classes):
 def _recipe_facts(data):
     """Pairs of what is told of a table besides its columns."""
     recipe = data.recipe
-    found = (("table", None if recipe["source"] == os.path.basename(data.source)
+    pairs = (("table", None if recipe["source"] == os.path.basename(data.source)
               else recipe["source"]),
              ("label", recipe["label"]), ("missing values", recipe["missing"]),
              ("identifiers", ", ".join(recipe["ids"])), ("weights", recipe["weight"]))
-    return [(name, value) for name, value in found if value]
+    return [(name, value) for name, value in pairs if value]
 
 
 def _recipe(recipe, cells):
@@ -119,8 +119,8 @@ def _recipe(recipe, cells):
                           None if cells is None else cells.get(one["name"], 0),
                           missing + ", and an indicator" * one["indicator"],
                           "" if words is None else joined(words)), []).append(one["name"])
-    rows = [TableRow((joined(names), len(names) if len(names) > 1 else None, *found))
-            for found, names in alike.items()]
+    rows = [TableRow((joined(names), len(names) if len(names) > 1 else None, *properties))
+            for properties, names in alike.items()]
     left = "" if len(rows) <= _WIDEST else \
         f"{_WIDEST} of {count(len(rows))} kinds of columns: the recipe has all of them."
     return [heading("Columns of the table"), table(without_empty(DataTable(
@@ -142,9 +142,9 @@ def _configuration(content, classes):
         return Section("configuration", "Configuration", ())
     nodes = () if content.answers is None else content.answers.nodes
     drawn = structure.configuration(model.tree, classes.names, nodes)
-    told, shown = [facts(_model_facts(model, classes.names))], pictures(*drawn)
+    facts_of_model, shown = [facts(_model_facts(model, classes.names))], pictures(*drawn)
     small = len(drawn) == 1 and not drawn[0].wide
-    blocks = beside(told, shown) if small else [*told, *shown]
+    blocks = beside(facts_of_model, shown) if small else [*facts_of_model, *shown]
     if model.info is not None:
         if model.info["binary_models"]:
             blocks.append(table(_classifier_table(model.info["binary_models"], classes)))
@@ -203,8 +203,8 @@ def _calibration(calibration, decoder):
         return "none: the probabilities are those of the decoder"
     maps = {one["decoder"]: one["map"] + (f" {one['temperature']:.4g}" if "temperature" in one
                                           else "") for one in calibration["decoders"]}
-    own = maps.pop(decoder, None)
-    words = [] if own is None else [f"{own} for the decoder {decoder}"]
+    local = maps.pop(decoder, None)
+    words = [] if local is None else [f"{local} for the decoder {decoder}"]
     if maps:
         words.append(f"maps for {plural(len(maps), 'other decoder' if words else 'decoder')}")
     return f"{calibration['source']}, {count(sum(calibration['samples']))} points; " \
@@ -213,13 +213,13 @@ def _calibration(calibration, decoder):
 
 def _trained_by(info):
     """A pair for the options of all binary classifiers, where they have the same."""
-    found = Counter(Provenance.from_line(one["made_by"]).options or "not told"
+    times_of = Counter(Provenance.from_line(one["made_by"]).options or "not told"
                     for one in info["binary_models"])
-    if not found:
+    if not times_of:
         return []
     return [("training options", "; ".join(
-        options if len(found) == 1 else f"{options} ({plural(times, 'classifier')})"
-        for options, times in found.most_common(8)) + "; \u2026" * (len(found) > 8))]
+        options if len(times_of) == 1 else f"{options} ({plural(times, 'classifier')})"
+        for options, times in times_of.most_common(8)) + "; \u2026" * (len(times_of) > 8))]
 
 
 def _classifier_table(models, classes: Classes):

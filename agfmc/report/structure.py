@@ -31,8 +31,8 @@ def configuration(tree: Tree, names: Mapping[int, str],
                   nodes: Sequence[NodeCost] = ()) -> list[Picture]:
     """The picture of a control tree, of an ensemble those of its first members."""
     if tree.is_ensemble:
-        return [_picture(member, names, (), f"Member {place} of {len(tree.roots)}, "
-                         f"weight {weight:.3g}") for place, (member, weight) in enumerate(
+        return [_picture(member, names, (), f"Member {number} of {len(tree.roots)}, "
+                         f"weight {weight:.3g}") for number, (member, weight) in enumerate(
                              zip(tree.members[:_MEMBERS], tree.weights), 1)]
     return [_picture(tree, names, nodes)]
 
@@ -43,14 +43,14 @@ def _picture(tree, names, nodes, title=""):
     return coding_matrix(tree, names, title or "Coding matrix")
 
 
-def _place_of(tree):
+def _positions_of_labels(tree):
     """{label: its position among the ascending labels}."""
     return {label: at for at, label in enumerate(tree.classes)}
 
 
-def _positions(place, *sides):
+def _positions(position, *sides):
     """The ascending positions of the classes on the sides of something."""
-    return tuple(sorted(place[label] for side in sides for label in side))
+    return tuple(sorted(position[label] for side in sides for label in side))
 
 
 def listed(names: Mapping[int, str], labels: Sequence[int], most: int = 12) -> str:
@@ -92,8 +92,8 @@ class _Matrix:
     def __init__(self, tree, names, rows):
         labels = tree.labels
         self.k, self.m = len(labels), len(rows)
-        place = _place_of(tree)
-        self.places = [place[label] for label in labels]
+        position_of = _positions_of_labels(tree)
+        self.places = [position_of[label] for label in labels]
         self.called = [class_name(names, label) for label in labels]
         self.named = self.k <= _NAMED_COLUMNS
         self.wide = max(15, min(22, 600 // self.k)) if self.named else \
@@ -222,11 +222,11 @@ class _Matrix:
 def _rows_table(tree, names):
     """The classes on both sides of each classifier, of the first ones."""
     node, labels = tree.nodes[0], tree.labels
-    m, rows, place = len(node.rows), [], _place_of(tree)
+    m, rows, position_of = len(node.rows), [], _positions_of_labels(tree)
     for at, row in enumerate(node.rows[:_TOLD_ROWS]):
         left, right = ([labels[j] for j in side] for side in (row.left, row.right))
         rows.append(TableRow((at + 1, _options(row), listed(names, left), listed(names, right)),
-                             _positions(place, left, right)
+                             _positions(position_of, left, right)
                              if len(left) + len(right) < len(labels) else ()))
     caption = "Classes on the two sides of each binary classifier"
     if m > _TOLD_ROWS:
@@ -283,7 +283,7 @@ class _Tree:
 
     def __init__(self, tree, names, costs, boxes, shares):
         self.tree, self.names, self.costs, self.shares = tree, names, costs, shares
-        self.labels, self.place = tree.branch_labels(), _place_of(tree)
+        self.labels, self.place = tree.branch_labels(), _positions_of_labels(tree)
         self.branches = [tuple(_positions(self.place, labels) for labels in node)
                          for node in self.labels]
         self.opened = self._opened(_MOST_ENDS if boxes is None else len(tree.labels))
@@ -474,7 +474,7 @@ def _nodes_table(tree, names, nodes, order=None, caption="Nodes of the tree"):
     """The sides of each node, with what it costs where that is known."""
     costs = {cost.node: cost for cost in nodes}
     total = sum(cost.log_loss for cost in nodes) or 1
-    labels, place = tree.branch_labels(), _place_of(tree)
+    labels, position_of = tree.branch_labels(), _positions_of_labels(tree)
     rows = []
     for at in (order or range(len(tree.nodes)))[:_TOLD_ROWS]:
         node = tree.nodes[at]
@@ -486,7 +486,7 @@ def _nodes_table(tree, names, nodes, order=None, caption="Nodes of the tree"):
         cost = costs.get(at)
         known = (None,) * 4 if cost is None else (
             cost.share, cost.error, cost.log_loss, cost.log_loss / total)
-        rows.append(TableRow((at, text, *sides, *known), _positions(place, *labels[at])))
+        rows.append(TableRow((at, text, *sides, *known), _positions(position_of, *labels[at])))
     if len(tree.nodes) > _TOLD_ROWS:
         caption += f" (the first {_TOLD_ROWS} of {len(tree.nodes)})"
     return without_empty(DataTable(caption, (
@@ -513,7 +513,7 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
     total = sum(cost.log_loss for cost in nodes)
     order = sorted(nodes, key=lambda cost: (-cost.log_loss, cost.node))
     shown = order[:_SHOWN_NODES]
-    labels, place = tree.branch_labels(), _place_of(tree)
+    labels, position_of = tree.branch_labels(), _positions_of_labels(tree)
     pitch, top = 40, max(cost.log_loss for cost in nodes) or 1
     drawing = Drawing(WIDTH, pitch * len(shown) + 24)
     drawing.text(0, 12, "share of the log loss", "muted")
@@ -522,7 +522,7 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
         y = 22 + at * pitch
         title = " / ".join(listed(names, side, 6) for side in labels[cost.node])
         drawing.open(title=f"node {cost.node}: {title}", data_node=cost.node,
-                     data_classes=_positions(place, *labels[cost.node]))
+                     data_classes=_positions(position_of, *labels[cost.node]))
         drawing.add("rect", "band", x=0, y=y - 2, width=WIDTH, height=pitch)
         drawing.text(0, y + 12, _short_sides(names, labels[cost.node]))
         share = cost.log_loss / total if total else 0

@@ -100,7 +100,7 @@ class Linear(NamedTuple):
                 first = math.ceil(low / (factor * step) - 1e-9)
                 last = math.floor(high / (factor * step) + 1e-9)
                 if last - first + 1 <= most:
-                    return [round(place * factor * step, 12) for place in range(first, last + 1)] \
+                    return [round(index * factor * step, 12) for index in range(first, last + 1)] \
                         or [low]
             step *= 10
 
@@ -128,11 +128,11 @@ class Logarithmic(NamedTuple):
         """Powers of ten within the scale, with 2, 5 and others of each where there is room."""
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         for digits in ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-            found = [digit * 10.0**power for power in powers for digit in digits
+            candidates = [digit * 10.0**power for power in powers for digit in digits
                      if self.low <= digit * 10.0**power <= self.high]
-            if len(found) <= most:
-                return found
-        return found[::-(-len(found) // max(most, 1))]
+            if len(candidates) <= most:
+                return candidates
+        return candidates[::-(-len(candidates) // max(most, 1))]
 
 
 def tick_texts(ticks: Sequence[float]) -> list[str]:
@@ -235,7 +235,7 @@ def _quoted(text):
 
 def _attributes(look, attributes):
     """Attributes of an element; classes and nodes (`data_classes`, `data_node`) are numbers."""
-    found = [f" class={_quoted(look)}"] if look else []
+    parts = [f" class={_quoted(look)}"] if look else []
     for name, value in attributes.items():
         if value is None or value == ():
             continue
@@ -243,8 +243,8 @@ def _attributes(look, attributes):
             value = " ".join(map(str, value))
         elif isinstance(value, float):
             value = pixels(value)
-        found.append(f" {name.replace('_', '-')}={_quoted(value)}")
-    return "".join(found)
+        parts.append(f" {name.replace('_', '-')}={_quoted(value)}")
+    return "".join(parts)
 
 
 class Box(NamedTuple):

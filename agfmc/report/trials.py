@@ -66,9 +66,9 @@ def estimate_tiles(content: ReportContent) -> list[Tile]:
     search = content.search
     if search is None or not search.get("estimate"):
         return []
-    title, found = ALL_SCORES[search["by"]].title, search["estimate"]
-    return [Tile(f"{title[0].upper()}{title[1:]}, estimate for new data", number(found["score"]),
-                 f"standard error {number(found['error'])}")]
+    title, estimate = ALL_SCORES[search["by"]].title, search["estimate"]
+    return [Tile(f"{title[0].upper()}{title[1:]}, estimate for new data", number(estimate["score"]),
+                 f"standard error {number(estimate['error'])}")]
 
 
 def best_row(result: Mapping) -> Mapping | None:
@@ -92,11 +92,11 @@ def best_point(result: Mapping) -> Mapping | None:
 def _comparison(result):
     every, result = len(result["rows"]), _fewer(result)
     by, against = result["by"], result["against"]
-    told = f"{plural(result['points'], 'point')}, {plural(result['classes'], 'class', 'es')}; " \
+    summary = f"{plural(result['points'], 'point')}, {plural(result['classes'], 'class', 'es')}; " \
            f"{result['plan']}"
     if result.get("options"):
-        told += f"; options {result['options']}"
-    blocks = [text(f"{told}. Scores are those of all held-out points together"
+        summary += f"; options {result['options']}"
+    blocks = [text(f"{summary}. Scores are those of all held-out points together"
                    + (", with the deviation over the splits." if result["splits"] > 1 else "."))]
     blocks += [text(f"{name.capitalize()}: {result[name]}.") for name in ("features", "weights")
                if name in result]
@@ -259,11 +259,11 @@ def _other_model(content):
     best, info = best_point(content.search), content.model and content.model.info
     if best is None or not info or content.search.get("own"):
         return []
-    wanted = _numbers(best["options"])
+    searched = _numbers(best["options"])
     for one in info["binary_models"]:
         options = Provenance.from_line(one["made_by"]).options or ""
         trained = _numbers(options.replace("1/d", f"{1 / info['features']!r}"))  # the default
-        if any(abs(trained[name] - value) > 1e-4 * abs(value) for name, value in wanted.items()
+        if any(abs(trained[name] - value) > 1e-4 * abs(value) for name, value in searched.items()
                if name in trained):
             return [note("The model of this page was trained with other options than those that "
                          "this search chose")]
@@ -273,12 +273,12 @@ def _other_model(content):
 def _numbers(options):
     """{letter: number} of training options."""
     words = options.split()
-    found = {}
+    numbers = {}
     for name, value in zip(words, words[1:]):
         if name in ("-c", "-g"):
             with suppress(ValueError):
-                found[name] = float(value)
-    return found
+                numbers[name] = float(value)
+    return numbers
 
 
 def _search(result):
@@ -348,15 +348,16 @@ def _tried(search, by):
 
 def _partitions(result, by):
     """Blocks of the options of each partition, where each was searched on its own."""
-    found = result.get("partitions")
-    if not found:
+    partitions = result.get("partitions")
+    if not partitions:
         return []
     rows = []
-    for search in found[:_TRIED]:
+    for search in partitions[:_TRIED]:
         best = {} if search["best"] is None else search["points"][search["best"]]
         sides = " / ".join(" ".join(map(str, search[side])) for side in ("left", "right"))
         rows.append(TableRow((sides, best.get("score"), best.get("options"))))
-    left = "" if len(rows) == len(found) else f"{len(rows)} of {count(len(found))} partitions: " \
+    left = "" if len(rows) == len(partitions) else f"{len(rows)} of " \
+        f"{count(len(partitions))} partitions: " \
         "tune_m --csv has all of them."
     chosen = "" if result.get("own") is None else \
         "These options were chosen" if result["own"] else "Common options were chosen"

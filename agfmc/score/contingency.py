@@ -206,6 +206,6 @@ def _add_tail(weight, value, cells, up):
 
 def _term(n, m):
     """n log(n/m) - n + m, m for n = 0; without cancellation where n is near m."""
-    apart = n - m
+    difference = n - m
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(n > 0, n * np.log1p(apart / m) - apart, m)
+        return np.where(n > 0, n * np.log1p(difference / m) - difference, m)

@@ -121,14 +121,14 @@ def with_weights(results: Results, weights: np.ndarray | None,
 
 def _chosen(results, rows):
     """The results of some points, a mask (n,)."""
-    found = {name: None if getattr(results, name) is None else getattr(results, name)[rows]
+    chosen = {name: None if getattr(results, name) is None else getattr(results, name)[rows]
              for name in ("truth", "result", "winner", "p", "weights", "before")}
     sets = results.sets
     if sets is not None:
         paths = None if sets.paths is None else Paths(*(one[rows] for one in sets.paths))
         sets = Sets(sets.size[rows], sets.holds[rows], paths)
     numbers = np.arange(len(rows)) if results.rows is None else results.rows
-    return replace(results, **found, sets=sets, rows=numbers[rows])
+    return replace(results, **chosen, sets=sets, rows=numbers[rows])
 
 
 def weighted(results, shares):
@@ -198,7 +198,7 @@ def _answered(results):
             _weights(results, rows))
 
 
-def evaluate(results, bins=10, asked=ScoreRequest()):
+def evaluate(results, bins=10, request=ScoreRequest()):
     """All scores that `Results` allow, as a dictionary of plain values; None where not.
 
     bins: of calibration tables;  asked: `ScoreRequest`.  Keys: those of `rows.PAGE`, points,
@@ -211,13 +211,13 @@ def evaluate(results, bins=10, asked=ScoreRequest()):
     """
     results = replace(results, labels=np.asarray(results.labels))
     table, y, k = _table(results), _columns(results, results.truth), len(results.labels)
-    points = dict(_scores_of_points(results, y, asked))
-    found = area = None
+    points = dict(_scores_of_points(results, y, request))
+    pairs = area = None
     if results.p is not None:
-        found = places(results.p, y)
-        if asked.resamples and asked.resamples * results.p.size <= MOST_PLACES:
-            found = list(found)
-        area = separation(found, y, k, results.weights)
+        pairs = places(results.p, y)
+        if request.resamples and request.resamples * results.p.size <= MOST_PLACES:
+            pairs = list(pairs)
+        area = separation(pairs, y, k, results.weights)
     values = _overall(results, bins, points, area)
     uncertainty, random = uncertainty_coefficient(table), random_share(table)
     scores = {
@@ -236,42 +236,44 @@ def evaluate(results, bins=10, asked=ScoreRequest()):
         "calibration": None if results.winner is None else _rows(_calibration(results, bins)),
         **_abstaining(results),
         "by_class": _by_class(table, area, results.costs),
-        **_asked_for(results, table, bins, asked),
+        **_requested_scores(results, table, bins, request),
     }
     if results.weights is not None:
         rows = table.table.sum(axis=1)
         scores["priors"] = (rows / rows.sum()).tolist()
 
     def overall(again):
-        return _overall(again, bins, points, separation(found, y, k, again.weights)
-                        if isinstance(found, list) else None)
+        return _overall(again, bins, points, separation(pairs, y, k, again.weights)
+                        if isinstance(pairs, list) else None)
 
-    scores["intervals"] = _of_shares(results, values) | _resampled(results, values, asked, overall)
+    scores["intervals"] = _of_shares(results, values) | \
+        _resampled(results, values, request, overall)
     return scores
 
 
-def _asked_for(results, table, bins, asked):
+def _requested_scores(results, table, bins, request):
     """Scores that `evaluate` adds for costs, sets and other probabilities, or on request."""
-    found, y = {}, _columns(results, results.truth)
+    scores, y = {}, _columns(results, results.truth)
     if results.costs is not None:
         counts, costs = table.table.sum(axis=1), results.costs
         always = counts @ costs.costs / counts.sum()
         best = int(np.argmin(always))
-        found |= {"single_class": int(table.labels[best]), "single_class_cost": float(always[best])}
+        scores |= {"single_class": int(table.labels[best]),
+                   "single_class_cost": float(always[best])}
         if costs.refusal is not None:
-            found["no_answer_cost"] = float(counts @ costs.refusal / counts.sum())
+            scores["no_answer_cost"] = float(counts @ costs.refusal / counts.sum())
     if results.sets is not None:
         size, holds, paths = results.sets
-        found["sets"] = set_scores(size, holds, y, results.labels, results.weights)
+        scores["sets"] = set_scores(size, holds, y, results.labels, results.weights)
         if paths is not None:
-            found["sets"] |= hierarchical_scores(paths, results.weights)
-    if asked.top is not None:
-        found["top"] = asked.top
+            scores["sets"] |= hierarchical_scores(paths, results.weights)
+    if request.top is not None:
+        scores["top"] = request.top
     if results.p is not None and results.before is not None:
-        found["before"] = _before(results, y, bins)
-    if results.p is not None and asked.by_class:
-        found |= _classwise(results, y, bins)
-    return found
+        scores["before"] = _before(results, y, bins)
+    if results.p is not None and request.by_class:
+        scores |= _classwise(results, y, bins)
+    return scores
 
 
 def _calibration(results, bins):
@@ -279,13 +281,13 @@ def _calibration(results, bins):
     return calibration(winner, right, bins, weights=weights)
 
 
-def _scores_of_points(results, y, asked):
+def _scores_of_points(results, y, request):
     """Yield (name, (score of each point (n,), True where it counts (n,)))."""
     p, answered = results.p, results.result >= 0
     every = np.full(len(answered), True)
-    if asked.top is not None and p is not None:
-        yield "top_accuracy", (top_shares(p, y, asked.top), every)
-    if asked.ordered:
+    if request.top is not None and p is not None:
+        yield "top_accuracy", (top_shares(p, y, request.top), every)
+    if request.ordered:
         errors = class_errors(y, _columns(results, results.result))
         yield "mean_class_error", (errors, answered)
         yield "within_one_class", (errors <= 1, answered)
@@ -310,35 +312,35 @@ def _weights(results, rows):
 
 def _of_shares(results, values):
     """Wilson's intervals of the scores that are shares of points."""
-    found = {}
+    intervals = {}
     for name in _SHARES:
         if values.get(name) is not None:
             counted = (results.result >= 0) | (name == "top_accuracy")
             interval = wilson(values[name], effective_number(_weights(results, counted),
                                                              int(counted.sum())))
             if interval.low == interval.low:
-                found[name] = list(interval)
-    return found
+                intervals[name] = list(interval)
+    return intervals
 
 
-def _resampled(results, values, asked, overall):
+def _resampled(results, values, request, overall):
     """Bootstrap intervals of the other scores of overall(results), or of the mean cost alone."""
-    if not asked.resamples and results.costs is None:
+    if not request.resamples and results.costs is None:
         return {}
     paid = results.paid
 
     def scores(counts):
         weights = counts if results.weights is None else counts * results.weights
-        return overall(replace(results, weights=weights)) if asked.resamples else \
+        return overall(replace(results, weights=weights)) if request.resamples else \
             {COST.name: mean(paid, weights)}
 
     y = _columns(results, results.truth)
-    wanted = {name: value for name, value in values.items()
+    requested = {name: value for name, value in values.items()
               if value is not None and name not in _SHARES
-              and (asked.resamples or name == COST.name)}
-    number = asked.resamples or min(max(_MOST_DRAWN // max(len(y), 1), _LEAST_RESAMPLES),
+              and (request.resamples or name == COST.name)}
+    number = request.resamples or min(max(_MOST_DRAWN // max(len(y), 1), _LEAST_RESAMPLES),
                                     _RESAMPLES)
-    intervals = resampled_summary(wanted, scores, resampled(y, asked.seed), number)
+    intervals = resampled_summary(requested, scores, resampled(y, request.seed), number)
     # resamples of the same value, as without any error, cannot tell how far off it may be, and an
     # interval of no width would look like certainty
     return {name: list(interval) for name, interval in intervals.items()

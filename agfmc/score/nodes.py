@@ -38,13 +38,13 @@ def costs_of_nodes(tree: Tree, p: np.ndarray, y: np.ndarray,
     if tree.is_ensemble:
         return ()
     order = np.argsort(np.argsort(tree.labels))  # the column of each class in the order of the text
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    true = place[np.asarray(y)]
+    position = np.empty(len(order), dtype=np.intp)
+    position[order] = np.arange(len(order))
+    true = position[np.asarray(y)]
     sums = np.zeros((len(p), len(order) + 1))
     np.cumsum(np.asarray(p, dtype=float)[:, order], axis=1, out=sums[:, 1:])
     whole = float(len(true) if weights is None else np.sum(weights))
-    found = []
+    costs = []
     for number, spans in enumerate(tree.spans()):
         first, end = spans[0][0], spans[-1][1]
         rows = np.flatnonzero((true >= first) & (true < end))
@@ -53,15 +53,15 @@ def costs_of_nodes(tree: Tree, p: np.ndarray, y: np.ndarray,
         starts = np.array([start for start, _ in spans])
         branch = np.searchsorted(starts, true[rows], side="right") - 1
         below = _below(sums, p, order, rows, spans)
-        own = below[np.arange(len(rows)), branch]
+        reached = below[np.arange(len(rows)), branch]
         above = np.zeros(len(rows)) if number == 0 else np.log(_known(
             sums[rows, end] - sums[rows, first]))
-        losses = above - np.log(_known(own))
-        found.append(NodeCost(
+        losses = above - np.log(_known(reached))
+        costs.append(NodeCost(
             number, total / whole if whole else float("nan"),
             mean(np.argmax(below, axis=1) != branch, w) if len(rows) else float("nan"),
             mean(losses, w) * total / whole if len(rows) and total else 0.0))
-    return tuple(found)
+    return tuple(costs)
 
 
 def _below(sums, p, order, rows, spans):

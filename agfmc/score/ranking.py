@@ -15,7 +15,7 @@ class Places(NamedTuple):
     smaller probability of the class than each point, and how many not a larger one.
     """
 
-    own: np.ndarray
+    rows: np.ndarray
     left: np.ndarray
     right: np.ndarray
 
@@ -24,17 +24,17 @@ def places(p: np.ndarray, y: np.ndarray) -> Iterator[Places]:
     """The `Places` for each class; p (n, k), true columns y (n,)."""
     for j in range(p.shape[1]):
         column = np.ascontiguousarray(p[:, j])
-        own = np.flatnonzero(y == j)
-        own = own[np.argsort(column[own])]
+        rows = np.flatnonzero(y == j)
+        rows = rows[np.argsort(column[rows])]
         order = np.argsort(column)  # sorted needles are found much faster
-        needles, hay = column[order], column[own]
+        needles, hay = column[order], column[rows]
         left, right = np.empty((2, len(y)), dtype=np.int32)
         left[order] = np.searchsorted(hay, needles, side="left")
         right[order] = np.searchsorted(hay, needles, side="right")
-        yield Places(own, left, right)
+        yield Places(rows, left, right)
 
 
-def separation(found: Iterable[Places], y: np.ndarray, k: int,
+def separation(places_of_classes: Iterable[Places], y: np.ndarray, k: int,
                weights: np.ndarray | None = None) -> np.ndarray:
     """A (k, k): A[i, j] the share of pairs of a point of class i and one of class j in which the
     first has the larger p_i, where ties count half; NaN without points.
@@ -45,8 +45,8 @@ def separation(found: Iterable[Places], y: np.ndarray, k: int,
     w = np.ones(len(y)) if weights is None else weights
     of_class = np.bincount(y, weights=w, minlength=k)
     area = np.full((k, k), np.nan)
-    for i, (own, left, right) in enumerate(found):
-        below = np.concatenate([[0.0], np.cumsum(w[own])])
+    for i, (rows, left, right) in enumerate(places_of_classes):
+        below = np.concatenate([[0.0], np.cumsum(w[rows])])
         above = below[-1] - 0.5 * (below[left] + below[right])
         whole = below[-1] * of_class
         np.divide(np.bincount(y, weights=w * above, minlength=k), whole, out=area[i],

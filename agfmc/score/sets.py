@@ -79,8 +79,8 @@ class Hierarchy:
     def nodes_of(self, first: np.ndarray, end: np.ndarray) -> np.ndarray:
         """The node (n,) whose classes are those from first (n,) to before end (n,) in the order of
         the text; -1 where there is none."""
-        key, own = self._key(first, end), self._key(self._first, self._end)[self._order]
-        at = self._order[np.minimum(np.searchsorted(own, key), len(own) - 1)]
+        key, keys = self._key(first, end), self._key(self._first, self._end)[self._order]
+        at = self._order[np.minimum(np.searchsorted(keys, key), len(keys) - 1)]
         return np.where((self._first[at] == first) & (self._end[at] == end), at, -1)
 
     def paths(self, node: np.ndarray, true: np.ndarray) -> Paths:

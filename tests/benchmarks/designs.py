@@ -213,13 +213,13 @@ def settings(args):
         for name, machine in {"default": None, **machines(part, costs.splits.options)}.items():
             one = part.costs(machine, FEW_SPLITS) if machine else costs
             best = [found.pairs for found in one.best(MEMBERS)]
-            add(f"{name}: best", best[:1], asked=one.asked(best[0]))
+            add(f"{name}: best", best[:1], asked=one.queries(best[0]))
             add(f"{name}: ensemble", best)
         for name, trees in ensembles(part, costs).items():
             add(f"members: {name}", trees, different=len(set(trees)))
         add("best of 100 random", [min(part.random(DRAWS), key=costs.loss_of)])
         cheap = costs.best(balance=.01)[0].pairs
-        add("cheapest tree", [cheap], asked=costs.asked(cheap))
+        add("cheapest tree", [cheap], asked=costs.queries(cheap))
 
 
 # Designs with SVMs

@@ -62,7 +62,7 @@ def test_scores_of_a_tree_are_sums_over_its_nodes():
     scored = search.scored(tree)
     assert scored.loss == pytest.approx(sum(node.loss for node in scored.nodes))
     assert scored.loss == pytest.approx(search.loss_of(tree))
-    assert scored.asked == pytest.approx(sum(node.share for node in scored.nodes))
+    assert scored.queries == pytest.approx(sum(node.share for node in scored.nodes))
     of_points = search.point_losses(tree)
     assert scored.loss == pytest.approx(of_points.mean())
     assert scored.error == pytest.approx(of_points.std() / np.sqrt(150))
@@ -81,13 +81,14 @@ def test_classes_that_are_hard_to_tell_apart_are_told_apart_last():
 def test_the_fewest_classifiers_within_a_standard_error():
     plain = found_tree()
     cheap = found_tree(balance="auto")
-    assert cheap.best.asked <= plain.best.asked
+    assert cheap.best.queries <= plain.best.queries
     against, losses = (plain.costs.point_losses(one.best.pairs)
                        for one in (plain, cheap))
     difference, error = mean_and_error(losses - against, plain.costs.splits.point_weights)
     assert difference <= error
     level = found_tree(balance=100.0)
-    assert level.best.asked == min(plain.costs.asked(tree) for tree in all_trees(list(range(5))))
+    assert level.best.queries == min(
+        plain.costs.queries(tree) for tree in all_trees(list(range(5))))
 
 
 @pytest.mark.long
@@ -186,7 +187,7 @@ def test_the_best_tree_of_weighted_points():
     totals = np.array([w[made.y == label].sum() for label in made.labels])
     asked = sum(totals[[made.labels.index(one) for one in node.left + node.right]].sum()
                 for node in other.best.nodes) / totals.sum()
-    assert other.best.asked == pytest.approx(asked)
+    assert other.best.queries == pytest.approx(asked)
     assert other.best.loss == pytest.approx(weighted.loss_of(other.best.pairs))
     total = weighted.point_losses(other.best.pairs) @ weighted.splits.point_weights
     assert other.best.loss == pytest.approx(total / w.sum())

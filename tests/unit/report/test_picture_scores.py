@@ -119,7 +119,7 @@ def chain(k):
 def test_losses_and_shares(saved, pairs, k, names):
     tree = from_pairs(pairs, range(k), names)
     nodes = [SimpleNamespace(loss=0.01 * i, error=0.001) for i in range(len(tree.nodes))]
-    scored = SimpleNamespace(tree=tree, nodes=nodes, loss=0.2, error=0.01, asked=2.5)
+    scored = SimpleNamespace(tree=tree, nodes=nodes, loss=0.2, error=0.01, queries=2.5)
     shares = {i: 1 / k for i in range(k)}
     figure = saved(chart_control, lambda: chart_control.draw_losses("", scored, shares, "log loss"))
     assert f"log loss 0.2000 \u00b1 0.0100 per point; 2.50 of {k - 1} classifiers asked per " \

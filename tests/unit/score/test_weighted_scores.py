@@ -85,7 +85,7 @@ def test_scores_are_those_of_scikit_learn(seed):
     metrics = pytest.importorskip("sklearn.metrics")
     results, _ = drawn(seed, rejecting=False)
     w = np.random.default_rng(seed).gamma(.5, size=N) + 1e-3
-    found = evaluate(with_weights(results, w), asked=ScoreRequest(top=2))
+    found = evaluate(with_weights(results, w), request=ScoreRequest(top=2))
     truth, result, p = results.truth, results.result, results.p
     p = np.clip(p, 1e-300, None)
 
@@ -119,7 +119,7 @@ def test_scores_are_those_of_scikit_learn(seed):
             truth == j, results.p[:, j], sample_weight=w), abs=1e-12)
     apart = p + np.arange(K) * 1e-9  # scikit-learn breaks ties
     assert evaluate(with_weights(Results(truth, result, np.arange(K), K, p.max(axis=1), apart), w),
-                    asked=ScoreRequest(top=2))["top_accuracy"] == pytest.approx(
+                    request=ScoreRequest(top=2))["top_accuracy"] == pytest.approx(
         metrics.top_k_accuracy_score(truth, apart, k=2, sample_weight=w), abs=1e-12)
 
 
