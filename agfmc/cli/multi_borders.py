@@ -30,8 +30,8 @@ from .options import (add_executor, add_kernel_memory, add_normalisation, add_se
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser("multi_borders", "Train the binary classifiers that a control file describes, "
-                    "support vector machines by default. Writes one LIBSVM model file for each, "
-                    "with probabilities, and the control file for classification.")
+                    "support vector machines by default. Write a LIBSVM model file for each, "
+                    "and the control file for classification.")
     parser.dashes = "--command"
     parser.add("control", "training control file, as print_control writes it (- or left out: "
                "standard input), or the name of a scheme", nargs="?")
@@ -41,53 +41,50 @@ def get_parser():
     parser.add("control_out", "control file for classification, written last (- is standard "
                "output)", output_base, metavar="control-out")
     group = parser.group("training")
-    group.add("-+, --options OPTIONS", "training options where the control file has \"\", in place "
-              "of those in its head: LIBSVM's -s -t -d -g -r -c -n -m -e -h, and -w0 -w1 for the "
-              "left and right side (-b and -q change nothing: probabilities are always fitted); or "
-              "learner=NAME and the options of that learner: linear, logistic, or nystrom, which "
-              "trains all classifiers from one pass over the data")
+    group.add("-+, --options OPTIONS", "training options for each \"\" of the control file, in "
+              "place of those in its head: LIBSVM's -s -t -d -g -r -c -n -m -e -h, and -w0 -w1 for "
+              "the left and right side (-b and -q have no effect); or learner=NAME and the options of "
+              "that learner: linear, logistic, trees, or nystrom, which trains all classifiers in "
+              "one pass over the data")
     add_seed(group)
     add_workers(group)
     add_executor(group)
-    group.add("-0, --dry-run", "train nothing: print one shell command for each classifier, to be "
-              "run in any order or side by side; the control file and the normalisation are "
-              "written. When all have run, the same command without -0 only adds the calibration. "
-              "Classifiers that share landmarks have one command for each range of rows, and a "
-              "last one, to be run after all others, which adds up their sums, trains, and writes "
-              "the calibration", excludes=("--only", "--sums", "--executor"))
-    group.add("--null", "with -0: end each command with a NUL character, for xargs -0; names of "
-              "data and folders may then hold line breaks", needs="-0")
-    group.add("--only NAME", "train only the model of that name, and do not write control-out; "
-              "control may then be the control file that -0 wrote", excludes="--sums")
-    group.add("--sums GROUP:RANGE", "train nothing: make the sums over one range of rows for one "
-              "group of classifiers that share landmarks, both counted from 0, and write them to "
-              "MODEL.sums-GROUP-RANGE, from which the same command without --sums goes on. The "
-              "commands that -0 prints use it", _range, excludes=("--time-limit", "--cv-errors"))
-    group.add("--retrain", "train everything; without it, models of an earlier run that this one "
-              "would write again are kept")
-    add_time_limit(group, "keep finished models", excludes="--cv-errors")
-    group.add("--platt WAY", "decision values that the probabilities are fitted to: cv, from five "
-              "folds (default), or loo, from leaving out each sample by a formula, in about half "
-              "the time; for C-SVC only (nystrom needs neither)", choices=("cv", "loo"))
+    group.add("-0, --dry-run", "train nothing: print a shell command for each classifier, to be "
+              "run in any order or in parallel, and write the control file and the normalisation. "
+              "When all have run, the same command without -0 only adds the calibration. "
+              "Classifiers that share landmarks have a command for each range of rows, and a last "
+              "one, to be run after all others, which trains and calibrates",
+              excludes=("--only", "--sums", "--executor"))
+    group.add("--null", "with -0: end each command with a NUL character, for xargs -0", needs="-0")
+    group.add("--only NAME", "train only the model of this name, and do not write control-out; "
+              "control may be the control file that -0 wrote", excludes="--sums")
+    group.add("--sums GROUP:RANGE", "compute the sums over a range of rows for a group of "
+              "classifiers that share landmarks, both counted from 0, and write them to "
+              "MODEL.sums-GROUP-RANGE, which the same command without --sums uses (for the "
+              "commands that -0 prints)", _range, excludes=("--time-limit", "--cv-errors"))
+    group.add("--retrain", "train everything, also models that an earlier run has finished")
+    add_time_limit(group, "store finished models", excludes="--cv-errors")
+    group.add("--platt WAY", "decision values for fitting the probabilities: cv, from five folds "
+              "(default), or loo, leave-one-out values by a formula, in about half the time; for "
+              "C-SVC only (nystrom needs neither)", choices=("cv", "loo"))
     add_kernel_memory(group)
-    group.add("--cv-errors FILE", "for one-vs-one: write how often each pair of classes was "
-              "confused when its samples were held out, for order_classes and classify_m",
+    group.add("--cv-errors FILE", "for one-vs-one: write the holdout errors of each pair of "
+              "classes, for order_classes and classify_m",
               output_file)
-    group.add("--cv-irrelevant", "with --cv-errors: also where each classifier sends the samples "
-              "of all other classes, which takes longer", needs="--cv-errors")
-    group.add("-y, --path FOLDER", "folder of the model files, which control-out does not name")
-    group.add("--no-calibration", "fit no calibration of the probabilities; without it one is "
-              "fitted to decision values of samples that were held out, and written beside "
-              "control-out, as CONTROL-OUT.cal")
-    group.add("--member-weights WAY", "for an ensemble, several configurations in control: "
-              "held-out gives each of them the weight in their average with which the log loss of "
-              "samples that were held out is least, and writes it into control-out",
+    group.add("--cv-irrelevant", "with --cv-errors: also write how each classifier assigns the "
+              "samples of all other classes, which takes longer", needs="--cv-errors")
+    group.add("-y, --path FOLDER", "folder of the model files, not named in control-out")
+    group.add("--no-calibration", "fit no calibration of the probabilities; by default, one is "
+              "fitted to holdout decision values and written to CONTROL-OUT.cal")
+    group.add("--member-weights WAY", "weights of the members of an ensemble, several "
+              "configurations in control: held-out minimises the log loss of holdout samples, and "
+              "writes the weights into control-out",
               choices=("held-out",), excludes=("--no-calibration", "-0", "--only", "--sums"))
-    group.add("--no-names", "leave the class names, the decoder and the normalisation out of "
-              "control-out: libAGF cannot read a control file that holds them")
+    group.add("--no-names", "omit class names, decoder and normalisation from control-out, which "
+              "libAGF cannot read")
     group = parser.group("training by another program")
-    group.add("--command COMMAND", "`-- COMMAND` does the same: the program that trains each "
-              "binary classifier, called `COMMAND OPTIONS data model` like svm-train; data is "
+    group.add("--command COMMAND", "program that trains each binary classifier, also given as "
+              "`-- COMMAND`, and called `COMMAND OPTIONS data model` like svm-train; data is "
               "LIBSVM text, or LVQ text with -A, with the labels 0 and 1",
               excludes=("-u", "--platt", "--kernel-memory", "--time-limit", "--cv-errors",
                   "--executor", "--member-weights"))
@@ -95,13 +92,13 @@ def get_parser():
               "standard input to its standard output", needs="--command")
     group.add("-K, --keep", "keep the temporary files of the trainer, in folders MODEL.*.tmp",
               needs="--command")
-    group.add("--allow-commands", "pass on all options of control; without it those that could "
-              "name a file to the trainer are refused", needs="--command")
+    group.add("--allow-commands", "pass on all options of control, also those that could name a "
+              "file to the trainer", needs="--command")
     group = add_training_kind(parser)
-    group.add("--dense", "with -M: keep the points as a full table in memory, even if all "
-              "classifiers are linear and they could stay sparse", needs="-M")
-    add_normalisation(parser, unnormalised="write support vectors as they were before the "
-                                           "normalisation, which classify_m and mbh2mbm then need")
+    group.add("--dense", "with -M: store the points as a full table in memory, even if they could "
+              "stay sparse", needs="-M")
+    add_normalisation(parser, unnormalised="write support vectors before normalisation, "
+                                           "which classify_m and mbh2mbm then need")
     parser.file_names["control"] = "control"
     return parser.finish()
 
