@@ -18,20 +18,21 @@ from .pages import add_report, page_name, page_of, plain, training_inputs, write
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("compare_control", "Try several configurations on the same splits of the data "
-                    "and print how well and how fast each classifies. A binary problem that "
-                    "several configurations share is trained once.")
+    parser = Parser("compare_control", "Compare configurations on the same splits of the data by "
+                    "their scores and times. A binary problem that several configurations share "
+                    "is trained once.")
     add_train(parser)
-    parser.add("control", "a training control file, or the name of a scheme of print_control; with "
-               "decoders after a colon if not those that suit it, as in one-vs-one:inverse,vote "
-               f"(default: {' '.join(COMPARED)})", nargs="*")
+    parser.add("control", "a training control file, or the name of a scheme of print_control; "
+               "optionally with decoders after a colon, as in one-vs-one:inverse,vote (default: "
+               f"{' '.join(COMPARED)})", nargs="*")
     group = parser.group("decoders")
-    group.add("-Q, --decoders DECODER,...", "decoders for every control that names none: those of "
-              "classify_m, and for trees recursive and full; any other decodes a tree as a coding "
-              "matrix (default: those that suit the control; for trees full and least-squares)")
+    group.add("-Q, --decoders DECODER,...", "decoders of every control that names none: those of "
+              "classify_m, and for trees recursive and full; any other decodes a tree as a "
+              "coding matrix (default: those that suit the control; for trees full and "
+              "least-squares)")
     add_answers(group, both=True)
-    group.add("--against CONTROL", "the configuration, CONTROL or CONTROL:DECODER, that the others "
-              "are compared with (default one-vs-one, or else the first)")
+    group.add("--against CONTROL", "the configuration, CONTROL or CONTROL:DECODER, that the "
+              "others are compared with (default one-vs-one, or else the first)")
     group = parser.group("output")
     group.add("--csv", "the table as CSV", excludes=("--json", "--markdown"))
     group.add("--json", "everything as JSON, with the values of each split", excludes="--markdown")

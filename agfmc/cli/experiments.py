@@ -30,9 +30,9 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
     group.add("-+, --options OPTIONS", 'training options where a control file has "", as for '
               'multi_borders', default="")
     add_trying(group, by, platt)
-    group.add("--costs FILE", "what it costs to answer one class where another is true, as for "
-              "classify_m: answers are those of the least expected cost where a decoder gives the "
-              "probabilities of all classes, and the mean cost is one more score")
+    group.add("--costs FILE", "costs of each answer for each true class, as for classify_m: "
+              "decoders that give all probabilities answer with the least expected cost, and the "
+              "mean cost is one more score")
     add_state(parser)
     add_training_kind(parser)
     add_normalisation(parser)
@@ -41,44 +41,43 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
 def add_splits(parser, trials):
     """-f, -d and --trials; -> their group."""
     group = parser.group("splits")
-    group.add("-f, --fraction FRACTION", "hold out this fraction of each class, drawn at random in "
-              "each trial", _fraction, excludes="-d")
-    group.add("-d, --parts PARTS", "divide the data into PARTS parts, each with its share of every "
-              "class, and hold out one after the other", whole_number(2, 10**6))
-    group.add("--trials N", f"number of times that this is done (default {trials})",
+    group.add("-f, --fraction FRACTION", "hold out this fraction of each class, drawn at random "
+              "in each trial", _fraction, excludes="-d")
+    group.add("-d, --parts PARTS", "divide the data into PARTS stratified folds, and hold out "
+              "each in turn", whole_number(2, 10**6))
+    group.add("--trials N", f"number of repetitions (default {trials})",
               whole_number(1, 10**6))
     return group
 
 
 def add_sample(group):
     """--sample, of the commands that choose by experiments."""
-    group.add("--sample N", "choose by about N rows, drawn at random: of each class its share, but "
-              "five at least, or all that there are", whole_number(1))
+    group.add("--sample N", "choose by about N rows, a stratified random sample with at least "
+              "five rows of each class, or all that there are", whole_number(1))
 
 
 def add_trying(group, by=False, platt="cv"):
     """--platt, --kernel-memory, -j, --executor and --by."""
-    text = "cv, from five folds, or loo, by a formula, in about half the time (default cv)" \
+    text = "cv, from five folds (default), or loo, by a formula, in about half the time" \
         if platt == "cv" else "loo, by a formula (default where all classifiers are C-SVC), or " \
-        "cv, from five folds, in half as much time again or more"
-    group.add("--platt WAY", f"decision values that the probabilities are fitted to: {text}. Does "
-              "not apply to learner=nystrom", choices=("cv", "loo"), default=platt)
+        "cv, from five folds, which takes at least half as long again"
+    group.add("--platt WAY", f"decision values for fitting the probabilities: {text}. Does not "
+              "apply to learner=nystrom", choices=("cv", "loo"), default=platt)
     add_kernel_memory(group)
     add_workers(group)
     add_executor(group)
     if by:
-        group.add("--by SCORE", "the score of all held-out points that decides: "
-                  f"{', '.join(BY_OPTION)} (default {_BY}), or, with --costs, {COST.option}. With "
-                  "few points for each class uncertainty is too large, even of random answers",
+        group.add("--by SCORE", f"score on all holdout data that decides: {', '.join(BY_OPTION)} "
+                  f"(default {_BY}), or, with --costs, {COST.option}. With few points per class, "
+                  "uncertainty is too large, even of random answers",
                   choices=tuple(BY_COST), default=_BY)
 
 
 def add_answers(group, both=False):
     """--uncalibrated, and --both where there is that option."""
-    group.add("--uncalibrated", "score the decoder's own probabilities, not the calibrated ones "
-              "that classify_m gives")
+    group.add("--uncalibrated", "score the uncalibrated probabilities of the decoder")
     if both:
-        group.add("--both", "score the calibrated probabilities and the decoder's own",
+        group.add("--both", "score calibrated and uncalibrated probabilities",
                   excludes="--uncalibrated")
 
 
@@ -86,9 +85,9 @@ def add_nested(parser, by=False):
     """--tune, --search and --time-limit; by: with --by for it alone."""
     group = parser.group("tuning")
     group.add("--tune", "search the options that a control leaves open, as tune_m does, inside "
-              "each training part: the held-out points judge options that they did not choose")
+              "each training part, so that holdout data judge options that they did not choose")
     if by:
-        group.add("--by SCORE", f"the score that this search is for: {', '.join(BY_OPTION)} "
+        group.add("--by SCORE", f"score that this search optimises: {', '.join(BY_OPTION)} "
                   f"(default {_BY}), or, with --costs, {COST.option}", choices=tuple(BY_COST),
                   needs="--tune")
     group.add("--search WAY", "fast or full, as for tune_m (default fast)", choices=SEARCHES,
@@ -109,10 +108,10 @@ def nested_tuning(args):
 def add_state(parser):
     """--state and --no-state."""
     group = parser.group("unfinished work")
-    group.add("--state FOLDER", "keep the result cache in FOLDER, which any number of runs on "
-              "several machines can share (default: a folder for these data in the user's cache "
-              "folder)", output_file, excludes="--no-state")
-    group.add("--no-state", "keep no results and reuse none")
+    group.add("--state FOLDER", "store the result cache in FOLDER, which runs on several "
+              "machines can share (default: a folder for these data in the user's cache folder)",
+              output_file, excludes="--no-state")
+    group.add("--no-state", "store no results, and reuse none")
 
 
 def _fraction(text):

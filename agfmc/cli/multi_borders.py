@@ -42,10 +42,10 @@ def get_parser():
                "output)", output_base, metavar="control-out")
     group = parser.group("training")
     group.add("-+, --options OPTIONS", "training options for each \"\" of the control file, in "
-              "place of those in its head: LIBSVM's -s -t -d -g -r -c -n -m -e -h, and -w0 -w1 for "
-              "the left and right side (-b and -q have no effect); or learner=NAME and the options of "
-              "that learner: linear, logistic, trees, or nystrom, which trains all classifiers in "
-              "one pass over the data")
+              "place of those in its head: LIBSVM's -s -t -d -g -r -c -n -m -e -h, and -w0 -w1 "
+              "for the left and right side (-b and -q have no effect); or learner=NAME and the "
+              "options of that learner: linear, logistic, trees, or nystrom, which trains all "
+              "classifiers in one pass over the data")
     add_seed(group)
     add_workers(group)
     add_executor(group)
