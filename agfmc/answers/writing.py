@@ -17,7 +17,7 @@ from .types import Answers, Summary
 
 @dataclass(frozen=True)
 class Layout:
-    """What is written of answers: files of classes, ratings and sets, and lines that are printed.
+    """Answers written: files of classes, ratings and sets, and lines that are printed.
 
     labels (k,): of the classes;  all_classes: the columns are numbers for all of them;  with_class:
     the class ends a line;  sets: answers have sets, which are printed, and written too;  header: a

@@ -22,7 +22,7 @@ class Labelled(NamedTuple):
 
     @property
     def nameless(self):
-        """True where classes are numbered and have no names to identify them."""
+        """True if classes are numbered and have no names to identify them."""
         return not self.names and not np.array_equal(self.classes, self.labels)
 
     @property

@@ -75,7 +75,7 @@ def check_calibration(calibration, fail):
 
 
 def _fault_of_map(stored, columns):
-    """What is wrong with the map of a decoder of so many columns, or None."""
+    """The fault of the map of a decoder of so many columns, or None."""
     shape, weights, intercept = KINDS[stored.kind].shape(columns), stored.weights, stored.intercept
     if stored.floor == 1:
         return "the floor of a calibration map is not below 1"
@@ -92,7 +92,7 @@ def _fault_of_map(stored, columns):
 
 
 def _fault_of_points(points, classes, unmapped):
-    """What is wrong with calibration points, or None; unmapped: they may hold any estimates."""
+    """The fault of calibration points, or None; unmapped: they may hold any estimates."""
     if points is None:
         return None
     values = points.p_true, points.cumulative, points.p_largest
@@ -107,5 +107,5 @@ def _fault_of_points(points, classes, unmapped):
 
 
 def _moderate(values):
-    """Whether all are finite and no sum of their products with log-probabilities overflows."""
+    """Return whether all are finite and their products with log-probabilities cannot overflow."""
     return bool(np.all(np.abs(values) <= 1e100))

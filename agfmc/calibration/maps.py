@@ -261,7 +261,7 @@ def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
 
 
 def _has_points_for(kind, p, weights):
-    """Whether points with p (n, c) may choose a map of that kind: by their effective number."""
+    """Return whether n points, by their effective number, are enough to choose such a map."""
     n, c = p.shape
     if weights is not None:
         n = weights.sum()**2 / (weights @ weights)

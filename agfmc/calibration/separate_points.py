@@ -53,7 +53,7 @@ class DecodedData:
     weights: np.ndarray | None = None
 
     def same(self, other: DecodedData) -> bool:
-        """Whether another decoder answers the same but for rounding."""
+        """Return whether another decoder answers the same but for rounding."""
         return self.p.shape == other.p.shape and np.array_equal(self.answer, other.answer) \
             and np.allclose(self.p, other.p, 0, 1e-9)
 

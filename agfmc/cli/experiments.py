@@ -134,7 +134,7 @@ def plan_of(args, trials, parts=None, repeats=1):
 
 
 class StateRequest(NamedTuple):
-    """Where results are stored, a folder or None for that of the data, and whether they are."""
+    """The folder of stored results, None for that of the data, and whether results are stored."""
 
     folder: str | None
     stores: bool
@@ -167,7 +167,7 @@ class ExperimentRequest(NamedTuple):
     workers: object
 
     def head(self, experiment):
-        """What the results say of the data and their costs."""
+        """The part of the results about the data and their costs."""
         from ..experiments.results import data_words
 
         costs = {} if self.costs is None else {"costs": self.costs}

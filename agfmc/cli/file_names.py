@@ -41,7 +41,7 @@ def file_named(name, what):
 
 
 def names_scheme(name):
-    """True where the name is that of a scheme, and of no file."""
+    """Return True if the name is that of a scheme, and of no file."""
     from ..designs.schemes import find_scheme
 
     try:
@@ -51,7 +51,7 @@ def names_scheme(name):
 
 
 def holds_svm(path, what):
-    """True where data or points are LIBSVM text by their first line with a feature."""
+    """Return True if data or points are LIBSVM text by their first line with a feature."""
     if what not in ("data", "design", "points") or not os.path.isfile(path) or is_table(path) or \
             what != "points" and os.path.isfile(f"{path}.vec"):
         return False

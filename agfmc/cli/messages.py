@@ -143,7 +143,7 @@ def _resources(status):
 
 
 def _takes_a_line(stream):
-    """True where a short line can be written at once: a full pipe would hold the process."""
+    """Return True if a short line can be written at once: a full pipe would hold the process."""
     import select
 
     try:
@@ -155,7 +155,7 @@ def _takes_a_line(stream):
 
 
 def wants_events(words, dashes=None):
-    """True where the last `--log` of a command line that may be wrong asks for JSON. dashes: the
+    """Return True if the last `--log` of a (maybe wrong) command line asks for JSON. dashes: the
     option that `--` stands for, if options may follow it."""
     form, words = "text", [*words, ""]
     for word, value in zip(words, words[1:]):
@@ -312,7 +312,7 @@ def _in_columns(head, bar, text):
 
 
 def counted(number, what):
-    """As "3 files", or "1 file"."""
+    """A count with its noun: "3 files", "1 file"."""
     return f"{number} {what}{'s' * (number != 1)}"
 
 

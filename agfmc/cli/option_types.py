@@ -27,13 +27,13 @@ def whole_number(low, high=2**62):
 
 
 def is_given(action, args):
-    """True where an operand or option has another value than its default."""
+    """Return True if an operand or option has another value than its default."""
     value = getattr(args, action.dest, action.default)
     return value == action.const if action.nargs == 0 else value != action.default
 
 
 def given(args, *names):
-    """Those of the operands and options with these names that a command has, and that are given."""
+    """The given ones among the operands and options with these names."""
     actions = {**{action.dest: action for action in args.parser._actions},
                **args.parser._option_string_actions}
     return [name for name in names if name in actions and is_given(actions[name], args)]

@@ -259,7 +259,7 @@ class Parser(_Options, argparse.ArgumentParser):
         return result
 
     def _has_unknown_letter(self, word, takes):
-        """True where a word such as -ab begins with a flag and has a letter that is none. The
+        """Return True if a word such as -ab begins with a flag and has a letter that is none. The
         messages of argparse for this case differ between versions of Python."""
         flags = self._option_string_actions
         if len(word) < 3 or word[0] != "-" or word in flags or word[:2] not in flags:
@@ -527,14 +527,14 @@ NORMALISATION = ("-n", "-S", "-a", "--learn-metric", "--diagonal", "--components
 
 
 def normalises(args, form):
-    """True where the features of training data of this `InputFormat` are normalised, as by -n."""
+    """Return True if training data of this `InputFormat` are normalised, as by -n."""
     if args.normalise is not None:
         return args.normalise
     return form.kind == "table" and (args.norm_file is None or args.svd is not None)
 
 
 def checks_scales(args, form):
-    """True where a warning of unequal scales is due: no option is about the normalisation."""
+    """Return True if a warning of unequal scales is due: no option is about the normalisation."""
     return form.kind != "table" and (args.normalise, args.norm_file, args.svd) == (None,) * 3
 
 
@@ -568,7 +568,7 @@ def learned_metric(args, scale):
 
 
 def is_trained(tree):
-    """True where the control tree names the models of its classifiers."""
+    """Return True if the control tree names the models of its classifiers."""
     return all(row.is_name for row in tree.rows) and all(
         node.name is not None for node in tree.directs.values())
 
@@ -587,7 +587,7 @@ def check_normalised(args, configuration, form, model):
 
 
 def fits_normalisation(args):
-    """True where the options ask for a normalisation of the data."""
+    """Return True if the options ask for a normalisation of the data."""
     return getattr(args, "normalise", False) or getattr(args, "svd", None) is not None
 
 

@@ -51,7 +51,7 @@ class Page(NamedTuple):
 
     @property
     def requested(self):
-        """True where one of the outputs is."""
+        """True if one of the outputs is."""
         return self.path is not None or self.multiqc is not None
 
     def title(self, otherwise):

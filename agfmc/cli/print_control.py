@@ -209,7 +209,7 @@ def scheme_of(args):
 
 
 def _is_file(args):
-    """True where the operand can be a control file: no text of data, no folder, no number."""
+    """Return True if the operand can be a control file: no text of data, no folder, no number."""
     return not (args.svm or args.lvq or args.table or is_number(args.source)) and \
         not is_table(args.source) and os.path.exists(args.source) and not os.path.isdir(args.source)
 
@@ -241,7 +241,7 @@ def _in_folder(tree, path):
 
 
 def is_number(text):
-    """True if the operand is a number of classes."""
+    """Return True if the operand is a number of classes."""
     return text.isascii() and text.isdigit()
 
 

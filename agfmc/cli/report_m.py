@@ -83,7 +83,7 @@ def execute(args):
 
 
 class _Request(NamedTuple):
-    """What the page is of: a `ModelSource` and an `AnswersRequest`, or None, and how it is scored.
+    """The contents of a page: a `ModelSource` and an `AnswersRequest`, or None, and how it is scored.
 
     origin: of the answers, in words.
     """

@@ -100,7 +100,7 @@ class AnswersRequest(NamedTuple):
 
     @property
     def of_table(self):
-        """True where the answers are a table."""
+        """True if the answers are a table."""
         return self.source is not None
 
 

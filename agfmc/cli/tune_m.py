@@ -99,7 +99,7 @@ class _Outputs(NamedTuple):
 
 
 class SearchRequest(NamedTuple):
-    """What is searched: an `ExperimentRequest`, a `Candidate`, a `SearchSpace`, and how.
+    """A search: an `ExperimentRequest`, a `Candidate`, a `SearchSpace`, and how.
 
     platt: as the option, or None;  deadline: on `time.monotonic`, or None.
     """

@@ -55,7 +55,7 @@ def differing(names: Mapping[int, str], others: Mapping[int, str]) -> list[int]:
 
 
 def _one_threshold(label, one, other):
-    """True where a class {label: lower limit} may begin at the same threshold in both.
+    """Return True if a class {label: lower limit} may begin at the same threshold in both.
 
     That of the first class is no threshold, but the least value that was seen.
     """

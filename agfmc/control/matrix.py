@@ -48,7 +48,7 @@ def _require_room(rows, k):
 
 
 def columns_are_orthogonal(matrix: np.ndarray) -> bool:
-    """True where A^T A = m I for a matrix A (m, k) of -1, 0 and +1: a strict orthogonal code."""
+    """Return True if A^T A = m I for a matrix A (m, k) of -1, 0, +1: a strict orthogonal code."""
     import numpy as np
 
     m, k = matrix.shape
@@ -200,7 +200,7 @@ def rotated(bits: int, size: int, shift: int) -> int:
 
 
 def joins_all(supports: Iterable[int], everything: int) -> bool:
-    """True where the supports, as edges of many ends, connect all bits of `everything`."""
+    """Return True if the supports, as edges of many ends, connect all bits of `everything`."""
     reached = 1
     waiting = list(supports)
     while reached != everything:

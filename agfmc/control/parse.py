@@ -156,7 +156,7 @@ def parse(text: str, source: str | None = None) -> Tree:
 
 
 def _begins_nothing(text, at):
-    """True where no configuration can begin."""
+    """Return True if no configuration can begin."""
     word = _WORD.match(text, at)
     return text[at] in "{};" or bool(word and _NUMBER.match(word.group()))
 

@@ -100,7 +100,7 @@ class Row(namedtuple("Row", "text quoted left right line column", defaults=(1, 1
         return not (self.quoted and looks_like_options(self.text))
 
     def sides_of(self, branches):
-        """What the branches on both sides hold, (left, right) of tuples."""
+        """The labels of the branches on both sides, (left, right) of tuples."""
         return tuple(tuple(chain.from_iterable(branches[child] for child in side))
                      for side in (self.left, self.right))
 
@@ -351,7 +351,7 @@ def changed(record, **changes):
 
 
 def looks_like_options(text: str) -> bool:
-    """True where quoted `text` can only be options: empty, ".", or beginning with "-"."""
+    """Return True if quoted `text` can only be options: empty, ".", or beginning with "-"."""
     text = text.strip()
     return text in ("", ".") or text.startswith("-") or text.startswith("learner=")
 

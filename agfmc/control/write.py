@@ -34,7 +34,7 @@ def quote_name(name: str) -> str:
 
 
 def libagf_begins(name: str) -> bool:
-    """True where libAGF, too, reads `name` in a control file as the name of a model.
+    """Return True if libAGF, too, reads `name` in a control file as the name of a model.
 
     It does where the text begins with a letter of ASCII or a slash, never with a quote.
     """

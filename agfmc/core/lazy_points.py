@@ -18,7 +18,7 @@ _CHANGED = "changed while it was read"
 
 
 def is_lazy(x):
-    """True where the points x are `LazyPoints`, and not an array."""
+    """Return True if the points x are `LazyPoints`, and not an array."""
     return isinstance(x, LazyPoints)
 
 
@@ -58,7 +58,7 @@ class StoredTable:
         return np.frombuffer(b"".join(pieces), self.dtype).reshape(stop - start, self.shape[1])
 
     def take(self, rows):
-        """Those rows (l,), from 0, in any order, as stored."""
+        """Rows (l,), from 0, in any order, as stored."""
         order = np.argsort(rows, kind="stable")
         rows = rows[order]
         out = np.empty((len(rows), self.shape[1]), self.dtype)

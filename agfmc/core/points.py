@@ -142,7 +142,7 @@ def label_counts(y: np.ndarray) -> dict[int, int]:
 
 
 def is_sparse(x):
-    """True where the points x are `SparsePoints`, and not an array."""
+    """Return True if the points x are `SparsePoints`, and not an array."""
     return isinstance(x, SparsePoints)
 
 

@@ -234,7 +234,7 @@ def _sizes_of_all(name, provenances, sides):
 
 
 def _is(part, names):
-    """True if a part of a line begins with one of these words."""
+    """Return True if a part of a line begins with one of these words."""
     name = part.partition(" ")[0]
     return name in names and _PARTS[name].fullmatch(part) is not None
 
@@ -245,7 +245,7 @@ def classes_text(sides):
 
 
 def _within(labels, text):
-    """True where all labels are in the ranges of the text."""
+    """Return True if all labels are in the ranges of the text."""
     words = [_RANGE.fullmatch(word) for word in text.split(",")]
     if None in words:
         return False

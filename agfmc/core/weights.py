@@ -85,7 +85,7 @@ class Weights:
         return self.of_totals(total_weights(y, self.w), sides)
 
     def of_totals(self, totals: Mapping[int, float], sides) -> tuple:
-        """As `of_sides`, from the sums of all classes, {label: sum of weights}."""
+        """The weights `of_sides` from the sums of all classes, {label: sum of weights}."""
         weighted = tuple(sum(totals[label] for label in sorted(side)) for side in sides)
         if not self.factors:
             return weighted, None

@@ -266,7 +266,7 @@ class TextLabels:
 
 
 def numeric(word):
-    """True if the bytes `word` read as a number, NaN and infinity included."""
+    """Return True if the bytes `word` read as a number, NaN and infinity included."""
     bare = word[1:] if word[:1] in (b"+", b"-") else word
     return bool(NUMBER.fullmatch(word)) or bare.lower() in _NOT_NUMBERS
 

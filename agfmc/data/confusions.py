@@ -63,7 +63,7 @@ class _Contingency:
 
 
 def holds_confusions(path):
-    """True if `path` is one of these files, rather than the base name of training data.
+    """Return True if `path` is one of these files, rather than the base name of training data.
 
     True for standard input and pipes, which cannot be binary data, and for a regular
     file of exactly that name that begins with `{` or with a line of errors of pairs.

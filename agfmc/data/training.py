@@ -131,7 +131,7 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
 
 
 def _faint(x):
-    """True if all values are too small for single precision to hold with its usual digits."""
+    """Return True if all values are too small to have all digits in single precision."""
     values = x.csr.data[:, None] if is_sparse(x) else x
     # the first block nearly always tells
     return len(values) > 0 and all(np.abs(block).max() < _FAINT for block in blocks(values)) \

@@ -26,7 +26,7 @@ def check_dense(a: np.ndarray) -> None:
 
 
 def determines(a: np.ndarray) -> bool:
-    """True where [A; 1^T] has full rank: one p with sum p = 1 fits the code a (m, k) best.
+    """Return True if [A; 1^T] has full rank: one p with sum p = 1 fits the code a (m, k) best.
 
     For a without zeros the least squares problem is then strictly convex, whatever r.
     """
@@ -53,7 +53,7 @@ class PairTable:
         self.sign[low, high] = -1.0
 
     def wins(self, first, second, r) -> np.ndarray:
-        """True where the class first beats the class second, r being the value of their pair.
+        """Return True if the class first beats the class second, r being the value of their pair.
 
         The +1 side wins if r >= 0.  The three are broadcast against each other.
         """

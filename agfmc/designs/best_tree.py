@@ -62,7 +62,7 @@ def nodes_of(pairs) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
 
 
 def oriented(pairs):
-    """The same tree with the side of the lowest class on the left of every node."""
+    """The tree with the side of the lowest class on the left of every node."""
     def turned(*sides):
         (low, left), (_, right) = sorted(sides, key=lambda side: side[0])
         return low, (left, right)
@@ -119,7 +119,7 @@ class TreeSpace:
 
     @property
     def exact(self) -> bool:
-        """True where all splits are known."""
+        """True if all splits are known."""
         return self.splits == self.all_splits
 
     def know_trees(self, trees: Iterable) -> None:

@@ -86,7 +86,7 @@ class RowPool:
         self._even = self.a - size * (self.a.sum(axis=1) / size.sum(axis=1))[:, None]
 
     def determined(self, rows: Sequence[int]) -> bool:
-        """True where M p = 0 of these rows has one solution for equal probabilities."""
+        """Return True if M p = 0 of these rows has one solution for equal probabilities."""
         k = self.a.shape[1]
         return len(rows) >= k - 1 and np.linalg.matrix_rank(self._even[list(rows)]) == k - 1
 
@@ -209,7 +209,7 @@ class _FloatingSelection:
         return self.best[min(self.best, key=lambda other: (abs(other - size), other))]
 
     def exchanged(self, size: int) -> Code:
-        """The same after rows were exchanged for others as long as that helps."""
+        """The code after rows were exchanged for others as long as that helps."""
         code = self.at(size)
         while len(code.rows) < len(self.pool.a):
             other = self._with_one_less(self._with_one_more(code))
@@ -259,7 +259,7 @@ class _FloatingSelection:
             code = self._keep(smaller)
 
     def _helps(self, code, other):
-        """True where another code is better by more than a standard error."""
+        """Return True if another code is better by more than a standard error."""
         gain, error = self.pool.mean(code.losses - other.losses, self.points)
         return gain > error
 

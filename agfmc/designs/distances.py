@@ -87,7 +87,7 @@ def _mean_deviation(points, starts, w):
 
 
 def _trees_pay(points, k):
-    """True where k-d trees are faster, by rough fits to seconds on one core."""
+    """Return True if k-d trees are faster, by rough fits to seconds on one core."""
     n, d = points.shape
     trees = 0.3 + 0.5e-6 * n * k * 1.9 ** (min(d, 40) - 2)
     blocks = (0.4 + 0.03 * d) * 1e-9 * n * n
@@ -108,7 +108,7 @@ def _farthest_by_trees(points, starts):
 
 
 def _farthest_by_blocks(points, starts):
-    """The same from |u|^2 - 2 u.v + |v|^2, one matrix product per block of points u."""
+    """Distances from |u|^2 - 2 u.v + |v|^2, one matrix product per block of points u."""
     k = len(starts) - 1
     n, d = points.shape
     centred = points - points.mean(axis=0)

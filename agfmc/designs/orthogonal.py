@@ -124,7 +124,7 @@ def hadamard_order(k: int) -> int:
 
 @lru_cache(maxsize=None)
 def is_constructible(m: int) -> bool:
-    """True where `hadamard` can make order m."""
+    """Return True if `hadamard` can make order m."""
     return _construction(m) is not None
 
 

@@ -133,7 +133,7 @@ def _sided(generator, signed_rows):
 
 
 def _determines(signed_rows, code, k):
-    """True where a code has the full rank, and joins every class, that so many rows can."""
+    """Return True if a code has the full rank, and joins every class, that so many rows can."""
     return joins_all([support for support, _ in signed_rows], (1 << k) - 1) and \
         (len(code) >= k - 1 or len(set(columns(signed_rows, k))) == k) and \
         code_rank(code, k) == min(k, len(code) + 1)

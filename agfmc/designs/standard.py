@@ -88,7 +88,7 @@ def tree(k: int) -> Tree:
 
 
 def tree_code(k: int) -> Tree:
-    """The same as a coding matrix."""
+    """The scheme as a coding matrix."""
     return to_code(tree(k))
 
 

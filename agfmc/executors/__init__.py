@@ -1,1 +1,1 @@
-"""Where tasks run: threads, processes, dask, any executor of `concurrent.futures`."""
+"""Places for tasks to run: threads, processes, dask, any executor of `concurrent.futures`."""

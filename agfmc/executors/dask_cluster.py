@@ -100,7 +100,7 @@ class DaskPool(Executor):
 
 
 def _is_single_threaded():
-    """Whether BLAS uses one thread on this worker: several add in another order."""
+    """Return whether BLAS uses one thread on this worker: several add in another order."""
     names = "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"
     return next((os.environ[name] for name in names if os.environ.get(name)), None) == "1"
 

@@ -48,7 +48,7 @@ class Candidate:
 
     @property
     def made_of_data(self) -> bool:
-        """True where the points decide the tree."""
+        """True if the points decide the tree."""
         return self.tree is None and "data" in find_scheme(self.scheme).made_of
 
     def for_classes(self, labels) -> Candidate:
@@ -132,7 +132,7 @@ def read_candidates(words, decoders: tuple | None = None, **design) -> list[Cand
 
 
 def suited(candidates, k: int) -> list[Candidate]:
-    """Those of the default `Candidate`s of a comparison that suit k classes: a scheme that searches
+    """The default `Candidate`s of a comparison that suit k classes: a scheme that searches
     where there is more than one tree, and a search for the best takes few enough splits."""
     searches = k > 2 and fewest_splits(k) <= COMPARED_SPLITS
     return [candidate for candidate in candidates

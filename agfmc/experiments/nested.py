@@ -62,7 +62,7 @@ class NestedTuning:
 
     def trial(self, split: PreparedSplit, candidates: list, experiment: Experiment, *,
               progress=None, **how) -> list[Outcome]:
-        """As `run_trial`, of the candidates with the options that were found for them.
+        """A trial, as `run_trial`, of the candidates with the options searched for them.
 
         Where a search fails, the outcomes of its candidate hold the error.
         """

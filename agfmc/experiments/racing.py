@@ -105,7 +105,7 @@ class SearchState:
                                  if best in self.outcomes}
 
     def gap(self, by: str, text: str, other: str) -> float:
-        """How much worse options are than others on the same points, in standard errors.
+        """The loss of options beside others on the same points, in standard errors.
 
         0 for a score that is no mean over the points;  infinite where they were not scored as
         thoroughly, or are so much worse that their outcomes were not kept.
@@ -148,7 +148,7 @@ class SearchState:
         return near[:most]
 
     def is_flat(self, by: str, points: Sequence) -> bool:
-        """True where the first of `points` cannot be told from the others."""
+        """Return True if the first of `points` cannot be told from the others."""
         texts = [self.texts[point] for point in points]
         if texts[0] not in self.outcomes:  # the best of a kernel that is far behind
             return True

@@ -241,7 +241,7 @@ def _scores(games, k):
 
 
 def _first_wins(scores, lot):
-    """True where class 0 has the highest score, (rounds,); lot in [0, 1) decides among equals."""
+    """Return where (rounds,) class 0 has the highest score; lot in [0, 1) decides among equals."""
     best = scores[1:].max(axis=0)
     equal = 1 + np.count_nonzero(scores[1:] == scores[0], axis=0)
     return (scores[0] > best) | ((scores[0] == best) & (lot * equal < 1.0))
@@ -267,7 +267,7 @@ def _poll(wins, draws, top, generator):
 
 
 def _adag(games, k, position):
-    """True where class 0 wins the ADAG, (rounds,)."""
+    """Return True if class 0 wins the ADAG, (rounds,)."""
     rounds = games.shape[1]
     slots = _lists(k, position)
     while len(slots) > 1:
@@ -279,7 +279,7 @@ def _adag(games, k, position):
 
 
 def _ddag(games, k, position):
-    """True where class 0 wins the DDAG, (rounds,)."""
+    """Return True if class 0 wins the DDAG, (rounds,)."""
     at = np.arange(games.shape[1])
     slots = _lists(k, position)
     first = np.zeros(len(at), dtype=np.int64)
@@ -298,6 +298,6 @@ def _lists(k, position):
 
 
 def _beats(games, k, a, b, at):
-    """True where a beats b in the rounds `at`, any shape."""
+    """Return True if a beats b in the rounds `at`, any shape."""
     low, high = np.minimum(a, b), np.maximum(a, b)
     return (games[low * (2 * k - low - 1) // 2 + high - low - 1, at] == 1) == (a < b)

@@ -368,7 +368,7 @@ class WholeConfiguration:
         self.jobs = len(self.rows[0] or open_nodes(tree))
 
     def of(self, experiment) -> WholeConfiguration:
-        """The same in another experiment with the same splits."""
+        """The search in another experiment with the same splits."""
         other = WholeConfiguration(self._candidate, self._tree, experiment)
         other._trees = self._trees
         return other

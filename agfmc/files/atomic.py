@@ -40,7 +40,7 @@ def checked(content, read, path=None):
 @contextmanager
 def replacing(path, binary: bool = False, before: Callable | None = None,
               text: bool | None = None) -> Iterator[_Output]:
-    """As `replacing_all`, for one file."""
+    """Replace one file, as `replacing_all` replaces several."""
     with replacing_all([path], binary, before, text) as (file,):
         yield file
 

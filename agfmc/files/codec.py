@@ -216,7 +216,7 @@ def _array(value, dtype, dimensions):
 
 
 def is_sidecar(title, path, part=""):
-    """True where the file begins as a sidecar of this title, and its first lines hold `part`."""
+    """Return True if the file begins as a sidecar of this title with `part` in its first lines."""
     with open_input(path) as file:
         head = file.read(500)
     start = f'{{"format":"{title}"'.replace(" ", "").encode()

@@ -40,12 +40,12 @@ ANSWERS_IN_HELP = ", ".join(one.ending for one in ANSWER_FORMATS)
 
 
 def is_table(path: str) -> bool:
-    """True where the name of a file ends as those of tables do."""
+    """Return True if the name of a file ends as those of tables do."""
     return str(path).lower().endswith(ENDINGS)
 
 
 def is_answer_table(path: str) -> bool:
-    """True where the name of a file ends as those of tables of answers do."""
+    """Return True if the name of a file ends as those of tables of answers do."""
     return str(path).lower().endswith(ANSWER_ENDINGS)
 
 

@@ -31,7 +31,7 @@ def write_npz(file: BinaryIO, head, arrays: Iterable[tuple[str, np.ndarray]]) ->
 
 
 class NpzReader:
-    """What `write_npz` wrote to a binary file that can seek; arrays are read when asked for.
+    """A reader of files of `write_npz`, which can seek; arrays are read when needed.
 
     head: its values;  names: of its arrays.  Raises `ValueError` for anything else.
     """

@@ -40,7 +40,7 @@ _HEAD = 1 << 16  # of a file
 
 
 def is_text(data, floats=False):
-    """True if the bytes, read in place of labels or float32 numbers, are text.
+    """Return True if the bytes, read in place of labels or float32 numbers, are text.
 
     All of them must be text in UTF-8, and they end in a newline, or are no whole numbers of four
     bytes, or are sixteen labels, or sixteen different float32 numbers.  Real ones are not like
@@ -60,7 +60,7 @@ def is_text(data, floats=False):
 
 
 def is_svm(path):
-    """True where a file begins like LIBSVM text, by its first line with more than a label."""
+    """Return True if a file begins like LIBSVM text, by its first line with more than a label."""
     with open_input(path) as file:
         head = file.read(_HEAD)
     lines = head.split(b"\n")[:-1] or [head.rpartition(b" ")[0]]

@@ -55,7 +55,7 @@ def weight_parts(weights: Weights | None) -> tuple:
 
 
 def are_numbers(*values, finite: bool = True) -> bool:
-    """True where all `values`, from a file, are numbers, and finite if `finite` is true."""
+    """Return True if all `values`, from a file, are numbers, and finite if `finite` is true."""
     return all(type(value) is float and (not finite or abs(value) < 1e300)
                or type(value) is int and abs(value) < 2**53 for value in values)
 
@@ -270,7 +270,7 @@ class ResultCache:
                 shutil.rmtree(path) if is_folder else os.unlink(path)
 
     def keeps_anything(self) -> bool:
-        """True where a later run would find results of this one here."""
+        """Return True if a later run would find results of this one here."""
         return self._usable and bool(self._stored or self.found)
 
     def __enter__(self):

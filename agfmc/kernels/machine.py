@@ -82,7 +82,7 @@ class Machine:
         return np.ascontiguousarray(self.values_by_row(x).T)
 
     def values_by_row(self, x):
-        """The same as it is made, a row for each classifier: f (m', n).
+        """Decision values f (m', n), a row for each classifier.
 
         `SparsePoints` are for classifiers that are all linear.
         """

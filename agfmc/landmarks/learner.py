@@ -107,7 +107,7 @@ class NystromOptions(KernelLearner):
         return (*super().identity(job), job.together.digest)
 
     def sums_identity(self, job):
-        """The same for the sums, in which lambda and the choice of left-out points have no part."""
+        """The identity of the sums, which do not depend on lambda and the left-out points."""
         return replace(self, ridge=None, left_out=None).identity(job)
 
 

@@ -341,11 +341,11 @@ class Group:
         return (0.5 if self.problem.raw else 1.0) * 1e-9 * n * len(self.problem.landmarks) ** 2
 
     def cost_of_search(self, one):
-        """The same for the error of a set of classes with one lambda."""
+        """The work for the error of a set of classes with one lambda."""
         return self._cost_of_solution(min(SEARCHED, self._count(one)))
 
     def cost_of_set(self, one):
-        """The same for the solution of a set of classes."""
+        """The work for the solution of a set of classes."""
         return self._cost_of_solution((1 if len(self.sets) > 1 else 2) * self._count(one))
 
     def _count(self, one):

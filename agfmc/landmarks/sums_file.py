@@ -78,7 +78,7 @@ class GroupSums:
         return self._stops[labels]
 
     def has(self, number: int, labels: tuple) -> bool:
-        """True where a file has the sums of those labels over that range alone."""
+        """Return True if a file has the sums of those labels over that range alone."""
         return number in self._ranges and labels in self._ranges[number].spans
 
     def of_range(self, number: int, labels: tuple) -> ClassSums | None:
@@ -130,7 +130,7 @@ class GroupSums:
             self._cost = self._saved - start
 
     def has_range(self, number: int, digest: str) -> bool:
-        """True where there is a file of that range."""
+        """Return True if there is a file of that range."""
         return self._of_range(number, lambda number: digest) is not None
 
     def write_range(self, number: int, digest: str, sets: Sequence[tuple],
@@ -218,7 +218,7 @@ class SumsStore:
 
 
 def names_sums(base, path):
-    """True where a path is that of sums which models with this base name may be trained from."""
+    """Return True if a path is that of sums for models with this base name."""
     rest = os.path.realpath(path).removeprefix(os.path.realpath(base))
     return re.fullmatch(r"\.sums-[0-9]+(-[0-9]+)?", rest) is not None
 
@@ -259,7 +259,7 @@ def write_sums(path: str, digest: str, spans: list, sums: Iterable[ClassSums], p
 
 
 def is_sums(path: str) -> bool:
-    """True where a regular file can be read and begins as those of `write_sums` do."""
+    """Return True if a regular file can be read and begins as those of `write_sums` do."""
     with suppress(OSError):
         if os.path.isfile(path):
             with open(path, "rb") as file:

@@ -69,7 +69,7 @@ class EstimatorOptions(BinaryLearner):
 
     @property
     def own_probabilities(self) -> bool:
-        """Whether the estimator has probabilities."""
+        """True if the estimator has probabilities."""
         return hasattr(self.estimator, "predict_proba")
 
     @property
@@ -79,14 +79,14 @@ class EstimatorOptions(BinaryLearner):
 
     @property
     def allows_nan(self) -> bool:
-        """Whether points may have missing values, NaN."""
+        """True if points may have missing values, NaN."""
         tags = getattr(self.estimator, "__sklearn_tags__", None)
         if tags is None:  # scikit-learn before 1.6
             return bool(getattr(self.estimator, "_get_tags", dict)().get("allow_nan"))
         return bool(tags().input_tags.allow_nan)
 
     def canonical(self) -> str:
-        """What messages and provenances call it."""
+        """Its name in messages and provenances."""
         return f"estimator={type(self.estimator).__name__}"
 
     def made_by(self) -> str:
@@ -141,11 +141,11 @@ class MemberLearners:
 
     @property
     def allows_nan(self) -> bool:
-        """Whether all take missing values, NaN."""
+        """True if all take missing values, NaN."""
         return all(EstimatorOptions(one).allows_nan for one in self.estimators)
 
     def texts(self, tree) -> list[str]:
-        """What stands for the options of each row of a tree: "", or the number of its member
+        """The texts in place of the options of each row of a tree: "", or the number of its member
         where members differ.
 
         Raises `UsageError` for rows with options, and for another number of members.

@@ -30,7 +30,7 @@ def most_rows(megabytes):
 
 
 def table_pays(size, fits, features):
-    """True where a table of `size`^2 values costs less than the evaluations it saves.
+    """Return True if a table of `size`^2 values costs less than the evaluations it saves.
 
     fits: for each problem that would use it, (number of points, fits on all of them).
     In nanoseconds, as measured: a value of the table takes 1.6 + 0.05 d, one of
@@ -129,7 +129,7 @@ class KernelTable:
 
     @property
     def exact(self) -> bool:
-        """Whether `values` has all digits: it has not for the radial kernel."""
+        """True if `values` has all digits: it has not for the radial kernel."""
         return self._distance is not None
 
     def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -251,7 +251,7 @@ def _between(before, after):
 
 
 def is_unbounded(solution, options, side, w=None) -> bool:
-    """True where no support vector of a C-SVC is at its bound: any larger C gives the same.
+    """Return True if no support vector of a C-SVC is at its bound: any larger C gives the same.
 
     side (l,): the sides of the samples; w (l,): their weights, or None.
     """

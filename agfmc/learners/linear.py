@@ -94,7 +94,7 @@ class LinearOptions(PlaneLearner):
 
     @property
     def own_probabilities(self):
-        """Those of logistic regression, unless weights have shifted them."""
+        """True for logistic regression, unless weights have shifted its probabilities."""
         return self.solver in _LOGISTIC and not self.weights
 
     @property

@@ -57,7 +57,7 @@ class Command:
             self._words = words
 
     def has_word(self, word, options=""):
-        """True where a word of the command or of `options` is this one, or ends in = and this one.
+        """Return True if a word of the command or of `options` is this one, or ends in = and it.
 
         Raises `UsageError` where it stands in a text that a shell reads: no file name comes there.
         """

@@ -374,7 +374,7 @@ def check_jobs(jobs, counts) -> list[str]:
 
 
 def has_left_out(jobs) -> bool:
-    """True where the decision values of all jobs, nodes too, are exact leave-one-out values."""
+    """Return True if the decision values of all jobs, nodes too, are exact leave-one-out values."""
     return all(job.options.uses_shared_landmarks for job in jobs)
 
 

@@ -112,7 +112,7 @@ def _check_arrays(model, may_be_empty, fail):
 
 
 def _repeated(index, indptr, s):
-    """True where a classifier has a support vector twice."""
+    """Return True if a classifier has a support vector twice."""
     falls = np.flatnonzero(index[1:] <= index[:-1]) + 1
     if np.isin(falls, indptr).all():  # ascending within each, as this suite writes them
         return False

@@ -70,7 +70,7 @@ class Configuration:
                 *(one.provenance for one in self.node_classifiers.values())]
 
     def fits(self, calibration: Calibration) -> bool:
-        """Whether a calibration belongs to its classes and classifiers."""
+        """Return whether a calibration belongs to its classes and classifiers."""
         learned = calibration.learned
         return (calibration.model == self.digest() and calibration.classes == self.tree.classes
                 and (learned is None or learned.weights.shape[1] == len(self.tree.rows)))
@@ -105,7 +105,7 @@ class Configuration:
 
     @property
     def lacks_normalisation(self) -> bool:
-        """True where points were normalised in training, and here are not."""
+        """True if points were normalised in training, and here are not."""
         return self.normalisation is None and any(
             one.normalisation is not None for one in self.provenances)
 

@@ -353,7 +353,7 @@ def class_sums(configuration: Configuration, seen: bool = False) -> dict[int, fl
 
 
 def has_class_weights(configuration: Configuration) -> bool:
-    """True where class weights are known to have moved its probabilities from those of the data."""
+    """Return True if class weights moved its probabilities from those of the data."""
     made = [*getattr(configuration.machines, "provenances", ()),
             *(one.provenance for one in configuration.node_classifiers.values())]
     return any(one.seen != one.weights for one in made)

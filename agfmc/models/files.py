@@ -412,7 +412,7 @@ def _short(text):
 
 
 def _consistent(tree, models):
-    """True where numbers of samples of the classes can add up to those of all sides."""
+    """Return True if numbers of samples of the classes can add up to those of all sides."""
     column = {label: i for i, label in enumerate(tree.classes)}
     sizes = [([column[label] for label in side], count)
              for sides, model in zip(tree.sides(), models)

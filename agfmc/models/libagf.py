@@ -47,7 +47,7 @@ _NAME = re.compile("[A-Za-z/][A-Za-z0-9/._-]*")  # what libAGF is known to read
 
 
 def is_ascii_model(raw):
-    """True where the bytes `raw` begin like an ASCII model."""
+    """Return True if the bytes `raw` begin like an ASCII model."""
     return _START.match(raw) is not None
 
 

@@ -57,7 +57,7 @@ _NUMBER = re.compile(NUMBER.pattern.decode(), re.ASCII)
 
 
 class _Contents(NamedTuple):
-    """What a model of k classes holds.
+    """The contents of a model of k classes.
 
     rho: of k (k - 1)/2 classifiers;  platt: (A, B) or None of each;  n_sv: support vectors of each
     class;  features: 0 where it is not known;  coef (l, k - 1), sv (l, d).

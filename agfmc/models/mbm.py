@@ -205,6 +205,6 @@ class _Arrays:
         return (array != 0 if truth else array).reshape(shape)
 
     def overlap(self):
-        """True where two arrays share bytes."""
+        """Return True if two arrays share bytes."""
         self._spans.sort()
         return any(end > start for (_, end), (start, _) in zip(self._spans, self._spans[1:]))

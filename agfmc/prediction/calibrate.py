@@ -355,7 +355,7 @@ class _HeldOutNode:
         self._p = p
 
     def probabilities(self, x):
-        """Those of points x, numbers of rows of the block."""
+        """The values of points x, numbers of rows of the block."""
         return self._p[self.start + x]
 
 

@@ -199,7 +199,7 @@ def _decoder(tree, decoding, values):
 
 
 def _coded(tree):
-    """True where a node has a coding matrix."""
+    """Return True if a node has a coding matrix."""
     return any(node.rows and not node.bare for node in tree.nodes)
 
 

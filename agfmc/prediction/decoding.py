@@ -214,7 +214,7 @@ class Decoding:
 
     @property
     def _gives_all_probabilities(self):
-        """Whether a coding matrix is decoded to probabilities, or estimates, of all classes."""
+        """True if a coding matrix is decoded to probabilities, or estimates, of all classes."""
         return not self.raw and self.decoder.gives in ("probabilities", "estimates")
 
     def as_named(self, tree: Tree) -> Decoding:
@@ -269,11 +269,11 @@ class Decoding:
         return f"{mode} {self.decoder.name}" if coded else mode
 
     def descends(self, tree: Tree) -> bool:
-        """True where classifiers of a tree are queried on the way down alone."""
+        """Return True if classifiers of a tree are queried on the way down alone."""
         return tree.hierarchical and not tree.is_ensemble and self.tree in ("recursive", "path")
 
     def takes_costs(self, tree: Tree) -> bool:
-        """True where it gives the probabilities of all classes of a tree, by which costs decide."""
+        """Return True if it gives the probabilities of all classes, by which costs decide."""
         return self._gives_all_probabilities and self.stop is None and not self.descends(tree)
 
     def costs_of(self, tree: Tree) -> CostMatrix | None:
@@ -289,12 +289,12 @@ class Decoding:
 
     @property
     def gives_scores(self) -> bool:
-        """True where there is a number for every class, and the largest one wins."""
+        """True if there is a number for every class, and the largest one wins."""
         return self.tree not in ("recursive", "path") and self.decoder.gives != "winner"
 
     @property
     def prints_values(self) -> bool:
-        """True where the columns of the answers are decision values, raw or as probabilities."""
+        """True if the columns of the answers are decision values, raw or as probabilities."""
         return self.raw or self.decoder.name == "binary"
 
 
@@ -366,7 +366,7 @@ def _named(word, tree):
 
 
 def learning_pays(tree: Tree, points: int) -> bool:
-    """Whether a learned decoder is fitted by default to that many calibration points.
+    """Return whether a learned decoder is fitted by default to that many calibration points.
 
     For a coding matrix without zeros, of three classes or more, that is not too large: a point
     is then held out by all classifiers.  With fewer points it was often worse than least squares.
@@ -404,7 +404,7 @@ def calibrated_decodings(tree: Tree) -> dict[str, Decoding]:
 
 
 def gives_probabilities(decoding: Decoding, tree: Tree) -> bool:
-    """True where its scores are probabilities: none negative, and their sum 1.
+    """Return True if its scores are probabilities: none negative, and their sum 1.
 
     Estimates, whose signs and sums are free, are such for one-vs-one alone.
     """

@@ -105,7 +105,7 @@ def _bounds(scores, name):
 
 
 def _unsure(scores, name):
-    """True where a score has no interval, as it is the best or the worst in all resamples."""
+    """Return True if a score has no interval, as it is the best or the worst in all resamples."""
     return bool(scores["intervals"]) and name not in scores["intervals"] and \
         scores.get(name) in (0.0, 1.0) and PAGE[name].resampled
 

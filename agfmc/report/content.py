@@ -60,7 +60,7 @@ class Picture:
 
     @property
     def wide(self) -> bool:
-        """True where it takes the whole width of a page."""
+        """True if it takes the whole width of a page."""
         return self.drawing.width > WIDTH
 
 

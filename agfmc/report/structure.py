@@ -341,7 +341,7 @@ class _Tree:
         return opened
 
     def _order(self):
-        """What stands at the right, from above."""
+        """The labels on the right, from above."""
         ends, stack = [], [0]
         while stack:
             child = stack.pop()

@@ -316,7 +316,7 @@ class Panel:
             drawing.text(0, box.top - 10, title)
 
     def _apart(self, scale, width):
-        """As many ticks as have room beside each other."""
+        """The ticks for which there is room."""
         for most in range(8, 1, -1):
             ticks = scale.ticks(most)
             widest = max(map(text_width, tick_texts(ticks)))

@@ -161,7 +161,7 @@ COST_PER_POINT = {
 
 
 def columns_of(scores) -> list[str]:
-    """Those of `COLUMNS` that there are beside these scores: all, or all but the cost."""
+    """The `COLUMNS` beside these scores: all, or all but the cost."""
     return [name for name in COLUMNS if name != COST.name or name in scores]
 
 

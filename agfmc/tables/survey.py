@@ -193,7 +193,7 @@ class _Column:
 
     @property
     def mixed(self):
-        """True where numbers stand beside words, and nobody said that all are words."""
+        """True if numbers stand beside words, and nobody said that all are words."""
         return not self.categorical and self.first_word is not None and bool(
             self.numbers or any(number_of(word) is not None for word in self.words))
 
@@ -204,7 +204,7 @@ class _Column:
 
     @property
     def whole_and_different(self):
-        """True where every row has another whole number, and there are many rows."""
+        """True if every row has another whole number, and there are many rows."""
         return self.whole and self.numbers > _FEW_ROWS and self.values is not None
 
 

@@ -78,7 +78,7 @@ class TrainingSettings:
 
     @property
     def fits_normalisation(self) -> bool:
-        """Whether a normalisation is to be fitted to the points."""
+        """True if a normalisation is to be fitted to the points."""
         return self.scale or self.nsv is not None or self.metric is not None
 
     @property
@@ -161,7 +161,7 @@ class _Training:
 
     @property
     def needs_folds(self):
-        """Whether leaving out single samples was too much work, or is in doubt."""
+        """True if leaving out single samples was too much work, or is in doubt."""
         return self.values is None and self.error is None and \
             not self.job.options.own_probabilities
 
@@ -228,7 +228,7 @@ class HeldOutRequest:
                    np.isin(np.arange(n), calibration_rows))
 
     def with_folds(self, job, loo):
-        """Whether the job begins with folds."""
+        """Return whether the job begins with folds."""
         return self.sides or self.chosen is not None if job.options.own_probabilities else not loo
 
     def work(self, job, part, loo, weights=None):
@@ -242,7 +242,7 @@ class HeldOutRequest:
                          w=None if weights is None else weights.w[part.rows])
 
     def _chosen_only(self, job):
-        """Whether folds would not be needed but for the calibration points."""
+        """Return whether folds would not be needed but for the calibration points."""
         return job.options.own_probabilities and not self.sides
 
     def fold_count(self, job, rows_of):

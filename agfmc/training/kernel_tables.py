@@ -101,7 +101,7 @@ class Tables:
         return self._seconds.get(job.name, 0.0)
 
     def has_own(self, job):
-        """Whether the fits of a job are one task, as it has its own points."""
+        """Return whether the fits of a job are one task, as it has its own points."""
         return self._apart or job.name in self._own
 
     def of(self, job, rows, several):

@@ -82,7 +82,7 @@ class _Comparison:
 
 
 def _holds_contents(plan, job):
-    """Whether the files of a job are those that its learner writes."""
+    """Return whether the files of a job are those that its learner writes."""
     paths = [plan.path_of(file) for file in job.files]
     if not all(map(os.path.isfile, paths)):
         return False
@@ -96,7 +96,7 @@ def _holds_contents(plan, job):
 
 
 def _is_normalisation(plan):
-    """Whether the file of the normalisation holds that of the plan."""
+    """Return whether the file of the normalisation holds that of the plan."""
     try:
         return os.path.isfile(plan.norm_file) and \
             read_std(plan.norm_file).digest() == plan.settings.normalisation.digest()
