@@ -1,1 +1,1 @@
-"""The interface for Python programs: functions on arrays and tables, and the scikit-learn estimator."""
+"""The interface for Python programs: functions on arrays and tables, and an estimator."""

@@ -83,7 +83,7 @@ def execute(args):
 
 
 class _Request(NamedTuple):
-    """The contents of a page: a `ModelSource` and an `AnswersRequest`, or None, and how it is scored.
+    """The contents of a page: a `ModelSource`, an `AnswersRequest`, or None, and the scores.
 
     origin: of the answers, in words.
     """

@@ -28,7 +28,7 @@ def stratified_folds(y: np.ndarray, seed: int, count: int = FOLDS) -> np.ndarray
 
 
 def stratified_parts(y: np.ndarray, parts: int, seed: int) -> np.ndarray:
-    """Folds by `stratified_folds`; UsageError for fewer than 2 parts, DataError for more than rows."""
+    """Checked `stratified_folds`; UsageError below 2 parts, DataError for more parts than rows."""
     if parts < 2:
         raise UsageError(f"the number of parts must be 2 or more, not {parts}")
     if parts > len(y):

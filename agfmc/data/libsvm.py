@@ -45,7 +45,7 @@ def read_svm(path, form: InputFormat = InputFormat("svm"), names=None, *, stdin=
 
 def store_svm(path, form: InputFormat = InputFormat("svm"), *, stdin=None, least: int = 1 << 26,
               limit_bytes=np.inf, block: int = BLOCK) -> Dataset:
-    """Read points as `read_svm` does, but a table of more than `least` bytes lies in a file, as `LazyPoints`.
+    """Read points as `read_svm`; a table above `least` bytes is put in a file (`LazyPoints`).
 
     The file has no name.  A table of more than `limit_bytes`, or than there is space for, is
     refused before it is written.
