@@ -100,7 +100,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         orthogonal codes, "recursive" for trees, "average" for ensembles, else "least-squares".
     estimator : classifier of scikit-learn, or list of such, default=None
         What trains the binary classifiers: a clone for each, on labels 0 and 1.  Any classifier
-        with `predict_proba` or `decision_function` will do, a pipeline too; where its
+        with `predict_proba` or `decision_function` will do, a pipeline too.  With `calibrated`,
+        probabilities of it that are too sure of themselves are corrected, by a sigmoid that has a
+        smaller log loss on the points held out.  Where its
         `random_state` is None, it is that of this estimator, and one more for each further member
         of an ensemble.  A list has one for each member.  Models of such classifiers can be
         pickled, but not saved as model files.  None: a learner of the suite.
@@ -701,12 +703,16 @@ def _given(control):
     return parse(control) if "{" in control else None
 
 
-# Parameters of the learners and their letters in training options.
+# Parameters of the learners, and the fields of their options, whose `letters` tell the rest.
 
-_LETTERS = {"kernel": "-t", "degree": "-d", "gamma": "-g", "coef0": "-r", "C": "-c", "tol": "-e",
-            "n_landmarks": "-m", "alpha": "-l"}
-_WHOLE = ("degree", "n_landmarks")
-_SHARED = ("n_landmarks", "alpha")  # -m is another thing to other learners
+_FIELDS = {"kernel": "kernel", "degree": "degree", "gamma": "gamma", "coef0": "coef0", "C": "cost",
+           "tol": "tolerance", "n_landmarks": "landmarks", "alpha": "ridge"}
+
+
+def _letters(options):
+    """{parameter: (its letter, whether it is a whole number)} of a binary learner."""
+    rows = {row[0]: (letter, row[3]) for letter, row in options.letters.items()}
+    return {name: rows[field] for name, field in _FIELDS.items() if field in rows}
 
 
 def options_of(estimator, X=None):
@@ -714,22 +720,22 @@ def options_of(estimator, X=None):
 
     X (n, d): training points, whose variance `gamma="scale"` needs.
     """
-    given = [name for name in ("learner", "options", "metric", *_LETTERS)
+    given = [name for name in ("learner", "options", "metric", *_FIELDS)
              if isinstance(value := getattr(estimator, name), str) and value
              or value is not None and not isinstance(value, str)]
     if estimator.estimator is not None and given:
         raise ValueError(f"{given[0]} is for learners of the suite, not for an estimator")
     words = [] if estimator.learner is None else [f"learner={estimator.learner}"]
     words.append(estimator.options)
-    others = [name for name in _SHARED if name in given]
-    if others and not parse_options(" ".join(words)).uses_shared_landmarks:
-        raise ValueError(f"{others[0]} is a parameter of learner='nystrom'")
-    others = [name for name in ("C", "tol") if name in given]
-    if estimator.learner == "nystrom" and others:
-        raise ValueError(f"{others[0]} is no parameter of learner='nystrom'"
-                         + ": its penalty is alpha, about 1 / C" * (others[0] == "C"))
-    words += [f"{_LETTERS[name]} {_word(name, getattr(estimator, name), X)}" for name in given
-              if name in _LETTERS]
+    options = parse_options(" ".join(words))
+    letters = _letters(options)
+    for name in given:
+        if name in letters:
+            letter, whole = letters[name]
+            words.append(f"{letter} {_word(name, getattr(estimator, name), whole, X)}")
+        elif name in _FIELDS:
+            raise ValueError(f"{name} is no parameter of learner='{options.name or 'svm'}': "
+                             f"expected one of {', '.join(letters)}")
     return " ".join(words).strip()
 
 
@@ -737,23 +743,22 @@ def parameters_of(text):
     """Parameters of the estimator for training options `text`, whole, such that `options_of` an
     estimator with them means the same."""
     words, options = text.split(), parse_options(text)
-    parameters, others = dict.fromkeys(_LETTERS), []
+    parameters, others = dict.fromkeys(_FIELDS), []
     if words and words[0].startswith("learner="):
         parameters["learner"] = words.pop(0).removeprefix("learner=")
-    names = {letter: name for name, letter in _LETTERS.items()
-             if options.uses_shared_landmarks or name not in _SHARED}
+    names = {letter: (name, whole) for name, (letter, whole) in _letters(options).items()}
     for letter, word in zip(words[::2], words[1::2]):
-        name = names.get(letter)
+        name, whole = names.get(letter, (None, False))
         if name is None:
             others += [letter, word]
         else:
-            parameters[name] = int(word) if name in _WHOLE else \
+            parameters[name] = int(word) if whole else \
                 word if name == "kernel" or word == "auto" else float(word)
     parameters["kernel"] = getattr(options, "kernel", None)
     return {**parameters, "options": " ".join(others)}
 
 
-def _word(name, value, X=None):
+def _word(name, value, whole, X=None):
     """The value of a parameter, as training options have it."""
     if name == "kernel":
         if value not in KERNEL_NAMES:
@@ -767,13 +772,13 @@ def _word(name, value, X=None):
     if name == "alpha" and isinstance(value, str) and value == "auto":
         return value
     try:
-        number = int(value) if name in _WHOLE else float(value)
-        if name not in _WHOLE or number == value:
+        number = int(value) if whole else float(value)
+        if not whole or number == value:
             return repr(number)
     except (TypeError, ValueError, OverflowError):
         pass
-    kind = "a whole number" if name in _WHOLE else "a number"
-    raise ValueError(f"{name} must be {kind} or None, not {value!r}")
+    raise ValueError(f"{name} must be {'a whole number' if whole else 'a number'} or None, not "
+                     f"{value!r}")
 
 
 def seed_of(random_state):

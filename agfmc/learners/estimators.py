@@ -2,7 +2,10 @@
 
 Each binary problem trains a clone of the estimator on labels 0 (left) and 1 (right).  Where it has
 `predict_proba`, f = log(P(right) / P(left)); else f is its `decision_function`, and Platt's
-sigmoid is fitted to values of folds that were held out.
+sigmoid is fitted to values of folds that were held out.  Where points are held out for the
+calibration anyway, such a sigmoid takes the place of probabilities that have a larger log loss:
+boosted trees, for example, have log-odds that are too large (Niculescu-Mizil and Caruana,
+"Predicting good probabilities with supervised learning", 2005).
 """
 
 from __future__ import annotations
@@ -71,6 +74,8 @@ class EstimatorOptions(BinaryLearner):
     def own_probabilities(self) -> bool:
         """True if the estimator has probabilities."""
         return hasattr(self.estimator, "predict_proba")
+
+    corrects_probabilities = own_probabilities
 
     @property
     def no_loo(self) -> str:

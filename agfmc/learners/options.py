@@ -60,7 +60,7 @@ class BinaryLearner(_Learner):
     name = ""
     sides = 2
     svm_type = "c_svc"
-    own_probabilities = False
+    own_probabilities = corrects_probabilities = False
     recognised_by = "seal"
     packing = "points"
 

@@ -121,6 +121,25 @@ def fit_sigmoid(f, positive, counts=None, w=None):
     return float(a), float(b), False
 
 
+def fit_log_odds(f, positive, fold, w=None):
+    """A and B, as of `fit_sigmoid`, for log-odds f (l,) of samples that were held out in folds.
+
+    They are -1 and 0, which leave the log-odds as they are, unless sigmoids that are fitted
+    without the fold of each sample have a smaller log loss.  fold (l,): -1 for samples without f.
+    """
+    known = fold >= 0
+    f, positive, fold = f[known], positive[known], fold[known]
+    w = np.ones(len(f)) if w is None else w[known]
+    z = np.array(f, dtype=np.float64)
+    for number in np.unique(fold):
+        out = fold == number
+        a, b, _ = fit_sigmoid(f[~out], positive[~out], w=w[~out])
+        z[out] = -(a * f[out] + b)
+    as_they_are, of_sigmoids = (float(w @ np.logaddexp(0.0, np.where(positive, -one, one)))
+                                for one in (f, z))
+    return fit_sigmoid(f, positive, w=w) if of_sigmoids < as_they_are else (-1.0, 0.0, True)
+
+
 def _loss(f, target, a, b, w):
     """Cross-entropy of the targets, and what its derivatives are made of.
 

@@ -39,6 +39,8 @@ alone, by any function.  It has `name`, as in `learner=NAME`, and
     packing                problems whose options have the same key share their points ("points")
     own_probabilities      P(first label) = 1 / (1 + exp(-f)) as it stands: no folds are needed
                            to fit probabilities (False)
+    corrects_probabilities  these may be too sure: where points are held out, a sigmoid of f that
+                           has a smaller log loss takes their place (False)
     svm_type               what the model file calls it ("c_svc")
     uses_shared_landmarks  all jobs with the same options are trained together (`Job.together`) by
                            `landmarks.training`, which calls nothing of this list (False)

@@ -367,10 +367,13 @@ def _finished(data, work, seconds):
     if work.error is not None:
         return Fitted(job, work.error, seconds=seconds), True
     options = job.options
-    if options.own_probabilities:
+    first = work.side == solution.labels[0]
+    if options.corrects_probabilities and work.values is not None:
+        a, b, converged = platt.fit_log_odds(work.values, first, work.fold, work.w)
+        source = f"own probabilities, folds {work.fold.max() + 1}"
+    elif options.own_probabilities:
         a, b, converged, source = -1.0, 0.0, True, "own probabilities"
     else:
-        first = work.side == solution.labels[0]
         a, b, converged = platt.fit_sigmoid(work.values, first, w=work.w)
         if a > 0 and work.fold is None:
             # where points tell nothing, each is nearer to the other side when it is left out

@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.svm import SVC  # noqa: E402
 
 from agfmc.estimators import MultiClassFromBinary  # noqa: E402
+from agfmc.learners.platt import fit_log_odds  # noqa: E402
 
 SCALED_SVC = make_pipeline(StandardScaler(), SVC(C=10))
 
@@ -84,8 +85,27 @@ def test_decision_functions_get_a_sigmoid_of_held_out_values(wine):
     machines = model.fit(x, y).configuration_.machines
     assert np.all(machines.a != 0.5) and np.isfinite(machines.b).all()
     assert log_loss(model, x, y) < 0.2
-    with_probabilities = MultiClassFromBinary("ovo", estimator=GaussianNB()).fit(x, y)
-    np.testing.assert_array_equal(with_probabilities.configuration_.machines.a, 0.5)
+
+
+def test_probabilities_that_are_too_sure_get_a_sigmoid(wine):
+    x, y = np.tile(wine[0], 4), wine[1]  # features that depend on each other: NB counts them thrice
+    model = MultiClassFromBinary("ovr", estimator=GaussianNB(), decoder="argmax")
+    machines = model.fit(x, y).configuration_.machines
+    assert np.all(machines.a < 0.35)
+    raw = clone(model).set_params(calibrated=False).fit(x, y).configuration_.machines
+    np.testing.assert_array_equal([raw.a, raw.b], [[0.5] * 3, [0.0] * 3])
+
+
+@pytest.mark.parametrize("w", [None, np.linspace(0, 2, 400)])
+def test_log_odds_stay_as_they_are_where_no_sigmoid_is_better(w):
+    f = np.random.default_rng(0).normal(0, 2, 400)
+    positive = np.random.default_rng(1).random(400) < expit(f)
+    fold = np.arange(400) % 5
+    for factor, corrected in ((1, False), (4, True), (0.2, True)):
+        a, b, _ = fit_log_odds(factor * f, positive, fold, w)
+        assert (a, b) == (-1, 0) if not corrected else -1.5 < factor * a < -0.6
+    fold[::2] = -1  # without values
+    assert fit_log_odds(np.where(fold < 0, np.nan, 4 * f), positive, fold, w)[0] > -0.5
 
 
 def test_weights_reach_the_last_step_of_a_pipeline(wine):
