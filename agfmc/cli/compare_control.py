@@ -37,16 +37,16 @@ def get_parser():
     group.add("--csv", "the table as CSV", excludes=("--json", "--markdown"))
     group.add("--json", "everything as JSON, with the values of each split", excludes="--markdown")
     group.add("--markdown", "the table in Markdown")
-    add_plot(group, "too, of differences with intervals, and of scores against kernel values or "
-             "classifiers asked")
+    add_plot(group, "of differences with intervals, and of scores against kernel values or "
+             "evaluated classifiers")
     add_report(parser, "the data, and the configurations with their differences")
     group = parser.group("schemes, as for print_control")
     group.add("--rows N", "rows of random codes", whole_number(1))
     add_scheme_options(group, draws=1)
     add_nested(parser)
     add_experiment(parser, "10 with -f, 1 with -d; -f 0.3 if neither is given", by=True,
-                   loo="where all classifiers are learner=nystrom: hold out no parts, but score "
-                       "exact leave-one-out values; each configuration is trained once")
+                   loo="if all classifiers are learner=nystrom: score exact leave-one-out values, "
+                       "without holdout data; each configuration is trained once")
     return parser.finish()
 
 

@@ -28,22 +28,23 @@ _STEP = 2.0  # of exponents, where none is given
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("tune_m", 'Search the parameters of a learner (kernel, gamma, C; of nodes, the '
-                    'number of neighbours) by cross-validation, and write the training control '
-                    'file to standard output with the options found in place of each "".')
+    parser = Parser("tune_m", "Search the parameters of a learner (kernel, gamma, C; the number "
+                    "of neighbours of nodes) by cross-validation, and write the training control "
+                    "file to standard output with the best options in place of each \"\".")
     add_control(parser)
     group = parser.group("search")
-    group.add("--search WAY", "fast, the whole grid on few points of the data and the best of it "
-              "on more (default), or full, everything on all splits", choices=SEARCHES,
+    group.add("--search WAY", "fast, the grid on small samples and its best points on more data "
+              "(default), or full, everything on all splits", choices=SEARCHES,
               default=SEARCHES[0])
-    group.add("--again", "tune the rows of control that have options, too: those of the learner of "
-              "-+, of the options in the head of control, or else of its first row. The search "
-              "starts from -+ or the head, or else from the options that most of these rows have")
-    group.add("--per-partition", "tune each binary problem on its own, too, and take what is found "
-              "where splits that chose nothing show that it is better than one set of options for "
-              "all; with --search full take it in any case")
-    group.add("--kernels KERNEL,...", f"kernels to try: {', '.join(TUNED_KERNELS)} (default: that "
-              f"of the options given, -t, and {' and '.join(SEARCHED_KERNELS)} if they name none)",
+    group.add("--again", "also tune the rows of control that have options: those of the learner "
+              "of -+, of the options in the head of control, or else of its first row. The "
+              "search starts from -+, the head, or the most frequent options of these rows")
+    group.add("--per-partition", "also tune each binary problem separately, and use the result "
+              "if other splits show that it is better than one set of options for all; with "
+              "--search full always use it")
+    group.add("--kernels KERNEL,...", f"kernels to try: {', '.join(TUNED_KERNELS)} (default: "
+              f"that of the given options, -t, or {' and '.join(SEARCHED_KERNELS)} if they name "
+              "none)",
               _kernels)
     for column, parameter in sorted(PARAMETERS.items()):
         group.add(f"--{column} LO:HI[:STEP]",
@@ -51,24 +52,24 @@ def get_parser():
                   f"({_STEP:g} if left out), or a single one (default {_grids(column)})", _axis)
     group.add("--degrees LO:HI", "degrees of polynomials, or a single one (default 1:6)", _degrees,
               default=(1, 6))
-    group.add("--coef0 VALUE,...", "the options -r of polynomials (default 0,1: homogeneous and "
-              "not)", list_of(finite_number), default=(0.0, 1.0))
-    group.add("--refine N", "number of times that the step around the best is halved, at most "
-              "(default 1; with --search full 2)", whole_number(0, 10))
+    group.add("--coef0 VALUE,...", "options -r of polynomials (default 0,1: homogeneous and "
+              "inhomogeneous)", list_of(finite_number), default=(0.0, 1.0))
+    group.add("--refine N", "largest number of times that the step is halved around the best "
+              "point (default 1; with --search full 2)", whole_number(0, 10))
     add_time_limit(group, "write the best so far")
     group = parser.group("score")
     group.add("-Q, --decoder DECODER", "a decoder of classify_m, or for trees recursive or full "
-              "(default: what suits the control; for trees full)")
+              "(default: the one that suits the control; for trees full)")
     add_answers(group)
     add_sample(group)
     group = parser.group("output")
     for form in ("json", "csv"):
-        group.add(f"--{form} FILE", f"everything that was tried, as {form.upper()}", output_file)
+        group.add(f"--{form} FILE", f"all trials, as {form.upper()}", output_file)
     add_plot(group, "of the score over C and gamma", excludes="--per-partition")
-    add_report(parser, "the data, the control, and all that was tried")
+    add_report(parser, "the data, the control, and all trials")
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", by=True, platt=None,
-                   loo="learner=nystrom: score the result by leave-one-out values too, without "
-                       "held-out parts")
+                   loo="learner=nystrom: also score the result by leave-one-out values, without "
+                       "holdout data")
     return parser.finish()
 
 
