@@ -16,26 +16,26 @@ from .scoring import (add_classes, add_scores, add_true_classes, answers_request
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser("eval_uc", "Score classification results: accuracy, scores of probabilities "
-                    "and of sets of classes, contingency table, calibration.",
+                    "and prediction sets, contingency table, calibration.",
                     operands="{answers | truth result [probabilities]}")
     parser.add("truth", f"a table of answers, as classify_m writes it ({ANSWERS_IN_HELP}; with "
-               "--table any file, or -); or file of true classes (.cls, or LIBSVM text), or - for "
-               "standard input", metavar="{answers | truth}")
+               "--table any file, or -); or the file of true classes (.cls, or LIBSVM text; - is "
+               "standard input)", metavar="{answers | truth}")
     parser.add("result", "base name of result.cls and result.con, as classify_m writes them",
                nargs="?")
-    parser.add("probabilities", "what classify_m printed: k probabilities and a class in each "
+    parser.add("probabilities", "standard output of classify_m: k probabilities and a class per "
                "line, with or without a first line `labels ...` (- is standard input)", nargs="?")
     add_scores(parser)
     group = add_table(parser, "the answers", roles=False)
-    group.add("--truth COLUMN", "the column of the true classes, in the table of the answers or of "
-              "--data (default: class, label or target, or the only one that has the names of the "
-              "classes)", dest="column")
+    group.add("--truth COLUMN", "column of the true classes, in the table of the answers or of "
+              "--data (default: class, label or target, or the only one that has the names of "
+              "the classes)", dest="column")
     add_true_classes(group)
     group = parser.group("output")
     group.add("-b, --brief", "one line for scripts: accuracy and uncertainty coefficient")
-    group.add("-H, --no-header", "with -b or -B: leave the line of headings out")
-    group.add("-B, --brier", "libAGF's Brier score alone, the root of the mean square over all "
-              "classes; with -b that of the winning classes")
+    group.add("-H, --no-header", "with -b or -B: omit the line of headings")
+    group.add("-B, --brier", "print only libAGF's Brier score, the root of the mean square over "
+              "all classes; with -b that of the winning classes")
     add_bins(group)
     group.add("--json", "all scores as one JSON object", excludes="--csv")
     group.add("--csv", "all scores as CSV: score,class,value,low,high")

@@ -14,50 +14,50 @@ from .options import add_seed
 def add_scores(parser):
     """The options of what is scored, and how."""
     group = parser.group("scores")
-    group.add("--top K", "the share of the points whose true class is among the K most probable "
-              "ones", whole_number(1))
-    group.add("--ordered", "scores for classes that have an order, that of their labels: mean "
-              "class error, share within one class, ranked probability score")
+    group.add("--top K", "share of the points whose true class is among the K most probable ones",
+              whole_number(1))
+    group.add("--ordered", "scores for ordered classes, in the order of their labels: mean class "
+              "error, share within one class, ranked probability score")
     group.add("--by-class", "calibration of the probability of each class")
-    group.add("--intervals [N]", "intervals of 95 %% of all scores, from N bootstrap resamples "
-              "(default 1000); shares have theirs without it", whole_number(10, 1_000_000),
+    group.add("--intervals [N]", "95 %% intervals of all scores, from N bootstrap resamples "
+              "(default 1000); shares have intervals without it", whole_number(10, 1_000_000),
               const=1000, default=0)
     add_seed(group)
-    group.add("--costs FILE", "what it costs to answer one class where another is true, as for "
-              "classify_m: mean cost with its interval, beside that of the best single answer to "
-              "all points; rejected points cost what the column - says")
-    group.add("--sets FILE", "sets of classes, as classify_m --coverage and --stop write them: "
+    group.add("--costs FILE", "costs of each answer for each true class, as for classify_m: mean "
+              "cost with its interval, and that of the best single answer to all points; "
+              "rejected points have the cost in column -")
+    group.add("--sets FILE", "prediction sets, as classify_m --coverage and --stop write them: "
               "coverage and sizes")
-    group.add("--control FILE", "with sets: a control file, or a model, of whose tree the sets are "
-              "nodes, as those of classify_m --stop: hierarchical precision and recall")
+    group.add("--control FILE", "with --sets: a control file or model whose tree has the sets as "
+              "nodes, as from classify_m --stop: hierarchical precision and recall")
     group.add("--before FILE", "probabilities before calibration, as classify_m --uncalibrated "
-              "prints them: both side by side")
+              "prints them, for comparison")
 
 
 def add_true_classes(group):
     """The options of the table of the true classes, and of its columns."""
-    group.add("--data TABLE", "the table of the true classes, if it is not that of the answers")
-    group.add("--id COLUMN,...", "columns by which, with --data, the rows of both tables are "
-              "joined (default: those that both have; else the rows are in one order); on a page "
+    group.add("--data TABLE", "table of the true classes, if it is not that of the answers")
+    group.add("--id COLUMN,...", "with --data: columns that join the rows of both tables "
+              "(default: those that both have; else the rows have the same order); in a report "
               "they name the points", names)
-    group.add("--predicted COLUMN", "the column of the answers (default class); the probability of "
-              "a class is in the column p:CLASS")
-    group.add("--weight COLUMN", "the column of the weights of the rows, numbers of 0 or more, in "
-              "the table that has the true classes")
+    group.add("--predicted COLUMN", "column of the answers (default class); the probability of a "
+              "class is in the column p:CLASS")
+    group.add("--weight COLUMN", "column of the weights of the rows, non-negative numbers, in "
+              "the table with the true classes")
 
 
 def add_classes(parser):
     """The options of the classes and weights of the points."""
     group = parser.group("classes")
-    group.add("-k, --classes K", "number of classes, which confidence ratings depend on; it is "
+    group.add("-k, --classes K", "number of classes, on which confidence ratings depend; it is "
               "never inferred from the labels", whole_number(2))
     group.add("--labels L,L,...", "labels of the columns of probabilities, ascending",
               list_of(whole_number(-2**62)))
-    group.add("--names FILE", "names of the classes, line i for label i (default: the .names file "
-              "beside truth, .cls or .truth, if there is one); of a table their order (default: "
-              "that of the columns of probabilities)")
-    group.add("--priors P", "proportions of the true classes where the classifier will be used, "
-              f"for which all scores are then estimated: {PROPORTIONS}", proportions,
+    group.add("--names FILE", "names of the classes, line i for label i (default: the .names "
+              "file beside truth, .cls or .truth, if there is one); for a table their order "
+              "(default: that of the columns of probabilities)")
+    group.add("--priors P", "proportions of the true classes for which all scores are estimated: "
+              f"{PROPORTIONS}", proportions,
               excludes="--class-weight")
     add_weights(group)
 
