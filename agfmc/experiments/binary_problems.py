@@ -10,6 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from ..core.errors import AgfmcError, AgfmcWarning
+from ..core.forest import Forest
 from ..core.models import BinaryModel
 from ..core.version import __version__
 from ..data.types import Dataset
@@ -29,7 +30,7 @@ class Trained:
 
     seconds: of a core that its training took;  vectors (l, d): of a learner that makes its own, and
     rows is empty then;  values (c,): held-out decision values of the calibration points of its
-    classes, or None;  the others: as in `BinaryModel` and `Fitted`.
+    classes, or None;  forest: of trees, or None;  the others: as in `BinaryModel` and `Fitted`.
     """
 
     rows: Annotated[np.ndarray, "<i8", 1]
@@ -42,6 +43,7 @@ class Trained:
     vectors: Annotated[np.ndarray | None, "<f8", 2] = None
     values: Annotated[np.ndarray | None, "<f4", 1] = None
     unbounded: bool = False
+    forest: Forest | None = None
 
     @classmethod
     def of(cls, fitted: Fitted) -> Trained:
@@ -49,7 +51,8 @@ class Trained:
         model, has_vectors = fitted.model, fitted.rows is None
         return cls(np.empty(0, dtype=np.int64) if has_vectors else fitted.rows, model.coef,
                    model.rho, model.labels, model.n_sv, model.platt, fitted.seconds,
-                   model.sv if has_vectors else None, fitted.values, fitted.unbounded)
+                   model.sv if has_vectors else None, fitted.values, fitted.unbounded,
+                   model.function)
 
     @classmethod
     def from_record(cls, record: Record | None, n: int) -> Trained | None:
@@ -59,6 +62,8 @@ class Trained:
             sound = sorted(trained.labels) == [0, 1] and sum(trained.n_sv) == count and (
                 len(rows) == count and 0 <= rows.min(initial=0) and rows.max(initial=0) < n
                 if vectors is None else not len(rows) and len(vectors) == count)
+            if trained.forest is not None:
+                trained.forest.check(ValueError)
             return trained if sound else None
 
         return from_record(cls, record, checked)
@@ -277,4 +282,5 @@ def binary_model(job, trained: Trained, x: np.ndarray, shared: dict | None = Non
                 shared[key] = sv
     return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
                        np.asarray(sv, dtype=np.float64), trained.coef, trained.rho,
-                       trained.labels, trained.n_sv, trained.platt, "", x.shape[1])
+                       trained.labels, trained.n_sv, trained.platt, "", x.shape[1],
+                       trained.forest)

@@ -8,11 +8,14 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.core.errors import ModelError, UsageError
 from agfmc.core.forest import Forest
+from agfmc.experiments.binary_problems import binary_model, Trained
+from agfmc.experiments.caches import to_record
 from agfmc.learners.protocol import distinct, parse_options, plan_jobs
 from agfmc.learners.trees import TreesOptions
 from agfmc.models.libsvm import format_svm_model, read_svm_model
 from agfmc.models.mbm import read_store, write_store
 from agfmc.prediction.classifier import Classifier
+from agfmc.training.fit import fit
 from agfmc.training.in_memory import train_configuration
 
 lightgbm = pytest.importorskip("lightgbm")
@@ -153,3 +156,14 @@ def test_a_forest_of_several_classifiers():
     both.check(AssertionError)
     x = np.array([[1.0], [1.5], [np.nan]])
     np.testing.assert_array_equal(both.values(x, [0, 1, 2]), [[-3, 4, -3], [0, 0, 0], [2.5] * 3])
+
+
+def test_experiments_keep_the_trees():
+    x, y = points()
+    (job,) = plan_jobs(parse(f'"{SMALL}" {{0 1}}'), "m", "", 1)
+    (fitted,) = fit([job], x, np.minimum(y, 1))
+    trained = Trained.from_record(to_record(Trained.of(fitted)), len(x))
+    model = binary_model(job, trained, x)
+    np.testing.assert_array_equal(model.function(x), fitted.model.function(x))
+    broken = replace(trained, forest=replace(trained.forest, left=trained.forest.left[::-1]))
+    assert Trained.from_record(to_record(broken), len(x)) is None
