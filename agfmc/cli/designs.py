@@ -23,16 +23,16 @@ _OF_DRAWS = ("--search-options", "--by")  # that the best of many draws heeds
 
 def add_scheme_options(group, draws=None):
     """The options of schemes that print_control and compare_control have;  draws: the default."""
-    group.add("-G, --strict", "random codes without 0: every classifier tells all classes apart")
+    group.add("-G, --strict", "random codes without 0: every classifier separates all classes")
     group.add("--metric", "with -Q 3 (default hausdorff) and -Q adjacent-ordered (default "
-              "mean-deviation): the distance of two classes, that of Hausdorff or that of the "
-              "means over the root of the deviations' product",
+              "mean-deviation): the distance of two classes, Hausdorff's or that of the means "
+              "over the root of the product of the deviations",
               choices=("hausdorff", "mean-deviation"))
     group.add("--linkage", "with -Q 3 (default single) and -Q contingency (default average): the "
               "distance of two groups, the smallest, the largest or the mean of the distances "
               "between their classes", choices=("single", "complete", "average"))
-    group.add("--draws N", "with -Q 7 and -Q 16: the best of N random codes, with columns, then "
-              "rows, as far as possible from each other; with -Q random-tree and data, the random "
+    group.add("--draws N", "with -Q 7 and -Q 16: the best of N random codes, which has the "
+              "largest distances between columns, then rows; with -Q random-tree and data, the "
               "tree with the least leave-one-out loss of N (default 1)", whole_number(1, 10**7),
               default=draws)
 
@@ -40,17 +40,17 @@ def add_scheme_options(group, draws=None):
 def add_drawing(parser):
     """The group of options of random trees and of ensembles."""
     group = parser.group("random trees and ensembles")
-    group.add("--kind", "with -Q random-tree, and ensembles of them: all trees alike, or with half "
-              "of the classes, or about half of the points, on each side of every node (default "
-              "uniform, for ensembles class-balanced)", choices=_KINDS)
-    group.add("--of SCHEME", "with -Q ensemble: the scheme of its members, random-tree (default), "
-              "random or random-as-orthogonal, of one draw after the other; random-tree with "
-              "--draws, the best of so many; or best-tree, the best trees of tenths of the points")
-    group.add("--members N", "with -Q ensemble: how many different configurations (default 10, or "
-              "as many as there are)", whole_number(2, 10_000))
+    group.add("--kind", "with -Q random-tree, and ensembles of them: all trees with equal "
+              "probability, or with half of the classes, or about half of the points, on each "
+              "side of every node (default uniform, for ensembles class-balanced)", choices=_KINDS)
+    group.add("--of SCHEME", "with -Q ensemble: the scheme of its members, random-tree "
+              "(default), random or random-as-orthogonal; random-tree with --draws, the best of "
+              "so many; or best-tree, the best trees of tenths of the points")
+    group.add("--members N", "with -Q ensemble: number of different configurations (default 10, "
+              "or as many as exist)", whole_number(2, 10_000))
     group.add("--average", "with -Q ensemble: write the decoder of this average of the "
-              "probabilities into the head of the control file (default none, which is the "
-              "arithmetic one)", choices=_AVERAGES)
+              "probabilities into the head of the control file (default: none, which means "
+              "arithmetic)", choices=_AVERAGES)
 
 
 def with_average(args, tree):
@@ -122,24 +122,24 @@ def add_searching(parser):
     """The group of options of searches."""
     group = parser.group("search for a tree")
     group.add("--search-options TEXT", "options, as of learner=nystrom, of the classifiers that "
-              "splits, or rows of a code, are judged by: -m landmarks (default 400), -g, -l, --loo "
-              "and others (default: the kernel that --options give, or the gamma with the least "
+              "evaluate splits or rows of a code: -m landmarks (default 400), -g, -l, --loo and "
+              "others (default: the kernel of --options, or the gamma with the least "
               "leave-one-out error)")
-    group.add("--splits N", "try at most N splits of classes: where all of them are no more, the "
-              "best tree of all is found, else one that a local search comes to (default 300,000, "
-              "which is all for 12 classes)", whole_number(1, 10**9))
-    group.add("--balance W", "add W to the loss for each classifier that a point is asked on its "
-              "way; auto takes the tree that asks the fewest, of those within a standard error of "
-              "the least loss (default 0)", _balance)
+    group.add("--splits N", "evaluate at most N splits of classes: if these are all splits, the "
+              "result is the best tree of all, otherwise that of a local search (default "
+              "300,000, which is all for 12 classes)", whole_number(1, 10**9))
+    group.add("--balance W", "add W to the loss for each classifier that is evaluated for a "
+              "point; auto takes the tree that evaluates the fewest, of those within a standard "
+              "error of the least loss (default 0)", _balance)
     group = parser.group("search for a code")
-    group.add("--rows M|auto", "with -Q best-code, the same as nrow: M rows; auto stops where more "
-              "of them do not lower the loss of points that did not choose them by a standard "
-              "error (default auto)", or_auto(whole_number(1)))
-    group.add("--pool N", "with -Q best-code: choose from N candidate rows, all there are, if they "
-              "are no more, else one-vs-rest, all pairs and random ones (default 2000)",
+    group.add("--rows M|auto", "with -Q best-code, the same as nrow: M rows; auto stops when "
+              "more rows do not improve the loss on points that did not choose them by a "
+              "standard error (default auto)", or_auto(whole_number(1)))
+    group.add("--pool N", "with -Q best-code: choose from N candidate rows: all that exist, if "
+              "they are no more, else one-vs-rest, all pairs and random ones (default 2000)",
               whole_number(1, 10**6))
     group.add("--from CONTROL", "with -Q best-code: start from the partitions of this control "
-              "file, and add, exchange or drop rows (default: start without any)", dest="start")
+              "file, and add, exchange or remove rows (default: start without rows)", dest="start")
 
 
 def _balance(text):

@@ -38,17 +38,17 @@ _IS_FOR = {  # what the scheme of an option has
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("print_control", "Write to standard output a training control file: the "
-                    "partitions of the classes that a multi-class classifier is built from.",
+    parser = Parser("print_control", "Write a training control file to standard output: the "
+                    "partitions of the classes that a multi-class classifier consists of.",
                     operands="{n | data | control | confusions} [nrow | control ...]")
-    parser.add("source", "the number of classes, labelled 0 to n-1; or training data, whose labels "
-               "are used (a table, base name of .vec and .cls files, LIBSVM text, LVQ with -A); "
-               "or, for -Q 9, a control file; or, for -Q contingency and -Q adjacent-ordered, how "
-               "often classes were confused: what eval_uc --json or multi_borders --cv-errors "
-               "wrote (- is standard input)", metavar="{n | data | control | confusions}")
-    parser.add("nrow", "rows of a random code (default 4 ceil(n/4)) or of -Q best-code; for -Q 10 "
-               "the number of entries that are not 0 in a row of the full matrix; for -Q ensemble, "
-               "where the first operand is a control file, others that are joined to it", nargs="*",
+    parser.add("source", "the number of classes, labelled 0 to n-1; or training data with the "
+               "labels (a table, base name of .vec and .cls files, LIBSVM text, LVQ with -A); "
+               "or, for -Q 9, a control file; or, for -Q contingency and -Q adjacent-ordered, "
+               "confusions of classes, from eval_uc --json or multi_borders --cv-errors (- is "
+               "standard input)", metavar="{n | data | control | confusions}")
+    parser.add("nrow", "rows of a random code (default 4 ceil(n/4)) or of -Q best-code; for -Q "
+               "10 the number of non-zero entries in a row of the full matrix; for -Q ensemble "
+               "of control files, the other files", nargs="*",
                action=Operands)
     parser.set_defaults(controls=())
     group = parser.group("scheme")
@@ -56,29 +56,29 @@ def get_parser():
               "the scheme, by number or name:\n" + "\n".join(
              f"{s.heading}: {s.summary}" for s in SCHEMES))
     add_scheme_options(group)
-    group.add("-Y, --reduced", "orthogonal codes with one row fewer: the Hadamard matrix is "
-              "normalised and its constant row left out")
+    group.add("-Y, --reduced", "orthogonal codes with one row fewer: normalise the Hadamard "
+              "matrix and omit its constant row")
     group.add("-P, --print-matrix", "also print the coding matrix on standard error, columns in "
               "ascending order of the labels")
     add_seed(group)
-    group.add("-+, --options TEXT", 'training options to write into the quotes, or with --best '
-              'into the head of the control file (default none: "")', default="")
-    group.add("-y, --path FOLDER", "with -Q 9: folder that is put before the names of the models")
-    group.add("--names FILE", "class names, line i for label i, carried along as comments",
+    group.add("-+, --options TEXT", "training options to write into the quotes, or with --best "
+              "into the head of the control file (default none: \"\")", default="")
+    group.add("-y, --path FOLDER", "with -Q 9: folder to put before the names of the models")
+    group.add("--names FILE", "class names, line i for label i, copied as comments",
               excludes="--no-names")
-    group.add("--no-names", "leave out the class names that data or a control file give, and what "
-              "else stands in its head: libAGF cannot read a control file that holds them")
+    group.add("--no-names", "omit the class names and all else in the head of the control file, "
+              "which libAGF cannot read")
     group = parser.group("best")
     group.add("--best", "the configuration that cross-validation on data prefers, with its "
               "decoder, and a table of all of them on standard error; -Q may list schemes with "
-              f"commas (default {', '.join(COMPARED)} and adjacent-ordered), and --options is also "
-              "what they are trained with")
+              f"commas (default {', '.join(COMPARED)} and adjacent-ordered), and --options are "
+              "those of their training")
     add_trying(group)
-    group.add("--by SCORE", "with --best, the score of all held-out points that decides: "
-              f"{', '.join(BY_OPTION)}; with -Q best-tree, and random-tree with --draws, the loss "
-              "of points that is to be least: log-loss, error, or cost:FILE, costs of answers "
-              "(default log-loss). With few points for each class uncertainty is too large, even "
-              "of random answers")
+    group.add("--by SCORE", "with --best, the score on all holdout data that decides: "
+              f"{', '.join(BY_OPTION)}; with -Q best-tree, and random-tree with --draws, the "
+              "loss to be minimised: log-loss, error, or cost:FILE, costs of answers (default "
+              "log-loss). With few points per class, uncertainty is too large, even of random "
+              "answers")
     add_time_limit(group, "write the best of the splits that are finished")
     add_answers(group)
     add_sample(add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given"))
@@ -87,8 +87,8 @@ def get_parser():
     add_drawing(parser)
     group = parser.group("pictures")
     group.add("--dot", "Graphviz text in place of the control file")
-    add_plot(group, "too, of the tree, with the distances where this command makes it from them, "
-             "or of the coding matrix")
+    add_plot(group, "of the tree, with the distances if it is designed from them, or of the "
+             "coding matrix")
     add_training_kind(parser, "data")
     add_normalisation(parser)
     parser.need("--best", "-f", "-d", "--trials", "--sample", "--time-limit", "--executor",

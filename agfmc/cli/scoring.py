@@ -28,8 +28,8 @@ def add_scores(parser):
               "rejected points have the cost in column -")
     group.add("--sets FILE", "prediction sets, as classify_m --coverage and --stop write them: "
               "coverage and sizes")
-    group.add("--control FILE", "with --sets: a control file or model whose tree has the sets as "
-              "nodes, as from classify_m --stop: hierarchical precision and recall")
+    group.add("--control FILE", "for prediction sets: a control file or model whose tree has the "
+              "sets as nodes, as from classify_m --stop: hierarchical precision and recall")
     group.add("--before FILE", "probabilities before calibration, as classify_m --uncalibrated "
               "prints them, for comparison")
 
