@@ -4,9 +4,6 @@
     accuracy    one-vs-one, SVMs and landmarks, on standardised features and with a metric
     peers       boosted trees (scikit-learn, LightGBM) and xrfm, where these are installed
     table       what the state file holds of these two: means, deviations, paired differences
-    rounds      a round beside one training of one-vs-rest rows
-    components  few directions against all: scores, and seconds for 50,000 points
-    large       a million rows, and many features: seconds and memory
 
     python tests/benchmarks/metric.py PART [--data DIR] [--state FILE] [--sets NAME,...]
         [--splits N] [--metrics auto,1,2,3,diagonal] [--learners svm,nystrom] [--peers NAME,...]
@@ -22,7 +19,6 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 import time
 import warnings
 from functools import partial
@@ -51,7 +47,7 @@ LANDMARKS = dict(segment=400, ordered=300, digits=500, sat=1000, pendigits=500, 
 SMALL = {"learning_rate": .03, "num_leaves": 15, "min_child_samples": 5, "subsample": .8,
          "subsample_freq": 1, "colsample_bytree": .5}
 LEARNERS = {"svm": "%.0s", "nystrom": "learner=nystrom -m %d"}
-SEARCHED, CLASSIFIED, LEAST = 3000, 50_000, 1e-15
+SEARCHED, LEAST = 3000, 1e-15
 SCORES = "accuracy", "log_loss"
 
 
@@ -226,71 +222,16 @@ def table(args):
             spread([line.get("learn", 0.0) for line in rows], ".1f"), *differences)
 
 
-def rounds(args):
-    """Print a round's seconds beside those of one training of one-vs-rest rows."""
-    head("data", "rows", "auto", "1 round", "3", "nystrom", "svm", "1 / nystrom", "1 / svm")
-    for name in args.sets.split(","):
-        x, y = points(name, args)
-        base = fitted_normalisation(x, y)
-        used = [timed(learn_metric, x, y, base, MetricOptions(rounds=count))[1]
-                for count in (None, 1, 3)]
-        used += [timed(fit, "one-vs-rest", x, y, options=options, loo=True, normalisation=base)[1]
-                 for options in ("learner=nystrom", "")]
-        row(name, len(y), *(f"{one:.1f}" for one in used), f"{used[1] / used[3]:.2f}",
-            f"{used[1] / used[4]:.2f}")
-
-
-def components(args):
-    """Print the scores and seconds of few directions."""
-    state = State(args.state)
-    head("data", "learner", "components", "accuracy", "log loss", "support vectors", "s")
-    for name in args.sets.split(","):
-        x, y = points(name, args)
-        train, test = split_stratified(y, .3, 1)
-        new = np.resize(x[test], (CLASSIFIED, x.shape[1]))
-        for kept in (None, .99, .95, .9, .8):
-            made = fitted_normalisation(x[train], y[train],
-                                        metric=MetricOptions(args.rounds, components=kept))
-            for learner in args.learners.split(","):
-                found = state.lines.get((name, "options", learner, "learned"), {})
-                model = fit("one-vs-one", x[train], y[train], normalisation=made, loo=True,
-                            options=found.get("options", LEARNERS[learner] % LANDMARKS[name]))
-                found = scores(agfmc.Classifier(model).probabilities(x[test]), y[test])
-                _, used = timed(agfmc.Classifier(model).probabilities, new)
-                row(name, learner, f"{kept or 'all'}: {made.matrix.shape[1]}",
-                    *(f"{found[score]:.4f}" for score in SCORES), len(model.machines.sv),
-                    f"{used:.1f}")
-
-
-def large(args):
-    """Print seconds and memory of agf_preprocess on many rows, and on many features."""
-    from growth import run
-    from agfmc.data.libagf import write_cls, write_vec
-    head("rows", "features", "options", "s", "MB")
-    learn = "--learn-metric"
-    for n, d, options in ((1_000_000, 20, ""), (1_000_000, 20, learn), (2000, 500, learn),
-                          (2000, 5000, f"{learn} --diagonal")):
-        with tempfile.TemporaryDirectory() as folder:
-            x = np.random.default_rng(1).normal(size=(n, d)).astype("f4")
-            # four classes, by a turned pair of features and a product of two others
-            y = (x[:, 0] + x[:, 1] > .3 * x[:, 4]) + 2 * (x[:, 2] * x[:, 3] > 0)
-            write_vec(Path(folder) / "train.vec", x)
-            write_cls(Path(folder) / "train.cls", y.astype("i4"))
-            seconds, memory = run(folder, "agf_preprocess", "-n", *options.split(), "train", "out")
-        row(n, d, f"-n {options}", f"{seconds:.1f}", f"{memory:.0f}")
-
-
 def main():
     """Read the options and do what they say."""
-    parts = {part.__name__: part for part in (accuracy, peers, table, rounds, components, large)}
+    parts = {part.__name__: part for part in (accuracy, peers, table)}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=parts)
     for word, default in (("data", str(ROOT.parent / "shared" / "datasets")), ("state", None),
                           ("sets", ",".join(LANDMARKS)), ("metrics", "auto"),
                           ("learners", ",".join(LEARNERS)), ("peers", ",".join(PACKAGES))):
         parser.add_argument(f"--{word}", default=default)
-    for word in ("splits", "rounds"):  # rounds of `components`
-        parser.add_argument(f"--{word}", type=int)
+    parser.add_argument("--splits", type=int)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     parts[args.part](args)
