@@ -7,10 +7,7 @@ import itertools
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -285,30 +282,6 @@ def test_tuned_configurations_are_compared(ask, data, narrow):
     assert told["tuned"]["untuned"] == ["own"] and len(told["tuned"]["searches"]) == 2
 
 
-@pytest.mark.long
-def test_a_killed_nested_search_goes_on(ask, data, narrow, monkeypatch):
-    words = ("-n", "--tune", "--json", "-d", "2", "--state", "work", "train", "1v1")
-    run_trial, calls = nested.run_trial, []
-
-    def interrupted(*args, **more):
-        calls.append(1)
-        if len(calls) == 2:
-            raise OSError(28, "No space left on device", "work")
-        return run_trial(*args, **more)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(nested, "run_trial", interrupted)
-        assert ask("compare_control", *words)[0] == 1
-    trained = []
-    fit = binary_problems.fit
-    monkeypatch.setattr(binary_problems, "fit",
-                        lambda jobs, *rest, **more: trained.append(1) or fit(jobs, *rest, **more))
-    first = ask("compare_control", *words)
-    assert len(trained) == 1  # the options of the second split, on all of its training part
-    assert "there already" in first[2]
-    assert ask("compare_control", *words)[1] == first[1] and len(trained) == 1
-
-
 @pytest.mark.parametrize("command, words, status, message", [
     ("nfold", ("--by", "accuracy", "1v1", "train"), 2, "--by needs --tune"),
     ("nfold", ("--time-limit", "5", "1v1", "train"), 2, "--time-limit needs --tune"),
@@ -345,29 +318,6 @@ def test_nfold_refuses(ask, words, status, message, data):
 def classes(ask, data):
     """print_control --best; -> status, output, messages."""
     return functools.partial(ask, "print_control", "--best")
-
-
-@pytest.mark.long
-def test_adjacent_is_best_for_ordered_classes(classes, root, data):
-    status, text, messages = classes("-n", "--options", "-c 10 -g 0.005", "--trials", "1",
-                                     "--uncalibrated", "--by", "accuracy",
-                                     root / "sample_data" / "ordered")
-    assert status == 0
-    assert messages.endswith("best by accuracy: adjacent with the decoder least-squares\n")
-    assert text.splitlines()[:3] == ["# options: -c 10 -g 0.005", "# decoder: least-squares",
-                                     '"" 0 / 1 2 3 4 5 6 7;']
-    assert text.splitlines()[-1] == "{ 0 1 2 3 4 5 6 7}"
-    assert not left_behind()
-
-
-@pytest.mark.long
-def test_one_vs_one_is_best_for_digits(classes, root, data):
-    status, text, messages = classes("-Q", "one-vs-one,one-vs-rest,adjacent,tree", "-n",
-                                     "--options", "-c 50 -g 0.01", "--trials", "1", "-M",
-                                     root / "sample_data" / "digits.svm")
-    assert status == 0
-    assert messages.endswith("best by log-loss: one-vs-one with the decoder inverse\n")
-    assert len(text.splitlines()) == 48
 
 
 @pytest.mark.long
@@ -502,11 +452,6 @@ def tune(run, data):
     return functools.partial(run, status=None)
 
 
-def results_on_disk():
-    """The bytes of the results that the unfinished run has kept."""
-    return sum(path.stat().st_size for path in Path("cache", "agfmc").glob("*.results"))
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("words", [(), ("--per-partition",)])
 def test_what_is_written_trains_and_keeps_the_score(tune, words, data):
@@ -538,48 +483,6 @@ def test_control_from_a_pipe_and_rows_of_their_own(tune, data):
                       stdin=control)
     rows = [line for line in text.splitlines() if line.startswith('"')]
     assert rows[0] == '"-c 3" 0 / 1;' and len(set(row.split('"')[1] for row in rows[1:])) == 1
-
-
-@pytest.mark.long
-def test_same_bytes_for_all_threads_and_after_a_resume(tune, data):
-    words = [*QUICK, "one-vs-rest", "train", "--csv"]
-    one = tune("tune_m", *words, "one.csv", "--no-state")
-    two = tune("tune_m", *words, "two.csv", "-j", "2", "--state", "state")
-    again = tune("tune_m", *words, "again.csv", "--state", "state")
-    assert one == two and again[:2] == one[:2]
-    assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes() == \
-        Path("again.csv").read_bytes()
-    assert "there already" in again[2]
-    rows = list(csv.DictReader(Path("one.csv").open()))
-    chosen = [row for row in rows if row["chosen"] == "1"]
-    assert len(chosen) == 1 and f'"{chosen[0]["options"]}" ' in one[1]
-
-
-@pytest.mark.long
-def test_killed_and_started_again(tune, monkeypatch, data):
-    words = [*QUICK, "--refine", "2", "one-vs-one", "train", "--json"]
-    whole = tune("tune_m", *words, "whole.json", "--no-state")
-    code = "import sys; from agfmc.cli import main_of; sys.exit(main_of('tune_m')())"
-    process = subprocess.Popen([sys.executable, "-c", code, *words, "killed.json"],
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                               env={**os.environ, "PYTHONPATH": str(ROOT)})
-    deadline = time.monotonic() + 30
-    while process.poll() is None and time.monotonic() < deadline and not results_on_disk():
-        time.sleep(0.005)
-    process.kill()
-    assert process.communicate()[0] == b"" and process.returncode == -signal.SIGKILL
-    assert not Path("killed.json").exists() and left_behind()
-    trained = []
-    fit = binary_problems.fit
-    monkeypatch.setattr(binary_problems, "fit", lambda jobs, *args, **more: trained.extend(jobs)
-                        or fit(jobs, *args, **more))
-    again = tune("tune_m", *words, "killed.json")
-    assert again[:2] == whole[:2] and len(left_behind()) == 1
-    killed, kept = (json.loads(Path(name).read_text()) for name in ("killed.json", "whole.json"))
-    assert {**killed, "train_s": 0} == {**kept, "train_s": 0}
-    points = kept["tried"]
-    assert 0 < len(trained) < 3 * 3 * points
-    assert "there already" in again[2]
 
 
 @pytest.mark.long
