@@ -1,6 +1,5 @@
 """Calibrated answers from training to scores, and the file that multi_borders writes for them."""
 
-import json
 import os
 import re
 import shlex
@@ -59,13 +58,6 @@ def files(*names):
     return {name: Path(name).read_bytes() if os.path.exists(name) else None for name in names}
 
 
-def clear():
-    """Remove what a run of `train` leaves."""
-    for path in Path().glob("m*"):
-        if path.name != "mixed":
-            path.unlink()
-
-
 def printed(run, *words, points="tst.vec"):
     """What classify_m prints, and its classes."""
     out = run("classify_m", *words, points, "out").out
@@ -73,31 +65,6 @@ def printed(run, *words, points="tst.vec"):
 
 
 # -- from training to scores --------------------------------------------------------------------
-
-@pytest.mark.long
-def test_the_log_loss_of_new_digits_falls(folder, run, root):
-    run("svm2agf", root / "sample_data" / "digits.svm", "digits")
-    run("agf_preprocess", "--stratified", "-f", "0.5", "digits", "trn", "tst")
-    Path("plan").write_text(run("print_control", "-Q", "one-vs-rest", "trn").out)
-    told = run("multi_borders", "-n", "-j", 2, "-+", "-c 10 -g 0.01", "plan", "trn", "m", "m.mbc")
-    found = re.search(r"m\.mbc\.cal: calibrated with (\d+) held-out points, log loss ([0-9.]+) -> "
-                      r"([0-9.]+) on these \(least-squares, (\w+)\)\n", told.err)
-    assert int(found[1]) == len(read_cls("trn.cls"))
-    assert float(found[3]) < 0.8 * float(found[2])
-    run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
-    scores, texts = {}, {}
-    for way in ((), ("--uncalibrated",)):
-        for model in (("m.mbm",), ("-a", "m.std", "m.mbc")):
-            texts[model, way] = printed(run, *way, *model)
-        Path("p.txt").write_text(texts[model, way][0])
-        scores[way] = json.loads(run("eval_uc", "--json", "tst.cls", "out", "p.txt").out)
-        assert texts[("m.mbm",), way] == texts[model, way]
-    same = texts[("m.mbm",), ()][1] == texts[("m.mbm",), ("--uncalibrated",)][1]
-    assert same or found[4] != "temperature"
-    before, after = (scores[way]["log_loss"] for way in (("--uncalibrated",), ()))
-    assert after < 0.8 * before
-    # what was told of held-out points holds for new ones
-    assert abs(after - float(found[3])) < abs(before - float(found[3])) / 2
 
 
 @pytest.mark.few(1)
@@ -156,17 +123,6 @@ def test_few_classes_and_few_samples(folder, run, plan, sizes):
 
 # -- the same bytes -----------------------------------------------------------------------------
 
-@pytest.mark.long
-@pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
-def test_the_same_for_any_workers(train, plan):
-    train("--retrain", plan)
-    wanted = files("m.mbc", "m.mbc.cal")
-    assert wanted["m.mbc.cal"].startswith(TITLE.encode())
-    for words in (["-j", 2], ["-j", 2, "--kernel-memory", 0], ["--executor", "processes:2"]):
-        clear()
-        train(*words, plan)
-        assert files(*wanted) == wanted
-
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
@@ -182,25 +138,6 @@ def test_the_same_after_an_interruption(train, plan):
     os.remove("m.mbc.cal")
     assert "m.mbc.cal: calibrated with 90" in train(plan).err  # nothing is trained
     assert {name: Path(name).read_bytes() for name in wanted} == wanted
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
-def test_the_same_after_the_commands_of_a_dry_run(train, run, plan):
-    train(plan)
-    wanted = {path.name: path.read_bytes() for path in Path().glob("m*")}
-    lines = train("-0", plan).out.splitlines()
-    assert files("m.mbc.cal") == {"m.mbc.cal": None}  # models may come to be others
-    clear()
-    Path("mixed").write_text(MIXED)
-    train("-0", plan)
-    for line in reversed(lines):
-        words = shlex.split(line)
-        run("multi_borders", *words[[word.startswith("--only=") for word in words].index(True):])
-    assert files("m.mbc.cal") == {"m.mbc.cal": None}
-    done = train(plan)
-    assert f"kept from an earlier run: {len(lines)} of {len(lines)}" in done.err or plan == "nodes"
-    assert {path.name: path.read_bytes() for path in Path().glob("m*")} == wanted
 
 
 @pytest.mark.long

@@ -1,6 +1,5 @@
 """The learner nystrom: real commands, from every kind of control file to the answers."""
 
-import json
 import re
 
 import numpy as np
@@ -331,14 +330,6 @@ def test_sparse_text_is_made_a_table(run):
         file.writelines("2 1:1\n" for _ in range(2000))
     run("multi_borders", "-M", "-+", NYSTROM, "-", "sparse", "n", "d", stdin=plan,
         status=1).refused("sparse:", "make a table of", "above the limit of")
-
-
-@pytest.mark.long
-def test_experiments(folder, run, pairs):
-    run("nfold", "-d", "2", "-+", NYSTROM, pairs, "trn")
-    found = json.loads(run("compare_control", "-d", "2", "--json", "-+", NYSTROM, "trn", pairs,
-                           "rest").out)
-    assert found
 
 
 @pytest.mark.long

@@ -100,23 +100,6 @@ def test_results_with_other_weights_are_not_taken(run, words):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("command, options, words", [
-    ("compare_control", "-g .5", ("--platt", "loo", "--csv", "-f", ".4", "--trials", "1", "t",
-                                  "one-vs-one", "empirical")),
-    ("tune_m", "learner=nystrom -m 20", (*SEARCH[3:], "--log2g", "-2:0", "one-vs-one", "t"))])
-def test_workers_change_nothing(run, command, options, words):
-    """Points with weights are sent to workers, which train by the same learners."""
-    if command == "compare_control":
-        pytest.importorskip("sklearn")  # support vector machines with weights need it
-    texts = []
-    for how in (("-j", "1"), ("-j", "2"), ("--executor", "processes:2")):
-        done = run(command, *how, "-n", "--weighted-norm", "--no-state", "--weights", "w.txt",
-                   "-+", options, *words)
-        texts.append((without_times(done.out), done.err if command == "tune_m" else ""))
-    assert texts[0] == texts[1] == texts[2]
-
-
-@pytest.mark.long
 def test_a_sample_keeps_the_weights_of_its_rows(run, data):
     """Weights of rows that are those of their classes: the same search."""
     y, _ = data

@@ -1,7 +1,6 @@
 """The chain of commands on small data: every way round the same bytes, in any surroundings."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -300,37 +299,6 @@ def test_the_same_bytes_in_other_surroundings(place, name):
     assert len(before) >= 9 and all(before.values())
     place.env.update(SURROUNDINGS[name])
     assert chain(place, place.process) == before
-
-
-@pytest.mark.long
-def test_every_way_to_run_it_gives_the_same_bytes(many):
-    """Threads, processes, a file, a pipe, a named pipe, and blocks of any size."""
-    text = (many / "many.vec").read_bytes()
-    wanted = None
-    ways = [[], ["-j", "2"], ["-j", "3"], ["--executor", "processes:1"],
-            ["--executor", "processes:2"]]
-    for method in ("0", "2", "7", "max-win"):
-        wanted = None
-        for way in ways if method == "0" else ways[1:2] + ways[4:]:
-            out = many.process("classify_m", *way, "-Q", method, "all.mbm", "many.vec", "res")
-            found = out, (many / "res.cls").read_bytes(), (many / "res.con").read_bytes()
-            wanted = found if wanted is None else wanted
-            assert found == wanted, way
-        out = many.process("classify_m", "-Q", method, "all.mbm", "-", "res", stdin=text)
-        assert (out, (many / "res.cls").read_bytes(), (many / "res.con").read_bytes()) == wanted
-        fifo = many / "fifo"
-        os.mkfifo(fifo)
-        out = many.shell(f"cat many.vec > fifo & classify_m -Q {method} all.mbm fifo res")
-        fifo.unlink()
-        assert (out, (many / "res.cls").read_bytes(), (many / "res.con").read_bytes()) == wanted
-        # Points one file at a time: no point knows of the others.
-        head, rows = text[:4], text[4:]
-        size = 16 * 7
-        parts = b""
-        for at in range(0, 16 * 35, size):
-            parts += many.process("classify_m", "-Q", method, "all.mbm", "-", "res",
-                                  stdin=head + rows[at:at + size])
-        assert parts == b"".join(wanted[0].splitlines(True)[:35])
 
 
 def test_draws_repeat_and_differ(place):

@@ -40,6 +40,14 @@ def here(data, trained, tmp_path):
     return trained.at(tmp_path)
 
 
+@pytest.fixture
+def whole(data, here):
+    """The same folder after a whole run."""
+    for name, content in data[1].items():
+        (here / name).write_bytes(content)
+    return here
+
+
 def models(place):
     """{name: (inode, time)} of the model files."""
     return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns)
@@ -70,29 +78,8 @@ def test_killed_in_the_middle(here, data, threads, when, wait):
 
 
 @pytest.mark.long
-def test_killed_again_and_again(here, data):
-    rng = np.random.default_rng()
-    seen = {}
-    for _ in range(6):
-        with here.start(*WORDS, "m", "ctl") as process:
-            try:
-                process.wait(timeout=0.4 + 0.4 * rng.random())
-            except subprocess.TimeoutExpired:
-                process.kill()
-            process.communicate(timeout=PATIENCE)
-        assert seen.items() <= models(here).items()
-        seen = models(here)
-        if process.returncode == 0:
-            break
-    assert here.run(*WORDS, "m", "ctl").returncode == 0
-    assert {name: content for name, content in here.files().items()
-            if not name.startswith(".agfmc-")} == data[1]
-
-
-@pytest.mark.long
-def test_a_finished_run_again(here, data):
-    here.ok(*WORDS, "m", "ctl")
-    before = models(here)
+def test_a_finished_run_again(whole, data):
+    here, before = whole, models(whole)
     done = here.run(*WORDS, "-j", "2", "--kernel-memory", "0", "m", "ctl")
     assert (done.returncode, kept(done)) == (0, COUNT) and models(here) == before
     done = here.run(*WORDS, "--quiet", "m", "ctl")
@@ -103,9 +90,8 @@ def test_a_finished_run_again(here, data):
     assert here.files() == data[1]
 
 
-def test_only_what_is_missing_or_changed(here, data):
-    here.ok(*WORDS, "m", "ctl")
-    before = models(here)
+def test_only_what_is_missing_or_changed(whole, data):
+    here, before = whole, models(whole)
     (here / "m-03").unlink()
     (here / "m-07").write_bytes((here / "m-07").read_bytes().replace(b"rho ", b"rho 1"))
     done = here.run(*WORDS, "m", "ctl")
@@ -119,9 +105,8 @@ def test_only_what_is_missing_or_changed(here, data):
 
 
 @pytest.mark.long
-def test_held_out_samples_need_training(here):
-    here.ok(*WORDS, "m", "ctl")
-    before = models(here)
+def test_held_out_samples_need_training(whole):
+    here, before = whole, models(whole)
     done = here.run(*WORDS, "--cv-errors", "pairs.txt", "m", "ctl")
     assert done.returncode == 0 and b"all are trained again" in done.stderr
     assert not before.items() & models(here).items()
@@ -177,7 +162,7 @@ def test_a_fit_in_the_middle_does_not_hold_the_limit(here):
     x = rng.normal(size=(3000, 4))
     here.points("hard", x, rng.choice([0, 1, 2], 3000))
     begin = time.monotonic()
-    done = here.run("multi_borders", "-+", ENDLESS, "-j", "2", "--time-limit", "1", "slow", "hard",
+    done = here.run("multi_borders", "-+", ENDLESS, "-j", "2", "--time-limit", "2", "slow", "hard",
                     "m", "ctl")
     assert done.returncode == 3 and time.monotonic() - begin < PATIENCE / 2
     assert b"time limit reached: 1 of 3 classifiers" in done.stderr

@@ -75,11 +75,12 @@ def test_levels_and_parts(monkeypatch):
         500, 2000, None]
 
 
+@pytest.mark.usefixtures("scaled_down")
 def test_whole_grid_on_little_and_finalists_on_all():
-    result, tree = tune(begin(blobs(1000)), SMALL, by="log_loss")
+    result, tree = tune(begin(blobs(200)), SMALL, by="log_loss")
     coarse = {point["options"] for point in result["points"]}
     assert len(coarse) == result["tried"] >= 9
-    assert all(point["parts"] == [1, 2] for point in points_at(result, 300))
+    assert all(point["parts"] == [1, 2] for point in points_at(result, 60))
     best = result["points"][result["best"]]
     assert best["rows"] is None and best["parts"] == [1, 2, 3, 4, 5]
     finalists = [point for point in result["points"] if point["parts"] == [1, 2, 3, 4, 5]]
@@ -87,7 +88,7 @@ def test_whole_grid_on_little_and_finalists_on_all():
     assert {row.text for row in tree.rows} == {best["options"]}
     assert result["points"][result["given"]]["rows"] is None
     estimate = result["estimate"]
-    assert estimate["points"] == 400  # part 3 chose these two
+    assert estimate["points"] == 80  # part 3 chose these two
     assert estimate["how"].startswith("parts 4 to 5, which decided ")
     assert estimate["score"] == pytest.approx(np.mean(best["values"][3:]), abs=0.03)
     assert 0 < estimate["error"] < 0.1

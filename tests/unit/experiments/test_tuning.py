@@ -201,14 +201,6 @@ def test_given_options_stay_unless_others_are_better():
     assert best(0.6, 0.7) == "-g 0.5 -c 2"
 
 
-@pytest.mark.long
-def test_workers_change_nothing(data):
-    start = begin(data, "one-vs-rest")
-    two = begin(data, "one-vs-rest", workers=2)
-    assert tune(start, SMALL, by="brier_all", per_partition=True) == \
-        tune(two, SMALL, by="brier_all", per_partition=True)
-
-
 def test_time_limit(data):
     start = begin(data, "one-vs-one")
     result, tree = tune(start, SMALL, by="accuracy", deadline=time.monotonic())
@@ -404,20 +396,6 @@ def test_points_that_tell_nothing_are_not_chosen(data):
     result, _ = tune(left_out(data), wide, by="log_loss")
     score = {point["log2g"]: point["score"] for point in result["points"]}
     assert score[-4.0] < 1.05 < score[12.0]
-
-
-@pytest.mark.long
-def test_left_out_values_with_workers_and_after_a_resume(data, fits, tmp_path):
-    def run(workers, state=None):
-        with ResultCache(state, keep=state is not None) as cache:
-            result, _ = tune(begin(data, "one-vs-one", SHARED, cache=cache, workers=workers),
-                             GAMMAS, by="log_loss")
-        return result
-
-    one = run(1)
-    assert run(3) == one == run(2, str(tmp_path / "state"))
-    fits.clear()
-    assert run(1, str(tmp_path / "state")) == one and not fits
 
 
 @pytest.mark.long
