@@ -23,6 +23,7 @@ from ..control.write import format_tree
 from ..core.costs import cost_matrix
 from ..core.errors import AgfmcError, AgfmcWarning
 from ..core.models import KERNEL_NAMES, kernel_word, KERNELS
+from ..core.points import SparsePoints
 from ..data.libagf import read_std
 from ..data.normalisation import named_features
 from ..data.types import Dataset
@@ -363,14 +364,30 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         return data, tree, labelled, settings
 
     def _checked(self, *arrays, **settings):
-        """X, or X and y, as `validate_data` gives them; NaN where the estimator allows it."""
+        """X, or X and y, as `validate_data` gives them; NaN where the estimator allows it, and
+        `SparsePoints` for sparse X where it keeps them."""
         finite = {_FINITE: "allow-nan"} if self._allows_nan else {}
-        return validate_data(self, *arrays, dtype=_DTYPES, **finite, **settings)
+        checked = validate_data(self, *arrays, dtype=_DTYPES, accept_sparse=self._keeps_sparse,
+                                **finite, **settings)
+        X, *y = checked if len(arrays) == 2 else (checked,)
+        if hasattr(X, "toarray"):
+            X = SparsePoints.of_matrix(X)
+        return (X, *y) if y else X
 
     @property
     def _allows_nan(self):
         return self.estimator is not None and \
             MemberLearners(self._estimators, 0).allows_nan
+
+    @property
+    def _keeps_sparse(self):
+        try:
+            return MemberLearners(self._estimators, 0).keeps_sparse \
+                if self.estimator is not None else parse_options(
+                    options_of(self, np.ones((1, 1)))).keeps_sparse and not (
+                        self.normalise or self.n_components or self.metric)
+        except (AgfmcError, ValueError):  # which `fit` raises
+            return False
 
     @property
     def _estimators(self):
@@ -381,6 +398,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._allows_nan
+        tags.input_tags.sparse = self._keeps_sparse
         return tags
 
     def predict(self, X):

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..control.tree import Tree
 from ..core.costs import cost_matrix, CostMatrix
-from ..core.errors import DataError, UsageError
-from ..core.points import as_numbers
+from ..core.errors import UsageError
+from ..core.points import as_numbers, SparsePoints
 from ..data.class_names import check_names
 from ..data.from_table import read_table as read_training_table, table_points
 from ..data.normalisation import named_features
@@ -84,7 +84,8 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
           metric: MetricOptions | str | None = None, **training) -> Configuration:
     """Train a configuration on points x (n, d) with classes y (n,), whole numbers from 0 or words.
 
-    x may be a `Dataset` with both, as `read_table` gives it.  Words are numbered in ascending
+    x may be a `Dataset` with both, as `read_table` gives it, or a sparse matrix of SciPy, which
+    linear classifiers without normalisation keep as it is.  Words are numbered in ascending
     order; they, and the recipe of a `Dataset`, are kept in the configuration.  Its probabilities
     are calibrated, by decision values of points that were held out.
 
@@ -141,9 +142,7 @@ def _data(x, y, training):
             words, y = np.unique(np.asarray(classes, str), return_inverse=True)
             names = tuple(words.tolist())
             check_names(names, "y")
-        if hasattr(x, "toarray"):
-            raise DataError("x is sparse: expected an array, x.toarray()")
-        x = Dataset(x, y, names)
+        x = Dataset(SparsePoints.of_matrix(x) if hasattr(x, "toarray") else x, y, names)
     elif y is not None or x.y is None:
         raise UsageError("expected classes, y, and points, or both in one Dataset")
     points, labels = checked_points(x.x, x.y)
@@ -204,6 +203,7 @@ def search_options(control, data, settings, decoders=None, **how):
 
     decoders: names, or None;  how: as for `find_options`.
     """
+    data = replace(data, x=np.asarray(data.x))
     experiment = Experiment(data, SplitPlan(parts=5, trials=1, seed=settings.seed), settings,
                             calibrated=(settings.calibration > 0,))
     candidate = Candidate("control", control, None, decoders) if isinstance(control, Tree) else \

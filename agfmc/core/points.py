@@ -171,6 +171,16 @@ class SparsePoints:
             csr.eliminate_zeros()
         return cls(csr)
 
+    @classmethod
+    def of_matrix(cls, matrix):
+        """A sparse matrix or array (n, d) of SciPy, in any format, whose entries are summed."""
+        from scipy.sparse import csr_array
+
+        csr = csr_array(matrix, dtype=np.float64, copy=True)
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+        return cls(csr)
+
     def __reduce__(self):
         return SparsePoints.of_rows, (self.csr.indptr, self.csr.indices, self.csr.data,
                                       self.shape[1])

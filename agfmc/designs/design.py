@@ -180,6 +180,8 @@ def designed(scheme, x, y, names, settings, weights=None):
     import numpy as np
 
     labels = [int(label) for label in np.unique(y)]
+    if "data" in find_scheme(scheme).made_of:
+        x = np.asarray(x)
     if settings.fits_normalisation and "data" in find_scheme(scheme).made_of:
         settings = replace(settings, normalisation=settings.fit_normalisation(x, y, weights),
                            scale=False, nsv=None, metric=None)

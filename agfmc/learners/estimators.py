@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core.errors import one_line, UsageError
 from ..core.models import Kernel
+from ..core.points import is_sparse
 from .options import BinaryLearner
 from .points import sklearn_version, Solution
 
@@ -35,6 +36,7 @@ class DecisionFunction:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """f (n,) of points x (n, d)."""
+        x = _matrix(x)
         if not self.has_probabilities:
             return np.asarray(self.estimator.decision_function(x), dtype=np.float64)
         p = np.asarray(self.estimator.predict_proba(x), dtype=np.float64)
@@ -49,7 +51,6 @@ class EstimatorOptions(BinaryLearner):
     estimator: Any
 
     own_vectors = True
-    keeps_sparse = False
     recognised_by = ""
     packing = "estimator"
 
@@ -90,6 +91,12 @@ class EstimatorOptions(BinaryLearner):
             return bool(getattr(self.estimator, "_get_tags", dict)().get("allow_nan"))
         return bool(tags().input_tags.allow_nan)
 
+    @property
+    def keeps_sparse(self) -> bool:
+        """True if points may be sparse; scikit-learn before 1.6 does not say, but tries."""
+        tags = getattr(self.estimator, "__sklearn_tags__", None)
+        return tags is None or bool(tags().input_tags.sparse)
+
     def canonical(self) -> str:
         """Its name in messages and provenances."""
         return f"estimator={type(self.estimator).__name__}"
@@ -117,7 +124,7 @@ class EstimatorOptions(BinaryLearner):
 
         estimator, prefix = clone(self.estimator), self._last[0]
         weights = {} if w is None else {f"{prefix}sample_weight": w}
-        estimator.fit(packed[rows], np.asarray(side, dtype=np.int64), **weights)
+        estimator.fit(_matrix(packed[rows]), np.asarray(side, dtype=np.int64), **weights)
         return Solution(None, np.empty(0), 0.0, (1, 0), (0, 0), np.empty((0, packed.shape[1])),
                         DecisionFunction(estimator, self.own_probabilities))
 
@@ -149,6 +156,11 @@ class MemberLearners:
         """True if all take missing values, NaN."""
         return all(EstimatorOptions(one).allows_nan for one in self.estimators)
 
+    @property
+    def keeps_sparse(self) -> bool:
+        """True if all take sparse points."""
+        return all(EstimatorOptions(one).keeps_sparse for one in self.estimators)
+
     def texts(self, tree) -> list[str]:
         """The texts in place of the options of each row of a tree: "", or the number of its member
         where members differ.
@@ -172,6 +184,15 @@ class MemberLearners:
     def parse(self, text: str, **place) -> EstimatorOptions:
         """The learner of a row, by what `texts` gave it."""
         return self.learner(int(text or 0))
+
+
+def _matrix(x):
+    """Points x (n, d) as scikit-learn takes them."""
+    if not is_sparse(x):
+        return x
+    from scipy.sparse import csr_matrix  # early versions take no sparse arrays
+
+    return csr_matrix(x.csr)
 
 
 def _open_states(estimator):

@@ -54,10 +54,12 @@ class MachineValues:
         self.open_ended = open_ended
         self._normalisation = configuration.normalisation
         # planes in many features: points may come as `SparsePoints`, and better do
-        self.takes_sparse = bool(
-            self._normalisation is None and model.kernels and not model.any_width
-            and not configuration.node_classifiers and model.sv.shape[1] >= _WIDE
-            and all(kernel.kind == "linear" for kernel in model.kernels))
+        self.takes_sparse = \
+            self._normalisation is None and not configuration.node_classifiers and (
+                isinstance(model, FunctionModel) or bool(
+                    model.kernels and not model.any_width and model.forest is None
+                    and model.sv.shape[1] >= _WIDE
+                    and all(kernel.kind == "linear" for kernel in model.kernels)))
         self._sigmoid = SIGMOIDS[sigmoid or 0]
         fitted = np.isfinite(model.a)
         self.has_probabilities = sigmoid is not None or bool(fitted.all())
@@ -84,7 +86,7 @@ class MachineValues:
 
         Raises `DataError` for another width.
         """
-        x = x if is_sparse(x) else as_numbers(x, "x", 2)
+        x = x if is_sparse(x) and self.takes_sparse else as_numbers(x, "x", 2)
         if self._normalisation is not None:
             x = self._normalisation.apply(x, products=True)
             if not np.isfinite(x).all():

@@ -9,7 +9,7 @@ import numpy as np
 from ..control.build import check_classes, rename
 from ..control.tree import MAX_LABEL
 from ..core.errors import AgfmcError, DataError
-from ..core.points import as_numbers
+from ..core.points import as_numbers, is_sparse
 from ..core.splits import calibration_rows, rows_by_class
 from ..data.types import Dataset
 from ..learners.protocol import distinct, for_weights, NodeProblem, plan_jobs, samples
@@ -25,8 +25,9 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     The second is None where the settings ask for no calibration, or a learner has no decision
     values of held-out points; `prediction.calibrate.calibrated` joins both.  The configuration is
     the one that multi_borders and mbh2mbm make of the same points.  tree: a training control tree
-    over the labels in y, whole numbers from 0;  x: float32 or float64, and not changed;  name: the
-    names of the binary models begin with it;  progress, weights: as for `fit`.
+    over the labels in y, whole numbers from 0;  x: float32 or float64, and not changed, or
+    `SparsePoints`;  name: the names of the binary models begin with it;  progress, weights: as for
+    `fit`.
 
     Raises `DataError` for points and labels that cannot be trained on, `ControlError` where the
     tree does not fit the labels, `UsageError` for options, and the error of the first classifier
@@ -41,6 +42,9 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
                          learners.parse)
     labels, counts = np.unique(y, return_counts=True)
     check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
+    if is_sparse(x) and (settings.fits_normalisation
+                         or not all(job.options.keeps_sparse for job in jobs)):
+        x = np.asarray(x)
     if settings.fits_normalisation:
         settings = replace(settings, normalisation=settings.fit_normalisation(x, y, weights))
     if settings.normalisation is not None:
@@ -83,11 +87,12 @@ def fit_nodes(tree, jobs, data, normalisation=None):
 
 
 def checked_points(x, y, allow_nan=False):
-    """x (n, d) float32 or float64, y (n,) int32: what `fit` may rely on; else `DataError`."""
-    x, y = as_numbers(x, "x", 2), as_numbers(y, "y", 1)
+    """x (n, d) float32, float64 or `SparsePoints`, y (n,) int32, as `fit` relies on; `DataError`
+    for others."""
+    x, y = x if is_sparse(x) else as_numbers(x, "x", 2), as_numbers(y, "y", 1)
     if x.dtype not in (np.float32, np.float64):
         x = x.astype(np.float64)
-    if not x.size:
+    if not all(x.shape):
         raise DataError(f"expected points of one feature or more in a table with a row for each, "
                         f"found an array of shape {x.shape}")
     if len(y) != len(x):
@@ -95,7 +100,9 @@ def checked_points(x, y, allow_nan=False):
     if y.dtype.kind not in "iu" or y.min() < 0 or y.max() > MAX_LABEL:
         raise DataError(f"y: expected words, or whole numbers from 0 to {MAX_LABEL}, found "
                         f"{y.dtype} from {y.min()} to {y.max()}")
-    finite = (~np.isinf(x) if allow_nan else np.isfinite(x)).all(axis=1)
+    values = x.csr.data if is_sparse(x) else x
+    finite = ~np.isinf(values) if allow_nan else np.isfinite(values)
     if not finite.all():
-        raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity")
+        row = (x.entries()[0] if is_sparse(x) else np.arange(len(x)))[np.argwhere(~finite)[0, 0]]
+        raise DataError(f"row {row} (from 0) has NaN or infinity")
     return x, y.astype(np.int32)

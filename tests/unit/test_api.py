@@ -133,8 +133,8 @@ def test_a_search(data):
     tree = agfmc.design("one-vs-rest", [0, 2, 4])
     again = agfmc.tune(tree, x, y, by="accuracy", space=space, normalise=True)[1]
     assert again == result
-    with pytest.raises(agfmc.DataError, match="sparse"):
-        agfmc.tune("tree", csr_matrix(x), y)
+    again = agfmc.tune(tree, csr_matrix(x), y, by="accuracy", space=space, normalise=True)[1]
+    assert again == result
     with pytest.raises(agfmc.DataError, match="row 3"):
         agfmc.tune("tree", np.where(np.arange(90)[:, None] == 3, np.nan, x), y)
     with pytest.raises(agfmc.JobsFailed, match="time limit"):

@@ -12,13 +12,16 @@ import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
-from scipy.sparse import csr_matrix
+from scipy.sparse import coo_array, csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import agfmc
 import agfmc.api.estimator
 from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
@@ -311,12 +314,32 @@ def test_normalisation_is_part_of_the_model(tmp_path):
         MultiClassFromBinary(normalise=True).fit(np.hstack([x, x[:, :1] * 0]), y)
 
 
-def test_sparse_points_are_refused():
-    from scipy.sparse import csr_matrix
+@pytest.mark.parametrize("settings", [
+    {"learner": "linear"}, {"kernel": "linear", "control": "adjacent"},
+    {"learner": "logistic", "control": "empirical", "decoder": "full"},
+    {"estimator": LogisticRegression(), "control": "ovr"}])
+def test_sparse_points_of_linear_classifiers(settings):
+    x, y = points()
+    x[x < 0] = 0
+    dense, sparse = (MultiClassFromBinary(**settings).fit(one, y) for one in (x, coo_array(x)))
+    assert sparse.__sklearn_tags__().input_tags.sparse
+    for new in (x, csr_matrix(x)):
+        np.testing.assert_allclose(sparse.decision_function(new), dense.decision_function(x),
+                                   rtol=0, atol=1e-5)
+    broken = csr_matrix(x)
+    broken.data[3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        sparse.fit(broken, y)
+    with pytest.raises(agfmc.DataError, match=f"row {broken.nonzero()[0][3]} "):
+        agfmc.train("ovr", broken, y)
 
+
+@pytest.mark.parametrize("settings", [{}, {"learner": "linear", "normalise": True},
+                                      {"estimator": GaussianNB()}])
+def test_sparse_points_are_refused(settings):
     x, y = points()
     with pytest.raises(TypeError, match="[Ss]parse"):
-        MultiClassFromBinary().fit(csr_matrix(x), y)
+        MultiClassFromBinary(**settings).fit(csr_matrix(x), y)
 
 
 def test_before_it_is_fitted(tmp_path):
