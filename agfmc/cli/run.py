@@ -28,7 +28,6 @@ def run_command(parser, execute, argv=None) -> int:
             _open_streams()
             log.start(words)
             status = _run(parser, execute, argv, came, log)
-            remove_temporaries(left=True)
         log.done(status)
         return status
     except KeyboardInterrupt as stop:

@@ -6,6 +6,7 @@ the disk (fsync) and renamed; several files are all complete before the first is
 
 from __future__ import annotations
 
+import atexit
 import errno
 import io
 import os
@@ -18,8 +19,8 @@ from ..core.errors import AgfmcError, DataError, ModelError, system_reason, Usag
 
 _LEVEL = 6  # of gzip
 _BUFFER = 1 << 16  # bytes that it gets at a time
+_TEMPORARY = "a temporary file"  # its name in messages
 _known = {}  # temporary name: is it a folder?
-_left = set()  # folders that could not be removed when their time had come
 _umask_lock = allocate_lock()
 
 
@@ -51,8 +52,8 @@ def replacing_all(paths: Iterable, binary: bool = False, before: Callable | None
     """File objects whose contents take the place of `paths` when the block ends well.
 
     On any exception the paths are as they were.  A new file gets the permissions of the umask, a
-    replaced one keeps its own, its owner and its group.  A symbolic link is followed.  What
-    exists and is not a regular file (a device, a pipe) is written directly.  Text is compressed
+    replaced one keeps its permissions, and its group where it may.  A symbolic link is followed.
+    What is not a regular file (a device, a pipe) is written directly.  Text is compressed
     by gzip where the name ends in .gz: the same bytes for the same contents.
     binary: what is written is bytes;  text: whether they are text (default: not with `binary`);
     before: called when the new contents are on the disk, and the paths are still as they were.
@@ -175,7 +176,7 @@ class _Output:
                 if self._old is None:
                     os.fchmod(handle, self.permissions or _new_permissions())
                 else:
-                    _copy_permissions(self.target, self._old, handle)
+                    _copy_permissions(self._old, handle)
                 os.fsync(handle)
             self._file.close()
             self._raw.close()
@@ -288,22 +289,14 @@ def _new_permissions():
     return 0o666 & ~mask
 
 
-def _copy_permissions(path, old, handle):
-    """Give the open file `handle`, which is private, what others may do with the file `path`.
-
-    old: `os.stat` of `path`.  Where the group cannot be kept, it gets no more than everybody; where
-    there is an access control list, which goes, it gets nothing: its bits are the list's mask.
-    """
+def _copy_permissions(old, handle):
+    """Give the open file `handle`, which is private, the group and permissions of the file whose
+    `os.stat` is `old`; a group that it cannot keep gets no more than everybody."""
     mode = old.st_mode & 0o777
-    for owner in (old.st_uid, -1):
-        with suppress(OSError):
-            os.fchown(handle, owner, old.st_gid)
-            break
+    with suppress(OSError):
+        os.fchown(handle, -1, old.st_gid)
     if os.fstat(handle).st_gid != old.st_gid:
         mode = mode & 0o707 | (mode & 0o007) << 3
-    with suppress(OSError, AttributeError):  # systems without lists
-        if "system.posix_acl_access" in os.listxattr(path):
-            mode &= 0o707
     os.fchmod(handle, mode)
 
 
@@ -320,38 +313,31 @@ def remove_temporary(path: str) -> None:
         import shutil
 
         shutil.rmtree(path, ignore_errors=True)
-        if os.path.lexists(path):  # to list it takes file descriptors that are free
-            _left.add(path)
-            return
-        _left.discard(path)
-    else:  # never a folder: one that was renamed to this is somebody's
+        if os.path.lexists(path):  # to list it takes file descriptors, of which more are free
+            return                 # when the program ends
+    else:  # never a folder: one that was renamed to this belongs to another program
         with suppress(OSError):
             os.unlink(path)
-    _known.pop(path, None)
+    _known.pop(path, None)  # at last: a signal before this removes the rest
 
 
-def remove_temporaries(left: bool = False) -> None:
-    """Remove all temporary files at the end of the program.
-
-    left: at the end of a command, and only what `remove_temporary` could not remove: more
-    file descriptors are free now.
-    """
-    for path in list(_left if left else _known):
+@atexit.register
+def remove_temporaries() -> None:
+    """Remove all temporary files at the end of the program."""
+    for path in list(_known):
         remove_temporary(path)
 
 
 @contextmanager
 def private_folder(parent: str | None = None, prefix: str = ".agfmc-") -> Iterator[str]:
-    """A new folder in `parent` that nobody else may read; it goes when the block ends.
+    """A new folder in `parent`, by default that of the system for temporary files, which nobody
+    else may read and which goes when the block ends; `DataError` where it cannot be made."""
+    import tempfile
 
-    parent: None for the system's folder of temporary files.  Raises `DataError`
-    where it cannot be made.
-    """
-    parent = _system_folder() if parent is None else parent
-    path = temporary_name(parent, prefix, True)
+    with writing(_TEMPORARY if parent is None else parent):
+        path = temporary_name(tempfile.gettempdir() if parent is None else parent, prefix, True)
+        os.mkdir(path, 0o700)
     try:
-        with writing(parent):
-            os.mkdir(path, 0o700)
         yield path
     finally:
         remove_temporary(path)
@@ -361,19 +347,8 @@ def temporary_file():
     """A file without a name; `DataError` where there can be none."""
     import tempfile
 
-    folder = _system_folder()
-    with writing(folder):
-        return tempfile.TemporaryFile(dir=folder)
-
-
-def _system_folder():
-    import tempfile
-
-    try:
-        return tempfile.gettempdir()
-    except OSError as error:
-        raise DataError("cannot make a temporary file: there is no folder for them that can be "
-                        "written (TMPDIR may name one), or no file can be opened") from error
+    with writing(_TEMPORARY):
+        return tempfile.TemporaryFile()
 
 
 def install(made: str, path: str, before: Callable | None = None) -> None:
@@ -403,12 +378,11 @@ def _install_folder(made, target, before):
 
     parent = os.path.dirname(target)
     new, earlier = (temporary_name(parent, is_folder=True) for _ in range(2))
-    replaces = os.path.isdir(target)
-    if replaces and not os.access(target, os.W_OK | os.X_OK):  # nor could it be removed
+    if os.path.isdir(target) and not os.access(target, os.W_OK | os.X_OK):  # nor can it be removed
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     try:
         shutil.move(made, new)  # a link may lead to another file system
-        if replaces:
+        if os.path.isdir(target):
             shutil.copymode(target, new)
         for folder, _, names in os.walk(new, topdown=False):
             for path in [folder, *(os.path.join(folder, name) for name in names)]:
@@ -417,11 +391,11 @@ def _install_folder(made, target, before):
         if before is not None:
             before()
         try:
-            if replaces:  # no folder can be renamed to one that holds something
+            if os.path.isdir(target):  # no folder can be renamed to one that holds something
                 os.rename(target, earlier)
             os.replace(new, target)
         except BaseException:
-            if replaces and os.path.isdir(earlier):
+            if os.path.isdir(earlier):
                 _known.pop(earlier)  # if it cannot be put back, the old one stays here
                 os.rename(earlier, target)
             raise
