@@ -3,7 +3,7 @@
 Each point is a line: k times ` %9.6f`, then `% 4d` the class.  Numbers
 between -9.999999 and 9.999999 are turned into digits for a whole block at
 once; where rounding is too close to call, or numbers are larger, Python's
-own formatting decides, so that the text is always the same.
+formatting decides, so that the text is always the same.
 
 The probabilities that classify_m printed, read back with every check.
 """

@@ -22,7 +22,7 @@ class Layout:
     labels (k,): of the classes;  all_classes: the columns are numbers for all of them;  with_class:
     the class ends a line;  sets: answers have sets, which are printed, and written too;  header: a
     line first that names the columns, where there is one for each class;  quantity: in place of
-    the columns, what that tells of them, or None;  decisions: in place of the columns, the answer
+    the columns, what that gives for them, or None;  decisions: in place of the columns, the answer
     of the least expected cost, that cost, and the most probable class.
     """
 

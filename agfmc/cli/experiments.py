@@ -289,7 +289,7 @@ def state(request, data):
 
 def report_reused(user):
     """A report of how many results were there before, of the `cache` of its user."""
-    count = user.cache.found
+    count = user.cache.reused
     if count:
         was = "was" if count == 1 else "were"
         report(f"reused {counted(count, 'result')} that {was} there already")

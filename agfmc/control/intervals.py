@@ -1,7 +1,7 @@
 """Names of classes that are intervals of a continuous quantity: `LOW..HIGH~MEAN`.
 
 The class holds the values from LOW up to, but without, HIGH; MEAN is that of its values.  The
-first class may lack LOW and the last one HIGH where no value tells how far they reach, and a
+first class may lack LOW and the last one HIGH where no value says how far they reach, and a
 class without values has no `~MEAN`.  There is no blank in such a name, so that it can stand for
 the label in text, and it is no number, which labels in text could be mistaken for.
 """
@@ -27,7 +27,7 @@ class Limits(NamedTuple):
 
 
 def limits_in(name):
-    """The `Limits` that a name of a class tells, or None."""
+    """The `Limits` that a name of a class gives, or None."""
     match = _NAME.fullmatch(name)
     if match is None or match[1] is match[2] is None:
         return None
@@ -39,7 +39,7 @@ def differing(names: Mapping[int, str], others: Mapping[int, str]) -> list[int]:
     """Labels, ascending, of the classes {label: name} that have other names in `others`.
 
     Limits are the same classes where the thresholds between them are: means, and how far the
-    first and the last class reach, are those of the data that they were found in.
+    first and the last class reach, are those of the data that they come from.
     """
     different = sorted(label for label in names if others.get(label, names[label]) != names[label])
     if not different:
@@ -69,7 +69,7 @@ def _one_threshold(label, one, other):
 def names_of_limits(low, high, mean):
     """Names of classes, ascending, with limits low, high (k,) and means (k,), NaN where unknown.
 
-    Each number has as many digits as it takes to be told from the next float32, which is what
+    Each number has as many digits as it takes to differ from the next float32, which is what
     the values of a quantity are: the limits in the names part them as those given.
     """
     texts = [_limit(value) for value in [*low, high[-1]]]

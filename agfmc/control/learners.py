@@ -36,10 +36,10 @@ class Learner(NamedTuple):
     """One learner.
 
     title: what it is called in messages and pictures;  options: the class of its options, as
-    "room.module:class" of this package;  sides: how many sides it tells apart, None for as
+    "room.module:class" of this package;  sides: how many sides it separates, None for as
     many as a node has branches;  is_program: classification runs a program of the user's;
     searched: its parameters that suit some data and not others: gamma, if its kernels have one,
-    then at most one of its own.
+    then at most one further.
     """
 
     title: str

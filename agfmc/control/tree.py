@@ -21,7 +21,7 @@ from .learners import NODE_LEARNERS
 
 
 class LazySequence(Sequence):
-    """A sequence of make(item) for each of `items`, made when it is needed and not kept.
+    """A sequence of make(item) for each of `items`, made when it is needed and not stored.
 
     The rows of a code may be half a million.
     It equals any sequence of equal items.  It can be sent to another process if `make` and
@@ -96,7 +96,7 @@ class Row(namedtuple("Row", "text quoted left right line column", defaults=(1, 1
 
     @property
     def is_name(self):
-        """True for the name of a trained model, False for training options."""
+        """Whether it is the name of a trained model, else training options."""
         return not (self.quoted and looks_like_options(self.text))
 
     def sides_of(self, branches):
@@ -172,7 +172,7 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
 
     @property
     def is_ensemble(self):
-        """True for several configurations."""
+        """Whether there are several configurations."""
         return len(self.roots) > 1
 
     @property
@@ -182,7 +182,7 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
 
     @property
     def members(self):
-        """Its configurations, each as a `Tree` of its own; `(self,)` where there is one.
+        """Its configurations, each as a `Tree`; `(self,)` where there is one.
 
         They have the names, the options of the heading, and the places in the file.
         """
@@ -225,7 +225,7 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
 
     @property
     def hierarchical(self):
-        """True unless the whole file is one coding matrix or one multi-class node.
+        """False where the whole file is one coding matrix or one multi-class node.
 
         An ensemble is, too, more than one coding matrix.
         """

@@ -19,7 +19,7 @@ RANK = 1e-12
 TINY = 1e-12
 SATURATED = 1e-12
 # Decision values less far than this from +-1, and not saturated, leave singular values
-# whose squares cannot be told from rounding.
+# whose squares cannot be distinguished from rounding.
 
 NEARLY = 1e-4
 DIGITS = 180

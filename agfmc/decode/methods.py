@@ -103,7 +103,7 @@ DEFAULT = METHODS[1]
 
 
 def is_learned(name: str) -> bool:
-    """True for the name of a decoder whose weights are a part of the calibration."""
+    """Whether this is the name of a decoder whose weights are a part of the calibration."""
     return any(name.lower() in (method.name, *method.aliases)
                for method in METHODS if method.takes == "learned")
 

@@ -6,7 +6,7 @@ give the decision values of the classifiers `columns` for the points `rows` of n
 ascending, r within [-1, 1]; no value is queried twice, and a call holds as many
 points as can be had.
 
-The values of one call of decide are kept until it ends, 9 n m bytes of which
+The values of one call of decide are stored until it ends, 9 n m bytes of which
 those are touched that were queried: bound the memory by the number of points.
 """
 

@@ -2,7 +2,7 @@
 
 Each function takes a `PairTable` and `QueryOptions` and returns decide(n, evaluate) ->
 `Decision`; see `pair_queries`.  The probability of the winner is that of all pairs
-queried, fitted together, for votes, and of the winner's own pairs for
+queried, fitted together, for votes, and of the pairs of the winner for
 eliminations: what was closer to the truth on real data.
 """
 

@@ -127,7 +127,7 @@ def _sweep(r, pairs):
 
 
 def _one_sweep(q, p, slope, level):
-    """Every p_t moved once to its best value, with slope = Q p and level = p^T Q p kept up."""
+    """Every p_t moved once to its best value, with slope = Q p and level = p^T Q p updated."""
     for t in range(p.shape[1]):
         diagonal = q[:, t, t]
         move = (level - slope[:, t]) / diagonal

@@ -1,7 +1,7 @@
 """Block principal pivoting over many points at once.
 
 Each point is a complementarity problem: x >= 0, w = K x - 1 >= 0, x w = 0 for
-its own positive definite K (k, k).  What differs from code to code is how x
+a positive definite K (k, k).  What differs from code to code is how x
 and w follow from a choice of where x is positive; that is the caller's.
 """
 

@@ -358,7 +358,7 @@ def greedy_order(priors: Sequence[float]) -> list[int]:
 
 
 class Ordered(NamedTuple):
-    """tree: the control tree;  method: how its order was found;  before, after: the expected
+    """tree: the control tree;  method: how its order was computed;  before, after: the expected
     accuracy, or the length of the path, in the old and in the new order."""
 
     tree: Tree

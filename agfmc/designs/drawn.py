@@ -65,7 +65,7 @@ def _best_draws(points, number, settings):
 
     seed, draws, progress = settings["seed"], settings["draws"], settings.get("progress")
     if isinstance(points, int):
-        raise UsageError(f"the best of {draws} draws is told by data: expected training data, "
+        raise UsageError(f"the best of {draws} draws is chosen by data: expected training data, "
                          f"found the number {points}")
     refuse_beyond(_BYTES * draws * len(points.labels), f"{draws} trees", None)
     trees = _drawn_trees(points, draws, settings)
@@ -111,7 +111,7 @@ def ensemble(source: int | LabelledPoints, *, of: str = "random-tree",
         has = f"the scheme {scheme.name} has {len(trees)} different " \
               f"configuration{'s' * (len(trees) > 1)} of these classes"
         raise UsageError(f"{has}: an ensemble needs two or more" if len(trees) < 2 else
-                         f"{has}, of {members} that are wanted for an ensemble: expected "
+                         f"{has}, of {members} that were requested for an ensemble: expected "
                          f"--members {len(trees)} or fewer")
     return Design(joined(trees), notes=(
         f"ensemble of {len(trees)} configurations of the scheme {scheme.name}", *notes))

@@ -37,7 +37,7 @@ def random_code(k: int, rows: int | None = None, strict: bool = False, seed: int
     class is joined to every other.  Fewer than k-1 rows cannot determine k probabilities, which an
     `AgfmcWarning` says: they then have the rank that is left to them, and no two columns are equal.
 
-    Of several draws, each with a stream of its own, that one is taken which determines what its
+    Of several draws, each with a separate stream, that one is taken which determines what its
     rows can and has the largest smallest distance between two columns, then between two rows
     (`matrix.smallest_distances`), then the largest mean of each; of equal ones the first.
     Raises UsageError for k < 2, for more rows than exist, and for too few to separate k classes.
@@ -99,7 +99,7 @@ def _first_draw(k, rows, strict, available, seed):
         if _determines(signed_rows, code, k):
             return code
     raise UsageError(f"{MOST_DRAWS} random codes with {rows} rows for {k} classes "
-                     "were all deficient: ask for more rows")
+                     "were all deficient: request more rows")
 
 
 def _checked_rows(k, rows, strict):

@@ -72,7 +72,7 @@ KINDS: dict[str, Callable] = {"uniform": uniform, "class-balanced": class_balanc
 
 
 def drawn_tree(kind: str, counts: Sequence[int], seed: int = 1, number: int = 0):
-    """A random tree over classes with so many points; a `number` of a seed has its own stream."""
+    """A random tree over classes with so many points; each `number` of a seed gives another."""
     if kind not in KINDS:
         raise UsageError(f"there is no kind of random trees '{kind}': expected one of "
                          + ", ".join(KINDS))

@@ -27,7 +27,7 @@ from .best_tree import Nodes
 LANDMARKS = 400  # by default, where there are as many points
 LEFT_OUT = 10_000  # points that are left out, by default
 SPLITS = 300_000  # of which a search is exact by default: twelve classes
-GROUPS = 10  # of points, whose costs are kept apart
+GROUPS = 10  # of points, whose costs are stored separately
 _VARIANCES = (0.25, 0.5, 1.0, 2.0, 4.0)  # gamma times the number of features, that are tried
 _BLOCK = 2048  # points for one product
 _CELLS = 1 << 18  # decision values made at once
@@ -310,7 +310,7 @@ def fit_sigmoids(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,
     points, or None for 1.
 
     The slope is 0 or more: where there is nothing to learn, the leave-one-out value is the mean of
-    the other points, which tells the own side with the sign turned.
+    the other points, which gives that of this side with the sign turned.
     """
     upper, lower = (counts[:, :1] + 1) / (counts[:, :1] + 2), 1 / (counts[:, 1:] + 2)
     target = np.where(positive, upper, lower)

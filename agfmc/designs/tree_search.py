@@ -268,7 +268,7 @@ def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, optio
 
 
 def _balance_within_error(costs):
-    """The weight of the classifiers asked whose best tree asks the fewest, and yet has a loss
+    """The weight of the queries whose best tree has the fewest, and yet has a loss
     within one standard error of the difference to the least."""
     first = costs.best()[0].pairs
     against, weights = costs.point_losses(first), costs.splits.point_weights

@@ -233,7 +233,7 @@ def check_distinct(files: Iterable[tuple[str, str | None, bool]]) -> None:
 
 
 def _identity(path, is_output):
-    """A key that is equal for all names of a file; None for what need not be a file of its own."""
+    """A key that is equal for all names of a file; None for what need not be a separate file."""
     if path is None or path == "-":
         return path and (path, is_output)
     try:

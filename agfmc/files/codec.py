@@ -7,7 +7,7 @@ function that leaves the text as it is; `Annotated[np.ndarray, dtype, 1, 2]` are
 two dimensions.  A class with `from_line` is a line of text.  Fields whose metadata say
 `stored=False` are left out.
 
-A sidecar is such a dataclass in a file of its own:
+A sidecar is such a dataclass in a separate file:
 
     {
      "format": "agfmc calibration",
@@ -19,7 +19,7 @@ A sidecar is such a dataclass in a file of its own:
 
 The last line of a model file that is sealed, a comment, ends in `; made from DIGEST; sum DIGEST`,
 of sixteen hexadecimal digits each.  The sum is that of all bytes before it.  Readers leave the seal
-out of what a model tells of its making: it belongs to the file.
+out of what a model says of its making: it belongs to the file.
 """
 
 import dataclasses
@@ -82,7 +82,7 @@ def _fields(kind):
 
 
 def encode(value, array=np.ndarray.tolist):
-    """A dataclass as plain values; array(a): what takes the place of an array."""
+    """A dataclass as plain values; array(a): the replacement of an array."""
     if hasattr(value, "to_line"):
         return value.to_line()
     if dataclasses.is_dataclass(value):
@@ -240,7 +240,7 @@ def format_sidecar(title, content, check, path=None, sealed=True, most=None):
 
 
 def _text(value, line):
-    """JSON, each entry of an object and each object of a list on a line of its own."""
+    """JSON, each entry of an object and each object of a list on a separate line."""
     inner = f"{line} "
     if isinstance(value, dict) and value:
         parts = [f"{json.dumps(key, ensure_ascii=False)}: {_text(part, inner)}"

@@ -1,7 +1,7 @@
 """Arrays beside a head of plain values in a file of NumPy's kind `npz`, read without pickle.
 
 The member `head.json` is the head.  Members are stored as they are, and their lengths must agree
-with the directory of the file and with their own headers before memory is asked for: what is read
+with the directory of the file and with their headers before memory is allocated: what is read
 is never more than its file.
 """
 

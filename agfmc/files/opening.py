@@ -166,7 +166,7 @@ def open_input(path, stdin=None, raw=False):
 
 
 def is_stream(path):
-    """True for `-`, a pipe and a device, and for what is one by another name, as /dev/stdout."""
+    """Whether this is `-`, a pipe or a device, also by another name, as /dev/stdout."""
     folder = os.path.dirname(os.path.abspath(path))
     return path == "-" or os.path.exists(path) and not os.path.isfile(path) or \
         folder in ("/dev", "/dev/fd") or folder.startswith("/proc/")

@@ -1,7 +1,7 @@
 """Results by what they were made from: a folder with a file for each, which processes share.
 
 A key is a digest of everything a result depends on, so that a file can never give an answer
-to another question.  A file is written under another name and gets its own by renaming: it is
+to another question.  A file is written under another name and gets its name by renaming: it is
 whole or not there, whoever is killed, and any number of processes on several machines share the
 folder without locks.  A result has a head, of values that JSON has, and arrays; its readers
 check both, and nothing in them is ever executed.
@@ -49,7 +49,7 @@ def key_of(*parts) -> str:
 
 
 def weight_parts(weights: Weights | None) -> tuple:
-    """The parts of a key that tell of the weights of points; none for None, so that keys of points
+    """The parts of a key for the weights of points; none for None, so that keys of points
     without weights are those of before."""
     return () if weights is None else ("weights", weights.w, sorted(weights.factors.items()))
 
@@ -121,12 +121,12 @@ class ResultCache:
     a warning says where all results are of others.  A folder that cannot be made is a warning, or
     with `keep` a `DataError`.
 
-    found: how many results of other runs were taken;  several: other processes may be at the
+    reused: how many results of other runs were taken;  several: other processes may be at the
     same work.
     """
 
     def __init__(self, path: str | None, keep: bool = False, data: str = ""):
-        self.path, self.found, self.several = path, 0, keep
+        self.path, self.reused, self.several = path, 0, keep
         self._data, self._usable = data, path is not None
         self._stored: set[str] = set()  # keys of results of this run
         self._damaged: set[str] = set()
@@ -209,7 +209,7 @@ class ResultCache:
         except (ValueError, KeyError, TypeError):
             self._damaged.add(key)
             return None
-        self.found += key not in self._stored
+        self.reused += key not in self._stored
         return record
 
     def put(self, key: str, record: Record) -> None:
@@ -271,7 +271,7 @@ class ResultCache:
 
     def keeps_anything(self) -> bool:
         """Return True if a later run would find results of this one here."""
-        return self._usable and bool(self._stored or self.found)
+        return self._usable and bool(self._stored or self.reused)
 
     def __enter__(self):
         return self

@@ -1,6 +1,6 @@
 """Pictures as files: the drawings of pages, drawn by matplotlib.
 
-matplotlib is loaded when something is drawn, by its own settings alone, and never needs a
+matplotlib is loaded when something is drawn, by its default settings alone, and never needs a
 screen.
 """
 
@@ -28,7 +28,7 @@ from .words import clean
 
 
 def load_matplotlib():
-    """Import matplotlib with its own settings alone; `ImportError` where it is missing.
+    """Import matplotlib with its default settings alone; `ImportError` where it is missing.
 
     By itself it would read a file `matplotlibrc` of the current folder first, which in a
     stranger's folder can hold anything; `DataError` where that cannot be helped.
@@ -39,7 +39,7 @@ def load_matplotlib():
     if spec is None:
         raise ImportError("matplotlib is missing")
     with _folder(os.path.join(os.path.dirname(spec.origin), "mpl-data")), _no_backend():
-        # of a cache that cannot be kept nobody needs to know
+        # a cache that cannot be stored needs no warning
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
         importlib.import_module("matplotlib")
 
@@ -100,7 +100,7 @@ def check_picture(path: str) -> None:
 
 @contextmanager
 def styled():
-    """The looks of all pictures, whatever the user's own settings."""
+    """The looks of all pictures, whatever the settings of the user."""
     import matplotlib
     from matplotlib.font_manager import fontManager
     there = {font.name for font in fontManager.ttflist}

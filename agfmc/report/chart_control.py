@@ -1,5 +1,5 @@
 """Designs in files: the tree of a control file, its coding matrix, its dendrogram, or the tree that
-a search found, with the losses of its nodes."""
+a search chose, with the losses of its nodes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def control_pictures(tree: Tree, shares: Mapping[int, float] | None = None) -> l
 
 
 def _words(node, sides, names, share):
-    """The text at a node, "" where there is nothing to be told."""
+    """The text at a node, "" where there is nothing to say."""
     if node.direct is not None:
         texts = (f"{node.direct.learner_letter}: {node.direct.learner.title}", node.direct.name,
                  node.direct.options.strip())
@@ -107,7 +107,7 @@ def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) 
     """Draw a decision tree with the loss of each node, and the share of the points on each line.
 
     scored: of a search of trees: has `tree`, `nodes`, with `loss` and `error`, `loss`, `error` and
-    `asked`;  shares: {label: share of the points};  what: the name of the loss.
+    `queries`;  shares: {label: share of the points};  what: the name of the loss.
     """
     tree, called = scored.tree, picture_names(scored.tree.names)
     names = {label: f"{called.get(label) or label}, {100 * shares[label]:.1f} %"

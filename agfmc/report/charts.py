@@ -19,7 +19,7 @@ from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, Panel, pixels, 
 from .words import class_name, number, percent
 
 _NAMED = 40  # classes at most that have a row with their names
-_LIT = 300  # classes at most that have parts of their own, which can be highlighted
+_LIT = 300  # classes at most that have separate parts, which can be highlighted
 _COUNTED = 15  # classes at most of a table with its numbers
 _LEFT = 46  # pixels for the numbers of an axis
 

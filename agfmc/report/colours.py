@@ -18,7 +18,7 @@ DARK = {"paper": "#15181d", "ink": "#e9eaec", "muted": "#a9afb8", "grid": "#3338
         "shade-left": "#3f7fa8", "shade-right": "#b5651d", "third": "#4cc39b",
         "fourth": "#dfa3c4"}
 
-# What matplotlib is told of all figures.
+# Settings of matplotlib for all figures.
 
 MATPLOTLIB = {"savefig.dpi": 160, "svg.hashsalt": "agfmc", "backend": "agg",
               "text.parse_math": False, "lines.scale_dashes": False}

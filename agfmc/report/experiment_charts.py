@@ -147,7 +147,7 @@ def _mean(value):
 
 
 def comparison_cost(result: Mapping) -> Picture | None:
-    """The score of all configurations over what they ask of a point: kernel values, or else
+    """The score of all configurations over their work for a point: kernel values, or else
     classifiers."""
     score = ALL_SCORES[result["by"]]
     sound = [row for row in result["rows"] if "error" not in row and row.get(score.name)
@@ -178,7 +178,7 @@ def comparison_cost(result: Mapping) -> Picture | None:
 
 
 def _costs(rows):
-    """[(title, its mean for each row)] of what was asked of a point; [] where nothing is known."""
+    """[(title, its mean for each row)] of the work for a point; [] where nothing is known."""
     result = []
     for key, title in _COSTS:
         costs = [_mean(row.get(key)) for row in rows]
@@ -274,7 +274,7 @@ def search_surface(search: Mapping) -> list[Picture]:
     """The scores of all options that a search tried: a picture for each kernel, over log2 C and
     log2 gamma, or over one of these.
 
-    Empty without points (a search of each partition on its own shows its common options, if any).
+    Empty without points (a separate search of each partition shows its common options, if any).
     """
     search = search if search.get("points") else search.get("common") or {}
     points = search.get("points") or []
@@ -312,7 +312,7 @@ def _group(point):
 
 
 def _amount(point):
-    """(Rows, parts) that a point was scored on; None where that is not told."""
+    """(Rows, parts) that a point was scored on; None where it is unknown."""
     return point.get("rows"), len(point.get("parts") or ())
 
 
@@ -375,7 +375,7 @@ def _point_words(point, score):
 class _Kernel:
     """The options of a kernel that were tried.
 
-    members: (place in the search, point);  across: the parameters that differ among them, at most
+    members: (index in the search, point);  across: the parameters that differ among them, at most
     two;  colours: the scores between which the colours change;  rank: ascending, the best first.
     """
 
@@ -414,7 +414,7 @@ class _Kernel:
         return _search_picture(self, drawing)
 
     def _draw(self, drawing, position, depth=None):
-        """Draw the points at place(point), and a ring around the best."""
+        """Draw the points at position(point), and a ring around the best."""
         for point in self.failed:
             drawing.add("path", "grey curve thin", _point_words(point, self.score),
                         d=_cross(*position(point)))

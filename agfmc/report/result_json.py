@@ -46,41 +46,41 @@ class _Wrong(Exception):
     """A value that is none of what was expected: the place, and what was."""
 
 
-def _wrong(place, what, value):
+def _wrong(path, what, value):
     shown = one_line(json.dumps(value))
-    raise _Wrong(f"{place + ': ' if place else ''}expected {what}, found "
+    raise _Wrong(f"{path + ': ' if path else ''}expected {what}, found "
                  f"{shown if len(shown) <= 40 else shown[:37] + '...'}")
 
 
-def _checked(kind, value, place=""):
+def _checked(kind, value, path=""):
     """The value with its known keys; `_Wrong` unless it is of a kind."""
     if callable(kind):
         kind = kind(value)
     if isinstance(kind, _OneOf):
         if type(value) is not str or value not in kind:
-            _wrong(place, f"a score ({', '.join(kind)})", value)
+            _wrong(path, f"a score ({', '.join(kind)})", value)
         return value
     if isinstance(kind, tuple):
-        return None if value is None else _checked(kind[0], value, place)
+        return None if value is None else _checked(kind[0], value, path)
     if isinstance(kind, str):
         types, what, fits = _PLAIN[kind]
         if type(value) not in types or not fits(value):
-            _wrong(place, what, value)
-        return _checked(["number"], value, place) if kind == "bounds" else value
+            _wrong(path, what, value)
+        return _checked(["number"], value, path) if kind == "bounds" else value
     if isinstance(kind, list):
         if type(value) is not list or len(value) > _MOST:
-            _wrong(place, f"a list of at most {_MOST}", value)
-        return [_checked(kind[0], item, f"{place}[{at}]") for at, item in enumerate(value)]
+            _wrong(path, f"a list of at most {_MOST}", value)
+        return [_checked(kind[0], item, f"{path}[{at}]") for at, item in enumerate(value)]
     if type(value) is not dict:
-        _wrong(place, "an object", value)
-    found = {}
+        _wrong(path, "an object", value)
+    known = {}
     for name, inner in kind.items():
         key = name.removesuffix("?")
         if key in value:
-            found[key] = _checked(inner, value[key], f"{place}.{key}" if place else key)
+            known[key] = _checked(inner, value[key], f"{path}.{key}" if path else key)
         elif key == name:
-            raise _Wrong(f"{place + ': ' if place else ''}there is no '{key}'")
-    return found
+            raise _Wrong(f"{path + ': ' if path else ''}there is no '{key}'")
+    return known
 
 
 def _failed_or(failed, sound):
@@ -122,9 +122,9 @@ def _search(scores, maybe):
             "left_out": ("count",), **total, "whole?": (
                 {"given?": summaries, "common?": summaries, "tuned?": summaries},)}
     together = {**head, **tried, "scores": (summaries,)}
-    apart = {**head, "own?": "flag", "common?": {**tried, **total, "scores": (summaries,)},
+    parted = {**head, "own?": "flag", "common?": {**tried, **total, "scores": (summaries,)},
              "partitions": [{"left": ["label"], "right": ["label"], "rows": ["count"], **tried}]}
-    return lambda value: apart if type(value) is dict and "partitions" in value else together
+    return lambda value: parted if type(value) is dict and "partitions" in value else together
 
 
 def read_comparison(path, scores: Iterable[str], maybe: Iterable[str] = (), stdin=None) -> dict:
@@ -133,10 +133,10 @@ def read_comparison(path, scores: Iterable[str], maybe: Iterable[str] = (), stdi
     scores: names of those that each row has, or null in their place;  maybe: of others.  Raises
     `DataError`, which names the place, for anything else.
     """
-    def check(found):
-        for at, row in enumerate(found["rows"]):
-            if "error" not in row and found["by"] not in row:
-                raise _Wrong(f"rows[{at}]: there is no '{found['by']}'")
+    def check(result):
+        for at, row in enumerate(result["rows"]):
+            if "error" not in row and result["by"] not in row:
+                raise _Wrong(f"rows[{at}]: there is no '{result['by']}'")
 
     return _read(path, _comparison(tuple(scores), tuple(maybe)), "compare_control --json", stdin,
                  check)
@@ -144,16 +144,16 @@ def read_comparison(path, scores: Iterable[str], maybe: Iterable[str] = (), stdi
 
 def read_search(path, scores: Iterable[str], maybe: Iterable[str] = (), stdin=None) -> dict:
     """The search that `tune_m --json FILE` wrote, likewise."""
-    def check(found):
-        for place, part in (("", found), ("common.", found.get("common")), *(
-                (f"partitions[{at}].", one) for at, one in enumerate(found.get("partitions", ())))):
+    def check(result):
+        for prefix, part in (("", result), ("common.", result.get("common")), *(
+                (f"partitions[{i}].", one) for i, one in enumerate(result.get("partitions", ())))):
             points = (part or {}).get("points")
             for key in ("best", "given") if points is not None else ():
                 if part[key] is not None and part[key] >= len(points):
-                    raise _Wrong(f"{place}{key}: expected the place of one of the {len(points)} "
+                    raise _Wrong(f"{prefix}{key}: expected the place of one of the {len(points)} "
                                  f"points, found {part[key]}")
             if points and part["best"] is not None and points[part["best"]]["score"] is None:
-                raise _Wrong(f"{place}best: expected a point with a score")
+                raise _Wrong(f"{prefix}best: expected a point with a score")
 
     return _read(path, _search(tuple(scores), tuple(maybe)), "tune_m --json FILE", stdin, check)
 
@@ -161,8 +161,8 @@ def read_search(path, scores: Iterable[str], maybe: Iterable[str] = (), stdin=No
 def _read(path, kind, command, stdin, check):
     raw = read_bytes(path, stdin, most=_MOST_BYTES, expected=f"what {command} writes")
     try:
-        found = _checked(kind, strict_json(raw))
-        check(found)
+        result = _checked(kind, strict_json(raw))
+        check(result)
     except json.JSONDecodeError as error:
         raise DataError(f"expected JSON, as {command} writes it: {error.msg}", file=path,
                         line=error.lineno) from None
@@ -171,4 +171,4 @@ def _read(path, kind, command, stdin, check):
                         file=path) from None
     except _Wrong as error:
         raise DataError(f"expected what {command} writes: {error}", file=path) from None
-    return found
+    return result

@@ -98,7 +98,7 @@ def _data(content, classes):
 
 
 def _recipe_facts(data):
-    """Pairs of what is told of a table besides its columns."""
+    """Pairs of facts of a table besides its columns."""
     recipe = data.recipe
     pairs = (("table", None if recipe["source"] == os.path.basename(data.source)
               else recipe["source"]),

@@ -1,7 +1,7 @@
 """Pictures of a configuration: its coding matrix, or its tree with the costs of the nodes.
 
-Classes are told by their places among the ascending labels (`data-classes`), nodes by their
-numbers in the control tree (`data-node`).
+Classes are identified by their positions among the ascending labels (`data-classes`), nodes by
+their numbers in the control tree (`data-node`).
 """
 
 from __future__ import annotations

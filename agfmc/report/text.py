@@ -134,7 +134,7 @@ def markdown_table(result: dict) -> str:
 
 
 def comparison_csv(result: dict) -> str:
-    """One line for each row: scores of all held-out points, deviations in columns of their own."""
+    """One line for each row: scores of all held-out points, deviations in separate columns."""
     columns = columns_of(_first(result))
     scores = [column for column in columns if column in ALL_SCORES]
     lines = [["configuration", "decoder", "classifiers",
@@ -299,7 +299,7 @@ def judging_splits(result: dict) -> list:
 
 
 def nested_table(tuned: dict, splits: int) -> str:
-    """The options that were found inside training parts, with the numbers of the splits, from 1.
+    """The options that were chosen inside training parts, with the numbers of the splits, from 1.
 
     tuned: the `words` of a `NestedTuning`;  splits: their number.
     """

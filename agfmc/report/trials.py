@@ -233,7 +233,7 @@ def _difference(row, result):
 
 
 def _tuned(tuned, splits):
-    """Blocks of the options that were found inside the training parts."""
+    """Blocks of the options that were chosen inside the training parts."""
     rows = tuple(TableRow((search["configuration"], search["searched"], search["split"],
                            search["options"], "" if search["complete"] else "time limit"))
                  for search in tuned["searches"][:2 * _MOST])
@@ -347,7 +347,7 @@ def _tried(search, by):
 
 
 def _partitions(result, by):
-    """Blocks of the options of each partition, where each was searched on its own."""
+    """Blocks of the options of each partition, where each was searched separately."""
     partitions = result.get("partitions")
     if not partitions:
         return []

@@ -201,7 +201,7 @@ def _answered(results):
 def evaluate(results, bins=10, request=ScoreRequest()):
     """All scores that `Results` allow, as a dictionary of plain values; None where not.
 
-    bins: of calibration tables;  asked: `ScoreRequest`.  Keys: those of `rows.PAGE`, points,
+    bins: of calibration tables;  request: `ScoreRequest`.  Keys: those of `rows.PAGE`, points,
     classes, labels, rejected, uncertainty_coefficient_random, contingency (rows truth, columns
     result), zero_probability (points whose true class has p = 0), calibration, by_class,
     risk_coverage, intervals (of 95 %); with costs, single_class and single_class_cost, of the
@@ -403,7 +403,7 @@ def _before(results, y, bins):
 
 
 def classwise_calibration(results: Results, bins: int = 10) -> dict:
-    """The calibration of each class: what `evaluate` adds where by_class is asked for; {} without
+    """The calibration of each class: what `evaluate` adds where by_class is requested; {} without
     probabilities of all classes."""
     return {} if results.p is None else _classwise(results, _columns(results, results.truth), bins)
 

@@ -11,7 +11,7 @@ from .classes import mean_of_known
 class Places(NamedTuple):
     """The ranks of all points among those of one class, by its probability.
 
-    own (c,): the points of the class, ascending;  left, right (n,): how many of them have a
+    rows (c,): the points of the class, ascending;  left, right (n,): how many of them have a
     smaller probability of the class than each point, and how many not a larger one.
     """
 
@@ -26,7 +26,7 @@ def places(p: np.ndarray, y: np.ndarray) -> Iterator[Places]:
         column = np.ascontiguousarray(p[:, j])
         rows = np.flatnonzero(y == j)
         rows = rows[np.argsort(column[rows])]
-        order = np.argsort(column)  # sorted needles are found much faster
+        order = np.argsort(column)  # sorted needles are searched much faster
         needles, hay = column[order], column[rows]
         left, right = np.empty((2, len(y)), dtype=np.int32)
         left[order] = np.searchsorted(hay, needles, side="left")
@@ -39,8 +39,8 @@ def separation(places_of_classes: Iterable[Places], y: np.ndarray, k: int,
     """A (k, k): A[i, j] the share of pairs of a point of class i and one of class j in which the
     first has the larger p_i, where ties count half; NaN without points.
 
-    found: of `places`;  y (n,): true columns;  weights (n,): of the points, a pair weighs
-    their product.
+    places_of_classes: of `places`;  y (n,): true columns;  weights (n,): of the points, a pair
+    weighs their product.
     """
     w = np.ones(len(y)) if weights is None else weights
     of_class = np.bincount(y, weights=w, minlength=k)

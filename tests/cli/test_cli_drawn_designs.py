@@ -99,7 +99,7 @@ def test_costs_decide(control, folder):
 @pytest.mark.parametrize("words, status, text", [
     (["random-tree", "--kind", "best", "4"], 2, "--kind"),
     (["random-tree", "--kind", "data-balanced", "4"], 2, "expected training data, found the num"),
-    (["random-tree", "--draws", "3", "4"], 2, "the best of 3 draws is told by data"),
+    (["random-tree", "--draws", "3", "4"], 2, "the best of 3 draws is chosen by data"),
     (["random-tree", "--by", "error", "-M", "train"], 2,
      "--by is for -Q best-tree, random-tree with --draws and -Q ensemble --of best-tree or with "
      "--draws, not for random-tree"),

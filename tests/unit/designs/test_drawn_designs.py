@@ -93,7 +93,7 @@ def test_more_draws_than_trees():
 
 
 def test_draws_without_data_or_with_one_tree():
-    with pytest.raises(UsageError, match="the best of 4 draws is told by data"):
+    with pytest.raises(UsageError, match="the best of 4 draws is chosen by data"):
         design("random-tree", LABELS, draws=4)
     two = LabelledPoints(points().x, np.arange(120) % 2, [0, 1])
     assert make_design("random-tree", two, draws=4).tree == design("tree", [0, 1])
@@ -138,7 +138,7 @@ def test_ensembles_of_the_best_draws():
                   for number, pairs in enumerate(drawn))[:3]
     assert members(tree) == [from_pairs(pairs, LABELS).sides() for *_, pairs in best]
     assert len(search("ensemble", points(), draws=6, search=SEARCH).tree.members) == 6
-    with pytest.raises(UsageError, match="has 3 different configurations .* of 4 that are wanted"):
+    with pytest.raises(UsageError, match="has 3 different configurations .* of 4 that were requested"):
         search("ensemble", points(), draws=3, members=4, search=SEARCH)
 
 
@@ -154,7 +154,7 @@ def test_as_many_members_as_there_are():
     assert len(design("ensemble", range(3)).members) == 3
     assert len(design("ensemble", range(4)).members) == 3
     assert len(design("ensemble", range(4), kind="uniform").members) == 10
-    with pytest.raises(UsageError, match="random-tree has 3 different .* of 4 that are wanted"):
+    with pytest.raises(UsageError, match="random-tree has 3 different .* of 4 that were requested"):
         design("ensemble", range(3), members=4)
     with pytest.raises(UsageError, match="random has 1 different configuration of these"):
         design("ensemble", range(2), of="random", rows=1)

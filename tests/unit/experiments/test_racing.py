@@ -175,7 +175,7 @@ def test_same_result_with_workers_and_after_a_resume(tmp_path, parted):
                        deadline=Clock())
     assert not part["complete"] and part["estimate"] is None
     with ResultCache(path, keep=True) as cache:
-        assert run(cache) == one and cache.found
+        assert run(cache) == one and cache.reused
 
 
 @pytest.mark.long

@@ -108,7 +108,7 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
     def run(space):
         with ResultCache(str(tmp_path / "state"), keep=True) as cache:
             return tune(begin(data, "one-vs-one", cache=cache), space, by="brier_all",
-                        per_partition=parted), cache.found
+                        per_partition=parted), cache.reused
 
     first, found = run(SMALL)
     assert found == 0

@@ -58,11 +58,11 @@ def test_what_is_put_is_found_again(path):
             cache.put("k1", Record(["other", 1.5, None], arrays))
             cache.put("k2", Record(None))
             record = cache.get("k1")
-            assert record.head == ["other", 1.5, None] and cache.found == 0  # its own
+            assert record.head == ["other", 1.5, None] and cache.reused == 0  # its own
             for key, array in arrays.items():
                 np.testing.assert_array_equal(record.array(key, array.dtype, *array.shape), array)
     with open_state(path, "d") as one, open_state(path, "d") as two:
-        assert head(one, "k1")[0] == "other" and one.get("k2") == (None, {}) and one.found == 2
+        assert head(one, "k1")[0] == "other" and one.get("k2") == (None, {}) and one.reused == 2
         one.put("k3", Record(3))
         assert head(two, "k3") == 3 and two.get("k4") is None
     assert os.listdir(path + "/tmp") == []
