@@ -35,17 +35,21 @@ class SplitPlan(NamedTuple):
     out, or, where `parts` is given, into so many parts of which each is held out once.
 
     left_out: in place of all that, everything is trained on, and the calibration points are
-    answered by their exact leave-one-out decision values."""
+    answered by their exact leave-one-out decision values;  only: the numbers, from 0, of the splits
+    that are used, None for all."""
 
     fraction: float | None = 0.3
     parts: int | None = None
     trials: int = 10
     seed: int = 1
     left_out: bool = False
+    only: range | None = None
 
     @property
     def count(self) -> int:
         """Number of splits."""
+        if self.only is not None:
+            return len(self.only)
         return 1 if self.left_out else self.trials * (self.parts or 1)
 
     @property
@@ -64,6 +68,9 @@ class SplitPlan(NamedTuple):
         if self.left_out:
             return "leave-one-out values"
         if self.parts:
+            if self.only is not None and self.count < self.parts:
+                first, last = self.only[0] + 1, self.only[-1] + 1
+                return f"part {first}{f' to {last}' * (last > first)} of {self.parts} held out"
             times = "" if self.trials == 1 else f", {self.trials} times"
             return f"each of {self.parts} parts held out{times}"
         return f"{self.trials} trial{'s' if self.trials > 1 else ''}, " \
@@ -90,6 +97,11 @@ def splits(y: np.ndarray, plan: SplitPlan) -> Iterator[Split]:
     """Yield the `plan.count` `Split`s of labels y (n,)."""
     if plan.trials < 1:
         raise UsageError(f"the number of trials must be 1 or more, not {plan.trials}")
+    yield from islice(_all_splits(y, plan), *(
+        (None,) if plan.only is None else (plan.only.start, plan.only.stop)))
+
+
+def _all_splits(y, plan):
     for trial in range(plan.trials):
         name = f"trial {trial + 1}"
         if plan.parts is None:

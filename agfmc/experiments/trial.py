@@ -25,7 +25,7 @@ from ..kernels.machine import KernelCounter
 from ..learners.program_classifiers import Execution
 from ..learners.protocol import distinct, plan_jobs
 from ..models.merge import assemble
-from ..prediction.calibrate import fit_calibration, HeldOutValues
+from ..prediction.calibrate import fit_calibration, HeldOutValues, with_learned_weights
 from ..prediction.classifier import Classifier
 from ..score.evaluation import compared_scores, Results
 from ..score.probabilities import probability_of_answers
@@ -275,6 +275,8 @@ def _configuration(candidate, split, trained, experiment):
     if split.left_out or rows is not None and set(decoders) != {None}:
         held_out = gather_held_out(tree, jobs, [part.values for part in trained],
                                    (data, nodes), rows, experiment.settings)
+    if experiment.settings.member_weights and tree.is_ensemble and held_out is not None:
+        configuration = with_learned_weights(configuration, held_out)
     # to fit a learned decoder is no part of the time of the others
     for keys in (decoders.keys() - {None, "learned"}, decoders.keys() & {"learned"}):
         start = time.thread_time()

@@ -48,7 +48,7 @@ def trial_verdict(content: ReportContent) -> list[str]:
         if right is not None and alone:
             words.append(f"It answers {percent(right)} correctly; always answering the most "
                          f"frequent class would give {percent(alone['accuracy'])}.")
-    search = content.search
+    search = _estimated(content)
     if search is not None and search.get("estimate"):
         estimate, by = search["estimate"], search["by"]
         base = f"; the shares of the classes alone would give {number(alone[by])}" \
@@ -61,9 +61,15 @@ def trial_verdict(content: ReportContent) -> list[str]:
     return words
 
 
+def _estimated(content):
+    """The search, or else the comparison that was made for a choice: what has an estimate."""
+    comparison = content.comparison
+    return content.search or (comparison if comparison and "estimate" in comparison else None)
+
+
 def estimate_tiles(content: ReportContent) -> list[Tile]:
     """The estimate of a search for new data, where there is one."""
-    search = content.search
+    search = _estimated(content)
     if search is None or not search.get("estimate"):
         return []
     title, estimate = ALL_SCORES[search["by"]].title, search["estimate"]

@@ -1,0 +1,423 @@
+"""A portfolio: contenders with several learners, tuned, judged by the same points, and averaged.
+
+Each stage searches options for its contenders on a sample of the data, and judges what was found
+on splits that took no part in the search, as far as there are enough points.  The best few go on
+to the next stage: more rows, then finer steps.  An average of the best of different kinds is chosen
+in place of the single best where it is better by more than one standard error.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..control.build import joined, with_options
+from ..control.write import format_tree
+from ..core.errors import AgfmcError, DataError, JobsFailed, one_line
+from ..core.splits import stratified_sample
+from ..data.weights import chosen_rows
+from ..score.rows import ALL_SCORES
+from ..training.run import TimeUp
+from .candidates import Candidate, decoders_for, read_candidate
+from .comparison import Choice, compare
+from .experiment import Experiment
+from .pooling import corrected, difference_of, losses, pooled, weights_of
+from .racing import first_parts, race, Tuner
+from .search import SearchSpace
+from .trial import run_trial
+from .tuning import prepare_tuning, WholeConfiguration
+
+LARGE = 20_000  # rows; of more, time and memory of support vector machines are too large
+_SAMPLES = 1500, 5000, 12_500  # rows of the stages, where there are more
+_FINER = 2, 3  # how often steps are halved in the stages after these
+_FEWEST = 3  # rows of a class: one is held out, and two train
+_SURVIVORS = 3  # contenders of the stages after the first
+_BEHIND = 3.0  # standard errors of the difference to the best: others are judged no further
+_SEARCHING, _JUDGING = 0.6, 0.3  # of the time of a stage; of the limit, the end of the first stage
+_LAST = 0.75  # of the limit: the end of the last stage, at the latest
+_MARGIN = 1.3  # times the expected seconds of the last training
+
+
+class Contender(NamedTuple):
+    """A configuration to be tried: its learner, a scheme, and the options that it begins with."""
+
+    learner: str
+    scheme: str
+    options: str
+
+    @property
+    def name(self) -> str:
+        """The name in tables."""
+        return f"{self.scheme} {self.options.replace('-t ', '').removeprefix('learner=')}"
+
+
+CONTENDERS = (
+    Contender("svm", "one-vs-one", "-t rbf"), Contender("svm", "one-vs-one", "-t laplacian"),
+    Contender("nystrom", "one-vs-rest", "learner=nystrom -t rbf"),
+    Contender("nystrom", "one-vs-rest", "learner=nystrom -t laplacian"),
+    Contender("trees", "one-vs-rest", "learner=trees"),
+    Contender("svm", "adjacent", "-t rbf"),
+    Contender("svm", "one-vs-rest", "-t rbf"), Contender("svm", "one-vs-rest", "-t laplacian"),
+    Contender("trees", "ensemble", "learner=trees"),
+)
+LEARNERS = tuple(dict.fromkeys(contender.learner for contender in CONTENDERS))
+
+
+def count_rows(counts: dict[int, int], names: dict[int, str], source: str,
+               least: int | None = None) -> int:
+    """The rows of training data {label: rows}; `DataError` where they are too few.
+
+    least: smaller classes are left out.
+    """
+    counts = {label: count for label, count in counts.items() if count >= (least or 1)}
+    if len(counts) < 2:
+        raise DataError(f"holds {len(counts) or 'no'} class{'' if len(counts) == 1 else 'es'}"
+                        f"{f' of {least} rows or more' if least else ''}: expected at least two",
+                        file=source)
+    few = [label for label, count in counts.items() if count < _FEWEST]
+    if few:
+        shown = ", ".join(f"{one_line(names.get(label, str(label)))} ({counts[label]})"
+                          for label in few[:5])
+        raise DataError(f"{len(few)} of {len(counts)} classes have fewer than {_FEWEST} rows, too "
+                        f"few to hold one out: {shown}{', ...' * (len(few) > 5)}; --min-class "
+                        f"{_FEWEST} leaves these classes out", file=source)
+    return sum(counts.values())
+
+
+def contenders_for(classes: int, rows: int, learners: Sequence[str] | None = None) \
+        -> list[Contender]:
+    """The `CONTENDERS` for so many classes and rows.
+
+    learners: the only ones, of `LEARNERS`; by default support vector machines, or nystrom where
+    there are too many rows for them, and trees where LightGBM is installed.
+    """
+    if learners is None:
+        learners = ["nystrom" if rows > LARGE else "svm"]
+        learners += ["trees"] * (importlib.util.find_spec("lightgbm") is not None)
+    # two classes have one partition alone, and three as many trees as one-vs-rest has rows
+    return [one for one in CONTENDERS if one.learner in learners and (
+        classes > 2 or one.scheme == "one-vs-one" or one.learner != "svm" and
+        one.scheme == "one-vs-rest") and (classes > 3 or one.scheme != "adjacent")]
+
+
+@dataclass(eq=False)
+class Entry:
+    """A contender in a stage, or the average of several.
+
+    candidate: with its tuned control tree;  scored: its `Outcome`s on the splits;  members: the
+    entries of an average.
+    """
+
+    contender: Contender | None
+    candidate: Candidate
+    scored: list = field(default_factory=list)
+    members: tuple = ()
+
+    @property
+    def seconds(self) -> float:
+        """Of a core, for one training."""
+        return float(np.mean([outcome.train_s for outcome in self.scored]))
+
+    @property
+    def text(self) -> str:
+        """The control text."""
+        return format_tree(self.candidate.tree)
+
+    @property
+    def kind(self) -> tuple:
+        """Learner and kernel: an average has one member of each kind."""
+        return self.contender.learner, self.contender.options
+
+
+class Chosen(NamedTuple):
+    """What a portfolio has chosen: the control tree, and what tells why.
+
+    tree: for training on all rows;  entry: an `Entry`, or None where nothing could be judged in
+    time;  choice: the `comparison.Choice`, or None;  estimate: for new data, as
+    `report.text.estimate_line` takes it, or None;  reason: the words for why there is none;
+    seconds: expected for the training on all rows, or None.
+    """
+
+    tree: object
+    entry: Entry | None
+    choice: Choice | None
+    estimate: dict | None
+    reason: str
+    seconds: float | None
+
+
+@dataclass(eq=False)
+class Portfolio:
+    """The search of a portfolio in an `Experiment` with one division into parts.
+
+    by: name of the score;  start, limit: on the clock of `time.monotonic`, and seconds;
+    cores: for the last training;  ensemble: True for an average, False for a single contender,
+    None for what the scores say;  report: called with a line on what is left out.
+    """
+
+    experiment: Experiment
+    by: str
+    start: float
+    limit: float
+    cores: int = 1
+    ensemble: bool | None = None
+    progress: object = None
+    report: object = None
+
+    def run(self, contenders: Sequence[Contender]) -> Chosen:
+        """Try, tune and judge contenders in stages; -> what is to be trained.
+
+        Raises the error of the first contender where none can be trained.
+        """
+        rows, contenders = len(self.experiment.data.y), list(contenders)
+        sizes = [size for size in _SAMPLES if size < rows][:len(_SAMPLES)]
+        sizes += [rows] * (rows <= _SAMPLES[-1])
+        stages = [(size, 1) for size in sizes] + [(sizes[-1], finer) for finer in _FINER]
+        last = entries = None
+        for number, (size, refine) in enumerate(stages):
+            if number and self._left(_LAST) <= 0:
+                break
+            stage = _Stage(self, size, refine, self._end(
+                _SEARCHING if number == 0 and len(contenders) > 1 else _LAST))
+            tuned = stage.entries(contenders)
+            if not tuned:
+                break
+            unchanged = entries is not None and refine > 1 and \
+                {one.text for one in entries} >= {one.text for one in tuned}
+            last, entries = stage, tuned
+            if unchanged:
+                break
+            contenders = [one.contender for one in entries[:_SURVIVORS]]
+        if last is None:
+            return self._untried(contenders[0])
+        return self._choose(last, entries)
+
+    def _left(self, share):
+        return self.start + share * self.limit - time.monotonic()
+
+    def _end(self, share):
+        return self.start + share * self.limit
+
+    def expected(self, entry: Entry, stage) -> float:
+        """About the seconds for training an entry on all rows, of those on a training part."""
+        factor = len(self.experiment.data.y) / stage.training_rows
+        return sum(one.seconds * factor**(2 if one.contender.learner == "svm" else 1)
+                   for one in entry.members or [entry]) / self.cores
+
+    def _in_time(self, entries, stage):
+        """The entries whose training can be expected to end in time; the fastest, if none can."""
+        left = self._left(1.0)
+        return [one for one in entries if _MARGIN * self.expected(one, stage) < left] or \
+            [min(entries, key=lambda one: self.expected(one, stage))]
+
+    def _untried(self, contender):
+        candidate, = _candidates(self.experiment, [contender])
+        return Chosen(candidate.tree, None, None, None,
+                      "nothing was judged before the time limit", None)
+
+    def _choose(self, stage, entries):
+        """The `Chosen` of the entries of the last stage, the best first."""
+        singles = [one for one in entries if len(one.scored) == stage.done]
+        possible = self._in_time(singles, stage)
+        first, averages = possible[0], []
+        if self.ensemble is not False:
+            averages = self._in_time([first, *stage.averages(possible)], stage)
+            averages = [one for one in averages if one.members]
+        judged, chosen, margin = [first, *(one for one in singles if one is not first),
+                                  *averages], first, None
+        top = stage.best([first, *averages])
+        if self.ensemble and averages:
+            chosen = top = stage.best(averages)
+        elif top is not first:
+            margin = difference_of(self.by, top.scored, first.scored, stage.judge.plan)
+            chosen = top if margin.gain > margin.error else first
+        if self.ensemble and not averages and self.report:
+            self.report("no average of several contenders could be judged in time: the single best "
+                        "one is taken")
+        estimate = corrected(self.by, [one.scored for one in judged],
+                             self.experiment.plan.seed, rows=stage.rows).words
+        result = compare(stage.judge, [one.candidate for one in judged], by=self.by,
+                         against=first.candidate.name)
+        row, best = (next(row for row in result["rows"]
+                          if row["configuration"] == one.candidate.name) for one in (chosen, top))
+        choice = Choice(chosen.candidate.tree, row, best, margin, result, stage.done)
+        return Chosen(chosen.candidate.tree, chosen, choice,
+                      {**estimate, "how": stage.words(len(judged))}, "",
+                      self.expected(chosen, stage))
+
+
+class _Stage:
+    """One stage: a sample of so many rows, how often steps are halved, and the time of its end."""
+
+    def __init__(self, portfolio, size, refine, end):
+        self._portfolio, self._refine, self._end = portfolio, refine, end
+        experiment, plan = portfolio.experiment, portfolio.experiment.plan
+        rows = stratified_sample(experiment.data.y, size, plan.seed)
+        settings = replace(experiment.settings, member_weights="held-out")
+        self._experiment = replace(experiment, learned={}, settings=settings, data=experiment.data
+                                   if len(rows) == len(experiment.data.y)
+                                   else chosen_rows(experiment.data, rows))
+        self._search = first_parts(self._experiment)
+        self._all = len(self._search) == plan.count
+        self._judges = range(0 if self._all else len(self._search), plan.count)
+        self.done, self._splits = 0, []
+
+    @property
+    def training_rows(self):
+        return len(self._experiment.data.y) * (1 - self._experiment.plan.held_out)
+
+    @property
+    def judge(self):
+        """The experiment with the splits that are judged."""
+        only = range(self._judges.start, self._judges.start + (self.done or len(self._judges)))
+        return replace(self._experiment, plan=self._experiment.plan._replace(only=only))
+
+    @property
+    def rows(self):
+        """The row of each held-out point."""
+        return np.concatenate([split.rows for split in self._splits])
+
+    def words(self, options):
+        """Where the estimate is from."""
+        what = "which chose the options, too" if self._all else \
+            "which took no part in the search for options"
+        among = f", and corrected for the choice among {options} configurations" \
+            if options > 1 else ""
+        return f"{self.judge.plan.description}, {what}{among}"
+
+    def entries(self, contenders):
+        """The `Entry`s of contenders, judged, the best first; none where there was no time."""
+        start, entries = time.monotonic(), []
+        share = _SEARCHING if len(contenders) else 1.0
+        for number, (contender, candidate) in enumerate(zip(contenders, _candidates(
+                self._experiment, contenders))):
+            now = time.monotonic()
+            if entries and now > self._end:
+                break
+            until = start + share * (self._end - start)
+            tree = self._tuned(contender, candidate, now + max(
+                until - now, 0.0) / (len(contenders) - number))
+            entries.append(Entry(contender, replace(candidate, tree=tree)))
+        return self._judged(entries)
+
+    def _tuned(self, contender, candidate, deadline):
+        """The control tree with the best options that a race finds until the deadline."""
+        settings = replace(self._experiment.settings, options=contender.options)
+        experiment = replace(self._experiment, settings=settings)
+        tree = with_options(candidate.tree, contender.options)
+        if contender.learner == "trees":  # nothing is searched
+            return tree
+        task = prepare_tuning(experiment, candidate)
+        whole = WholeConfiguration(candidate, task.tree, task.experiment)
+        tuner = Tuner(replace(task.experiment, along_cost=True), self._portfolio.by, deadline,
+                      self._portfolio.progress)
+        grids = SearchSpace().for_options(whole.searched).grids(task.scale, task.scales)
+        whole = whole.of(tuner.experiment)
+        state, = race(tuner, whole, grids, self._refine, self._search)
+        return tree if state.best is None else with_options(candidate.tree, state.best)
+
+    def _judged(self, entries):
+        """The entries with their scores, the best first; those far behind have fewer."""
+        alive, error = entries, None
+        for split in self.judge.splits():
+            scored = {}
+            for entry in alive:
+                try:
+                    outcome, = run_trial(split, [entry.candidate], self._experiment, first=True,
+                                         progress=self._follow)
+                except TimeUp:
+                    break
+                if outcome.error is None and outcome.scores[self._portfolio.by] is not None:
+                    scored[entry] = outcome
+                else:
+                    error = outcome.error or JobsFailed(
+                        f"no probabilities: {entry.candidate.name} has no such score")
+            if not self.done and not scored and error is not None:
+                raise error
+            if not scored or self.done and len(scored) < len(alive):
+                break  # time is over
+            for entry, outcome in scored.items():
+                entry.scored.append(outcome)
+            self.done += 1
+            self._splits.append(split)
+            alive = self._near(list(scored))
+        return self._ranked([one for one in alive if len(one.scored) == self.done]) \
+            if self.done else []
+
+    def _follow(self, done, total, *words):
+        portfolio = self._portfolio
+        if portfolio.progress is not None:
+            portfolio.progress(done, max(total, 1), *words)
+        if time.monotonic() > max(self._end, portfolio.start + 0.01):
+            raise TimeUp
+
+    def _ranked(self, entries):
+        sign = ALL_SCORES[self._portfolio.by].sign
+        return sorted(entries, key=lambda one: -sign * pooled(self._portfolio.by, one.scored))
+
+    def best(self, entries):
+        """The best of judged entries, the first on ties."""
+        return self._ranked(entries)[0]
+
+    def _near(self, entries):
+        """The entries, the best first, but for those clearly behind it."""
+        ranked = self._ranked(entries)
+        best = losses(self._portfolio.by, ranked[0].scored)
+        if best is None:
+            return ranked[:2 * _SURVIVORS]
+        return [one for place, one in enumerate(ranked) if place < 2 or
+                self._gap(losses(self._portfolio.by, one.scored) - best, one) <= _BEHIND]
+
+    @staticmethod
+    def _gap(lost, entry):
+        from ..core.probabilities import mean, standard_error
+
+        w = weights_of(entry.scored)
+        error = standard_error(lost, w)
+        return mean(lost, w) / error if error > 0 else 0.0
+
+    def averages(self, entries):
+        """Judged entries for the averages of the best two, and three, of different kinds."""
+        kinds, averages = {}, []
+        for one in entries:
+            kinds.setdefault(one.kind, one)
+        best = list(kinds.values())[:_SURVIVORS]
+        for count in range(2, len(best) + 1):
+            members = tuple(best[:count])
+            tree = joined([one.candidate.tree for one in members])
+            name = f"average of {' and '.join(one.candidate.name for one in members)}"
+            entry = Entry(None, _candidate(name, tree), members=members)
+            try:
+                for split in self._splits:
+                    outcome, = run_trial(split, [entry.candidate], self._experiment, first=True,
+                                         progress=self._follow_average)
+                    if outcome.error is not None:
+                        raise outcome.error
+                    entry.scored.append(outcome)
+            except (AgfmcError, TimeUp):
+                continue
+            averages.append(entry)
+        return averages
+
+    def _follow_average(self, *_):
+        if self._portfolio._left(1.0) <= 0:
+            raise TimeUp
+
+
+def _candidates(experiment, contenders):
+    """Yield the `Candidate` of each contender, with the control tree for all of the data."""
+    for contender in contenders:
+        scheme = read_candidate(contender.scheme, seed=experiment.settings.seed)
+        settings = replace(experiment.settings, options=contender.options)
+        tree = replace(experiment, settings=settings).design_of(scheme)[0].tree
+        yield _candidate(contender.name, tree)
+
+
+def _candidate(name, tree):
+    """The `Candidate` of a control tree with the decoder that suits it."""
+    return Candidate(name, tree, None, (decoders_for(tree)[0].name,))
