@@ -21,6 +21,7 @@ from .option_types import list_of, option_words, output_file, time_span, whole_n
 from .options import add_seed, add_train, add_training_kind, input_format, Parser
 from .pages import add_report, names_in, page_name, page_of, plain, training_inputs, training_part
 
+_LOO = "--platt=loo"  # as the search does: folds would take several times as long
 _PARTS, _OTHER_SPLITS = 5, 1000  # of the answers for the page; added to the seed of their splits
 _CHOSEN = "the options were chosen on these points, so that these scores are slightly too good"
 
@@ -114,7 +115,6 @@ class _Run:
         self.data = option_words(args, "-M", "-A", *TABLES, "--missing", "--no-header", "--weights",
                                  "--class-weight", "--min-class")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
-        self.loo = []  # the option --platt of the last training
 
     def comment(self, text):
         """Add comments."""
@@ -221,13 +221,9 @@ def _scores(columns):
 
 def _train(run, control, tree):
     """Train and merge; -> the seconds that it took."""
-    from ..learners.protocol import plan_jobs
-
     start, out = time.monotonic(), run.path("m.mbc")
-    run.loo = ["--platt=loo"] * any(job.options.name == "svm" for job in plan_jobs(
-        tree, "m", "", run.args.seed))
     weights = ["--member-weights=held-out"] * tree.is_ensemble
-    words = ["multi_borders", *run.common, *run.loo, *weights, "-a",
+    words = ["multi_borders", *run.common, _LOO, *weights, "-a",
              run.path("m.std"), "-y", run.folder, control, run.train, "m", out]
     run.add(words)
     with messages_from(logging.WARNING):  # the reports name files that go
@@ -252,7 +248,7 @@ def _answers(run, control, seconds):
     splits = f"--seed={args.seed + _OTHER_SPLITS}"
     words = ["nfold", f"-d{_PARTS}", *(splits if word.startswith("--seed=") else word
                                        for word in run.common),
-             *run.loo, control, run.train]
+             _LOO, control, run.train]
     with nfold.cross_validated(run.parsed(nfold, words), True) as (
             request, experiment, candidate, results, _):
         rows = TrainingRows(args.train, request.form, experiment.data)

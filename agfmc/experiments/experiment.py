@@ -70,7 +70,8 @@ class SplitPlan(NamedTuple):
         if self.parts:
             if self.only is not None and self.count < self.parts:
                 first, last = self.only[0] + 1, self.only[-1] + 1
-                return f"part {first}{f' to {last}' * (last > first)} of {self.parts} held out"
+                numbers = f"parts {first} to {last}" if last > first else f"part {first}"
+                return f"{numbers} of {self.parts} held out"
             times = "" if self.trials == 1 else f", {self.trials} times"
             return f"each of {self.parts} parts held out{times}"
         return f"{self.trials} trial{'s' if self.trials > 1 else ''}, " \

@@ -27,7 +27,7 @@ from .candidates import Candidate, decoders_for, read_candidate
 from .comparison import Choice, compare
 from .experiment import Experiment
 from .pooling import corrected, difference_of, losses, pooled, weights_of
-from .racing import first_parts, race, Tuner
+from .racing import COMPARED, first_parts, HOPELESS, race, Tuner
 from .search import SearchSpace
 from .trial import run_trial
 from .tuning import prepare_tuning, WholeConfiguration
@@ -60,9 +60,9 @@ CONTENDERS = (
     Contender("svm", "one-vs-one", "-t rbf"), Contender("svm", "one-vs-one", "-t laplacian"),
     Contender("nystrom", "one-vs-rest", "learner=nystrom -t rbf"),
     Contender("nystrom", "one-vs-rest", "learner=nystrom -t laplacian"),
-    Contender("trees", "one-vs-rest", "learner=trees"),
     Contender("svm", "adjacent", "-t rbf"),
     Contender("svm", "one-vs-rest", "-t rbf"), Contender("svm", "one-vs-rest", "-t laplacian"),
+    Contender("trees", "one-vs-rest", "learner=trees"),
     Contender("trees", "ensemble", "learner=trees"),
 )
 LEARNERS = tuple(dict.fromkeys(contender.learner for contender in CONTENDERS))
@@ -110,13 +110,14 @@ class Entry:
     """A contender in a stage, or the average of several.
 
     candidate: with its tuned control tree;  scored: its `Outcome`s on the splits;  members: the
-    entries of an average.
+    entries of an average;  options: the `Outcome`s of the best options on the splits of the search.
     """
 
     contender: Contender | None
     candidate: Candidate
     scored: list = field(default_factory=list)
     members: tuple = ()
+    options: list = field(default_factory=list)
 
     @property
     def seconds(self) -> float:
@@ -192,7 +193,7 @@ class Portfolio:
             last, entries = stage, tuned
             if unchanged:
                 break
-            contenders = [one.contender for one in entries[:_SURVIVORS]]
+            contenders = [one.contender for one in _best_of_kinds(entries)]
         if last is None:
             return self._untried(contenders[0])
         return self._choose(last, entries)
@@ -217,7 +218,7 @@ class Portfolio:
 
     def _untried(self, contender):
         candidate, = _candidates(self.experiment, [contender])
-        return Chosen(candidate.tree, None, None, None,
+        return Chosen(with_options(candidate.tree, contender.options), None, None, None,
                       "nothing was judged before the time limit", None)
 
     def _choose(self, stage, entries):
@@ -239,16 +240,14 @@ class Portfolio:
         if self.ensemble and not averages and self.report:
             self.report("no average of several contenders could be judged in time: the single best "
                         "one is taken")
-        estimate = corrected(self.by, [one.scored for one in judged],
-                             self.experiment.plan.seed, rows=stage.rows).words
+        estimate = stage.estimate(chosen, judged)
         result = compare(stage.judge, [one.candidate for one in judged], by=self.by,
                          against=first.candidate.name)
         row, best = (next(row for row in result["rows"]
                           if row["configuration"] == one.candidate.name) for one in (chosen, top))
         choice = Choice(chosen.candidate.tree, row, best, margin, result, stage.done)
         return Chosen(chosen.candidate.tree, chosen, choice,
-                      {**estimate, "how": stage.words(len(judged))}, "",
-                      self.expected(chosen, stage))
+                      estimate, "", self.expected(chosen, stage))
 
 
 class _Stage:
@@ -282,13 +281,21 @@ class _Stage:
         """The row of each held-out point."""
         return np.concatenate([split.rows for split in self._splits])
 
-    def words(self, options):
-        """Where the estimate is from."""
-        what = "which chose the options, too" if self._all else \
-            "which took no part in the search for options"
-        among = f", and corrected for the choice among {options} configurations" \
-            if options > 1 else ""
-        return f"{self.judge.plan.description}, {what}{among}"
+    def estimate(self, chosen, judged):
+        """The estimate for new data of one of the judged entries."""
+        by, seed = self._portfolio.by, self._experiment.plan.seed
+        tried = [outcomes[:self.done] for one in judged for outcomes in one.options
+                 if self._all] + [one.scored for one in judged]
+        estimate = corrected(by, tried, seed, rows=self.rows).words
+        best = max(tried, key=lambda one: ALL_SCORES[by].sign * pooled(by, one))
+        # as much worse as the best of all that were tried is on points that did not choose it
+        estimate["score"] += pooled(by, chosen.scored) - pooled(by, best)
+        how = self.judge.plan.description
+        if not self._all:
+            how += ", which took no part in the search for options"
+        if len(tried) > 1:
+            how += f", corrected for the choice among {len(tried)} that were scored on these points"
+        return {**estimate, "how": how}
 
     def entries(self, contenders):
         """The `Entry`s of contenders, judged, the best first; none where there was no time."""
@@ -300,18 +307,19 @@ class _Stage:
             if entries and now > self._end:
                 break
             until = start + share * (self._end - start)
-            tree = self._tuned(contender, candidate, now + max(
+            tree, options = self._tuned(contender, candidate, now + max(
                 until - now, 0.0) / (len(contenders) - number))
-            entries.append(Entry(contender, replace(candidate, tree=tree)))
+            entries.append(Entry(contender, replace(candidate, tree=tree), options=options))
         return self._judged(entries)
 
     def _tuned(self, contender, candidate, deadline):
-        """The control tree with the best options that a race finds until the deadline."""
+        """The control tree with the best options that a race finds until the deadline, and the
+        outcomes of all that are near."""
         settings = replace(self._experiment.settings, options=contender.options)
         experiment = replace(self._experiment, settings=settings)
         tree = with_options(candidate.tree, contender.options)
         if contender.learner == "trees":  # nothing is searched
-            return tree
+            return tree, []
         task = prepare_tuning(experiment, candidate)
         whole = WholeConfiguration(candidate, task.tree, task.experiment)
         tuner = Tuner(replace(task.experiment, along_cost=True), self._portfolio.by, deadline,
@@ -319,7 +327,11 @@ class _Stage:
         grids = SearchSpace().for_options(whole.searched).grids(task.scale, task.scales)
         whole = whole.of(tuner.experiment)
         state, = race(tuner, whole, grids, self._refine, self._search)
-        return tree if state.best is None else with_options(candidate.tree, state.best)
+        if state.best is None:
+            return tree, []
+        near = [state.outcomes[text] for text in state.near(self._portfolio.by, HOPELESS, COMPARED)]
+        return with_options(candidate.tree, state.best), [
+            list(parts.values()) for parts in near if set(parts) == set(self._search)]
 
     def _judged(self, entries):
         """The entries with their scores, the best first; those far behind have fewer."""
@@ -383,10 +395,7 @@ class _Stage:
 
     def averages(self, entries):
         """Judged entries for the averages of the best two, and three, of different kinds."""
-        kinds, averages = {}, []
-        for one in entries:
-            kinds.setdefault(one.kind, one)
-        best = list(kinds.values())[:_SURVIVORS]
+        best, averages = _best_of_kinds(entries), []
         for count in range(2, len(best) + 1):
             members = tuple(best[:count])
             tree = joined([one.candidate.tree for one in members])
@@ -407,6 +416,14 @@ class _Stage:
     def _follow_average(self, *_):
         if self._portfolio._left(1.0) <= 0:
             raise TimeUp
+
+
+def _best_of_kinds(entries):
+    """The best of each kind, of the first kinds of the ranked entries."""
+    kinds = {}
+    for one in entries:
+        kinds.setdefault(one.kind, one)
+    return list(kinds.values())[:_SURVIVORS]
 
 
 def _candidates(experiment, contenders):

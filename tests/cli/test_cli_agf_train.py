@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli.hints import classify_command
-from agfmc.experiments import budget
+from agfmc.experiments import portfolio
 
 
 @pytest.fixture
@@ -58,17 +58,15 @@ def is_repeated(shell, script, model):
 @pytest.mark.long
 def test_the_printed_commands_make_the_same_model(run, table, shell):
     out, err = shell(f"agf_train {shlex.join(WORDS)} 'a model.mbm' --seed 2")
-    *comments, folder, choose, tune, train, merge = out.splitlines()
+    comments, script = out.split("mkdir -p ")
+    comments = comments.splitlines()
     assert comments[0].startswith("# estimate for new data: log loss ")
-    assert re.fullmatch("# configuration: one-vs-one, decoder .*", comments[1])
+    assert re.fullmatch("# configuration: (one-vs-|average of ).*", comments[1])
     number = r"(0|1)?\.\d{4}(±\.\d{4})?"
-    for line, words in (comments[2], "in the comparison"), (comments[4], "in the search"):
-        assert re.match(f"#   {words}: log loss {number}, accuracy {number} ", line)
-    assert comments[3].startswith("# options: -")
-    assert folder == "mkdir -p 'a model.steps'" and choose.startswith("print_control --best ")
-    assert tune.endswith("'my trees.csv' > 'a model.steps/tuned.mbt'")
-    assert train.startswith("multi_borders -n ") and merge.endswith(" 'a model.mbm'")
-    assert "least-squares" in err and max(map(len, re.findall("(?m)^one-vs.*", err))) <= 100
+    assert re.match(rf"#   in the comparison: log loss {number}, accuracy {number} ", comments[2])
+    assert script.startswith("'a model.steps'\ncat > 'a model.steps/chosen.mbt' <<'END'\n")
+    assert "\nEND\nmulti_borders -n " in script and script.endswith(" 'a model.mbm'\n")
+    assert "one-vs-one rbf" in err
     assert err.endswith("agf_train: wrote a model.mbm; classify new data with: "
                         "classify_m 'a model.mbm' NEW.csv answers.csv\n")
     assert sorted(path.name for path in table.iterdir()) == ["a model.mbm", "cache", "my trees.csv"]
@@ -80,53 +78,41 @@ def test_the_printed_commands_make_the_same_model(run, table, shell):
 @pytest.mark.long
 def test_without_time_the_printed_commands_train_one_vs_one(table, shell):
     out, err = shell(f"agf_train {shlex.join(WORDS)} m.mbm --time-limit 0 --quiet")
-    assert out.startswith("# configuration: one-vs-one, as there was no time") and err == ""
-    assert "print_control -Q one-vs-one" in out and "tune_m" not in out
+    assert out.startswith("# no estimate for new data, because nothing was judged") and err == ""
     assert is_repeated(shell, out, "m.mbm")
 
 
-# agf_train with a limit that comes after two splits of the choice, and four options
-LIMITED = """
-import itertools, sys
-from agfmc.cli import main_of
-from agfmc.experiments import automatic, comparison, racing
-from agfmc.training.run import TimeUp
-
-def ending(function, count):
-    calls = itertools.count(1)
-
-    def call(*args, **more):
-        if next(calls) > count:
-            raise TimeUp
-        return function(*args, **more)
-
-    return call
-
-comparison.run_trial = ending(comparison.run_trial, 2)
-racing.Tuner.trials = ending(racing.Tuner.trials, 4)
-automatic.SAMPLE = 40
-sys.exit(main_of("agf_train")())
-"""
-
-
-@pytest.mark.long
-def test_a_time_limit_takes_the_best_so_far(table, shell):
-    out, _ = shell(f"{shlex.join([sys.executable, '-c', LIMITED, *WORDS])} m.mbm --by accuracy")
-    assert re.search(r"\(40 points, 2 of 5 splits, then the time limit; chosen among \d\)\n", out)
-    assert re.search("chose among [0-9]+(, trained on [0-9]+ rows)?, then the time limit\n", out)
-    assert "cat > m.steps/chosen.mbt <<'END'\n# decoder: " in out
-    assert re.search(r"multi_borders .* '--options=-g [0-9.]+ -c [0-9.]+' ", out)
-    assert is_repeated(shell, out, "m.mbm")
+def test_an_average_of_learners_is_one_control_file_and_the_commands_repeat_it(
+        run, table, monkeypatch):
+    pytest.importorskip("lightgbm")
+    monkeypatch.setattr(portfolio, "CONTENDERS", (
+        portfolio.Contender("svm", "one-vs-one", "-t laplacian"),
+        portfolio.Contender("trees", "one-vs-one", "learner=trees -n 5")))
+    monkeypatch.setattr(portfolio, "_FINER", ())
+    out = run("agf_train", *WORDS, "m.mbm", "--ensemble", "--class-weight", "balanced").out
+    assert out.startswith("# estimate for new data: log loss ")
+    assert "# configuration: average of " in out and "--class-weight=balanced" in out
+    first = Path("m.mbm").read_bytes()
+    lines = iter(out.split("mkdir -p ")[1].splitlines())
+    Path("m.steps").mkdir()
+    text = []
+    for line in lines:
+        if line == "END":
+            break
+        text.append(line)
+    Path("m.steps/chosen.mbt").write_text("\n".join(text[2:]) + "\n")
+    assert '"-t laplacian -g ' in "".join(text) and '"learner=trees -n 5"' in "".join(text)
+    for line in lines:
+        run(*shlex.split(line))
+    assert Path("m.mbm").read_bytes() == first
+    assert "average of" not in run("agf_train", *WORDS, "s.mbm", "--single").out
 
 
-def test_many_rows_take_landmarks_and_samples(run, table, monkeypatch):
-    monkeypatch.setattr(budget, "SAMPLE", 40)
-    monkeypatch.setattr(budget, "LARGE", 60)
-    monkeypatch.setattr(budget, "LARGE_SAMPLE", 50)
-    done = run("agf_train", *WORDS, "m.mbm")
-    assert "print_control --best --by=log-loss -d5 --trials=1 --platt=loo --sample=40 " in done.out
-    assert "tune_m --by=log-loss --options=learner=nystrom --sample=50 " in done.out
-    assert "# options: learner=nystrom -g " in done.out and "cannot be kept" not in done.err
+def test_learners_are_named(run, table):
+    run("agf_train", *WORDS, "m.mbm", "--learners", "svm,woods", status=2).refused(
+        "--learners: expected some of svm, nystrom, trees, found 'woods'")
+    out = run("agf_train", *WORDS, "m.mbm", "--learners", "nystrom", "--time-limit", "0").out
+    assert '"learner=nystrom -t rbf"' in out
 
 
 def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
@@ -138,7 +124,7 @@ def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
         "my trees.csv: 2 of 4 classes have fewer than 3 rows", "elm (1), fir (2); --min-class 3")
     assert not Path("m.mbm").exists()
     out = run("agf_train", *WORDS, "m.mbm", "--min-class", "3", "--time-limit", "0").out
-    assert out.count("--min-class=3") == 2 and Path("m.mbm").exists()
+    assert out.count("--min-class=3") == 1 and Path("m.mbm").exists()
     run("agf_train", *WORDS, "m.mbm", "--min-class", "99", status=1).refused(
         "holds no classes of 99 rows or more")
 
@@ -166,5 +152,5 @@ def test_mistakes_are_told_before_the_work(run, table, words, message):
 @pytest.mark.long
 def test_all_messages_are_of_the_command_that_was_called(run, table):
     err = run("agf_train", *WORDS, "m.mbm").err
-    assert "agf_train: best by log-loss" in err and "agf_train: warning: " in err
+    assert "agf_train: warning: " in err
     assert not re.search("^(print_control|tune_m|multi_borders|mbh2mbm): ", err, re.M), err

@@ -1,0 +1,104 @@
+"""A portfolio: contenders, stages, the choice of an average, and the time."""
+
+import time
+
+import numpy as np
+import pytest
+
+from agfmc.core.errors import DataError
+from agfmc.data.types import Dataset
+from agfmc.experiments import portfolio as module
+from agfmc.experiments.experiment import Experiment, splits, SplitPlan
+from agfmc.experiments.portfolio import Contender, contenders_for, count_rows, LARGE, Portfolio
+from agfmc.files.result_store import ResultCache
+from agfmc.training.fit import TrainingSettings
+
+PAIR = [Contender("svm", "one-vs-one", "-t rbf"), Contender("svm", "one-vs-one", "-t laplacian")]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(2)
+    y = np.repeat(np.arange(3), 60).astype(np.int32)
+    return Dataset(rng.normal(size=(180, 2)) + 2 * np.eye(3, 2)[y], y)
+
+
+def run(data, contenders, cache, limit=1e4, **more):
+    experiment = Experiment(data, SplitPlan(None, 5, 1, 1), TrainingSettings(scale=True, loo=True),
+                            cache)
+    return Portfolio(experiment, "log_loss", time.monotonic(), limit, **more).run(contenders)
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return ResultCache(str(tmp_path / "results"), keep=True)
+
+
+def test_contenders_go_by_classes_rows_and_learners(monkeypatch):
+    def learners(*args):
+        return {one.learner for one in contenders_for(*args)}
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    assert learners(4, LARGE) == {"svm", "trees"} and learners(4, LARGE + 1) == {"nystrom", "trees"}
+    assert {one.scheme for one in contenders_for(2, 100, ["svm"])} == {"one-vs-one"}
+    assert len(contenders_for(2, 100, ["trees"])) == 1
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert learners(4, 100) == {"svm"}
+
+
+def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, cache, monkeypatch):
+    monkeypatch.setattr(module, "_FINER", ())
+    single, average, free = (run(data, PAIR, cache, ensemble=one) for one in (False, True, None))
+    assert " -c " in f" {single.tree.rows[0].text}" and not single.tree.is_ensemble
+    assert average.tree.is_ensemble and len(average.tree.roots) == 2
+    margin = free.choice.margin
+    assert free.tree.is_ensemble == (margin is not None and margin.gain > margin.error)
+    assert single.estimate["points"] == 180 and "corrected for the choice" in \
+        single.estimate["how"] and single.estimate["score"] > \
+        single.choice.row["log_loss"]["pooled"]
+    assert len(average.choice.result["rows"]) == 3
+
+
+def test_points_that_judge_take_no_part_in_the_search_where_there_are_enough(data, cache,
+                                                                            monkeypatch):
+    monkeypatch.setattr(module, "_FINER", ())
+    monkeypatch.setattr("agfmc.experiments.racing._HELD_OUT", 30)
+    chosen = run(data, PAIR[:1], cache)
+    assert chosen.estimate["points"] == 144
+    assert chosen.estimate["how"].startswith("parts 2 to 5 of 5 held out, which took no part")
+    assert chosen.seconds > 0
+
+
+def test_without_time_the_first_contender_is_taken_without_an_estimate(data, cache):
+    chosen = run(data, PAIR, cache, 0.0)
+    assert chosen.choice is chosen.estimate is None and chosen.reason
+    assert {row.text for row in chosen.tree.rows} == {"-t rbf"}
+
+
+def test_an_interrupted_search_goes_on_from_stored_results(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_FINER", ())
+    store = ResultCache(str(tmp_path / "results"), keep=True)
+    first = run(data, PAIR[:1], store)
+    again = ResultCache(str(tmp_path / "results"), keep=True)
+    second = run(data, PAIR[:1], again)
+    assert again.found > 10 and not again._stored
+    assert first.estimate == second.estimate
+
+
+def test_splits_can_be_some_of_a_plan():
+    y = np.repeat([0, 1], 10)
+    plan = SplitPlan(None, 5, 1, 1)
+    every, some = list(splits(y, plan)), plan._replace(only=range(1, 4))
+    assert some.count == 3 and some.description == "parts 2 to 4 of 5 held out"
+    for ours, theirs in zip(splits(y, some), every[1:4], strict=True):
+        assert ours.name == theirs.name and np.array_equal(ours.test, theirs.test)
+
+
+def test_small_classes_are_refused_or_left_out():
+    counts, names = {0: 9, 1: 2, 2: 7, 5: 1}, {0: "a", 1: "b", 2: "c"}
+    with pytest.raises(DataError, match=r"^t: 2 of 4 classes have fewer than 3 rows, too few to "
+                                        r"hold one out: b \(2\), 5 \(1\); --min-class 3 leaves"):
+        count_rows(counts, names, "t")
+    assert count_rows(counts, names, "t", 3) == 16
+    with pytest.raises(DataError, match="holds 1 class of 8 rows or more: expected at least two"):
+        count_rows(counts, names, "t", 8)
