@@ -173,7 +173,7 @@ class MergedModel:
     orientation: Annotated[np.ndarray, "|i1", 1]
     provenances: tuple[Provenance, ...]
     any_width: bool = False
-    forest: Forest | None = None
+    forest: Forest | None = field(default=None, metadata={"optional": True})
 
     @property
     def count(self) -> int:

@@ -94,7 +94,10 @@ def _cells(x, recipe, file, done) -> Iterator[list[str]]:
     for column, first in zip(recipe.columns, recipe.starts):
         part = x[:, first:first + len(column.features)]
         words = column.categories
-        if words is None:
+        if column.date is not None:
+            cells = [*map(column.date.text, part[:, 0].tolist())]
+            own = part[:, len(column.date.features("")):]
+        elif words is None:
             cells = _numbers(part[:, 0])
             own = part[:, 1:]
         else:

@@ -5,7 +5,7 @@ annotations of its fields check.  `Annotated[kind, rule]` narrows a kind down: a
 numbers, the (least, largest) of others, a regular expression that matches the whole text, a
 function that leaves the text as it is; `Annotated[np.ndarray, dtype, 1, 2]` are arrays of one or
 two dimensions.  A class with `from_line` is a line of text.  Fields whose metadata say
-`stored=False` are left out.
+`stored=False` are left out; those that say `optional=True` are left out where they are None.
 
 A sidecar is such a dataclass in a separate file:
 
@@ -81,12 +81,19 @@ def _fields(kind):
             if field.metadata.get("stored", True)}
 
 
+@functools.cache
+def _optional(kind):
+    """The names of the fields of a dataclass that may be left out."""
+    return {field.name for field in dataclasses.fields(kind) if field.metadata.get("optional")}
+
+
 def encode(value, array=np.ndarray.tolist):
     """A dataclass as plain values; array(a): the replacement of an array."""
     if hasattr(value, "to_line"):
         return value.to_line()
     if dataclasses.is_dataclass(value):
-        parts = {name: (getattr(value, name), kind) for name, kind in _fields(type(value)).items()}
+        parts = {name: (getattr(value, name), kind) for name, kind in _fields(type(value)).items()
+                 if name not in _optional(type(value)) or getattr(value, name) is not None}
         return {name: array(np.asarray(part, get_args(kind)[1])) if isinstance(part, np.ndarray)
                 else encode(part, array) for name, (part, kind) in parts.items()}
     if isinstance(value, Mapping):
@@ -185,11 +192,11 @@ class _Decoder:
                     for key, part in value.items()}
         expected = _fields(kind)
         for key in [*expected, *value]:
-            if key not in value or key not in expected:
+            if key not in value and key not in _optional(kind) or key not in expected:
                 raise self._at(f"{where}.{key[:40]}", "this key is missing" if key in expected
                                else "there is no such key")
         return kind(**{key: self.value(part, value[key], f"{where}.{key}")
-                       for key, part in expected.items()})
+                       for key, part in expected.items() if key in value})
 
 
 def _array(value, dtype, dimensions):

@@ -160,13 +160,15 @@ def _column_lines(info):
     """A line for each column of a recipe: what it is, and what it becomes."""
     rows = [("column", "kind", "features", "if missing", "categories")]
     for one in info["columns"]:
-        words, fill = one["categories"], one["fill"]
+        words, fill, dates = one["categories"], one["fill"], one.get("date")
         becomes = fill if isinstance(fill, str) else f"{fill:g}" if fill is not None else \
             "0" if one["indicator"] else "error"
-        rows.append((_cut(one["name"]), "number" if words is None else "words",
-                     str((1 if words is None else len(words)) + one["indicator"]),
+        features = 1 + 2 * len(dates["cycles"] if dates else ()) if words is None else len(words)
+        rows.append((_cut(one["name"]),
+                     "dates" if dates else "number" if words is None else "words",
+                     str(features + one["indicator"]),
                      _cut(becomes) + ", indicator" * one["indicator"],
-                     "" if words is None else _listed(words)))
+                     dates["order"] if dates else "" if words is None else _listed(words)))
     name, becomes = (max(len(row[at]) for row in rows) for at in (0, 3))
     return [f"{row[0]:{name}}  {row[1]:6}  {row[2]:>8}  {row[3]:{becomes}}  {row[4]}".rstrip()
             for row in rows]

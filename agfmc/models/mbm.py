@@ -154,7 +154,6 @@ def _checked_header(raw, path):
     try:
         header = strict_json(raw[_START.size:_START.size + length])
         header = header if minor > 1 else _upgraded(header)
-        header["machines"].setdefault("forest", None)
         return header, _START.size + length
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
         raise ModelError("damaged: the header cannot be read", file=path) from None

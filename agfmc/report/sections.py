@@ -111,11 +111,12 @@ def _recipe(recipe, cells):
     """Blocks of the columns of a table, and what becomes of them."""
     alike: dict[tuple, list[str]] = {}  # {cells: names of the columns that have them}
     for one in recipe["columns"]:
-        words, fill = one["categories"], one["fill"]
+        words, fill, dates = one["categories"], one["fill"], one.get("date")
         missing = fill if isinstance(fill, str) else f"{fill:g}" if fill is not None else \
             "0" if one["indicator"] else "not accepted"
-        alike.setdefault(("number" if words is None else "words",
-                          (1 if words is None else len(words)) + one["indicator"],
+        alike.setdefault(("dates" if dates else "number" if words is None else "words",
+                          (1 + 2 * len(dates["cycles"] if dates else ()) if words is None else
+                           len(words)) + one["indicator"],
                           None if cells is None else cells.get(one["name"], 0),
                           missing + ", and an indicator" * one["indicator"],
                           "" if words is None else joined(words)), []).append(one["name"])

@@ -46,7 +46,7 @@ class TableEncoder:
     @property
     def requested(self) -> dict[int, str]:
         """The cells that it needs, as `Table.blocks` takes them."""
-        return {at: "number" if one.categories is None else "words"
+        return {at: "number" if one.categories is None and one.date is None else "words"
                 for at, one in zip(self.positions, self.recipe.columns)}
 
     def points(self, block: Block) -> np.ndarray:
@@ -55,7 +55,10 @@ class TableEncoder:
         self._rows += block.rows
         for at, one, first in zip(self.positions, self.recipe.columns, self.recipe.starts):
             cells, out = block[at], x[:, first:first + len(one.features)]
-            if one.categories is None:
+            if one.date is not None:
+                missing = cells.codes < 0
+                self._put_dates(block, cells, one, out)
+            elif one.categories is None:
                 missing = np.isnan(cells)
                 large = np.abs(cells) > LARGEST
                 if large.any():
@@ -69,6 +72,16 @@ class TableEncoder:
             if missing.any():
                 self._fill(block, missing, one, out)
         return x
+
+    def _put_dates(self, block, cells: Words, column, out):
+        values = column.date.values(cells.words)
+        wrong = np.append(np.isnan(values[:, 0]), False)[cells.codes]
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise block.error(row, f"column '{one_line(column.name)}': expected a date, "
+                                   f"{column.date.order}, as in training, found "
+                                   f"'{one_line(cells.words[cells.codes[row]])}'")
+        out[:, :values.shape[1]] = np.vstack([values, np.zeros(values.shape[1])])[cells.codes]
 
     def _put_categories(self, block, cells: Words, column, out):
         feature_of = {word: at for at, word in enumerate(column.categories)}

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
+from .dates import DateSurvey
 from .reading import columns_called
 from .text import no_number, number_of, row_error, Table, Words
 from .types import (ColumnRecipe, ColumnRoles, LABEL_NAMES, LARGEST, MOST_LETTERS, plain_word, ROW,
@@ -143,6 +144,7 @@ class _Column:
     last: float | None = None
     values: np.ndarray | None = field(default_factory=lambda: np.empty(0))  # all different
     merged: bool = False  # single precision makes equal what differs
+    dates: DateSurvey = field(default_factory=DateSurvey)
 
     def add(self, block, cells):
         """Take the cells of a block of rows."""
@@ -182,6 +184,7 @@ class _Column:
             rows = np.flatnonzero(np.append(strange, False)[cells.codes])
             if len(rows):
                 self.first_word = cells.words[cells.codes[rows[0]]], block.number(int(rows[0]))
+        self.dates.add(cells.words)
         if self.endless:
             return
         counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.words))
@@ -323,6 +326,11 @@ def _recipe_of(table, column, roles, notes):
     indicator = roles.missing == "indicator" and column.missing > 0
     told_apart = indicator or column.missing > 0 and filled is not None  # missing values
     name = _quoted(column.name)
+    if column.words and not column.categorical and (date := column.dates.recipe()):
+        notes.append(f"column {name} has dates, {date.order}: its features are days"
+                     + f", and {', '.join(date.cycles)} as sine and cosine" * bool(date.cycles))
+        return ColumnRecipe(column.name, None, None if roles.missing == "error" else
+                            _number_to_fill(table, column, filled), indicator, date)
     if column.words:
         return _recipe_of_words(table, column, roles, filled, (indicator, told_apart), notes)
     if not column.numbers:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from ..core.errors import UsageError
+from .dates import DateRecipe
 
 BLANKS = ("", "NA", "NaN", "nan", "null", "NULL", "?")  # the cells that are missing values
 LABEL_NAMES = ("class", "label", "target")  # the columns taken for the label, in any case
@@ -80,20 +81,26 @@ class ColumnRecipe:
     categories: None for numbers, else its words in the order of their features, of which each
     is 1 where the cell is that word, else 0;  fill: what stands in place of a missing value, a
     number, or one of the categories, or None: that is an error, or all zeros with an indicator;
-    indicator: a last feature is 1 where the value is missing, else 0.
+    indicator: a last feature is 1 where the value is missing, else 0;  date: the features of a
+    column of dates, whose fill is a number of days, or None.
     """
 
     name: Word
     categories: tuple[Word, ...] | None = None
     fill: Annotated[float, (-LARGEST, LARGEST)] | Word | None = None
     indicator: bool = False
+    date: DateRecipe | None = field(default=None, metadata={"optional": True})
 
     @property
     def features(self) -> tuple[str, ...]:
         """The names of its features."""
-        own = (self.name,) if self.categories is None else tuple(
-            f"{self.name}={word}" for word in self.categories)
-        return (*own, f"{self.name} is missing") if self.indicator else own
+        if self.date is not None:
+            names = self.date.features(self.name)
+        elif self.categories is None:
+            names = self.name,
+        else:
+            names = tuple(f"{self.name}={word}" for word in self.categories)
+        return (*names, f"{self.name} is missing") if self.indicator else names
 
 
 @dataclass(frozen=True)
@@ -131,7 +138,8 @@ class TableRecipe:
 def size_of_names(columns: tuple[ColumnRecipe, ...]) -> int:
     """The letters of the names of all features: each has that of its column."""
     return sum((len(one.name) + 11) * (2 + len(one.categories or ()))
-               + sum(map(len, one.categories or ())) for one in columns)
+               + sum(map(len, one.categories or ())) + 4 * (len(one.name) + 25) * (
+                   one.date is not None) for one in columns)
 
 
 def plain_word(cell: str) -> str:
