@@ -14,9 +14,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 _TIME = (r"(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d{1,9})?))?(?:Z|([+-])(\d\d):?(\d\d))?)?")
 _ORDERS = {
@@ -109,6 +110,8 @@ class DateRecipe:
 
     def values(self, words: Iterable[str]) -> np.ndarray:
         """The features (w, f) of words; NaN for those that are no dates."""
+        import numpy as np
+
         days = np.array([np.nan if (day := day_number(word, self.order)) is None else day
                          for word in words], dtype=np.float64)
         # days since 1970-01-01, a Thursday; weeks begin on Monday
