@@ -16,8 +16,7 @@ import hostile_store as forge
 import numpy as np
 import pytest
 
-from agfmc.control.parse import parse
-from agfmc.control.parse import MAX_SIDES
+from agfmc.control.parse import MAX_SIDES, parse
 from agfmc.control.write import format_tree
 from agfmc.decode.front import CodeDecoder
 from agfmc.core.errors import AgfmcWarning, ControlError, ModelError

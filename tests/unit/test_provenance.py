@@ -1,8 +1,7 @@
 """What a model was made from: its line, part by part, and back."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.data.normalisation import LearnedMetric
 from agfmc.core.provenance import classes_text, MetricOrigin, Provenance, shared

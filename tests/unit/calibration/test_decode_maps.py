@@ -4,8 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.calibration.maps import (apply_map, choose_map, compare_maps, fit_in_training,
                                     fit_temperature, held_out_map, MapTrial, refit)

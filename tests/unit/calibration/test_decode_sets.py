@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.calibration import sets
 from agfmc.calibration.sets import (calibration_points, class_groups, class_scores, least_points,

@@ -7,8 +7,7 @@ import sys
 from html import unescape
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.control.build import from_pairs, from_rows
 from agfmc.control.graphviz import format_dot

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.core.errors import DataError, UsageError
 from agfmc.core.splits import (shuffled, split_fraction, split_parts, split_random,

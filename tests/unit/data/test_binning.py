@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.core.errors import DataError, UsageError
 from agfmc.data.binning import bin_edges, check_edges, classes_of, present_values

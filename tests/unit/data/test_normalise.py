@@ -4,8 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.core.errors import AgfmcWarning, DataError, UsageError
 from agfmc.data.libagf import read_std, write_std

@@ -10,9 +10,8 @@ from agfmc.prediction.decoding import Decoding
 from agfmc.core.points import is_sparse, SparsePoints
 from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcWarning, DataError
-from agfmc.training import fit as fit_module
+from agfmc.training import fit as fit_module, kernel_tables
 from agfmc.data import training
-from agfmc.training import kernel_tables
 from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.data.reading import iter_points, read_training

@@ -5,8 +5,7 @@ from math import ceil, comb, log2
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.decode import code_kinds, pair_queries, pair_strategies
 from agfmc.decode.front import CodeDecoder

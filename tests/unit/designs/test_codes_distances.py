@@ -6,12 +6,10 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.designs import distances
-from agfmc.designs.distances import class_distances, confusion_distances, METRICS
-from agfmc.designs.distances import join, LINKAGES
+from agfmc.designs.distances import class_distances, confusion_distances, join, LINKAGES, METRICS
 from agfmc.cli import print_control
 from agfmc.control.build import from_pairs
 from agfmc.core.errors import DataError, UsageError

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from agfmc.designs import class_order
-from agfmc.designs.class_order import path_length, shortest_path
+from agfmc.designs.class_order import order_for_pairs, order_for_path, path_length, shortest_path
 from agfmc.designs.class_order import (_moves, _sources, greedy_order, local_search, Problem,
                                       success)
 from agfmc.designs.distances import class_distances
 from agfmc.control.build import from_rows
 from agfmc.core.errors import DataError, UsageError
 from agfmc.designs.design import design
-from agfmc.designs.class_order import order_for_pairs, order_for_path
 from agfmc.data.confusions import PairErrors
 
 PRIORS = [.3, .1, .2, .4]

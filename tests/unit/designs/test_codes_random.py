@@ -3,8 +3,7 @@
 from itertools import combinations, product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.control import matrix, matrix as bits
 from agfmc.designs import random_codes

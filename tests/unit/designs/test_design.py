@@ -8,8 +8,7 @@ import pytest
 
 from agfmc.cli import main_of
 from agfmc.designs import random_codes, schemes
-from agfmc.designs.distances import class_distances
-from agfmc.designs.distances import join, LINKAGES
+from agfmc.designs.distances import class_distances, join, LINKAGES
 from agfmc.designs.schemes import find_scheme, SCHEMES
 from agfmc.control.build import from_rows
 from agfmc.control.write import format_tree

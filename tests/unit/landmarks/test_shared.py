@@ -6,13 +6,12 @@ import pytest
 from agfmc.control.build import from_rows
 from agfmc.control.parse import parse
 from agfmc.core.errors import DataError
-from agfmc.landmarks.features import Landmarks
+from agfmc.landmarks.features import draw_landmarks, Landmarks
 from agfmc.kernels.machine import decision_values
 from agfmc.landmarks.learner import leave_one_out, NystromOptions, Ridge
 from agfmc.learners.protocol import plan_jobs
 from agfmc.landmarks import features as landmarks_of_jobs, sums, training
 from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
-from agfmc.landmarks.features import draw_landmarks
 from agfmc.landmarks.sums import row_ranges
 
 OPTIONS = "learner=nystrom -m 12 -g .3 -l .05"

@@ -8,8 +8,7 @@ import time
 from shlex import join, quote
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.core.errors import CommandFailed, shortened, UsageError
 from agfmc.learners.programs import Command, killing_commands

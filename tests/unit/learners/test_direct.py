@@ -13,7 +13,7 @@ import pytest
 from agfmc.prediction.decoding import Decoding
 from agfmc.models.description import class_sums
 from agfmc.control.parse import parse
-from agfmc.learners.logistic import fit_logistic, logistic_probabilities
+from agfmc.learners.logistic import fit_logistic, logistic_probabilities, read_logistic_model
 from agfmc.learners.protocol import for_weights, NodeProblem, plan_jobs, samples
 from agfmc.core.splits import rows_by_class
 from agfmc.learners.neighbours import Neighbours
@@ -26,7 +26,6 @@ from agfmc.training.plan import Output, plan, Source
 from agfmc.prediction.classifier import Classifier
 from agfmc.training.run import train, write_node
 from agfmc.models.control_files import write_control
-from agfmc.learners.logistic import read_logistic_model
 from agfmc.models.mbm import read_store, write_store
 from agfmc.data.libagf import read_cls, read_std, read_vec, write_cls, write_vec
 from agfmc.core.weights import Weights

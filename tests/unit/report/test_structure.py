@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from agfmc.designs.standard import one_vs_one, one_vs_rest
-from agfmc.designs.standard import tree as balanced_tree
+from agfmc.designs.standard import one_vs_one, one_vs_rest, tree as balanced_tree
 from agfmc.control.build import from_rows
 from agfmc.control.parse import parse
 from agfmc.report import structure

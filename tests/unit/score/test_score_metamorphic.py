@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.score.contingency import accuracy, contingency, uncertainty_coefficient
 from agfmc.score.probabilities import all_samples, brier_all, brier_winning, calibration

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from agfmc.score.evaluation import ScoreRequest, evaluate, Results
-from agfmc.score.contingency import expected_information
-from agfmc.score.contingency import contingency
+from agfmc.score.contingency import contingency, expected_information
 
 metrics = pytest.importorskip("sklearn.metrics")
 

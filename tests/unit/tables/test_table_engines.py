@@ -6,8 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agfmc.core.errors import AgfmcError
 from agfmc.tables.text import Words

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.core.splits import job_seed
+from agfmc.core.splits import calibration_rows, job_seed
 from agfmc.learners.protocol import plan_jobs
 from agfmc.data.types import Dataset
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.core import splits as module
 from agfmc.designs.design import design
 from agfmc.training.fit import TrainingSettings
-from agfmc.core.splits import calibration_rows
 from agfmc.training.held_out import gather_held_out
 from agfmc.training.in_memory import train_configuration
 from agfmc.core.weights import Weights

@@ -14,8 +14,7 @@ from agfmc.core.lazy_points import LazyPoints, StoredTable
 from agfmc.data.libagf import read_std, write_std
 from agfmc.landmarks.gradients import gradient_products
 from agfmc.landmarks.learner import NystromOptions
-from agfmc.data.normalisation import Normalisation
-from agfmc.data.normalisation import fit_normalisation
+from agfmc.data.normalisation import fit_normalisation, Normalisation
 from agfmc.core.splits import stratified_sample
 from agfmc.core.weights import Weights
 

@@ -9,13 +9,12 @@ import pytest
 from agfmc.control.build import from_rows
 from agfmc.control.parse import parse
 from agfmc.core.errors import DataError
-from agfmc.data import libagf, reading
+from agfmc.data import libagf, normalisation, reading
 from agfmc.core.lazy_points import is_lazy
 from agfmc.data.libsvm import write_svm
 from agfmc.data.libagf import write_cls, write_std, write_vec
 from agfmc.data.types import InputFormat
 from agfmc.data.normalisation import Normalisation
-from agfmc.data import normalisation
 from agfmc.core import splits
 from agfmc.training import plan as module
 from agfmc.training.fit import TrainingSettings
