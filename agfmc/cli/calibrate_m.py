@@ -22,38 +22,38 @@ MAPS = ("auto", *MAP_KINDS)
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser("calibrate_m", "Calibrate the class probabilities of a trained configuration "
-                    "with points that it was not trained on, show what that does, and write the "
+                    "with points that it was not trained on, print the effect, and write the "
                     "model with the calibration.")
-    parser.add("model", "model file, or control file for classification (- is standard input); its "
-               "calibration, if it has one, is kept for the other decoders",
+    parser.add("model", "model file, or control file for classification (- is standard input); "
+               "an existing calibration of other decoders remains",
                metavar="{control | model}")
     group = add_input_kind(parser, "--data", "label")
     add_weights(group)
-    group.add("--data DATA", "points with labels that were kept apart from training: base name of "
-              ".vec and .cls files, a table, LIBSVM text, or LVQ with -A", excludes="--from")
+    group.add("--data DATA", "calibration set with labels, separate from the training data: base "
+              "name of .vec and .cls files, a table, LIBSVM text, or LVQ with -A",
+              excludes="--from")
     group.add("--from BASE", "in place of --data: the answers of a cross-validation, the files "
-              "BASE.truth, .cls and .txt (or .raw.txt) that nfold writes, with weights .wgt",
+              "BASE.truth, .cls and .txt (or .raw.txt), with weights .wgt, that nfold writes",
               dest="base")
     group = parser.group("model")
     add_model_files(group, "applied to the points, and stored in OUT")
     group = parser.group("calibration")
-    group.add("-Q, --decoder DECODER", "the decoder that is calibrated, as for nfold (default: the "
-              "one that suits the configuration; with --data also least-squares, and full of a "
-              "tree)")
+    group.add("-Q, --decoder DECODER", "decoder to calibrate, as for nfold (default: the one "
+              "that suits the configuration; with --data also least-squares, and full of a tree)")
     group.add("--tree MODE", "for trees: recursive or full, for ensembles average or geometric; "
               "with -Q as the decoder of the matrices in them, as for classify_m",
               choices=tuple(TREE_DECODERS))
     group.add("--map KIND", "auto (default): the simplest whose log loss is within one standard "
               "error of the least; temperature, vector or matrix: this one, with a floor; none: "
-              "the decoder's own probabilities", choices=MAPS, default=MAPS[0])
-    group.add("--folds N", "parts of the points in the cross-validation of the maps (default 5)",
+              "uncalibrated", choices=MAPS, default=MAPS[0])
+    group.add("--folds N", "folds of the cross-validation of the maps (default 5)",
               whole_number(2, 1000), default=5)
     add_seed(group)
     add_workers(group)
     group = parser.group("output")
-    group.add("-o, --output OUT", "the model file to be written (.mbm), which may be model itself; "
-              "or a name that ends in .cal or .cal.gz, for the calibration alone. Without it, "
-              "nothing is written", output_base)
+    group.add("-o, --output OUT", "model file to write (.mbm), which may be model itself; or a "
+              "name that ends in .cal or .cal.gz, for the calibration only. Without it, nothing "
+              "is written", output_base)
     group.add("--json", "print one JSON object")
     parser.need("--data", "-M", "-A", "--table", "--weight", "--weights", "--class-weight")
     parser.file_names = {"model": "model", "data": "data", "base": "answers"}

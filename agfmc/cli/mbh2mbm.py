@@ -13,11 +13,11 @@ from .options import add_model_files, check_files, model_source, Parser, refuse_
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser("mbh2mbm", "Merge a control file and its binary models into one file that "
-                    "holds everything needed to classify, each support vector once; or bring a "
-                    "model file into another format.")
+                    "contains everything needed to classify, each support vector once; or "
+                    "convert a model file to another format.")
     parser.add("control", "control file for classification, as multi_borders writes it, or any "
                "model file (- is standard input)")
-    parser.add("out", "the model file to be written (.mbm)", output_file)
+    parser.add("out", "model file to write (.mbm)", output_file)
     group = parser.group("contents")
     group.add("--names FILE", "class names, line i for label i, in place of those in control")
     add_model_files(group, "stored: the model then takes raw data")

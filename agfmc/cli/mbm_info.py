@@ -13,22 +13,22 @@ from .options import add_model_files, check_plot, model_source, Parser
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("mbm_info", "Print what a model file holds: classes, configuration, support "
-                    "vectors, kernels, normalisation, the recipe of tables, and the settings that "
-                    "made it. Of a normalisation (.std): its features, and what a learned metric "
-                    "was learned from, with the weight of each feature. Of a recipe (.recipe): the "
-                    "columns of the table, and what they become.")
-    parser.add("model", "model file, or a control file whose models are read, or a normalisation, "
-               "whose name ends in .std, or a recipe of tables, whose name ends in .recipe")
+    parser = Parser("mbm_info", "Print the contents of a model file: classes, configuration, "
+                    "support vectors, kernels, normalisation, recipe of tables, and training "
+                    "settings; or of a normalisation (.std): its features, and the weights of a "
+                    "learned metric; or of a recipe (.recipe): the columns of the table, and "
+                    "their features.")
+    parser.add("model", "model file, or a control file whose models are read, or a normalisation "
+               "(.std), or a recipe of tables (.recipe)")
     group = parser.group("input")
     add_model_files(group)
-    group.add("--feature-names FILE", "names of the features of a normalisation, one on each line")
+    group.add("--feature-names FILE", "names of the features of a normalisation, one per line")
     group = parser.group("output")
-    group.add("--control", "print the control file alone", excludes="--json")
+    group.add("--control", "print only the control file", excludes="--json")
     group.add("--json", "print one JSON object")
-    group.add("--plot FILE", "a picture: of a model its coding matrix, or its tree with the share "
-              "of the training points at each node, of a learned metric the weights of the "
-              "features (.png, .svg or .pdf; needs matplotlib)", output_file)
+    group.add("--plot FILE", "a picture of the coding matrix, or of the tree with the share of "
+              "the training points at each node, or of the weights of a learned metric (.png, "
+              ".svg or .pdf; needs matplotlib)", output_file)
     parser.file_names = {"model": "model"}
     return parser.finish()
 

@@ -20,26 +20,26 @@ _SEED = 1001  # of splits that are not those of a tune_m or a compare_control be
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("nfold", "Cross-validate one configuration: train it on a part of the data, "
-                    "classify the rest, and repeat this until each point has been held out. Prints "
-                    "the scores, and writes the answers for the held-out points.")
+    parser = Parser("nfold", "Cross-validate one configuration: hold out each fold in turn, "
+                    "train on the others, and classify it. Print the scores, and write the "
+                    "answers for the holdout points.")
     add_control(parser)
-    parser.add("outbase", "base name of the answers: outbase.cls, .con, .truth and, where there "
-               "are probabilities, .txt, for eval_uc; .raw.txt has those before the calibration, "
-               "for calibrate_m, and .names the names of the classes", output_base, nargs="?")
+    parser.add("outbase", "base name of the answers: outbase.cls, .con, .truth and, if there are "
+               "probabilities, .txt, for eval_uc; .raw.txt has the uncalibrated ones, for "
+               "calibrate_m, and .names the class names", output_base, nargs="?")
     group = parser.group("output")
     group.add("-Q, --decoder DECODER", "a decoder of classify_m, or for trees recursive or full; "
               "any other decodes a tree as a coding matrix (default: the one that suits the "
               "control; for trees full)")
     add_answers(group, both=True)
-    group.add("-b, --brief", "only the scores of the splits, without the page of eval_uc for all "
-              "held-out points together")
-    group.add("--json", "everything as JSON: the keys of eval_uc --json for all held-out points "
+    group.add("-b, --brief", "print only the scores of the splits, without the report of eval_uc "
+              "for all holdout points together")
+    group.add("--json", "everything as JSON: the keys of eval_uc --json for all holdout points "
               "together, and over_splits, with the values of each split")
-    add_plot(group, "too, of calibration and contingency table")
+    add_plot(group, "of calibration and contingency table")
     add_bins(group)
-    add_report(parser, "the data, the configuration, the scores with their intervals, the hardest "
-               "points")
+    add_report(parser, "the data, the configuration, the scores with intervals, and the most "
+               "difficult points")
     add_nested(parser, by=True)
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", seed=_SEED)
     return parser.finish()
