@@ -430,7 +430,7 @@ def test_a_tree_from_a_contingency_table(control_of):
 def test_refused_designs(control_of, words, status, text):
     save_line()
     save_designs("two.svm", "0 1:0 2:0\n1 1:1\n")
-    save_designs("bad", '{"labels": [0, 1, 1]}')
+    save_designs("bad", json.dumps({"labels": [0, 1, 1], "contingency": [[1] * 3] * 3}))
     save_designs("good", json.dumps(TABLE))
     save_designs("shown", UNTRAINED)
     if "--plot" in words:
