@@ -18,7 +18,7 @@ from ..calibration.separate_points import CalibrationResult, mapped_points, reca
 from ..calibration.sets import prediction_sets, quantiles, SCORES
 from ..calibration.types import DecoderCalibration, MAP_KINDS, ProbabilityMap
 from ..control.parse import parse
-from ..control.tree import Tree
+from ..control.tree import Tree, TREE_DECODERS
 from ..control.write import format_tree
 from ..core.costs import cost_matrix
 from ..core.errors import AgfmcError, AgfmcWarning
@@ -636,6 +636,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if name is None and tree.decoder is None and machines is not None and \
                 not tree.hierarchical and not np.isfinite(machines.a).all():
             name = "vote"
+        if self.member_weights is not None and not tree.is_ensemble and \
+                TREE_DECODERS.get(name) == "ensembles":
+            name = None  # one member is left
         decoder = decoders_of(tree, None if name is None else (name,))[0]
         if decoder.method == "and":
             raise ValueError("the decoder 'and' leaves points without a class")

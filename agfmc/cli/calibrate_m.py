@@ -68,8 +68,7 @@ def execute(args):
     from ..models.files import load_configuration, save
     from ..models.description import has_class_weights
     from ..report.text import format_reports
-    from ..calibration.separate_points import recalibrate
-    from ..prediction.calibrate import with_decoders
+    from ..prediction.calibrate import recalibrated
 
     form = input_format(args, args.data)
     if args.data is None and args.base is None:
@@ -93,24 +92,15 @@ def execute(args):
                       stacklevel=2)
     stored = {} if configuration.calibration is None or args.data is None else \
         configuration.calibration.decoders
-    results, fitted = {}, {}
-    for key, answered in _answers(args, configuration, form, args.jobs or available_cores()):
-        known = next((other for other, one in fitted.items() if one.same(answered)), None)
-        if known is None:
-            fitted[key] = answered
-            results[key] = recalibrate(answered, key, configuration.tree.classes, args.map,
-                                     args.seed, args.folds,
-                                     stored[key].map if key in stored else None)
-        else:
-            results[key] = results[known].of(key)
-    configuration = with_decoders(configuration, results, answered.y, answered.learned)
+    configuration, reports = recalibrated(
+        configuration, _answers(args, configuration, form, args.jobs or available_cores()),
+        args.map, args.seed, args.folds, stored)
     if args.output is not None:
         if as_text:
             with replacing(args.output) as file:
                 file.write(format_calibration(configuration.calibration, args.output))
         else:
             save(args.output, configuration)
-    reports = [one.report for one in results.values()]
     sys.stdout.write(json_text(reports) if args.json else format_reports(reports))
     sys.stdout.flush()
 

@@ -150,7 +150,7 @@ def _add_queries(group):
     group.add("--pair-errors FILE", "with -Q radag: errors of the pairs, as multi_borders "
               "--cv-errors writes them")
     group.add("--count", "report the mean number of binary classifiers and kernel "
-              "evaluations per point")
+              "evaluations per point, and the weights and costs of the members of an ensemble")
     group.add("--margins", "report the sum of 1/margin^2 over the binary classifiers")
 
 
@@ -356,6 +356,8 @@ def _warn_of_other_names(model, tree, path):
 def _report(args, classifier, done):
     """The numbers of --reject, --costs, --stop, --coverage, --count and --margins on stderr."""
     from ..kernels.machine import KernelCounter, squared_norms
+    from ..core.text import member_text
+    from ..models.description import describe_members
 
     if classifier.threshold is not None or classifier.decoding.decoder.name == "and":
         below = "" if args.max_error is None else f", below probability {classifier.threshold:g}"
@@ -375,6 +377,9 @@ def _report(args, classifier, done):
         report(f"{done.queried / done.points:.2f} of {len(model.rho)} binary classifiers and "
                f"{done.kernels / done.points:.2f} of {KernelCounter(model).total} kernel "
                "evaluations per point")
+        for number, member in enumerate(describe_members(classifier.tree, model)
+                                        if classifier.tree.is_ensemble else (), 1):
+            report(f"member {number}: {member_text(member)}")
     if args.margins:
         norms = squared_norms(classifier.values.model)
         report(f"sum of 1/margin^2 over {len(norms)} binary classifiers: {norms.sum():.6g}")

@@ -4,20 +4,26 @@ import os
 import warnings
 
 from ..core.errors import AgfmcError, AgfmcWarning, UsageError
+from .data_options import add_weights
 from .hints import classify_command, refuse_scheme
 from .messages import report
-from .option_types import output_file
-from .options import add_model_files, check_files, model_source, Parser, refuse_name
+from .option_types import output_base, output_file
+from .options import (add_input_kind, add_model_files, check_files, input_format, model_source,
+                      Parser, refuse_name)
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser("mbh2mbm", "Merge a control file and its binary models into one file that "
                     "contains everything needed to classify, each support vector once; or "
-                    "convert a model file to another format.")
+                    "convert a model file to another format; or join models into an ensemble.",
+                    operands="{control out | model model ...}")
     parser.add("control", "control file for classification, as multi_borders writes it, or any "
                "model file (- is standard input)")
-    parser.add("out", "model file to write (.mbm)", output_file)
+    parser.add("out", "model file to write (.mbm); with --join, the other models",
+               output_base, nargs="*", metavar="{out | model ...}")
+    parser.add("-o, --output OUT", "model file to write, in place of the operand out",
+               output_file)
     group = parser.group("contents")
     group.add("--names FILE", "class names, line i for label i, in place of those in control")
     add_model_files(group, "stored: the model then takes raw data")
@@ -26,7 +32,21 @@ def get_parser():
     group.add("-Z, --ascii", "libAGF's ASCII model", excludes=unheld)
     group.add("--libsvm", "one LIBSVM model of all classes, from a one-vs-one configuration",
               excludes={**unheld, "-Z": "out has one format"})
-    parser.file_names = {"control": "trained"}
+    group = add_input_kind(parser, "--data", "label")
+    add_weights(group)
+    group = parser.group("joining finished models")
+    group.add("--join", "the operands are finished models of the same classes, which become the "
+              "members of one ensemble: learners, kernels and normalisations may differ; one that "
+              "is an ensemble adds its members", needs="-o", excludes={
+                  **dict.fromkeys(("-a", "--names"), "each model holds its own"),
+                  **dict.fromkeys(("--calibration", "--uncalibrated"), "--data calibrates")})
+    group.add("--data DATA", "points with labels that no member was trained on, which calibrate "
+              "the ensemble, as calibrate_m does", needs="--join")
+    group.add("--member-weights WAY", "held-out gives each member the weight in their average with "
+              "which the log loss of the points of --data is least, and leaves out members of "
+              "weights below .02 (default: equal weights)", choices=("held-out",), needs="--data")
+    parser.need("--data", "-M", "-A", "--table", "--weight", "--weights", "--class-weight")
+    parser.file_names = {"control": "trained", "data": "data"}
     return parser.finish()
 
 
@@ -38,22 +58,29 @@ def execute(args):
     from ..data.class_names import read_names, read_names_of
 
     form = "ascii" if args.ascii else "svm" if args.libsvm else None
+    inputs, out = _operands(args)
     refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                                 "trained")
-    check_model_name(args.out, binary=not form)
+    check_model_name(out, binary=not form)
     names = None if args.names is None else read_names(args.names)
-    configuration = load_configuration(model_source(
-        args, args.control, names=names, **{"named": False} if form else {}))
+    settings = {"named": False} if form else {}
+    if args.join:
+        settings["uncalibrated"] = True
+    parts = [load_configuration(model_source(args, path, names=names, **settings))
+             for path in inputs]
+    models = [path for one in parts if one.merged_from is not None
+              for path in model_files(one.tree, args.path, [out])]
+    check_files(args, {"out": [out] * (args.output is None)}, {
+        "control": [*inputs, calibration_of(args.control), *models]})
+    configuration, lines = _joined(args, parts, inputs) if args.join else (parts[0], [])
     if names is not None:
         configuration = configuration.renamed(
             read_names_of(args.names, configuration.tree.classes, names))
     before = configuration.merged_from
-    models = [] if before is None else model_files(configuration.tree, args.path, [args.out])
-    check_files(args, inputs={"control": [args.control, calibration_of(args.control), *models]})
     if form:
-        export(args.out, configuration, form)
+        export(out, configuration, form)
     else:
-        save(args.out, configuration)
+        save(out, configuration)
     if configuration.lacks_normalisation and args.norm_file is None:
         alike = "points must be normalised in the same way before they are classified, which "
         then = {None: "classify_m will need it", "ascii": f"{alike}this format cannot record",
@@ -73,9 +100,58 @@ def execute(args):
         if form and configuration.recipe is not None else ""
     then = "" if form or configuration.lacks_normalisation else \
         "; classify new data with: " + (
-            classify_command(args.out, "binary") if configuration.recipe is None else
-            classify_command(args.out, "table", configuration.recipe.source))
+            classify_command(out, "binary") if configuration.recipe is None else
+            classify_command(out, "table", configuration.recipe.source))
+    for line in lines:
+        report(line)
     report(f"{len(configuration.tree.rows)} binary models, {vectors}{calibrated}{recipe}{then}")
+
+
+def _operands(args):
+    """The files of the models, and of the one to be written."""
+    if args.join:
+        if not args.out:
+            raise UsageError("--join needs two models or more")
+        return [args.control, *args.out], args.output
+    if len(args.out) + (args.output is not None) != 1:
+        raise UsageError("expected the operands control and out (--join takes several models)")
+    return [args.control], args.output or args.out[0]
+
+
+def _joined(args, parts, names):
+    """The ensemble of several configurations, weighed and calibrated by --data, and lines on it."""
+    from ..data.training import read_points
+    from ..executors.threads import available_cores
+    from ..models.join import join
+    from ..prediction.calibrate import (answers_of_data, kept_decodings, recalibrated,
+                                        weighed_by_data)
+
+    form = input_format(args, args.data)
+    configuration = join(parts)
+    if args.data is None:
+        return configuration, ["the average is not calibrated: --data calibrates it with points "
+                               "that no member was trained on"]
+    data = read_points(args.data, form, configuration.recipe)
+    owners = [name for name, one in zip(names, parts) for _ in one.tree.roots]
+    lines = []
+    if args.member_weights is not None:
+        configuration, kept = weighed_by_data(configuration, data, form.kind, args.data)
+        lines = ["weights of the members: " + ", ".join(
+            f"{owners[number]} {weight:g}"
+            for number, weight in zip(kept, configuration.tree.weights))]
+        if len(kept) < len(owners):
+            lines[0] += "; left out: " + ", ".join(
+                name for number, name in enumerate(owners) if number not in kept)
+    tree, cores = configuration.tree, available_cores()
+    configuration, reports = recalibrated(configuration, (
+        (decoding.calibration_key(tree), answers_of_data(
+            configuration, decoding, data, form.kind, args.data, cores))
+        for decoding in kept_decodings(configuration).values()))
+    scores = reports[0]["scores"]["log_loss"]
+    return configuration, [*lines, f"calibrated with {reports[0]['points']} points: log loss "
+                           f"{scores['before']['value']:.4g} -> "
+                           f"{scores['after']['value']:.4g} "
+                           f"({reports[0]['decoder']}, {reports[0]['map']})"]
 
 
 def check_model_name(out, binary=True):

@@ -78,7 +78,7 @@ def get_parser():
               "fitted to holdout decision values and written to CONTROL-OUT.cal")
     group.add("--member-weights WAY", "weights of the members of an ensemble, several "
               "configurations in control: held-out minimises the log loss of holdout samples, and "
-              "writes the weights into control-out",
+              "writes the weights into control-out, without members of weights below .02",
               choices=("held-out",), excludes=("--no-calibration", "-0", "--only", "--sums"))
     group.add("--no-names", "omit class names, decoder and normalisation from control-out, which "
               "libAGF cannot read")
@@ -238,9 +238,11 @@ def _calibration(args, work, trained):
         known = {name: fitted.model for name, fitted in trained.items()}
         configuration = merged(tree, source, known)
         if args.member_weights is not None:
-            configuration = with_learned_weights(configuration, held_out)
-            tree = configuration.tree
-            lines.append(f"weights of the members: {tree.headings['weights'].text}")
+            configuration, held_out = with_learned_weights(configuration, held_out)
+            tree, dropped = configuration.tree, len(tree.roots) - len(configuration.tree.roots)
+            text = tree.headings["weights"].text if tree.is_ensemble else "1"
+            lines.append(f"weights of the members: {text}" + (
+                f"; {dropped} of small weights left out" if dropped else ""))
         calibration = fit_calibration(configuration, held_out, losses=losses)
     except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
         return tree, None, [*lines, "warning: the probabilities are not calibrated: "

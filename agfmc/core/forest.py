@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -68,6 +68,29 @@ class Forest:
         starts = [np.zeros(1, "<i8"), *(one.starts[1:] + start for one, start in
                                         zip(forests, trees))]
         return cls(forests[0].features, np.concatenate(starts), **moved, **rest)
+
+    def subset(self, start: int, stop: int) -> Forest:
+        """The classifiers from start to stop."""
+        import numpy as np
+
+        roots = nodes = self.roots[self.starts[start]:self.starts[stop]]
+        used = np.zeros(len(self.feature), dtype=bool)
+        while len(nodes):
+            used[nodes] = True
+            inner = nodes[self.feature[nodes] >= 0]
+            nodes = np.concatenate([self.left[inner], self.right[inner]])
+        number = (np.cumsum(used) - 1).astype("<i4")
+        return Forest(self.features, self.starts[start:stop + 1] - self.starts[start],
+                      number[roots], self.feature[used], self.value[used],
+                      number[self.left[used]], number[self.right[used]], self.missing_left[used])
+
+    def with_features(self, column: np.ndarray, features: int) -> Forest:
+        """The trees for points in which feature i of these is number column[i] of `features`."""
+        import numpy as np
+
+        inner = self.feature >= 0
+        return replace(self, features=features, feature=np.where(
+            inner, column[np.where(inner, self.feature, 0)], -1).astype("<i4"))
 
     def check(self, fail) -> None:
         """Raise fail(message) for anything that `values` takes on trust.

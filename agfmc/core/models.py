@@ -60,13 +60,16 @@ class Kernel:
 
     linear x.y; polynomial (gamma x.y + coef0)^degree; rbf exp(-gamma |x-y|^2);
     sigmoid tanh(gamma x.y + coef0); laplacian exp(-gamma sum_j |x_j-y_j|);
-    exponential exp(-gamma |x-y|).
+    exponential exp(-gamma |x-y|).  columns: (start, stop) of the features that it sees, None for
+    all.
     """
 
     kind: str
     gamma: float = 0.0
     coef0: float = 0.0
     degree: int = 0
+    columns: tuple[Annotated[int, range(2**31)], Annotated[int, range(2**31)]] | None = field(
+        default=None, metadata={"optional": True})
 
     @property
     def values(self):

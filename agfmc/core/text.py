@@ -36,6 +36,13 @@ def partition_text(search: dict, width: int | None = None) -> str:
     return text if width is None or len(text) <= width else text[:width - 3] + "..."
 
 
+def member_text(member: dict) -> str:
+    """A dictionary of `models.description.describe_members` in words."""
+    return f"{member['configuration']} of {member['binary_models']}, weight " \
+           f"{member['weight']:.3g}, for each point {member['kernel_values']} kernel values" + (
+               f" and {member['trees']} boosted trees" if member["trees"] else "")
+
+
 def _short_number(value):
     return f"{value:.4f}".removeprefix("0")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -70,6 +71,26 @@ class Normalisation:
     dropped: tuple[int, ...] = field(default=(), metadata={"stored": False})
     metric: LearnedMetric | None = field(default=None, metadata={"stored": False})
 
+    @classmethod
+    def identity(cls, features: int) -> Normalisation:
+        """The map that leaves points as they are."""
+        return cls(np.eye(features, dtype=np.float32), np.zeros(features, np.float32))
+
+    @property
+    def features(self) -> int:
+        """D1, the number of features of the points."""
+        return len(self.mean)
+
+    @property
+    def is_identity(self) -> bool:
+        """True where it leaves points as they are."""
+        return not self.mean.any() and np.array_equal(self.matrix, np.eye(self.features))
+
+    @property
+    def parts(self) -> tuple[Normalisation, ...]:
+        """Itself, as the only part."""
+        return (self,)
+
     @property
     def provenance(self) -> tuple[str, ...]:
         """The parts of the `Provenance` of a model whose points went through it."""
@@ -112,6 +133,36 @@ class Normalisation:
             for j, row in enumerate(matrix):
                 block += rows[:, j, None] * row
         return out
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedNormalisation:
+    """Several normalisations of the same points: their columns stand side by side."""
+
+    parts: tuple[Normalisation, ...]
+
+    metric: ClassVar = None
+
+    @property
+    def features(self) -> int:
+        """The number of features of the points."""
+        return self.parts[0].features
+
+    def digest(self):
+        """Sixteen hexadecimal digits that tell it from others."""
+        return hashlib.sha256("".join(one.digest() for one in self.parts).encode()).hexdigest()[:16]
+
+    def apply(self, x, products=False):
+        """Points x (n, D1) as each part maps them, (n, sum of D2); see `Normalisation`."""
+        return np.concatenate([one.apply(x, products) for one in self.parts], axis=1)
+
+
+def spans(normalisation: Normalisation | JoinedNormalisation | None,
+          width: int) -> list[tuple[int, int]]:
+    """(start, stop) of the columns of each part; without a normalisation, all of so many."""
+    ends = [0, *itertools.accumulate(one.matrix.shape[1] for one in normalisation.parts)] \
+        if normalisation is not None else [0, width]
+    return list(itertools.pairwise(ends))
 
 
 @contextmanager

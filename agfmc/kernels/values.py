@@ -40,7 +40,8 @@ class PreparedKernel:
 
     @_quiet
     def __init__(self, kernel, sv):
-        sv = np.ascontiguousarray(sv, dtype=np.float64)
+        self._columns = slice(*kernel.columns or (None,))
+        sv = np.ascontiguousarray(sv[:, self._columns], dtype=np.float64)
         self.kernel = kernel
         self._distance = None if kernel.kind == "rbf" else KERNELS[kernel.kind].distance
         self.size, self.features = sv.shape
@@ -71,6 +72,7 @@ class PreparedKernel:
     @_quiet
     def columns(self, x):
         """Points x (n, d) as `rows` takes them: `Columns`."""
+        x = x[:, self._columns]
         if self._distance is not None:
             return Columns(np.ascontiguousarray(x, dtype=np.float64), _NONE, x[:0])
         if self.kernel.kind != "rbf":

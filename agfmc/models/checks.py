@@ -5,6 +5,7 @@ import numpy as np
 from ..calibration.file import check_calibration
 from ..core.errors import ModelError
 from ..core.models import MergedModel, KERNELS
+from ..data.normalisation import spans
 from ..tables.recipe_file import _MOST_FEATURES
 
 _FEW_FEATURES = 2**16  # where no number in the file stands for each
@@ -49,11 +50,7 @@ def check_configuration(configuration, fail):
         raise fail("half of a classifier's probabilities is missing")
     for classifier in classifiers.values():
         _check_node_classifier(classifier, model.sv.shape[1], fail)
-    norm = configuration.normalisation
-    if norm is not None and norm.matrix.shape != (len(norm.mean), model.sv.shape[1]):
-        raise fail("the normalisation does not fit the support vectors")
-    if norm is not None and not (np.isfinite(norm.matrix).all() and np.isfinite(norm.mean).all()):
-        raise fail("the normalisation is not finite")
+    _check_normalisation(configuration, fail)
     if len(model.sv) and model.group[-1] > len(configuration.tree.labels):
         raise fail("a support vector belongs to a class that does not exist")
     check_recipe(configuration, fail)
@@ -123,11 +120,26 @@ def _repeated(index, indptr, s):
 def _check_features(configuration, fail):
     """Refuse a number of features that is a mere claim: points take memory for each."""
     sv, norm = configuration.machines.sv, configuration.normalisation
-    widths = [sv.shape[1]] if norm is None else [sv.shape[1], len(norm.mean)]
+    widths = [sv.shape[1]] if norm is None else [sv.shape[1], norm.features]
     known = len(sv) or configuration.node_classifiers or norm is not None
     if max(widths) > (_MOST_FEATURES if known else _FEW_FEATURES) or \
-            norm is not None and not len(norm.mean):
+            norm is not None and not norm.features:
         raise fail("the number of features is invalid")
+
+
+def _check_normalisation(configuration, fail):
+    """Normalisations that fit the support vectors, and kernels that see the columns of one."""
+    model, norm = configuration.machines, configuration.normalisation
+    parts = () if norm is None else norm.parts
+    columns = spans(norm, model.sv.shape[1])
+    if any(one.matrix.shape[0] != len(one.mean) or len(one.mean) != norm.features
+           for one in parts) or columns[-1][1] != model.sv.shape[1]:
+        raise fail("the normalisation does not fit the support vectors")
+    if not all(np.isfinite(one.matrix).all() and np.isfinite(one.mean).all() for one in parts):
+        raise fail("the normalisation is not finite")
+    if any(kernel.columns not in (columns if len(parts) > 1 else (None,))
+           for kernel in model.kernels) or len(parts) > 1 and configuration.node_classifiers:
+        raise fail("a classifier does not have the columns of one normalisation")
 
 
 def _check_node_classifier(model, features, fail):

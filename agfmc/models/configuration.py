@@ -10,7 +10,7 @@ from ..calibration.types import Calibration
 from ..core.errors import ModelError
 from ..core.models import FunctionModel, MergedModel
 from ..core.provenance import Provenance
-from ..data.normalisation import Normalisation
+from ..data.normalisation import JoinedNormalisation, Normalisation
 from ..tables.types import TableRecipe
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class Configuration:
     in the order of its rows: a `MergedModel`, a `FunctionModel` of classifiers that are in memory
     alone, or the `ModelFiles` that another program reads;  node_classifiers: {node number:
     classifier} of the nodes that tell all their branches apart at once, in the order of the text;
-    normalisation: applied to raw points, or None;  made_by: {program: version} of the model file
+    normalisation: applied to raw points, or None; members of an ensemble may have their own, side
+    by side;  made_by: {program: version} of the model file
     it was read from;  merged_from: the number of support vectors in the files that were merged,
     None for a configuration that was in one file or never in any;  calibration: the maps of its
     probabilities, or None;  recipe: the way from tables, as that of training, to its points, or
@@ -42,7 +43,7 @@ class Configuration:
     tree: Tree
     machines: MergedModel | FunctionModel | ModelFiles
     node_classifiers: Mapping = field(default_factory=dict)
-    normalisation: Normalisation | None = None
+    normalisation: Normalisation | JoinedNormalisation | None = None
     made_by: Mapping = field(default_factory=dict)
     merged_from: int | None = None
     calibration: Calibration | None = None
@@ -59,7 +60,7 @@ class Configuration:
     def features(self) -> int | None:
         """Number of features of the points to classify; None where any number will do."""
         if self.normalisation is not None:
-            return self.normalisation.matrix.shape[0]
+            return self.normalisation.features
         return None if isinstance(self.machines, ModelFiles) else self.machines.features
 
     @property

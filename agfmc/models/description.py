@@ -9,14 +9,15 @@ from dataclasses import asdict
 import numpy as np
 
 from ..calibration.priors import class_counts
-from ..control.tree import changed
+from ..control.tree import changed, Tree
 from ..control.write import format_tree
 from ..core.errors import ModelError, one_line
-from ..core.models import KERNELS
+from ..core.models import KERNELS, MergedModel
 from ..core.provenance import Provenance
-from ..core.text import listed
+from ..core.text import listed, member_text
 from ..data.normalisation import Normalisation
 from ..files.codec import encode
+from ..kernels.machine import KernelCounter
 from ..tables.types import TableRecipe
 from .configuration import Configuration
 
@@ -28,7 +29,7 @@ def describe(configuration: Configuration) -> dict:
     """A dictionary of plain values: classes, configuration, sizes, kernels, settings."""
     model, tree = configuration.machines, configuration.tree
     normalisation = configuration.normalisation
-    features = model.sv.shape[1] if normalisation is None else normalisation.matrix.shape[0]
+    features = model.sv.shape[1] if normalisation is None else normalisation.features
     return {
         "classes": [{"label": label, **({"name": tree.names[label]}
                                         if label in tree.names else {})}
@@ -37,10 +38,7 @@ def describe(configuration: Configuration) -> dict:
         "configuration": _kind(tree),
         "control": format_tree(changed(tree, headings={})) if tree.hierarchical else None,
         "decoder": tree.decoder,
-        "members": [{"configuration": _kind(member), "weight": weight,
-                     "binary_models": len(member.rows)}
-                    for member, weight in zip(tree.members, tree.weights)]
-        if tree.is_ensemble else None,
+        "members": describe_members(tree, model) if tree.is_ensemble else None,
         "levels": 1 + max(node.depth for node in tree.nodes),
         "binary_models": [
             {"name": row.text, "left": list(left), "right": list(right),
@@ -66,6 +64,19 @@ def describe(configuration: Configuration) -> dict:
         "calibration": _calibration(configuration.calibration),
         "recipe": None if configuration.recipe is None else describe_recipe(configuration.recipe),
     }
+
+
+def describe_members(tree: Tree, model: MergedModel) -> list[dict]:
+    """A dictionary of plain values for each member of an ensemble: what it is, its weight in the
+    average, and the kernel values and trees that are computed for a point."""
+    ends = np.cumsum([0, *(len(member.rows) for member in tree.members)])
+    rows = np.arange(model.count)
+    queried = (rows >= ends[:-1, None]) & (rows < ends[1:, None])
+    kernels = KernelCounter(model)(queried) if model.count else np.zeros(len(queried), int)
+    trees = np.diff((model.forest.starts if model.forest else np.zeros_like(model.indptr))[ends])
+    return [{"configuration": _kind(member), "weight": weight, "binary_models": len(member.rows),
+             "kernel_values": int(values), "trees": int(count)}
+            for member, weight, values, count in zip(tree.members, tree.weights, kernels, trees)]
 
 
 def node_shares(configuration: Configuration) -> dict[int, float]:
@@ -317,6 +328,7 @@ def _member_lines(info):
             for (kind, rows), count in kinds.items()) + " binary models"),
         ("weights", "equal" if len(set(weights)) == 1 else
                     listed([f"{weight:.4g}" for weight in weights])),
+        *(("  member", member_text(one)) for one in members[:_SHOWN]),
         ("shared", f"{shared} partitions have the binary model of another member: "
                    f"{len(set(names))} different ones" if shared else None)]
 

@@ -19,7 +19,7 @@ import json
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
@@ -30,7 +30,7 @@ from ..control.parse import parse
 from ..control.write import format_tree
 from ..core.errors import ControlError, ModelError, one_line
 from ..core.models import MergedModel, NodeModel
-from ..data.normalisation import Normalisation
+from ..data.normalisation import JoinedNormalisation, Normalisation
 from ..files.atomic import checked, replacing
 from ..files.codec import decode, encode, strict_json
 from ..files.opening import read_bytes
@@ -47,7 +47,8 @@ _Line = Annotated[str, one_line]
 
 @dataclass(frozen=True)
 class _Stored:
-    """The header; control: the text of the tree;  made_by: {program: version}."""
+    """The header; control: the text of the tree;  made_by: {program: version};  normalisations:
+    several, side by side, in the place of one."""
 
     control: str
     machines: MergedModel
@@ -56,6 +57,8 @@ class _Stored:
     calibration: Calibration | None
     recipe: TableRecipe | None
     made_by: Mapping[_Line, _Line]
+    normalisations: tuple[Normalisation, ...] | None = field(
+        default=None, metadata={"optional": True})
 
 
 def write_store(path, configuration, made_by):
@@ -76,9 +79,12 @@ def write_store(path, configuration, made_by):
         offset += len(blobs[-1])
         return entry
 
+    one = configuration.normalisation
+    several = one.parts if isinstance(one, JoinedNormalisation) else None
     stored = _Stored(format_tree(tree), configuration.machines,
-                     tuple(configuration.node_classifiers.values()), configuration.normalisation,
-                     configuration.calibration, configuration.recipe, dict(sorted(made_by.items())))
+                     tuple(configuration.node_classifiers.values()), None if several else one,
+                     configuration.calibration, configuration.recipe, dict(sorted(made_by.items())),
+                     several)
     header = json.dumps(encode(stored, put), separators=(",", ":")).encode()
     header += b" " * (-len(header) % 64)
     size = _START.size + len(header) + offset
@@ -123,9 +129,14 @@ def _configuration(header, raw, start, path, why):
         raise fail("the multi-class nodes are not those of the control text")
     if stored.recipe is not None:
         check_table_recipe(stored.recipe, fail)
+    normalisation, several = stored.normalisation, stored.normalisations
+    if several is not None:
+        if normalisation is not None or len(several) < 2:
+            raise fail("the normalisations are invalid")
+        normalisation = JoinedNormalisation(several)
     try:
         configuration = Configuration(
-            tree, stored.machines, dict(zip(nodes, classifiers)), stored.normalisation,
+            tree, stored.machines, dict(zip(nodes, classifiers)), normalisation,
             stored.made_by, calibration=stored.calibration, recipe=stored.recipe)
     except ModelError as error:  # another number of classifiers
         raise fail(error.message) from None

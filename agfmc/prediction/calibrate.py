@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
+from types import MappingProxyType
 
 import numpy as np
 
 from ..answers.libagf_text import read_probabilities
 from ..calibration.maps import apply_map, fit_in_training, fit_temperature
-from ..calibration.separate_points import CalibrationResult, DecodedData, mapped_points
+from ..calibration.separate_points import (CalibrationResult, DecodedData, mapped_points,
+                                           recalibrate)
 from ..calibration.types import Calibration, DecoderCalibration
 from ..control.build import to_code, with_heading
-from ..control.tree import Tree
+from ..control.tree import changed, Tree, TREE_DECODERS
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
 from ..core.models import HeldOut, LearnedDecoder
 from ..core.points import is_sparse
 from ..core.probabilities import log_loss, probability
+from ..core.splits import FOLDS
 from ..core.text import listed
 from ..data.libagf import read_cls, read_con
 from ..data.types import Dataset
@@ -29,6 +32,7 @@ from ..decode.ensemble import fit_weights
 from ..decode.learned import fit_learned, LearnedFit
 from ..learners.program_classifiers import Execution
 from ..models.configuration import Configuration
+from ..models.join import join_members, members_of
 from .classifier import Classifier
 from .decision_values import MachineValues
 from .decoding import calibrated_decodings, coding_matrix, decoders_of, Decoding, LEARNED_POINTS
@@ -39,7 +43,7 @@ from .decoding import calibrated_decodings, coding_matrix, decoders_of, Decoding
 _BUDGETS = 1 << 28, 10_000_000, 300_000
 _FEWEST, _FEWEST_OF_OTHERS = 1000, 250  # points; others have no map where theirs are fewer
 _MOST_OF_OTHERS, _MOST_ITERATED = 2000, 500  # points, which are enough for two numbers
-_NO_WEIGHT = 0.01  # of a member, times their number: what is written as 0
+_LEAST_WEIGHT = 0.02  # of a member, or half of an equal share where that is less
 _LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, times classes
 _HALF_DIGIT = 0.51e-6  # by which a probability in a text is rounded, at most
 
@@ -53,7 +57,7 @@ def calibrated(configuration: Configuration, held_out: HeldOut | None,
     those of the members of an ensemble are learned first.
     """
     if weights is not None:
-        configuration = with_learned_weights(configuration, held_out)
+        configuration, held_out = with_learned_weights(configuration, held_out)
     if held_out is None:
         return configuration
     return replace(configuration, calibration=fit_calibration(configuration, held_out, wanted))
@@ -145,11 +149,13 @@ def check_weights(way: str | None, tree: Tree, points: int) -> None:
                          "there are none")
 
 
-def with_learned_weights(configuration: Configuration, held_out: HeldOut | None) -> Configuration:
+def with_learned_weights(configuration: Configuration, held_out: HeldOut | None) \
+        -> tuple[Configuration, HeldOut]:
     """The ensemble with the weights of its members that have the least log loss of the average.
 
-    They are fitted to the held-out decision values, `fit_weights`, stand in the heading of the
-    tree, and are those of any average from then on.  Raises `ModelError` without such values.
+    They are fitted to the held-out decision values, stand in the heading of the tree, and are those
+    of any average from then on.  Members of small weights are left out, of the values too.  Raises
+    `ModelError` without such values.
     """
     if held_out is None:
         raise ModelError("the weights of its members cannot be learned: not all classifiers have "
@@ -159,13 +165,60 @@ def with_learned_weights(configuration: Configuration, held_out: HeldOut | None)
     true = np.searchsorted(classifier.classes, held_out.y)
     parts = [np.stack([p[rows, true[start + rows]] for p in classifier.by_member(rows)])
              for start, rows in values.blocks(len(classifier.classes))]
-    text = _in_words(fit_weights(np.concatenate(parts, axis=1), held_out.weights))
-    return replace(configuration, tree=with_heading(configuration.tree, "weights", text))
+    weighed, kept = _weighed(configuration, np.concatenate(parts, axis=1), held_out.weights)
+    if len(kept) == len(configuration.tree.roots):
+        return weighed, held_out
+    owner = [number for number, member in enumerate(configuration.tree.members)
+             for _ in member.rows]
+    rows = np.flatnonzero(np.isin(owner, kept))
+    nodes = [number for member in kept for number in range(len(configuration.tree.nodes))[
+        configuration.tree.parts[member]]]
+    some = np.isin(held_out.classifier, rows)
+    return weighed, replace(
+        held_out, point=held_out.point[some], value=held_out.value[some],
+        classifier=np.searchsorted(rows, held_out.classifier[some]).astype(np.int32),
+        nodes={nodes.index(number): p for number, p in held_out.nodes.items() if number in nodes})
+
+
+def weighed_by_data(configuration: Configuration, data: Dataset, kind: str, source: str) \
+        -> tuple[Configuration, list[int]]:
+    """The ensemble with weights as of `with_learned_weights`, from points that no member has seen.
+
+    Returns it with the numbers of the members that stay.  kind, source: as for `answers_of_data`.
+    """
+    y = _true_columns(configuration.tree, data, source)
+    classifier = Classifier(configuration, Decoding(calibrated=False), Execution(kind))
+    x, parts = _widened(data.x, classifier, kind), []
+    for start in range(0, len(x), classifier.rows):
+        rows = slice(start, start + classifier.rows)
+        true = y[rows]
+        parts.append(np.stack([p[np.arange(len(true)), true]
+                               for p in classifier.by_member(x[rows])]))
+    return _weighed(configuration, np.concatenate(parts, axis=1),
+                    None if data.weights is None else data.weights.w)
+
+
+def _weighed(configuration, p, w):
+    """The ensemble with the weights that p (M, n) and w (n,) lead to, `fit_weights`, and the
+    numbers of the members that stay."""
+    weights = fit_weights(p, w)
+    kept = np.flatnonzero(weights >= min(_LEAST_WEIGHT, 0.5 / len(p))).tolist()
+    old, tree = configuration.tree, configuration.tree
+    if len(kept) < len(p):
+        weights = fit_weights(p[kept], w)
+        members = members_of(configuration)
+        configuration = join_members([members[number] for number in kept], None)
+        average_only = len(kept) == 1 and TREE_DECODERS.get(old.decoder) == "ensembles"
+        tree = changed(configuration.tree, source=old.source, headings={
+            word: heading for word, heading in old.headings.items()
+            if word != "weights" and not (word == "decoder" and average_only)})
+    if tree.is_ensemble:
+        tree = with_heading(tree, "weights", _in_words(weights))
+    return replace(configuration, tree=tree), kept
 
 
 def _in_words(weights):
-    """Numbers with few digits and the sum 1, nearly the weights (M,); the smallest are 0."""
-    weights = np.where(weights * len(weights) > _NO_WEIGHT, weights, 0.0)
+    """Numbers with few digits and the sum 1, nearly the weights (M,)."""
     digits = 3 + len(str(len(weights)))
     units = np.rint(weights / weights.sum() * 10**digits).astype(np.int64)
     units[units.argmax()] += 10**digits - units.sum()
@@ -381,26 +434,34 @@ def answers_of_data(configuration: Configuration, decoding: Decoding, data: Data
     classes that the configuration does not know.
     """
     tree = configuration.tree
-    y = _columns(data.y, tree.classes, source)
-    other = [label for label, name in data.name_of.items()
-             if tree.names.get(label, name) != name]
-    if other:
-        raise DataError(f"class {other[0]} is '{data.names[other[0]]}', in the model "
-                        f"'{tree.names[other[0]]}': the labels mean other classes", file=source)
+    y = _true_columns(tree, data, source)
     fits = decoding.decoder.takes == "learned" and not _learned_decoder(configuration)
     classifier = Classifier(configuration, Decoding("binary") if fits else _uncalibrated(decoding),
                             Execution(kind))
-    x = np.asarray(data.x)
-    missing = (classifier.features or 0) - x.shape[1]
-    if kind == "svm" and missing > 0:  # such text may leave the last features out
-        x = np.pad(x, [(0, 0), (0, missing)])
-    answers = classifier.classify(x, workers)
+    answers = classifier.classify(_widened(data.x, classifier, kind), workers)
     weights = None if data.weights is None else data.weights.w
     if fits:
         fitted = fit_learned_decoder(tree, answers.columns, y, weights=weights)
         return DecodedData(fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder, weights)
     return DecodedData(_two_columns(answers.columns), y,
                        np.searchsorted(tree.classes, answers.classes), source, weights=weights)
+
+
+def _true_columns(tree, data, source):
+    """The columns (n,) of the true classes of a `Dataset`, whose names are those of the tree."""
+    other = [label for label, name in data.name_of.items() if tree.names.get(label, name) != name]
+    y = _columns(data.y, tree.classes, source)
+    if other:
+        raise DataError(f"class {other[0]} is '{data.names[other[0]]}', in the model "
+                        f"'{tree.names[other[0]]}': the labels mean other classes", file=source)
+    return y
+
+
+def _widened(x, classifier, kind):
+    """Points x (n, d) with all features: LIBSVM text may leave the last ones out."""
+    x = np.asarray(x)
+    missing = (classifier.features or 0) - x.shape[1]
+    return np.pad(x, [(0, 0), (0, missing)]) if kind == "svm" and missing > 0 else x
 
 
 def _learned_decoder(configuration):
@@ -474,6 +535,28 @@ def _columns(labels, classes, source):
         raise DataError(f"holds class {labels[np.argmax(strange)]}, which is not one of the "
                         f"classes of the model ({listed(classes)})", file=source)
     return column
+
+
+def recalibrated(configuration: Configuration, answers: Iterable[tuple[str, DecodedData]],
+                 kind: str = "auto", seed: int = 1, folds: int = FOLDS,
+                 stored: Mapping = MappingProxyType({})) -> tuple[Configuration, list[dict]]:
+    """The configuration with maps of decoders fitted to points kept apart, and the reports on them.
+
+    answers: (key of a decoder, its `DecodedData`);  stored: {key: `DecoderCalibration`} that the
+    reports compare.  The rest as for `recalibrate`.
+    """
+    results: dict[str, CalibrationResult] = {}
+    fitted: dict[str, DecodedData] = {}
+    for key, answered in answers:
+        known = next((other for other, one in fitted.items() if one.same(answered)), None)
+        if known is None:
+            fitted[key] = answered
+            results[key] = recalibrate(answered, key, configuration.tree.classes, kind, seed,
+                                       folds, stored[key].map if key in stored else None)
+        else:
+            results[key] = results[known].of(key)
+    return with_decoders(configuration, results, answered.y, answered.learned), [
+        one.report for one in results.values()]
 
 
 def with_decoders(configuration: Configuration, results: dict[str, CalibrationResult],

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from ..core.models import KERNELS
 from ..core.provenance import Provenance
+from ..core.text import member_text
 from . import charts, structure
 from .answers import answer_sections, answer_verdict, score_tiles
 from .blocks import (beside, code, facts, heading, markup, pictures, Section, table, text, Tile,
@@ -164,9 +165,7 @@ def _model_facts(model, names):
     if info is None:
         return [*pairs, *[("decoder", tree.decoder)] * (tree.decoder is not None)]
     if info["members"]:
-        pairs.append(("members", ", ".join(
-            f"{member['configuration']} ({plural(member['binary_models'], 'classifier')}, weight "
-            f"{member['weight']:.3g})" for member in info["members"][:20])))
+        pairs.append(("members", "; ".join(map(member_text, info["members"][:20]))))
     if info["levels"] > 1:
         pairs.append(("levels", count(info["levels"])))
     if info["decoder"]:

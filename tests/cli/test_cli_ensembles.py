@@ -192,7 +192,8 @@ def test_what_is_told_of_them(trained, run):
     assert "weights           equal" in text
     assert "shared            2 partitions have the binary model of another member: 11" in text
     assert json.loads(run("mbm_info", "--json", "m.mbc").out)["members"][1] == {
-        "configuration": "coding matrix", "weight": 1 / 3, "binary_models": 6}
+        "configuration": "coding matrix", "weight": 1 / 3, "binary_models": 6,
+        "kernel_values": 76, "trees": 0}
     for option, what in (("--libsvm", "a LIBSVM model"), ("-Z", "libAGF's ASCII model")):
         run("mbh2mbm", option, "m.mbc", "x", status=1).refused(
             f"{what} holds one configuration, and this is an ensemble of 3")
