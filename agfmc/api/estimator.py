@@ -107,10 +107,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         `random_state` is None, it is that of this estimator, and one more for each further member
         of an ensemble.  A list has one for each member.  Models of such classifiers can be
         pickled, but not saved as model files.  None: a learner of the suite.
-    learner : {"svm", "linear", "logistic", "nystrom"}, default=None
-        What trains the binary classifiers: LIBSVM, LIBLINEAR, logistic regression, or least squares
-        on landmarks, which trains all classifiers from one pass over the data.  None: what
-        `options` say, else "svm".
+    learner : {"svm", "linear", "logistic", "nystrom", "trees"}, default=None
+        What trains the binary classifiers: LIBSVM, LIBLINEAR, logistic regression, least squares
+        on landmarks, which trains all classifiers from one pass over the data, or boosted trees of
+        LightGBM, which take missing values, NaN.  None: what `options` say, else "svm".
     C, coef0, tol : float, default=None
     gamma : float, "scale" or "auto", default=None
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "exponential"}, default=None
@@ -124,6 +124,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     alpha : float or "auto", default=None
         Penalty of "nystrom" on the squared norm of the decision function.  None and "auto": the
         power of ten with the least leave-one-out error.
+    n_estimators, num_leaves, min_child_samples : int, default=None
+    learning_rate : float, default=None
+        Parameters of "trees", as of LightGBM's classifier, but that early stopping finds the number
+        of trees, up to n_estimators.  None: 400, 31, 20 and .1.
     options : str, default=""
         Further training options in the letters of the learner's own program, such as "-s 1"
         for nu-SVC.  Learner, parameters and options are for classifiers that have no options
@@ -226,7 +230,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def __init__(self, control="one-vs-one", *, estimator=None, decoder=None, learner=None,
                  C=None, kernel=None, gamma=None, degree=None, coef0=None, tol=None,
-                 n_landmarks=None, alpha=None,
+                 n_landmarks=None, alpha=None, n_estimators=None, learning_rate=None,
+                 num_leaves=None, min_child_samples=None,
                  options="", normalise=False, n_components=None, metric=None, platt="cv",
                  class_weight=None, priors=None, member_weights=None, calibrated=True, reject=None,
                  max_error=None, confidence=0.95, costs=None, reject_label=None, random_state=1,
@@ -376,8 +381,12 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     @property
     def _allows_nan(self):
-        return self.estimator is not None and \
-            MemberLearners(self._estimators, 0).allows_nan
+        if self.estimator is not None:
+            return MemberLearners(self._estimators, 0).allows_nan
+        try:
+            return parse_options(_learner_text(self)).allows_nan
+        except AgfmcError:  # which `fit` raises
+            return False
 
     @property
     def _keeps_sparse(self):
@@ -727,13 +736,21 @@ def _given(control):
 # Parameters of the learners, and the fields of their options, whose `letters` tell the rest.
 
 _FIELDS = {"kernel": "kernel", "degree": "degree", "gamma": "gamma", "coef0": "coef0", "C": "cost",
-           "tol": "tolerance", "n_landmarks": "landmarks", "alpha": "ridge"}
+           "tol": "tolerance", "n_landmarks": "landmarks", "alpha": "ridge",
+           "n_estimators": "rounds", "learning_rate": "rate", "num_leaves": "leaves",
+           "min_child_samples": "smallest_leaf"}
 
 
 def _letters(options):
     """{parameter: (its letter, whether it is a whole number)} of a binary learner."""
     rows = {row[0]: (letter, row[3]) for letter, row in options.letters.items()}
     return {name: rows[field] for name, field in _FIELDS.items() if field in rows}
+
+
+def _learner_text(estimator):
+    """The learner and the options of an estimator, without its parameters."""
+    learner = [] if estimator.learner is None else [f"learner={estimator.learner}"]
+    return " ".join([*learner, estimator.options])
 
 
 def options_of(estimator, X=None):
@@ -746,9 +763,8 @@ def options_of(estimator, X=None):
              or value is not None and not isinstance(value, str)]
     if estimator.estimator is not None and given:
         raise ValueError(f"{given[0]} is for learners of the suite, not for an estimator")
-    words = [] if estimator.learner is None else [f"learner={estimator.learner}"]
-    words.append(estimator.options)
-    options = parse_options(" ".join(words))
+    words = [_learner_text(estimator)]
+    options = parse_options(words[0])
     letters = _letters(options)
     for name in given:
         if name in letters:

@@ -21,6 +21,7 @@ from ..experiments.candidates import Candidate
 from ..experiments.experiment import Experiment, SplitPlan, with_learned
 from ..experiments.search import SearchSpace
 from ..experiments.tuning import find_options
+from ..learners.protocol import parse_options
 from ..models.configuration import Configuration
 from ..prediction.calibrate import calibrated, check_weights
 from ..score.evaluation import (evaluate, Results, ScoreRequest, warn_of_no_probabilities,
@@ -121,7 +122,7 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
     >>> weights.shape, bool(weights[:2].min() > weights[2:].max())
     ((4,), True)
     """
-    data = _data(x, y, training)
+    data = _data(x, y, training, _may_miss(control, options))
     settings = _settings(options, normalise, seed, metric, **training)
     with named_features(data.recipe.features if data.recipe else ()):
         if not isinstance(control, Tree):
@@ -130,10 +131,11 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
         return _trained(control, data, settings)
 
 
-def _data(x, y, training):
+def _data(x, y, training, missing):
     """The checked `Dataset` of x and y, or the one that x is, with the weights of its points.
 
-    training: further arguments, of which sample_weight and class_weight are taken away.
+    training: further arguments, of which sample_weight and class_weight are taken away;  missing:
+    values may be NaN.
     """
     weights = [training.pop(name, None) for name in ("sample_weight", "class_weight")]
     if not isinstance(x, Dataset):
@@ -145,8 +147,13 @@ def _data(x, y, training):
         x = Dataset(SparsePoints.of_matrix(x) if hasattr(x, "toarray") else x, y, names)
     elif y is not None or x.y is None:
         raise UsageError("expected classes, y, and points, or both in one Dataset")
-    points, labels = checked_points(x.x, x.y)
+    points, labels = checked_points(x.x, x.y, missing)
     return given_weights(replace(x, x=points, y=labels), *weights)
+
+
+def _may_miss(control, options):
+    """Whether points may have missing values, as far as it is known before jobs are planned."""
+    return isinstance(control, Tree) or parse_options(options).allows_nan
 
 
 def _trained(tree, data, settings):
@@ -188,7 +195,7 @@ def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = No
     >>> result["points"][result["best"]]["options"].startswith("learner=nystrom ")
     True
     """
-    data = _data(x, y, training)
+    data = _data(x, y, training, _may_miss(control, training.get("options", "")))
     settings = _settings(**training)
     with named_features(data.recipe.features if data.recipe else ()):
         result, tree, learned = search_options(

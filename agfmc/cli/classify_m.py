@@ -256,7 +256,8 @@ def _classified(args, form, recipe, classifier, quantity, executor):
         with rows_to_classify(args.test, form, recipe, args.all_columns) as rows:
             return to_table(rows.heads, rows.chunks(classifier.rows))
     chunks = iter_points(args.test, form, classifier.rows, d=classifier.features,
-                         sparse=classifier.values.takes_sparse)
+                         sparse=classifier.values.takes_sparse,
+                         missing=recipe is not None and recipe.keeps_missing)
     if args.predictor is not None:
         return write_predictions(classify(classifier, chunks), args.output, write_bytes,
                                  classifier.classes if classifier.all_classes else None)

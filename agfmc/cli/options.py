@@ -425,7 +425,8 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"))
               "with -M: the value of features that a line leaves out (default 0)"
               + (". With a table: what is done with missing values: error "
                  "(default), mean, median or value:X in their place, or indicator: "
-                 "the median, and a feature that is 1 where a value is missing"
+                 "the median, and a feature that is 1 where a value is missing, or keep: "
+                 "numbers stay missing, for learner=trees"
                  if roles is True else ""))
     group.add("-A, --lvq", f"{what} is LVQ text: a line with the number of features, then a line "
               "of features and label for each sample", excludes="--table")

@@ -20,7 +20,8 @@ def get_parser():
     group = parser.group("conversion")
     group.add("-E, --missing POLICY", "what is done with missing values: error (default), mean, "
               "median or value:X in their place, or indicator: the median, and a feature that is 1 "
-              "where a value is missing")
+              "where a value is missing, or keep: numbers stay missing, as NaN in base.vec, for "
+              "learner=trees")
     group.add("--recipe FILE", "the recipe of the training table: test data then get its features, "
               "columns found by name, and its numbers of the classes",
               excludes=("-E", "--ignore", "--categorical", "--classes"))

@@ -10,6 +10,8 @@ import numpy as np
 
 from .errors import DataError
 
+_BLOCK = 1 << 20  # values at a time
+
 
 def as_numbers(value: object, name: str, ndim: int = 1) -> np.ndarray:
     """The numbers of an argument of that name, with one or two axes; `DataError` for others."""
@@ -23,6 +25,14 @@ def as_numbers(value: object, name: str, ndim: int = 1) -> np.ndarray:
         f"shape {array.shape}" if array.ndim else type(value).__name__
     raise DataError(f"{name}: expected an array of numbers of shape (n{', d' if ndim > 1 else ','})"
                     f", found {what}")
+
+
+def has_missing(x) -> bool:
+    """Whether points x (n, d), an array, `SparsePoints` or `LazyPoints`, have missing values, NaN.
+    """
+    step = max(1, _BLOCK // max(1, x.shape[1]))
+    return not is_sparse(x) and any(np.isnan(x[start:start + step]).any()
+                                    for start in range(0, len(x), step))
 
 
 def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \

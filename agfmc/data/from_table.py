@@ -268,7 +268,7 @@ class _Points:
     """Points that are written to a `.vec`: at once, or, where the recipe lacks a fill, at last."""
 
     def __init__(self, vec, recipe, stack):
-        self._writer = VecWriter(vec, len(recipe.features))
+        self._writer = VecWriter(vec, len(recipe.features), recipe.keeps_missing)
         self._recipe, self.rows = recipe, 0
         self._held = stack.enter_context(temporary_file()) if any(
             one.fill != one.fill for one in recipe.columns) else None

@@ -32,10 +32,11 @@ class VecReader:
     """A `.vec` file or pipe (`-`), read in chunks; a context manager.
 
     `d` is known at once; `n` is None for a pipe.  Iterating gives float32 arrays of at most `rows`
-    rows.  expected: what is expected, where it is text.
+    rows.  expected: what is expected, where it is text;  missing: values may be NaN.
     """
 
-    def __init__(self, path, rows=4096, stdin=None, expected=POINTS):
+    def __init__(self, path, rows=4096, stdin=None, expected=POINTS, missing=False):
+        self._missing = missing
         with ExitStack() as stack:
             self._file = stack.enter_context(open_input(path, stdin, raw=True))
             self.name, self.rows = self._file.name, rows
@@ -82,7 +83,7 @@ class VecReader:
                 raise DataError(f"ends in the middle of row {done + len(data) // width}",
                                 file=self.name)
             chunk = np.frombuffer(data, FLOAT).reshape(-1, self.d).astype(np.float32, copy=False)
-            _refuse_nonfinite(chunk, self.name, done)
+            _refuse_nonfinite(chunk, self.name, done, self._missing)
             done += len(chunk)
             yield chunk
         if done == 0:
@@ -97,14 +98,14 @@ class VecReader:
         return data
 
 
-def read_vec(path, mmap=False, stdin=None, expected=POINTS):
-    """All points of a `.vec` file as (n, d) float32; expected: as for VecReader.
+def read_vec(path, mmap=False, stdin=None, expected=POINTS, missing=False):
+    """All points of a `.vec` file as (n, d) float32; expected, missing: as for VecReader.
 
     With `mmap` a file is mapped, read-only, instead of read.  Raises DataError as
     VecReader does, and for more than fits in memory.
     """
     limit = memory_limit()
-    with VecReader(path, stdin=stdin, expected=expected) as reader:
+    with VecReader(path, stdin=stdin, expected=expected, missing=missing) as reader:
         if reader.n is None:
             return np.concatenate(list(within_memory(reader, reader.name)))
         if mmap:
@@ -115,31 +116,34 @@ def read_vec(path, mmap=False, stdin=None, expected=POINTS):
             x = np.empty((reader.n, reader.d), FLOAT)
             if reader._file.readinto(memoryview(x).cast("B")) != x.nbytes:
                 raise DataError("changed while it was read", file=reader.name)
-    _refuse_nonfinite(x, reader.name)
+    _refuse_nonfinite(x, reader.name, missing=missing)
     return x if mmap else x.astype(np.float32, copy=False)
 
 
-def open_vec(path, expected=POINTS):
+def open_vec(path, expected=POINTS, missing=False):
     """All points of a `.vec` file, which stay there, as `LazyPoints`; DataError as of read_vec."""
     with VecReader(path, expected=expected) as reader:
         x = LazyPoints(StoredTable(reader._file.fileno(), reader.name, FLOAT, 4,
                                    (reader.n, reader.d), path))
-    _refuse_nonfinite(x, reader.name)
+    _refuse_nonfinite(x, reader.name, missing=missing)
     return x
 
 
 class VecWriter:
-    """Writes a `.vec` in chunks to an open binary file (see `files.replacing`)."""
+    """Writes a `.vec` in chunks to an open binary file (see `files.replacing`).
 
-    def __init__(self, file, d):
+    missing: values may be NaN.
+    """
+
+    def __init__(self, file, d, missing=False):
         if not 0 < d < 2**31:
             raise DataError(f"cannot write {d} features", file=getattr(file, "name", None))
-        self.n, self._file = 0, file
+        self.n, self._file, self._missing = 0, file, missing
         file.write(int(d).to_bytes(4, "little"))
 
     def write(self, x):
         """Append x (rows, d); DataError for a value that float32 cannot hold."""
-        self._file.write(_float_bytes(x, self._file.name, self.n))
+        self._file.write(_float_bytes(x, self._file.name, self.n, self._missing))
         self.n += len(x)
 
 
@@ -318,18 +322,22 @@ def std_files(path, normalisation):
     return files, remove_record
 
 
-def _float_bytes(x, path, start):
+def _float_bytes(x, path, start, missing=False):
     with np.errstate(over="ignore", invalid="ignore"):
         out = x.astype(FLOAT)
-    _refuse_nonfinite(out, path, start)
+    _refuse_nonfinite(out, path, start, missing)
     return out.tobytes()
 
 
-def _refuse_nonfinite(x, path, start=0):
-    """DataError with row and column (from 0) of the first NaN or infinity in x (n, d)."""
+def _refuse_nonfinite(x, path, start=0, missing=False):
+    """DataError with row and column (from 0) of the first NaN or infinity in x (n, d).
+
+    missing: NaN is allowed.
+    """
     step = max(1, _PIECE // x.shape[1])
     for begin in range(0, len(x), step):
-        good = np.isfinite(x[begin:begin + step])
+        block = x[begin:begin + step]
+        good = ~np.isinf(block) if missing else np.isfinite(block)
         if not good.all():
             row, column = np.unravel_index(int(np.argmin(good)), good.shape)
             value = x[begin + row][column]

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.errors import AgfmcWarning, DataError, one_line, UsageError
 from ..core.lazy_points import is_lazy
-from ..core.points import padded_blocks
+from ..core.points import has_missing, padded_blocks
 from ..core.provenance import MetricOrigin
 
 # Numbers of a matrix that is applied without matrix products: in training, where the digests of
@@ -61,6 +61,8 @@ class LearnedMetric:
 class Normalisation:
     """The map x' = (x - mean) matrix, with its numbers as a `.std` file stores them.
 
+    A missing value, NaN, stays one if no other feature has a part in its feature.
+
     matrix  (D1, D2) float32;  mean  (D1,) float32;
     dropped: the constant features that were left out, counted from 0;  metric: where the map
     was learned from labels, or None.
@@ -104,7 +106,8 @@ class Normalisation:
             for part in (self.matrix, self.mean))).hexdigest()[:16]
 
     def apply(self, x, products=False):
-        """Map x (n, D1) to (n, D2) float64; DataError where the widths differ.
+        """Map x (n, D1) to (n, D2) float64; DataError where the widths differ, and for NaN where
+        features are mixed.
 
         products: a matrix that mixes many features is applied by matrix products, ten times
         faster: the last bits of a point do not depend on its neighbours then, but on the machine.
@@ -120,6 +123,9 @@ class Normalisation:
             column = np.argmax(self.matrix != 0, axis=0)
             scale = self.matrix[column, np.arange(self.matrix.shape[1])].astype(np.float64)
             return centred[:, column] * scale
+        if np.isnan(centred).any():
+            raise DataError("points hold NaN, which a normalisation that mixes features cannot "
+                            "take")
         # the sum over the features in their order, not BLAS: a point then has the same
         # bits whatever block it comes in
         matrix = self.matrix.astype(np.float64)
@@ -185,7 +191,8 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
                       w: np.ndarray | None = None) -> Normalisation:
     """The Normalisation x' = (x - mean) M of the points x (n, d), an array or `LazyPoints`.
 
-    w (n,): weights of the points, which sums and n are made of then, or None for 1.  With `scale`
+    w (n,): weights of the points, which sums and n are made of then, or None for 1.  Missing
+    values, NaN, have no part in means and deviations.  With `scale`
     M is diag(1/std), std with n - 1.  With `nsv` the data, centred (and
     scaled), are projected on their first `nsv` right singular vectors, each with its
     largest component positive; they are the eigenvectors of the d x d matrix of
@@ -204,6 +211,8 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
         raise UsageError(f"the number of singular values must be 1 or more, not {nsv}")
     if x.ndim != 2 or len(x) < 2:
         raise DataError("a normalisation needs two points or more")
+    if nsv is not None and has_missing(x):
+        raise DataError("points hold NaN, which singular vectors cannot be found for")
     mean, std = moments(x, w)
     spread = _spread(x)
     with np.errstate(divide="ignore", over="ignore"):
@@ -284,17 +293,18 @@ def _spread(x):
     """The largest value less the smallest one (d,) of x (n, d)."""
     low, high = np.full(x.shape[1], np.inf), np.full(x.shape[1], -np.inf)
     for block in blocks(x):
-        np.minimum(low, block.min(axis=0), out=low)
-        np.maximum(high, block.max(axis=0), out=high)
+        np.fmin(low, np.fmin.reduce(block), out=low)  # NaN has no part in it
+        np.fmax(high, np.fmax.reduce(block), out=high)
     with np.errstate(over="ignore"):
-        return high - low
+        return np.maximum(high - low, 0)
 
 
 def moments(x: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation (d,) of x (n, d), in two passes.
 
     w (n,): weights of the points, or None for 1;  the standard deviation is over n - 1, or
-    sum w - 1, so that whole weights are copies.  Raises `DataError` where the weights sum to 1 or
+    sum w - 1, so that whole weights are copies;  of each feature missing values, NaN, are left out.
+     Raises `DataError` where the weights sum to 1 or
     less.
     """
     total = len(x) if w is None else w.sum()
@@ -302,9 +312,13 @@ def moments(x: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray, np.
         raise DataError(f"the weights of these points sum to {total:g}: a weighted standard "
                         "deviation needs more than 1, the weight of one point")
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = sum((block * v).sum(axis=0) for block, v in _weighted_blocks(x, w)) / total
-        square = sum(((block - mean) ** 2 * v).sum(axis=0) for block, v in _weighted_blocks(x, w))
-    return mean, np.sqrt(square / (total - 1))
+        sums = [(np.nansum(block * v, axis=0), (np.isnan(block) * v).sum(axis=0))
+                for block, v in _weighted_blocks(x, w)]
+        total = total - sum(absent for _, absent in sums)
+        mean = sum(values for values, _ in sums) / np.where(total > 0, total, 1)
+        square = sum(np.nansum((block - mean) ** 2 * v, axis=0)
+                     for block, v in _weighted_blocks(x, w))
+        return mean, np.sqrt(square / np.where(total > 1, total - 1, 1))
 
 
 def _directions(points, mean, used, factor, nsv):

@@ -71,10 +71,11 @@ def _read_binary(base, form, names, stdin, keep):
     if not form.labels:
         return Dataset(read_vec("-" if base == "-" else base + ".vec", stdin=stdin), None, names)
     _check_base(base, ".vec")
-    vec = base + ".vec"
+    vec, recipe = base + ".vec", recipe_if_there(recipe_beside(base))
+    missing = recipe is not None and recipe.keeps_missing
     size = os.path.getsize(vec) if os.path.isfile(vec) else 0
-    x = open_vec(vec) if keep == "lazy" and size > _LAZY else \
-        read_vec(vec, mmap=keep in ("mapped", "sparse") and size > _MAPPED)
+    x = open_vec(vec, missing=missing) if keep == "lazy" and size > _LAZY else \
+        read_vec(vec, mmap=keep in ("mapped", "sparse") and size > _MAPPED, missing=missing)
     if form.ordinates:
         return Dataset(x, read_con(base + ".dat", len(x)))
     y = read_cls(base + ".cls", len(x), negative=True)
@@ -152,15 +153,17 @@ def _numbered(y, names, base, negative=False):
 
 
 def iter_points(path, form: InputFormat = InputFormat(), rows: int = 4096,
-                d: int | None = None, stdin=None, sparse: bool = False) -> Iterator:
+                d: int | None = None, stdin=None, sparse: bool = False,
+                missing: bool = False) -> Iterator:
     """Chunks (<= rows, d) of points to classify, in bounded memory; labels are passed over.
 
     `path` is a `.vec` file or a text file, or `-`.  With `d`, a file of another
     width is an error; LIBSVM text may leave the last features out.  With `sparse`, points of
-    LIBSVM text whose missing features are 0 come as `SparsePoints`.  Raises DataError.
+    LIBSVM text whose missing features are 0 come as `SparsePoints`.  missing: values of a `.vec`
+    file may be NaN.  Raises DataError.
     """
     if form.kind == "binary":
-        with VecReader(path, rows, stdin) as reader:
+        with VecReader(path, rows, stdin, missing=missing) as reader:
             if d is not None and reader.d != d:
                 raise DataError(f"has {reader.d} features, the model needs {d}", file=path)
             yield from reader

@@ -95,6 +95,8 @@ def make_design(scheme, source, names=None, **options):
         raise UsageError(f"the scheme '{scheme.name}' is made of "
                          + " or ".join(_SOURCES.get(word, word) for word in scheme.made_of)
                          + f", not of {_SOURCES.get(kind, 'the number of classes')}")
+    if kind == "data":
+        _refuse_missing(scheme, source)
     if len(labels) < 2:
         raise UsageError(f"expected at least 2 classes, found {len(labels)}")
     if scheme.searched and kind == "data":
@@ -112,7 +114,15 @@ def make_design(scheme, source, names=None, **options):
 def search(scheme, points, **options):
     """The design that a scheme finds for `LabelledPoints`, and what its search knows of it."""
     scheme = find_scheme(scheme)
+    _refuse_missing(scheme, points)
     return scheme.make(points, **scheme.settings(options))
+
+
+def _refuse_missing(scheme, points):
+    from ..core.points import has_missing
+
+    if has_missing(points.x):
+        raise DataError(f"the scheme '{scheme.name}' is made of data without missing values")
 
 
 def sketch(scheme):

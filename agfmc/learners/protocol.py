@@ -25,6 +25,7 @@ Every learner has
     keeps_sparse           points may stay sparse (where the kernel is linear)
     own_vectors            a model is made of vectors of its own, not of points of the data
     streams                points are read in blocks: they may be `LazyPoints` (False)
+    allows_nan             points may have missing values, NaN (False)
     no_loo                 why decision values cannot come from leaving out single samples by a
                            formula ("")
 
@@ -78,6 +79,7 @@ from ..control.learners import LEARNERS, NODE_LEARNERS
 from ..control.tree import model_names, node_names
 from ..core.errors import AgfmcError, ControlError, DataError, in_control_file, Place, UsageError
 from ..core.models import BinaryModel
+from ..core.points import has_missing
 
 _WORD = "learner="
 
@@ -378,6 +380,19 @@ def check_jobs(jobs, counts) -> list[str]:
 def has_left_out(jobs) -> bool:
     """Return True if the decision values of all jobs, nodes too, are exact leave-one-out values."""
     return all(job.options.uses_shared_landmarks for job in jobs)
+
+
+def check_missing(jobs, x):
+    """Raise `UsageError`, with its place, for a job that cannot have the missing values, NaN, of
+    points x (n, d), if there are any."""
+    for job in jobs:
+        if not getattr(job.options, "allows_nan", False):
+            if has_missing(x):
+                name = getattr(job.options, "name", None)
+                name = "its learner" if name is None else f"learner={name or 'svm'}"
+                raise job.place.error(UsageError, f"'{job.name}': the points have missing values, "
+                                      f"and {name} takes none: learner=trees does")
+            return
 
 
 def check_loo(jobs):

@@ -173,7 +173,8 @@ def _column_lines(info):
     for one in info["columns"]:
         words, fill, dates = one["categories"], one["fill"], one.get("date")
         becomes = fill if isinstance(fill, str) else f"{fill:g}" if fill is not None else \
-            "0" if one["indicator"] else "error"
+            "0" if one["indicator"] else "error" if info["missing"] != "keep" else \
+            "missing" if words is None else "0"
         features = 1 + 2 * len(dates["cycles"] if dates else ()) if words is None else len(words)
         rows.append((_cut(one["name"]),
                      "dates" if dates else "number" if words is None else "words",

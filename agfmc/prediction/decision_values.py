@@ -53,6 +53,7 @@ class MachineValues:
         self.features = configuration.features
         self.open_ended = open_ended
         self._normalisation = configuration.normalisation
+        self._takes_missing = isinstance(model, FunctionModel) or model.forest is not None
         # planes in many features: points may come as `SparsePoints`, and better do
         self.takes_sparse = \
             self._normalisation is None and not configuration.node_classifiers and (
@@ -89,7 +90,8 @@ class MachineValues:
         x = x if is_sparse(x) and self.takes_sparse else as_numbers(x, "x", 2)
         if self._normalisation is not None:
             x = self._normalisation.apply(x, products=True)
-            if not np.isfinite(x).all():
+            # missing values are for functions and trees
+            if np.isinf(x).any() or not self._takes_missing and np.isnan(x).any():
                 raise DataError("points hold NaN, or numbers too large for the normalisation")
             return x
         width = self.model.features or self.model.sv.shape[1]

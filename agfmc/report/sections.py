@@ -114,7 +114,8 @@ def _recipe(recipe, cells):
     for one in recipe["columns"]:
         words, fill, dates = one["categories"], one["fill"], one.get("date")
         missing = fill if isinstance(fill, str) else f"{fill:g}" if fill is not None else \
-            "0" if one["indicator"] else "not accepted"
+            "0" if one["indicator"] else "not accepted" if recipe["missing"] != "keep" else \
+            "a missing value" if words is None else "0"
         alike.setdefault(("dates" if dates else "number" if words is None else "words",
                           (1 + 2 * len(dates["cycles"] if dates else ()) if words is None else
                            len(words)) + one["indicator"],

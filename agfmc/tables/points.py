@@ -97,6 +97,9 @@ class TableEncoder:
 
     def _fill(self, block, missing, column, out):
         words = column.categories
+        if self.recipe.keeps_missing:
+            out[missing] = np.nan if words is None else 0
+            return
         if column.indicator:
             out[missing, -1] = 1
         if column.fill is not None:

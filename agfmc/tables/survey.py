@@ -329,7 +329,7 @@ def _recipe_of(table, column, roles, notes):
     if column.words and not column.categorical and (date := column.dates.recipe()):
         notes.append(f"column {name} has dates, {date.order}: its features are days"
                      + f", and {', '.join(date.cycles)} as sine and cosine" * bool(date.cycles))
-        return ColumnRecipe(column.name, None, None if roles.missing == "error" else
+        return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else
                             _number_to_fill(table, column, filled), indicator, date)
     if column.words:
         return _recipe_of_words(table, column, roles, filled, (indicator, told_apart), notes)
@@ -343,7 +343,7 @@ def _recipe_of(table, column, roles, notes):
     else:
         _note_odd_numbers(notes, name, column)
         fill = _number_to_fill(table, column, filled)
-        return ColumnRecipe(column.name, None, None if roles.missing == "error" else fill,
+        return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else fill,
                             indicator)
     return None
 

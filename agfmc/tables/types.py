@@ -12,7 +12,7 @@ from .dates import DateRecipe
 
 BLANKS = ("", "NA", "NaN", "nan", "null", "NULL", "?")  # the cells that are missing values
 LABEL_NAMES = ("class", "label", "target")  # the columns taken for the label, in any case
-MISSING_POLICIES = ("error", "mean", "median", "indicator")  # beside value:X
+MISSING_POLICIES = ("error", "mean", "median", "indicator", "keep")  # beside value:X
 ROW = "row"  # the column of the rows' numbers, and a first column without a name
 LARGEST = 2.0**128 - 2.0**104  # that single precision holds
 Word = Annotated[str, "[^\0\ud800-\udfff]*"]  # that a table can hold
@@ -80,7 +80,8 @@ class ColumnRecipe:
 
     categories: None for numbers, else its words in the order of their features, of which each
     is 1 where the cell is that word, else 0;  fill: what stands in place of a missing value, a
-    number, or one of the categories, or None: that is an error, or all zeros with an indicator;
+    number, or one of the categories, or None: that is an error, or all zeros with an indicator, or,
+    where missing values are kept, NaN, and all zeros for words;
     indicator: a last feature is 1 where the value is missing, else 0;  date: the features of a
     column of dates, whose fill is a number of days, or None.
     """
@@ -123,6 +124,11 @@ class TableRecipe:
     missing: Word = "error"
     source: Word = ""
     blanks: tuple[Word, ...] = BLANKS
+
+    @property
+    def keeps_missing(self) -> bool:
+        """Whether missing numbers stay missing in the points, as NaN."""
+        return self.missing == "keep"
 
     @functools.cached_property
     def features(self) -> tuple[str, ...]:

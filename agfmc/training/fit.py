@@ -35,7 +35,8 @@ from ..learners import platt
 from ..learners.estimators import MemberLearners
 from ..learners.leave_one_out import is_unbounded, loo_values, Problem
 from ..learners.points import Solution
-from ..learners.protocol import check_jobs, check_learners, Fitted, for_weights, Job, samples
+from ..learners.protocol import (check_jobs, check_learners, check_missing, Fitted, for_weights,
+                                 Job, samples)
 from .held_out import CALIBRATION_POINTS
 from .kernel_tables import MEGABYTES, Tables
 from .metric import fitted_normalisation, MetricOptions
@@ -183,6 +184,8 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     if weights is not None:
         jobs = for_weights(jobs)
     check_fit(jobs, y, settings)
+    if isinstance(x, np.ndarray):
+        check_missing(jobs, x)
     wanted = HeldOutRequest() if wanted is None else wanted
     shared = [job for job in jobs if job.options.uses_shared_landmarks]
     jobs = [job for job in jobs if not job.options.uses_shared_landmarks]

@@ -12,7 +12,8 @@ from ..core.errors import AgfmcError, DataError
 from ..core.points import as_numbers, is_sparse
 from ..core.splits import calibration_rows, rows_by_class
 from ..data.types import Dataset
-from ..learners.protocol import distinct, for_weights, NodeProblem, plan_jobs, samples
+from ..learners.protocol import (check_missing, distinct, for_weights, NodeProblem, plan_jobs,
+                                 samples)
 from ..models.merge import assemble
 from .fit import fit, TrainingSettings, HeldOutRequest
 from .held_out import gather_held_out
@@ -34,12 +35,12 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     that cannot be trained.
     """
     learners = settings.learners
-    x, y = checked_points(x, y, learners is not None and learners.allows_nan)
     if learners is None:
         jobs = plan_jobs(tree, name, settings.options, settings.seed)
     else:
         jobs = plan_jobs(rename(tree, learners.texts(tree), quoted=True), name, "", settings.seed,
                          learners.parse)
+    x, y = checked_points(x, y, any(job.options.allows_nan for job in jobs))
     labels, counts = np.unique(y, return_counts=True)
     check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
     if is_sparse(x) and (settings.fits_normalisation
@@ -78,6 +79,7 @@ def fit_nodes(tree, jobs, data, normalisation=None):
     rows_of = rows_by_class(data.y)
     parts = () if normalisation is None else normalisation.provenance
     nodes = [job for job in jobs if not job.is_binary]
+    check_missing(nodes, data.x)
     w = seen = None
     if data.weights is not None:
         nodes, (w, seen) = for_weights(nodes), data.weights.both(data.y)

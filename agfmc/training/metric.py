@@ -24,6 +24,7 @@ import numpy as np
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from ..core.memory import memory_limit
 from ..core.models import Kernel, kernel_word, KERNELS
+from ..core.points import has_missing
 from ..core.probabilities import mean, standard_error
 from ..core.splits import stratified_parts, stratified_sample
 from ..core.weights import Weights
@@ -172,6 +173,8 @@ def fitted_normalisation(x: np.ndarray, y: np.ndarray | None, weights: Weights |
     their standard deviations unless nsv says else;  learning: `seed` and `workers`, as of
     `learn_metric`.
     """
+    if metric is not None and has_missing(x):
+        raise DataError("points hold NaN: a metric is learned from points without missing values")
     base = fit_normalisation(x, scale=scale or nsv is None, nsv=nsv,
                              w=weights.w if weighted and weights is not None else None)
     return base if metric is None else learn_metric(x, y, base, metric, weights=weights,

@@ -28,8 +28,8 @@ from ..data.types import Dataset, InputFormat
 from ..files.atomic import check_distinct, check_output
 from ..files.opening import is_stream
 from ..landmarks.sums_file import names_sums
-from ..learners.protocol import (check_learners, distinct, for_weights, Job, named, parse_options,
-                                 plan_jobs, samples, unnamed)
+from ..learners.protocol import (check_learners, check_missing, distinct, for_weights, Job, named,
+                                 parse_options, plan_jobs, samples, unnamed)
 from ..models.control_files import model_file, read_control
 from .external import Trainer, TrainerOptions
 from .fit import TrainingSettings
@@ -291,6 +291,8 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     if source.min_class is not None:
         tree = for_classes(tree, counts)
         jobs = _chosen(_jobs(tree, base, settings, parse, only is not None), only)
+    if data.recipe is not None and data.recipe.keeps_missing:
+        check_missing(jobs, raw)
     if data.weights is not None:
         jobs = for_weights(jobs)
     check_classes(tree, counts, "standard input" if source.path == "-" else source.path,

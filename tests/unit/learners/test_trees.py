@@ -5,9 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from agfmc import train
 from agfmc.control.parse import parse
-from agfmc.core.errors import ModelError, UsageError
+from agfmc.core.errors import DataError, ModelError, UsageError
 from agfmc.core.forest import Forest
+from agfmc.data.libagf import read_vec
+from agfmc.data.normalisation import fit_normalisation
 from agfmc.experiments.binary_problems import binary_model, Trained
 from agfmc.experiments.caches import to_record
 from agfmc.learners.protocol import distinct, parse_options, plan_jobs
@@ -167,3 +170,83 @@ def test_experiments_keep_the_trees():
     np.testing.assert_array_equal(model.function(x), fitted.model.function(x))
     broken = replace(trained, forest=replace(trained.forest, left=trained.forest.left[::-1]))
     assert Trained.from_record(to_record(broken), len(x)) is None
+
+
+def test_missing_values_of_tables_stay_missing(tmp_path, run):
+    x, y = points(120, missing=0.2)
+    table, base, control = (str(tmp_path / name) for name in ("t.csv", "b", "m.mbc"))
+    with open(table, "w") as file:
+        file.write("a,b,c,d,day,word,class\n")
+        for row, label, word in zip(x, y % 3, ["red", "blue", ""] * 40):
+            cells = ["" if cell != cell else f"{cell:.4f}" for cell in row]
+            day = "" if row[1] != row[1] else f"2026-03-{1 + int(abs(row[1]) * 9) % 28:02}"
+            file.write(",".join([*cells, day, word, "xyz"[label]]) + "\n")
+    options = ["-+", SMALL, "--missing", "keep"]
+    run("multi_borders", *options, "one-vs-rest", table, base, control)
+    run("classify_m", control, table, str(tmp_path / "o.csv"))
+    run("table2agf", "--missing", "keep", table, base)
+    stored = read_vec(f"{base}.vec", missing=True)
+    np.testing.assert_array_equal(np.isnan(stored[:, :4]), np.isnan(x))
+    np.testing.assert_array_equal(np.isnan(stored[:, 4:-2]).all(axis=1), np.isnan(x[:, 1]))
+    assert stored[2, -2:].tolist() == [0, 0]
+    with pytest.raises(DataError, match="NaN"):
+        read_vec(f"{base}.vec")
+    # binary files, and models on the points as they were, agree
+    again = str(tmp_path / "again.mbc")
+    run("multi_borders", "-n", "-+", SMALL, "one-vs-rest", base, base, again)
+    run("classify_m", again, f"{base}.vec", str(tmp_path / "o"))
+    answers = np.fromfile(tmp_path / "o.cls", "<i4")
+    expected = [line.split(",")[1] for line in open(tmp_path / "o.csv").read().split()[1:]]
+    assert ["xyz"[answer] for answer in answers] == expected
+    for scheme, words in (("one-vs-rest", "learner=svm takes none"), ("best-tree", "best-tree")):
+        result = run("multi_borders", "--missing", "keep", scheme, table, base, control,
+                     status=None)
+        assert result.status and words in result.err
+        assert "internal" not in result.err
+
+
+def test_normalisation_leaves_missing_values_out():
+    x, y = points(100, missing=0.3)
+    made = fit_normalisation(x)
+    np.testing.assert_allclose(made.mean, np.nanmean(x, axis=0), rtol=1e-6)
+    np.testing.assert_allclose(1 / made.matrix.diagonal(), np.nanstd(x, axis=0, ddof=1), rtol=1e-6)
+    np.testing.assert_array_equal(np.isnan(made.apply(x)), np.isnan(x))
+    w = np.arange(100) % 3.0
+    copies = fit_normalisation(np.repeat(x, w.astype(int), axis=0))
+    np.testing.assert_allclose(fit_normalisation(x, w=w).matrix, copies.matrix, rtol=1e-6)
+    for settings in ({"nsv": 2}, {"metric": "learned"}):
+        with pytest.raises(DataError, match="NaN"):
+            train("one-vs-rest", x, y, options=SMALL, **settings)
+    with pytest.raises(DataError, match="NaN"):
+        fit_normalisation(points()[0], nsv=2).apply(x)
+
+
+def test_arrays_with_missing_values():
+    x, y = points(missing=0.2)
+    configuration = train("one-vs-rest", x, y, options=SMALL, normalise=True)
+    p = Classifier(configuration).probabilities(x)
+    assert np.isfinite(p).all() and (p.argmax(axis=1) == y).mean() > 0.7
+    with pytest.raises(DataError, match="row 1 .* NaN"):
+        train("one-vs-rest", x, y)
+    with pytest.raises(UsageError, match="'m-01'.*learner=svm"):
+        train(parse(f'"{SMALL}" 0 / 1; "-c 1" 0 / 2; "" 1 / 2; {{0 1 2}}'), x, y % 3)
+    with pytest.raises(DataError, match="one-vs-rest|best-tree"):
+        train("best-tree", x, y, options=SMALL)
+
+
+def test_estimator_of_trees():
+    estimators = pytest.importorskip("agfmc.estimators")
+    x, y = points(missing=0.2)
+    model = estimators.MultiClassFromBinary(
+        "one-vs-rest", learner="trees", n_estimators=30, min_child_samples=5, num_leaves=7,
+        learning_rate=0.2, normalise=True).fit(x, y)
+    assert model.__sklearn_tags__().input_tags.allow_nan
+    assert model.score(x, y) > 0.7
+    made_by = model.configuration_.machines.provenances[0].options
+    assert made_by.startswith("learner=trees -n 30 -r 0.2 -l 7 -m 5 ")
+    other = estimators.MultiClassFromBinary()
+    assert not other.__sklearn_tags__().input_tags.allow_nan
+    with pytest.raises(ValueError, match="NaN"):
+        other.fit(x, y)
+    with pytest.raises(ValueError, match="C is no parameter of learner='trees'"):
+        estimators.MultiClassFromBinary(learner="trees", C=1).fit(x, y)
