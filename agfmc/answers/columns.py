@@ -84,7 +84,7 @@ def _concatenated(parts, kind):
         return np.concatenate(parts)
     if kind == "words":
         words = sorted({word for part in parts for word in part.words})
-        code = {word: at for at, word in enumerate(words)}
+        code = {word: index for index, word in enumerate(words)}
         return Words(tuple(words), np.concatenate([
             np.array([*map(code.__getitem__, part.words), -1], np.int32)[part.codes]
             for part in parts]))
@@ -147,7 +147,7 @@ class _JsonLines:
         if kind == "text":
             return texts
         words = sorted({*texts} - {None})
-        code = {None: -1, **{word: at for at, word in enumerate(words)}}
+        code = {None: -1, **{word: index for index, word in enumerate(words)}}
         return Words(tuple(words), np.array([code[text] for text in texts], np.int32))
 
 

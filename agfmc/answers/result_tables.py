@@ -116,7 +116,7 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
         truth = Words(words, codes[order])
         weights = None if weights is None else weights[order]
     names, known = _names(source, answers, columns, truth)
-    number = {name: at for at, name in enumerate(names)}
+    number = {name: index for index, name in enumerate(names)}
     result = _numbered(answers.cells[columns.predicted], number)
     p, winner = _probabilities(answers, columns, number, result)
     results = Results(_numbered(truth, number), result, np.arange(len(names)),
@@ -310,7 +310,7 @@ def _names(source, answers, columns, truth):
     unknown = ordered_words(true - answered.union(first) if not columns.p else
                             true.difference(columns.p.values()))
     if unknown:
-        codes = [at for at, word in enumerate(truth.words) if plain_word(word) in unknown]
+        codes = [index for index, word in enumerate(truth.words) if plain_word(word) in unknown]
         count = int(np.isin(truth.codes, codes).sum())
         warnings.warn(f"{_name(answers)}: the true class '{one_line(unknown[0])}'"
                       f"{and_more(unknown)} is none of the answers': {count} "
@@ -354,7 +354,7 @@ def _present(table, column):
 
 def _with_sets(results, answers: AnswerColumns, sets, names, tree):
     """`results` with sets of names, one for each row; tree: as for `load_answers`."""
-    number = {name: at for at, name in enumerate(names)}
+    number = {name: index for index, name in enumerate(names)}
     numbered = ClassSets(np.array(list(map(len, sets)), dtype=np.int64),
                          np.array([number[word] for one in sets for word in one], dtype=np.int64))
     paths = None

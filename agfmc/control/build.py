@@ -138,11 +138,11 @@ def _branches(tree):
     spans = tree.spans()
     position = {label: i for i, label in enumerate(tree.labels)}
     branches = [(row, [range(*span) for span in ends])
-             for node, ends in zip(tree.nodes[tree.parts[0]], spans) for row in node.rows]
+                for node, ends in zip(tree.nodes[tree.parts[0]], spans) for row in node.rows]
     for root, part in zip(tree.roots[1:], tree.parts[1:]):
         at = [position[label] for _, label in tree.leaves(root)]
         branches += [(row, [at[slice(*span)] for span in ends])
-                  for node, ends in zip(tree.nodes[part], spans[part]) for row in node.rows]
+                     for node, ends in zip(tree.nodes[part], spans[part]) for row in node.rows]
     return branches
 
 
@@ -341,7 +341,7 @@ def named_as(tree: Tree, names: dict[int, str]) -> Tree:
         return changed(tree, names=stored)
     different = differing(stored, tree.names)
     stored = {label: name if label in different else tree.names.get(label, name)
-           for label, name in stored.items()}
+              for label, name in stored.items()}
     if conflict := clash([*tree.names.items(), *stored.items()]):
         raise ControlError(f"{conflict[1]}: its '# class' lines and the data disagree; "
                            "print_control writes them from the data, and mbh2mbm --names renames "

@@ -82,7 +82,7 @@ def candidate_rows(k: int, most: int, seed: int = 1) -> list:
         splits = available_rows(len(classes), True)
         for rank in _sample(generator, splits, min(splits, SPLITS_OF_A_SET, most - len(rows))):
             rows[tuple(tuple(classes[i] for i in side)
-                        for side in matrix.row(_strict_row(len(classes), rank)))] = None
+                       for side in matrix.row(_strict_row(len(classes), rank)))] = None
     return list(rows)
 
 

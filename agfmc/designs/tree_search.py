@@ -167,7 +167,7 @@ class TreeCosts:
             return self.splits(requests)
         loss = self.search.loss
         return self._store.costs((self.splits.options, self.seed, loss.name, loss.costs), requests,
-                                self.splits)
+                                 self.splits)
 
     @property
     def points(self) -> float:

@@ -316,9 +316,9 @@ def _hardest(answers: AnswersPart, classes: Classes) -> Sequence[Block]:
                for point in answers.hardest)  # as where no costs and no thresholds decide
     columns = [Column("point"), Column("true class"), Column("p of it", "number"),
                *[Column("answer")] * (not same)]
-    for at in range(most):
-        columns += [Column("answer" if same and not at else
-                           ("most probable", "second", "third")[at]), Column("p", "number")]
+    for index in range(most):
+        columns += [Column("answer" if same and not index else
+                           ("most probable", "second", "third")[index]), Column("p", "number")]
     rows = []
     for point in answers.hardest:
         likely = [(classes.name(label), p) for label, p in point.likely[:most]]

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 
 from ..core.errors import AgfmcWarning, DataError, UsageError
 from ..files.atomic import check_output, replacing
-from .classes import told_apart
+from .classes import with_distinct_names
 from .colours import FALLBACKS, LIGHT, MATPLOTLIB
 from .content import Picture
 from .svg import LINE, text_width
@@ -119,7 +119,7 @@ def styled():
 def picture_names(names: Mapping[int, str] | None) -> dict[int, str]:
     """Names of classes as pictures have them: clean, with their labels where they would look alike.
     """
-    return told_apart({label: clean(name) for label, name in (names or {}).items()}, 40)
+    return with_distinct_names({label: clean(name) for label, name in (names or {}).items()}, 40)
 
 
 def save(path: str, title: str, pictures: Sequence[Picture]) -> None:
@@ -177,15 +177,15 @@ def figure_of(title: str, pictures: Sequence[Picture]):
     axes.set(xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
     pen = _Pen(axes, scale)
-    for at, head in enumerate(heads):
-        pen.text(_MARGIN, _MARGIN + 12 + LINE * at, head, "strong")
+    for index, head in enumerate(heads):
+        pen.text(_MARGIN, _MARGIN + 12 + LINE * index, head, "strong")
     for (picture, _, lines), (x, y) in zip(blocks, places):
         pen.x, pen.y = x, top + y + 2 * LINE
         pen.text(0, 12 - 2 * LINE, picture.title, "strong")
         for shape in picture.drawing.shapes:
             pen.draw(shape)
-        for at, line in enumerate(lines):
-            pen.text(0, picture.drawing.height + LINE * (at + 1) + 4, line, "muted")
+        for index, line in enumerate(lines):
+            pen.text(0, picture.drawing.height + LINE * (index + 1) + 4, line, "muted")
     return figure
 
 
@@ -271,9 +271,9 @@ class _Pen:
     def _discs(self, style):
         """The ends of dashes of no length, which matplotlib leaves out."""
         pitch = sum(map(float, style["stroke-dasharray"].split()))
-        places = [(self.x + float(x) + at * pitch, self.y + float(y)) for x, y, length in
+        places = [(self.x + float(x) + index * pitch, self.y + float(y)) for x, y, length in
                   re.findall(r"M(-?[\d.]+) (-?[\d.]+)h([\d.]+)", style["d"])
-                  for at in range(round(float(length) / pitch) + 1)]
+                  for index in range(round(float(length) / pitch) + 1)]
         if places:
             self.axes.scatter(*zip(*places), s=(float(style["stroke-width"]) * self.scale)**2,
                               color=style["stroke"], linewidths=0, zorder=1)
@@ -317,12 +317,12 @@ def _path(shape, values):
             places.append((x, y))
             codes.append(Path.CLOSEPOLY)
         step = 1 if command in "HhVv" else 2
-        for at in range(0, len(numbers), step):
-            right, down = numbers[at:at + 2] if step == 2 else \
-                (numbers[at], None) if command in "Hh" else (None, numbers[at])
+        for index in range(0, len(numbers), step):
+            right, down = numbers[index:index + 2] if step == 2 else \
+                (numbers[index], None) if command in "Hh" else (None, numbers[index])
             start = (x, y) if command.islower() else (0, 0)
             x = x if right is None else start[0] + right
             y = y if down is None else start[1] + down
             places.append((x, y))
-            codes.append(Path.MOVETO if command in "Mm" and not at else Path.LINETO)
+            codes.append(Path.MOVETO if command in "Mm" and not index else Path.LINETO)
     return Path(places or [(0, 0)], codes or [Path.MOVETO])

@@ -88,8 +88,8 @@ def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
                       [*tick_texts(ticks), *["infinite"] * broken])
     if broken:
         drawing.line([(panel.x((largest + far) / 2), y) for y in (4, 4 + tall)], "rule")
-    for at, text in enumerate(texts):
-        drawing.text(side - 8, 4 + (at + 0.5) * pitch + 4, text, "end")
+    for index, text in enumerate(texts):
+        drawing.text(side - 8, 4 + (index + 0.5) * pitch + 4, text, "end")
     places, spans = {}, tree.spans()
     for number in range(len(tree.nodes) - 1, -1, -1):
         (y0, x0), (y1, x1) = (

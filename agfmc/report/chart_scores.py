@@ -82,8 +82,8 @@ def weight_bars(metric: Mapping) -> Picture:
     unit = _LONGEST / max(1.0, *(row["weight"] for row in rows))
     drawing = Drawing(side + _LONGEST + 60, _PITCH * len(rows) + 30)
     drawing.line([(side + unit, 0), (side + unit, _PITCH * len(rows))], "rule")
-    for at, (row, name) in enumerate(zip(rows, names)):
-        y = _PITCH * at
+    for index, (row, name) in enumerate(zip(rows, names)):
+        y = _PITCH * index
         drawing.text(side - 8, y + 14, name, "end")
         drawing.add("rect", "fill-left", x=side, y=y + 3, width=unit * row["weight"], height=14)
         drawing.text(side + unit * row["weight"] + 5, y + 14, f"{row['weight']:.3g}", "halo")

@@ -29,7 +29,7 @@ def simulation_pictures(rows: Sequence[dict], top: int,
                        key=lambda row: row["classes"])
         title = f"similarity {similarity}" if error is None else f"error probability {error:g}"
         pictures.append(Picture(_panel(shown, top), cut(title, 50), "Share of right answers by the "
-                             "number of classes", "Bars: intervals of 95 %."))
+                                "number of classes", "Bars: intervals of 95 %."))
     return [*pictures, Picture(_key(_lines(shown, top)), "Decoders", "The key of the lines")]
 
 
@@ -63,8 +63,8 @@ def _panel(rows, top):
     places = [panel.x(k) for k in classes]
     wide = max((high - low for low, high in (wilson(0.5, n) for n in rounds if n)), default=0.0)
     step = min((b - a for a, b in zip(places, places[1:])), default=0.0) * (wide > _NARROW)
-    for at, (_, look, shade, mark, parts) in enumerate(lines):
-        shift = (at / (len(lines) - 1) - 0.5) * _ASIDE * step
+    for index, (_, look, shade, mark, parts) in enumerate(lines):
+        shift = (index / (len(lines) - 1) - 0.5) * _ASIDE * step
         points = [(x + shift, panel.y(part["success"])) for x, part in zip(places, parts)]
         drawing.open(stroke_opacity=shade, fill_opacity=shade)
         drawing.line(points, f"{look} thin")
@@ -91,8 +91,8 @@ def _mark(drawing, x, y, look, shape):
 
 def _key(lines):
     drawing = Drawing(60 + max(text_width(words) for words, *_ in lines), 20 * len(lines) + 4)
-    for at, (words, look, shade, mark, _) in enumerate(lines):
-        y = 20 * at + 10
+    for index, (words, look, shade, mark, _) in enumerate(lines):
+        y = 20 * index + 10
         drawing.open(stroke_opacity=shade, fill_opacity=shade)
         drawing.line([(2, y), (38, y)], f"{look} thin")
         _mark(drawing, 20, y, look.split()[0], mark)

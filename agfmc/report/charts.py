@@ -13,9 +13,8 @@ import numpy as np
 
 from ..score.intervals import wilson
 from .content import Column, DataPart, DataTable, Picture, TableRow
-from .raster import png_address
-from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, Panel, pixels, short, text_width,
-                  WIDTH)
+from .svg import (Box, cut_to_width, Drawing, level_bar, Linear, Panel, pixels, png_address, short,
+                  text_width, WIDTH)
 from .words import class_name, number, percent
 
 _NAMED = 40  # classes at most that have a row with their names
@@ -36,8 +35,8 @@ def class_counts(data: DataPart, names: Mapping[int, str]) -> Picture | None:
     titles = [class_name(names, label) for label in data.labels]
     table = DataTable("Points of each class", (
         Column("class"), Column("points", "number", digits=0), Column("share", "share")),
-        tuple(TableRow((name, count, count / total if total else None), (at,))
-              for at, (name, count) in enumerate(zip(titles, counts))), folded=True)
+        tuple(TableRow((name, count, count / total if total else None), (index,))
+              for index, (name, count) in enumerate(zip(titles, counts))), folded=True)
     drawing = (_named_bars if len(counts) <= _NAMED else _upright_bars)(titles, counts)
     least, most = min(counts), max(counts)
     summary = f"{len(counts)} classes of {short(least)} to {short(most)} points" \
@@ -54,9 +53,9 @@ def _named_bars(names, counts):
     texts = [short(count) for count in counts]
     room = WIDTH - side - max(map(text_width, texts)) - 8
     drawing = Drawing(WIDTH, pitch * len(names) + 4)
-    for at, (name, count, text) in enumerate(zip(names, counts, texts)):
-        y = 2 + at * pitch
-        drawing.open(data_classes=(at,), title=f"{name}: {text} points")
+    for index, (name, count, text) in enumerate(zip(names, counts, texts)):
+        y = 2 + index * pitch
+        drawing.open(data_classes=(index,), title=f"{name}: {text} points")
         drawing.add("rect", "band", x=0, y=y, width=WIDTH, height=pitch)
         drawing.text(side - 8, y + pitch / 2 + 4, name, "end", width=side - 8)
         drawing.add("rect", "fill-left mark", x=side, y=y + 2, width=room * count / top,
@@ -133,8 +132,8 @@ def reliability(scores: Mapping, of_classes: bool = False) -> Picture | None:
                 f"({percent(ends[0])} to {percent(ends[1])})"
         drawing.add("circle", "fill-left edge", words, cx=panel.x(row["forecast"]),
                     cy=panel.y(row["observed"]), r=5)
-    for at, ((tag, look, *_), text) in enumerate(zip(keys, texts)):
-        x, y = at % across * (WIDTH / 2 + 6), 11 + at // across * 20
+    for index, ((tag, look, *_), text) in enumerate(zip(keys, texts)):
+        x, y = index % across * (WIDTH / 2 + 6), 11 + index // across * 20
         if tag == "circle":
             drawing.add(tag, look, cx=x + 5, cy=y, r=5)
         else:
@@ -423,27 +422,27 @@ def _map_names(drawing, box, titles, columns, cell):
     """Names of the classes, or numbers of their places, on bands that are highlighted."""
     k, named = len(titles), cell >= 14
     aside, above = (box.left, box.top - 16) if named else (8, 8)
-    for at, name in enumerate(columns if k <= _LIT else ()):
-        drawing.open(data_classes=(at,) * (at < k))
-        if at < k:
-            drawing.add("rect", "band", x=box.left - aside, y=box.top + at * cell,
+    for index, name in enumerate(columns if k <= _LIT else ()):
+        drawing.open(data_classes=(index,) * (index < k))
+        if index < k:
+            drawing.add("rect", "band", x=box.left - aside, y=box.top + index * cell,
                         width=box.width + aside, height=cell)
-        drawing.add("rect", "band", x=box.left + at * cell, y=box.top - above,
+        drawing.add("rect", "band", x=box.left + index * cell, y=box.top - above,
                     height=box.height + above, width=cell)
         if named:
-            if at < k:
-                drawing.text(box.left - 6, box.top + (at + 0.5) * cell + 4, name, "end",
+            if index < k:
+                drawing.text(box.left - 6, box.top + (index + 0.5) * cell + 4, name, "end",
                              width=box.left - 8)
-            x, y = box.left + (at + 0.5) * cell + 4, box.top - 6
+            x, y = box.left + (index + 0.5) * cell + 4, box.top - 6
             drawing.text(x, y, name, width=box.top - 24,
                          transform=f"rotate(-90 {pixels(x)} {pixels(y)})")
         drawing.close()
     drawing.text(box.left, 12, "answer")
     if not named:
         drawing.text(0, box.top - 8, "truth")
-        for at in range(0, k, max(1, -(-k // 10))):
-            drawing.text(box.left - 10, box.top + (at + 0.5) * cell + 4,
-                         cut_to_width(titles[at], box.left - 12), "end small")
+        for index in range(0, k, max(1, -(-k // 10))):
+            drawing.text(box.left - 10, box.top + (index + 0.5) * cell + 4,
+                         cut_to_width(titles[index], box.left - 12), "end small")
 
 
 def _map_legend(drawing, box):

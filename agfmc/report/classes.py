@@ -22,7 +22,7 @@ class Classes:
 
     @cached_property
     def _positions(self) -> dict[int, int]:
-        return {label: at for at, label in enumerate(self.labels)}
+        return {label: index for index, label in enumerate(self.labels)}
 
     def name(self, label: int) -> str:
         """The name of a class, its label where it has none; of label -1 that of no answer."""
@@ -53,10 +53,10 @@ def classes_of(content: ReportContent) -> Classes:
         names = dict(zip(scores["labels"], scores.get("names") or ())) | names
     if content.model is not None:
         names = dict(content.model.tree.names) | names
-    return Classes(tuple(labels), told_apart(names))
+    return Classes(tuple(labels), with_distinct_names(names))
 
 
-def told_apart(names: Mapping[int, str], longest: int = NARROW) -> dict[int, str]:
+def with_distinct_names(names: Mapping[int, str], longest: int = NARROW) -> dict[int, str]:
     """The names, with their labels before those that are alike where they are cut."""
     heads = {label: cut(name, longest) for label, name in names.items() if name}
     times = Counter(heads.values())

@@ -95,20 +95,20 @@ def _forest(rows, score, against):
         end for row in rows for end in (row[2] or (row[1],))])
     drawing = Drawing(WIDTH, 46 + pitch * len(rows) + 42)
     panel = Panel(drawing, Box(8, 46, WIDTH - 16, pitch * len(rows)), scale, Linear(0, 1))
-    for at in range(1, len(rows), 2):
-        drawing.add("rect", "stripe", x=0, y=46 + at * pitch, width=WIDTH, height=pitch)
+    for index in range(1, len(rows), 2):
+        drawing.add("rect", "stripe", x=0, y=46 + index * pitch, width=WIDTH, height=pitch)
     panel.axis_across(score.axis if against is None else f"difference in {score.title}", grid=False)
     if against is not None:
         zero = panel.x(0)
         # beside the intervals alone, so that no line goes through a name
         drawing.add("path", "zero", d=f"M{pixels(zero)} 40v6" + "".join(
-            f"M{pixels(zero)} {46 + at * pitch + 18}v18" for at in range(len(rows))))
+            f"M{pixels(zero)} {46 + index * pitch + 18}v18" for index in range(len(rows))))
         name = cut_to_width(against, WIDTH - 16)
         half = text_width(name) / 2
         drawing.text(min(max(zero, half), WIDTH - half), 34, name, "mid", title=against)
         _directions(drawing, zero, score.larger_is_better)
-    for at, (name, mean, interval, _) in enumerate(rows):
-        y, value = 46 + at * pitch, show(mean)
+    for index, (name, mean, interval, _) in enumerate(rows):
+        y, value = 46 + index * pitch, show(mean)
         drawing.text(4, y + 14, name, width=WIDTH - 14 - text_width(value))
         drawing.text(WIDTH - 4, y + 14, value, "end")
         title = f"{name}: {value}"
@@ -191,10 +191,10 @@ def _front(points, sign):
     """Positions of the points that no other beats in score at no larger cost; points: the best
     first."""
     front: list[int] = []
-    for at, (cost, value, _) in enumerate(points):
+    for index, (cost, value, _) in enumerate(points):
         least, best = points[front[-1]][:2] if front else (math.inf, None)
         if cost < least or (cost, value) == (least, best):  # trees give equal answers as codes
-            front.append(at)
+            front.append(index)
     return set(front)
 
 
@@ -290,7 +290,7 @@ def search_surface(search: Mapping) -> list[Picture]:
     colours = _range([point["score"] for point in points if _known(point["score"])],
                      score.larger_is_better)
     kernels = [_Kernel(search, score, title, members, colours)
-             for title, members in groups.items()]
+               for title, members in groups.items()]
     kernels = sorted((one for one in kernels if one.across), key=lambda one: one.rank)
     pictures = [one.picture() for one in kernels[:_MOST_KERNELS]]
     if len(kernels) > len(pictures):
@@ -327,7 +327,7 @@ def _sizes(points):
     amounts = sorted({_amount(point) for point in points},
                      key=lambda one: (one[0] is None, one[0] or 0, one[1]))
     step = 0 if len(amounts) < 2 else min(2.0, 5 / (len(amounts) - 1))
-    return {amount: (7 if len(amounts) < 2 else 5) + step * at for at, amount in enumerate(amounts)}
+    return {amount: (7 if len(amounts) < 2 else 5) + step * i for i, amount in enumerate(amounts)}
 
 
 def _range(values, larger):

@@ -125,7 +125,7 @@ def _section(name, title, about, rows):
 
 def _header(key, title, about, larger):
     header = {"title": title, "description": about,
-             "format": "{:,.0f}" if key in ("points", "classes", "classifiers") else "{:,.4f}"}
+              "format": "{:,.0f}" if key in ("points", "classes", "classifiers") else "{:,.4f}"}
     if larger is not None:
         header["scale"] = "RdYlGn" if larger else "RdYlGn-rev"
     return header | ({"min": 0, "max": 1} if key in PAGE and PAGE[key].share else {})

@@ -70,7 +70,7 @@ def _checked(kind, value, path=""):
     if isinstance(kind, list):
         if type(value) is not list or len(value) > _MOST:
             _wrong(path, f"a list of at most {_MOST}", value)
-        return [_checked(kind[0], item, f"{path}[{at}]") for at, item in enumerate(value)]
+        return [_checked(kind[0], item, f"{path}[{index}]") for index, item in enumerate(value)]
     if type(value) is not dict:
         _wrong(path, "an object", value)
     known = {}
@@ -123,7 +123,7 @@ def _search(scores, maybe):
                 {"given?": summaries, "common?": summaries, "tuned?": summaries},)}
     together = {**head, **tried, "scores": (summaries,)}
     parted = {**head, "own?": "flag", "common?": {**tried, **total, "scores": (summaries,)},
-             "partitions": [{"left": ["label"], "right": ["label"], "rows": ["count"], **tried}]}
+              "partitions": [{"left": ["label"], "right": ["label"], "rows": ["count"], **tried}]}
     return lambda value: parted if type(value) is dict and "partitions" in value else together
 
 
@@ -134,9 +134,9 @@ def read_comparison(path, scores: Iterable[str], maybe: Iterable[str] = (), stdi
     `DataError`, which names the place, for anything else.
     """
     def check(result):
-        for at, row in enumerate(result["rows"]):
+        for index, row in enumerate(result["rows"]):
             if "error" not in row and result["by"] not in row:
-                raise _Wrong(f"rows[{at}]: there is no '{result['by']}'")
+                raise _Wrong(f"rows[{index}]: there is no '{result['by']}'")
 
     return _read(path, _comparison(tuple(scores), tuple(maybe)), "compare_control --json", stdin,
                  check)

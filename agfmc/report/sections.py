@@ -31,8 +31,8 @@ def page_sections(content: ReportContent) -> list[Section]:
     classes = classes_of(content)
     card = (markup(card_html(content.card)),) if content.card.strip() else ()
     sections = [Section("card", "Model card", card), *answer_sections(content),
-             *trial_sections(content), _data(content, classes), _configuration(content, classes),
-             *_origin(content)]
+                *trial_sections(content), _data(content, classes), _configuration(content, classes),
+                *_origin(content)]
     return [section for section in sections if section.blocks]
 
 
@@ -90,7 +90,7 @@ def _data(content, classes):
                                                        ("features", data.features))
               if value is not None]
     data_facts = facts([*pairs, ("classes", count(len(data.labels))),
-                  *([] if data.recipe is None else _recipe_facts(data)), *data.facts])
+                        *([] if data.recipe is None else _recipe_facts(data)), *data.facts])
     blocks = [data_facts] if data.counts is None else beside([data_facts], pictures(
         charts.class_counts(data, classes.names)))
     if data.recipe is not None:
@@ -215,7 +215,7 @@ def _calibration(calibration, decoder):
 def _trained_by(info):
     """A pair for the options of all binary classifiers, where they have the same."""
     times_of = Counter(Provenance.from_line(one["made_by"]).options or "not told"
-                    for one in info["binary_models"])
+                       for one in info["binary_models"])
     if not times_of:
         return []
     return [("training options", "; ".join(

@@ -15,12 +15,12 @@ from ..control.tree import Leaf, Tree
 from ..score.nodes import NodeCost
 from .blocks import without_empty
 from .content import Column, DataTable, Picture, TableRow
-from .svg import cut_to_width, Drawing, pixels, text_width, WIDTH
+from .svg import cut_to_width, Drawing, pixels, png_address, text_width, WIDTH
 from .words import class_name, percent
 
 _MEMBERS = 3  # of an ensemble that are drawn
 _MOST_ROWS, _FIRST_ROWS = 600, 120  # of a matrix that are drawn, and of one with more
-_TOLD_ROWS = 400  # of a table
+_TABLE_ROWS = 400  # of a table
 _MOST_VECTORS = 20_000  # cells; more of them are an image
 _NAMED_COLUMNS = 60
 _BLUE, _ORANGE = (33, 113, 181, 255), (230, 115, 12, 255)
@@ -45,7 +45,7 @@ def _picture(tree, names, nodes, title=""):
 
 def _positions_of_labels(tree):
     """{label: its position among the ascending labels}."""
-    return {label: at for at, label in enumerate(tree.classes)}
+    return {label: index for index, label in enumerate(tree.classes)}
 
 
 def _positions(position, *sides):
@@ -106,7 +106,7 @@ class _Matrix:
             texts = [" / ".join(listed(names, [labels[j] for j in side], 1)
                                 for side in (row.left, row.right)) for row in rows]
         if len(set(texts)) < len(texts):  # many classes, of which the first tell no rows apart
-            texts = [str(at + 1) for at in range(len(rows))]
+            texts = [str(index + 1) for index in range(len(rows))]
         self.texts = texts if self.tall >= 14 else None
         side = min(max(map(text_width, texts)), 150) + 8 if self.texts else \
             text_width(str(self.m)) + 10
@@ -137,9 +137,9 @@ class _Matrix:
     def _columns(self, upright):
         """The bands of the classes with their names."""
         drawing, head = self.drawing, self.top - 28
-        for at, name in enumerate(self.called):
-            x = self.left + at * self.wide
-            drawing.open(data_classes=(self.places[at],), title="" if self.named else name)
+        for index, name in enumerate(self.called):
+            x = self.left + index * self.wide
+            drawing.open(data_classes=(self.places[index],), title="" if self.named else name)
             drawing.add("rect", "band", x=x, y=24, width=self.wide,
                         height=self.top - 24 + self.m * self.tall)
             if self.named and upright:
@@ -159,13 +159,13 @@ class _Matrix:
         gap = 2 if min(wide, tall) >= 8 else 1 if min(wide, tall) >= 4 else 0.5
         disc = min(wide, tall) - gap
         drawing.open(stroke_width=tall - gap, stroke_dasharray=f"{wide - gap:g} {gap:g}")
-        for at, row in enumerate(rows):
-            y = self.top + (at + 0.5) * tall
+        for index, row in enumerate(rows):
+            y = self.top + (index + 0.5) * tall
             full = len(row.left) + len(row.right) == self.k
-            drawing.open(title=self._row_words(row, at), data_classes=() if full else tuple(
+            drawing.open(title=self._row_words(row, index), data_classes=() if full else tuple(
                 sorted(self.places[j] for j in (*row.left, *row.right))))
             if not full and tall >= 8:
-                drawing.add("rect", "band", x=0, y=self.top + at * tall, width=self.left - 3,
+                drawing.add("rect", "band", x=0, y=self.top + index * tall, width=self.left - 3,
                             height=tall)
             drawing.add("path", "left", d=self._runs(row.left, y, gap / 2))
             drawing.add("path", "right disc", d=self._runs(row.right, y, wide / 2),
@@ -192,8 +192,6 @@ class _Matrix:
         return f"{at + 1}: {', '.join(left)} / {', '.join(right)}"
 
     def _image(self, rows):
-        from .raster import png_address
-
         lines = []
         for row in rows:
             line = bytearray(self.k)
@@ -223,14 +221,14 @@ def _rows_table(tree, names):
     """The classes on both sides of each classifier, of the first ones."""
     node, labels = tree.nodes[0], tree.labels
     m, rows, position_of = len(node.rows), [], _positions_of_labels(tree)
-    for at, row in enumerate(node.rows[:_TOLD_ROWS]):
+    for index, row in enumerate(node.rows[:_TABLE_ROWS]):
         left, right = ([labels[j] for j in side] for side in (row.left, row.right))
-        rows.append(TableRow((at + 1, _options(row), listed(names, left), listed(names, right)),
+        rows.append(TableRow((index + 1, _options(row), listed(names, left), listed(names, right)),
                              _positions(position_of, left, right)
                              if len(left) + len(right) < len(labels) else ()))
     caption = "Classes on the two sides of each binary classifier"
-    if m > _TOLD_ROWS:
-        caption += f" (the first {_TOLD_ROWS} of {m})"
+    if m > _TABLE_ROWS:
+        caption += f" (the first {_TABLE_ROWS} of {m})"
     columns = (Column("", "number", digits=0), Column("options", "code"), *_SIDES)
     return without_empty(DataTable(caption, columns, tuple(rows), folded=True))
 
@@ -354,7 +352,7 @@ class _Tree:
     def _places(self):
         """The height of each end, and of each node that is divided: the middle of its branches."""
         self.y = {end.label if isinstance(end, Leaf) else ("node", end):
-                  self.top + (at + 0.5) * self.pitch for at, end in enumerate(self.ends)}
+                  self.top + (index + 0.5) * self.pitch for index, end in enumerate(self.ends)}
         for number in sorted(self.opened, reverse=True):
             heights = [self._height(child) for child in self.tree.nodes[number].children]
             self.y["node", number] = (heights[0] + heights[-1]) / 2
@@ -380,8 +378,8 @@ class _Tree:
             drawing.text(116, 13, "+1, right")
 
     def _draw_ends(self, texts):
-        for at, (end, text) in enumerate(zip(self.ends, texts)):
-            y = self.top + (at + 0.5) * self.pitch
+        for index, (end, text) in enumerate(zip(self.ends, texts)):
+            y = self.top + (index + 0.5) * self.pitch
             self.drawing.open(data_classes=_positions(self.place, *(
                 [[end.label]] if isinstance(end, Leaf) else self.labels[end])))
             self.drawing.add("rect", "band", x=self.end + 2, y=y - self.pitch / 2,
@@ -476,7 +474,7 @@ def _nodes_table(tree, names, nodes, order=None, caption="Nodes of the tree"):
     total = sum(cost.log_loss for cost in nodes) or 1
     labels, position_of = tree.branch_labels(), _positions_of_labels(tree)
     rows = []
-    for at in (order or range(len(tree.nodes)))[:_TOLD_ROWS]:
+    for at in (order or range(len(tree.nodes)))[:_TABLE_ROWS]:
         node = tree.nodes[at]
         sides = [listed(names, side) for side in labels[at]]
         if len(sides) != 2:
@@ -487,8 +485,8 @@ def _nodes_table(tree, names, nodes, order=None, caption="Nodes of the tree"):
         known = (None,) * 4 if cost is None else (
             cost.share, cost.error, cost.log_loss, cost.log_loss / total)
         rows.append(TableRow((at, text, *sides, *known), _positions(position_of, *labels[at])))
-    if len(tree.nodes) > _TOLD_ROWS:
-        caption += f" (the first {_TOLD_ROWS} of {len(tree.nodes)})"
+    if len(tree.nodes) > _TABLE_ROWS:
+        caption += f" (the first {_TABLE_ROWS} of {len(tree.nodes)})"
     return without_empty(DataTable(caption, (
         Column("node", "number", digits=0), Column("options", "code"), *_SIDES,
         Column("points", "share", "of all points, whose class is below the node"),
@@ -518,8 +516,8 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
     drawing = Drawing(WIDTH, pitch * len(shown) + 24)
     drawing.text(0, 12, "share of the log loss", "muted")
     drawing.text(WIDTH, 12, "error, of points", "end muted")
-    for at, cost in enumerate(shown):
-        y = 22 + at * pitch
+    for index, cost in enumerate(shown):
+        y = 22 + index * pitch
         title = " / ".join(listed(names, side, 6) for side in labels[cost.node])
         drawing.open(title=f"node {cost.node}: {title}", data_node=cost.node,
                      data_classes=_positions(position_of, *labels[cost.node]))

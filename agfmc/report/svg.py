@@ -7,8 +7,11 @@ an id, so that pictures never meet.
 
 from __future__ import annotations
 
+import base64
 import math
+import struct
 import unicodedata
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
@@ -50,6 +53,22 @@ def cut_to_width(text: str, width: float) -> str:
         room -= SIZE / 100 * _letter_width(text[end])
         end += 1
     return text[:max(end - 1, 1)].rstrip() + "…"
+
+
+def png_address(rows: Sequence[bytes], palette: Sequence[tuple[int, int, int, int]]) -> str:
+    """A PNG image of rows of numbers, of equal lengths, in a palette of at most 256 (red, green,
+    blue, opacity) from 0 to 255, as a `data:` address."""
+    def chunk(kind, data):
+        check = struct.pack(">I", zlib.crc32(kind + data))
+        return struct.pack(">I", len(data)) + kind + data + check
+
+    image = b"\x89PNG\r\n\x1a\n" + b"".join((
+        chunk(b"IHDR", struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 3, 0, 0, 0)),
+        chunk(b"PLTE", bytes(part for colour in palette for part in colour[:3])),
+        chunk(b"tRNS", bytes(colour[3] for colour in palette)),
+        chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows), 9)),
+        chunk(b"IEND", b"")))
+    return "data:image/png;base64," + base64.b64encode(image).decode("ascii")
 
 
 def pixels(value: float) -> str:
@@ -129,7 +148,7 @@ class Logarithmic(NamedTuple):
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         for digits in ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
             candidates = [digit * 10.0**power for power in powers for digit in digits
-                     if self.low <= digit * 10.0**power <= self.high]
+                          if self.low <= digit * 10.0**power <= self.high]
             if len(candidates) <= most:
                 return candidates
         return candidates[::-(-len(candidates) // max(most, 1))]

@@ -42,8 +42,8 @@ def aligned(rows: Sequence[Sequence[str]], left: int | None = None, gap: str = "
     for row in rows:
         blanks = [" " * (wide - width(cell)) for cell, wide in zip(row, widths)]
         lines.append(indent + gap.join(
-            cell + blank if at < left else blank + cell
-            for at, (cell, blank) in enumerate(zip(row, blanks))).rstrip() + "\n")
+            cell + blank if index < left else blank + cell
+            for index, (cell, blank) in enumerate(zip(row, blanks))).rstrip() + "\n")
     return "".join(lines)
 
 

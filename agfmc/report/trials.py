@@ -15,7 +15,7 @@ from .content import Column, DataTable, ReportContent, TableRow
 from .experiment_charts import comparison, comparison_cost, search_surface
 from .words import count, cut, interval, number, percent, plural, signed
 
-_ASKED = ("accuracy", "log_loss", "cost")  # scores in a table that is not folded
+_MAIN_SCORES = ("accuracy", "log_loss", "cost")  # scores in a table that is not folded
 _TRIED, _BEST = 60, 8  # options in a table, and in one that is not folded
 _MOST = 100  # configurations that are shown
 
@@ -148,10 +148,10 @@ def _fewer(result):
 def _merged(result):
     """The result with one row for all decoders of a configuration that have the same scores."""
     groups: dict[tuple, list[Mapping]] = {}
-    for at, row in enumerate(result["rows"]):
+    for index, row in enumerate(result["rows"]):
         key = [str((row.get(name) or {}).get("pooled"))[:12] for name in (*ALL_SCORES,
                                                                           *COST_PER_POINT)]
-        groups.setdefault((row["configuration"], *(key if "error" not in row else [at])),
+        groups.setdefault((row["configuration"], *(key if "error" not in row else [index])),
                           []).append(row)
     return {**result, "rows": [  # the reference has no difference
         {**min(rows, key=lambda row: bool(row.get("difference"))),
@@ -192,7 +192,7 @@ def _comparison_tables(result):
     by = result["by"]
     first = next((row for row in result["rows"] if "error" not in row), {})
     every = [name for name in ALL_SCORES if name in first]
-    few = [name for name in every if name in (by, *_ASKED)]
+    few = [name for name in every if name in (by, *_MAIN_SCORES)]
     best = f"the best by {ALL_SCORES[by].title}" if result.get("choice") is None else \
         "the chosen one"
     return [_comparison_table(result, few, (), f"Configurations with their decoders, {best} in "

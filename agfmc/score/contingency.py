@@ -160,10 +160,10 @@ def expected_information(rows: np.ndarray, columns: np.ndarray) -> float:
     total = float(np.sum(rows * times))
     expected = 0.0
     step = max(1, _PAIRS // max(len(columns), 1))
-    for at in range(0, len(rows), step):
-        a, b = np.meshgrid(rows[at:at + step].astype(float), columns.astype(float), indexing="ij")
+    for i in range(0, len(rows), step):
+        a, b = np.meshgrid(rows[i:i + step].astype(float), columns.astype(float), indexing="ij")
         values = _expected_terms(a.ravel(), b.ravel(), total).reshape(a.shape)
-        expected += float(times[at:at + step] @ values @ again)
+        expected += float(times[i:i + step] @ values @ again)
     return expected / total if total else 0.0
 
 

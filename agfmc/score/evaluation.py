@@ -122,7 +122,7 @@ def with_weights(results: Results, weights: np.ndarray | None,
 def _chosen(results, rows):
     """The results of some points, a mask (n,)."""
     chosen = {name: None if getattr(results, name) is None else getattr(results, name)[rows]
-             for name in ("truth", "result", "winner", "p", "weights", "before")}
+              for name in ("truth", "result", "winner", "p", "weights", "before")}
     sets = results.sets
     if sets is not None:
         paths = None if sets.paths is None else Paths(*(one[rows] for one in sets.paths))
@@ -141,10 +141,10 @@ def weighted(results, shares):
 
 def warn_of_other_numbers(scores):
     """Warn where classes are separated well but hardly any is right; scores: of `evaluate`."""
-    accuracy, told_apart = scores["accuracy"], scores["uncertainty_coefficient"]
-    if scores["points"] >= 10 * len(scores["labels"]) and told_apart > 0.5 and accuracy < 0.2:
+    accuracy, explained = scores["accuracy"], scores["uncertainty_coefficient"]
+    if scores["points"] >= 10 * len(scores["labels"]) and explained > 0.5 and accuracy < 0.2:
         warnings.warn(f"the results separate the classes (uncertainty coefficient "
-                      f"{told_apart:.2f}), but hardly any is right (accuracy {accuracy:.2f}): "
+                      f"{explained:.2f}), but hardly any is right (accuracy {accuracy:.2f}): "
                       "their classes seem to be numbered differently from the truth", AgfmcWarning,
                       stacklevel=2)
 
@@ -336,10 +336,10 @@ def _resampled(results, values, request, overall):
 
     y = _columns(results, results.truth)
     requested = {name: value for name, value in values.items()
-              if value is not None and name not in _SHARES
-              and (request.resamples or name == COST.name)}
+                 if value is not None and name not in _SHARES
+                 and (request.resamples or name == COST.name)}
     number = request.resamples or min(max(_MOST_DRAWN // max(len(y), 1), _LEAST_RESAMPLES),
-                                    _RESAMPLES)
+                                      _RESAMPLES)
     intervals = resampled_summary(requested, scores, resampled(y, request.seed), number)
     # resamples of the same value, as without any error, cannot tell how far off it may be, and an
     # interval of no width would look like certainty

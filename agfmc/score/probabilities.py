@@ -54,10 +54,10 @@ def squared_errors(p: np.ndarray, y: np.ndarray) -> np.ndarray:
     p = np.asarray(p)
     errors = np.empty(len(p))
     rows = max(1, _CELLS // max(p.shape[1], 1))
-    for at in range(0, len(p), rows):
-        part = np.array(p[at:at + rows], dtype=float)
-        part[np.arange(len(part)), y[at:at + rows]] -= 1.0
-        np.einsum("ij,ij->i", part, part, out=errors[at:at + rows])
+    for index in range(0, len(p), rows):
+        part = np.array(p[index:index + rows], dtype=float)
+        part[np.arange(len(part)), y[index:index + rows]] -= 1.0
+        np.einsum("ij,ij->i", part, part, out=errors[index:index + rows])
     return errors
 
 
