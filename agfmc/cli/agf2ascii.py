@@ -12,16 +12,16 @@ from .options import Parser
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser("agf2ascii", "Print libAGF's binary files base.vec and base.cls as text: LVQ "
-                    "text, LIBSVM text with -M, or a table. Every value is printed in full.")
+                    "text, LIBSVM text with -M, or a table. Values have full precision.")
     parser.add("base", "base name of the .vec and .cls files; with -C also the name of the .vec "
                "file as it is, which then comes first")
-    parser.add("out", "file to be written (- or left out: standard output)", output_file, nargs="?",
+    parser.add("out", "file to write (- or left out: standard output)", output_file, nargs="?",
                default="-")
     group = parser.group("output")
-    group.add("-M, --svm", "LIBSVM text, `label index:value ...`, zeros left out",
+    group.add("-M, --svm", "LIBSVM text, `label index:value ...`, without zeros",
               excludes=("-H", "-C"))
-    group.add("--table", "a table: CSV, or, where out ends in .tsv, with tabs. With base.recipe it "
-              "has the columns and words of the table that base was made of, with base.ids its ids",
+    group.add("--table", "a table: CSV, or with tabs if out ends in .tsv. With base.recipe it "
+              "has the columns and words of the original table, with base.ids its ids",
               excludes=("-M", "-H", "-L", "-n", "--words"))
     group.add("-H, --no-header", "LVQ text without the first line, the number of features")
     group.add("-C, --no-labels", "LVQ text, or a table, without labels; base.cls is not read",

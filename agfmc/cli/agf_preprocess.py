@@ -17,43 +17,42 @@ from .options import (add_input_kind, add_normalisation, add_seed, add_workers, 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("agf_preprocess", "Make data ready for training: partition and relabel the "
-                    "classes, draw some of the rows, select features, shuffle or sort, split into "
-                    "training and test data, normalise, in this order. Statistics come from the "
-                    "training part alone.",
+    parser = Parser("agf_preprocess", "Prepare data for training: partition and relabel the "
+                    "classes, draw rows, select features, shuffle or sort, split into training "
+                    "and test data, normalise, in this order. Statistics are those of the "
+                    "training part.",
                     operands="[input output [test]] [feature ... | left ... / right ... [/ ...]]")
-    parser.add("input", "base name of the .vec and .cls files to be read, or a table, or LIBSVM "
-               "text, or LVQ with -A", nargs="?")
-    parser.add("output", "base name of the files to be written; with -f, of the training part, and "
-               "with -d, output-00, output-01, ... Of a table also a table, .csv or .tsv: the rows "
-               "as they are", output_base, nargs="?")
+    parser.add("input", "base name of the .vec and .cls files, or a table, or LIBSVM text, or "
+               "LVQ with -A", nargs="?")
+    parser.add("output", "base name of the files to write; with -f, of the training part, and "
+               "with -d, output-00, output-01, ... For a table also a table, .csv or .tsv, with "
+               "copies of its rows", output_base, nargs="?")
     parser.add("rest", "with -f first the base name of the test part; then, with -F, the features "
                "to keep, counted from 0, or else a partition such as `0 1 / 2 / 3`: its sides "
                "become classes 0, 1, 2, and other classes are left out", output_base, nargs="*",
                default=[], metavar="test | feature | partition")
     group = add_input_kind(parser, "input", excludes="--table")  # libAGF's users say -A -M
     add_weights(group, classes=False)
-    group.add("-0, --from-stdin", "read standard input: the operand input is left out")
-    group.add("-1, --to-stdout", "write standard output: the operand output is left out")
+    group.add("-0, --from-stdin", "read standard input: omit the operand input")
+    group.add("-1, --to-stdout", "write standard output: omit the operand output")
     group.add("-C, --no-labels", "there are no labels, neither input.cls nor a last column of LVQ "
               "text", excludes="-L")
     group.add("-L, --ordinates", "numbers in place of labels, and .dat files in place of .cls")
     group = parser.group("selection")
-    group.add("-F, --features", "keep only the features listed, in the order listed")
+    group.add("-F, --features", "select the listed features, in the listed order")
     group.add("-U, --relabel", "number the classes 0 to k-1 in ascending order of their labels")
-    group.add("--rows N", "keep N rows, drawn at random: of each class its share; all of a file "
-              "that has no more", whole_number(1))
-    group.add("--min-per-class M", "with --rows: at least M rows of each class, or all of one that "
-              "has fewer (default: 1)", whole_number(0), needs="--rows")
+    group.add("--rows N", "draw a stratified random sample of N rows, or take all if there are "
+              "no more", whole_number(1))
+    group.add("--min-per-class M", "with --rows: at least M rows of each class, or all of a "
+              "smaller one (default: 1)", whole_number(0), needs="--rows")
     group = parser.group("order and splitting")
     group.add("-z, --shuffle", "put the rows in random order")
-    group.add("-B, --sort", "sort the rows by class, with -L by ordinate; equal ones keep their "
-              "order")
+    group.add("-B, --sort", "sort the rows by class, with -L by ordinate; the sort is stable")
     group.add("-f, --fraction FRACTION", "put the last FRACTION of the rows into the test part",
               float, excludes=("-d", "-P"))
     group.add("-R, --independent", "with -f: each row goes into the test part with probability "
               "FRACTION", needs="-f", excludes="--stratified")
-    group.add("--stratified", "with -f: the FRACTION of every class, drawn at random", needs="-f")
+    group.add("--stratified", "with -f: a random FRACTION of every class", needs="-f")
     group.add("-d, --parts PARTS", "divide the rows into PARTS equal parts",
               whole_number(2, 100_000), excludes="-P")
     add_seed(group)

@@ -13,13 +13,13 @@ from .options import check_files, Parser
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("float_to_class", "Turn a continuous quantity into ordered classes: class 0 "
-                    "below the first threshold, and so on; a value on a threshold belongs to the "
-                    "class above it. The thresholds are printed, one in a line. Without out, print "
-                    "the values. For out NAME.cls, NAME.names gets names of the classes that tell "
-                    "their limits.", operands="file [out [min max | threshold ...]]")
+    parser = Parser("float_to_class", "Convert a continuous quantity to ordered classes: class 0 "
+                    "below the first threshold, and so on. Print the thresholds, one per line; "
+                    "without out, print the values. For out NAME.cls, class names with their "
+                    "limits are written to NAME.names.",
+                    operands="file [out [min max | threshold ...]]")
     parser.add("file", "values, float32 one after the other (.dat)")
-    parser.add("out", "file of classes to be written (.cls)", output_file, nargs="?")
+    parser.add("out", "file of classes to write (.cls)", output_file, nargs="?")
     parser.add("numbers", "with -q, the ends of the range that is divided (default: of the "
                "values); without -q, the thresholds themselves", finite_number, nargs="*",
                default=[], metavar="min max | threshold")
@@ -29,10 +29,10 @@ def get_parser():
     group.add("-g, --geometric", "thresholds in geometric progression, for values above 0")
     group.add("-o, --open", "one threshold more than classes: values below the first or above the "
               "last have class -1")
-    group.add("-T, --missing MISSING", "values above MISSING are missing, and do not count for min "
+    group.add("-T, --missing MISSING", "values above MISSING are missing, and ignored for min "
               "and max", finite_number)
     group = parser.group("output")
-    group.add("-M, --range", "print the least and the greatest value, each in a line; without out "
+    group.add("-M, --range", "print the least and the greatest value, one per line; without out "
               "nothing else")
     group.add("-Q, --break-down", "print the number of values in each class in place of the "
               "thresholds")

@@ -11,18 +11,18 @@ from .options import add_label_options, label_names, Parser
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser("lvq2agf", "Convert LVQ text, a line with the number of features and then a "
-                    "line of features and label for each sample, to libAGF's binary files base.vec "
-                    "and base.cls. Labels are taken as svm2agf takes them.",
+                    "line of features and label for each sample, to libAGF's binary files "
+                    "base.vec and base.cls. Labels are converted as by svm2agf.",
                     operands="[[infile] base]")
     parser.add("infile", "LVQ text (- or left out: standard input; one operand alone is base)",
                nargs="?")
-    parser.add("base", "base name of the files to be written (- or left out, with -C or -o: the "
+    parser.add("base", "base name of the files to write (- or left out, with -C or -o: the "
                "contents of a .vec file to standard output)", output_base, nargs="?")
     group = parser.group("conversion")
     group.add("-H, --no-header", "there is no first line with the number of features")
-    group.add("-C, --no-labels", "the lines hold no labels: only base.vec is written",
+    group.add("-C, --no-labels", "the lines have no labels: only base.vec is written",
               excludes=("-o", "-L", "--names"))
-    group.add("-o, --omit-labels", "the lines hold labels, but only base.vec is written",
+    group.add("-o, --omit-labels", "the lines have labels, but only base.vec is written",
               excludes=("-L", "--names"))
     add_label_options(group)
     parser.needs_words = True

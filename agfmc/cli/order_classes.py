@@ -11,28 +11,28 @@ from .options import (add_normalisation, add_seed, add_training_kind, input_form
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("order_classes", "Write to standard output a control file with its classes in "
-                    "a better order: for DDAGs, which query one-against-one classifiers in the "
+    parser = Parser("order_classes", "Write a control file to standard output with its classes "
+                    "in a better order: for DDAGs, which evaluate one-vs-one classifiers in the "
                     "order of the braces, or, with --path, for adjacent codes.")
-    parser.add("control", "control file: one against one, trained or not; with --path any coding "
-               "matrix that is not trained yet (- is standard input)")
+    parser.add("control", "control file: one-vs-one, trained or not; with --path any untrained "
+               "coding matrix (- is standard input)")
     parser.add("train", "training data, for the frequencies of the classes or, with --path, their "
                "distances (base name, table, LIBSVM text, or LVQ with -A)", nargs="?")
     group = parser.group("order for DDAGs")
     group.add("--errors FILE", "errors of the classifiers, counted in cross-validation (- is "
-              "standard input); without it all are assumed to err equally often",
+              "standard input); without it all are assumed to have the same error rate",
               excludes="--error-rate")
     group.add("--priors P,P,...", "relative frequencies of the classes, in ascending order of "
               "their labels (default: those of train, else of the file of errors, else equal)",
               list_of(finite_number), excludes="train")
     group.add("--error-rate Q", "without --errors: error rate of every classifier, for the "
-              "accuracy that is reported (default 0.1)", probability)
+              "reported accuracy (default 0.1)", probability)
     add_seed(group)
     group = parser.group("order for adjacent codes")
     group.add("--path", "the shortest path through the classes of train", needs="train",
               excludes=("--errors", "--priors", "--error-rate"))
     group.add("--metric", "distance of two classes: that of the means over the root of the "
-              "deviations' product (default), or that of Hausdorff",
+              "product of the deviations (default), or the Hausdorff distance",
               choices=("mean-deviation", "hausdorff"))
     add_training_kind(parser)
     add_normalisation(parser)

@@ -20,29 +20,28 @@ from .scoring import (add_classes, add_scores, add_true_classes, answers_request
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("report_m", "Write one page, a file of HTML that needs no other: of a model, "
-                    "of its answers with their scores, of a comparison, of a search, or of all of "
-                    "them.")
+    parser = Parser("report_m", "Write a report, one HTML file: of a model, of its answers with "
+                    "their scores, of a comparison, of a search, or of all of them.")
     parser.add("model", "a model file, a control file whose models are read, or a training control "
                "file", nargs="?")
     group = parser.group("input")
-    group.add("--answers ANSWERS", "the answers: the base name of the files of nfold (held for "
-              "held.cls, held.truth, held.txt) or of classify_m (answer.cls), or a table of "
-              f"answers ({ANSWERS_IN_HELP}; with --table any file)")
-    group.add("--probabilities FILE", "what classify_m printed (default, without --truth: "
-              "ANSWERS.txt, if it is there)")
-    group.add("--comparison FILE", "what compare_control --json printed")
-    group.add("--search FILE", "what tune_m --json FILE wrote")
+    group.add("--answers ANSWERS", "base name of the files of nfold (held for held.cls, "
+              "held.truth, held.txt) or of classify_m (answer.cls), or a table of answers "
+              f"({ANSWERS_IN_HELP}; with --table any file)")
+    group.add("--probabilities FILE", "standard output of classify_m (default, without --truth: "
+              "ANSWERS.txt, if it exists)")
+    group.add("--comparison FILE", "output of compare_control --json")
+    group.add("--search FILE", "file of tune_m --json")
     add_model_files(group)
     add_scores(parser)
     group = add_table(parser, "the answers", roles=False)
-    group.add("--truth TRUTH", "the true classes: a file of labels (.cls, or LIBSVM text; default "
+    group.add("--truth TRUTH", "true classes: a file of labels (.cls, or LIBSVM text; default "
               "ANSWERS.truth), or, for a table, the column in the table of the answers or of "
               "--data (default: as in training, or as for eval_uc)")
     add_true_classes(group)
     add_classes(parser)
     group = parser.group("output")
-    group.add("-o, --output FILE", "the page (.html; default -: standard output)", output_file,
+    group.add("-o, --output FILE", "the report (.html; default -: standard output)", output_file,
               default="-")
     add_bins(group)
     add_page_words(group)

@@ -17,9 +17,9 @@ _OPPONENTS = re.compile(r"[1-9][0-9]{0,5}|(?:[0-9]{1,4}\.?[0-9]{0,9}|\.[0-9]{1,9
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("simulate_decoders", "Simulate one-vs-one classifiers that err at random, and "
-                    "print how often the decoders MAX-WIN, POLL, POLL with TOP-t, ADAG and DDAG "
-                    "find the true class, against the number of classes.")
+    parser = Parser("simulate_decoders", "Simulate one-vs-one classifiers with random errors, "
+                    "and print the accuracy of the decoders MAX-WIN, POLL, POLL with TOP-t, ADAG "
+                    "and DDAG against the number of classes.")
     group = parser.group("model")
     group.add("--classes K,K,...", "numbers of classes (default 16,32,64,128,256,512)",
               _distinct(whole_number(2, 4096)))

@@ -12,14 +12,14 @@ def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser("svm2agf", "Convert LIBSVM text, `label index:value ...`, to libAGF's binary "
                     "files base.vec and base.cls. Labels that are words are numbered in sorted "
-                    "order, and labels of which some are below 0 or not whole in the order of "
-                    "their values; base.names holds them.")
+                    "order, and labels that include negative numbers or fractions by value; "
+                    "base.names has the names.")
     parser.add("infile", "LIBSVM text (- or left out: standard input)", nargs="?")
-    parser.add("base", "base name of the files to be written", output_base)
+    parser.add("base", "base name of the files to write", output_base)
     group = parser.group("conversion")
-    group.add("-U, --relabel", "number the classes 0 to k-1, in ascending order of their labels; "
-              "the labels that change are reported", excludes="-L")
-    group.add("-E, --missing VALUE", "the value of features that a line leaves out (default 0)",
+    group.add("-U, --relabel", "number the classes 0 to k-1, in ascending order of their labels, "
+              "and report changed labels", excludes="-L")
+    group.add("-E, --missing VALUE", "value of omitted features (default 0)",
               finite_number, default=0.0)
     add_label_options(group)
     parser.file_names = {"infile": "svm"}

@@ -12,24 +12,24 @@ _SHOWN = 5  # features, and classes, of a report
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("table2agf", "Convert a table (CSV, TSV, Parquet, Feather) to libAGF's binary "
-                    "files base.vec and base.cls, with the names of the classes in base.names, and "
-                    "in base.recipe how its cells become numbers.")
+    parser = Parser("table2agf", "Convert a table (CSV, TSV, Parquet, Feather) to libAGF's "
+                    "binary files base.vec and base.cls, with the class names in base.names, and "
+                    "the conversion of its cells in base.recipe.")
     parser.add("source", "the table, whatever its name, or - for standard input", metavar="table")
-    parser.add("base", "base name of the files to be written", output_base)
+    parser.add("base", "base name of the files to write", output_base)
     group = parser.group("conversion")
-    group.add("-E, --missing POLICY", "what is done with missing values: error (default), mean, "
-              "median or value:X in their place, or indicator: the median, and a feature that is 1 "
-              "where a value is missing, or keep: numbers stay missing, as NaN in base.vec, for "
+    group.add("-E, --missing POLICY", "treatment of missing values: error (default), replacement "
+              "by mean, median or value:X, or indicator: the median, and a feature that is 1 if "
+              "a value is missing, or keep: numbers stay missing, as NaN in base.vec, for "
               "learner=trees")
-    group.add("--recipe FILE", "the recipe of the training table: test data then get its features, "
-              "columns found by name, and its numbers of the classes",
+    group.add("--recipe FILE", "recipe of the training table: test data get its features, "
+              "columns identified by name, and its class numbers",
               excludes=("-E", "--ignore", "--categorical", "--classes"))
-    group.add("-C, --no-labels", "with --recipe: the table has no column of the classes; base.vec "
-              "alone is written, and base.ids where there are ids", needs="--recipe",
+    group.add("-C, --no-labels", "with --recipe: the table has no column of the classes; only "
+              "base.vec is written, and base.ids if there are ids", needs="--recipe",
               excludes="--label")
-    group.add("-H, --no-header", "there is no first line with the names of the columns, which are "
-              "numbers from 1 then")
+    group.add("-H, --no-header", "the first line has no column names; columns are then named by "
+              "numbers from 1")
     add_table(parser, "table")
     parser.file_names = {"source": "table"}
     return parser.finish()

@@ -9,9 +9,9 @@ from .options import Parser
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("validate_probabilities", "Measure how well probabilities predict: Brier "
-                    "score, and how the sum of the forecasts follows the number of those that came "
-                    "true, in libAGF's layout.")
+    parser = Parser("validate_probabilities", "Measure the quality of probabilities: Brier "
+                    "score, and calibration by cumulative sums of forecasts and events, in "
+                    "libAGF's layout.")
     parser.add("truth", "file of true classes (.cls), or - for standard input")
     parser.add("prob", "text with the probabilities and the class of each point, or - for standard "
                "input; with -b the base name of prob.cls and prob.con")
@@ -22,7 +22,7 @@ def get_parser():
     group.add("-C, --no-labels", "there is no class after the probabilities")
     group.add("-H, --no-header", "there is no first line with the number of columns")
     group = parser.group("output")
-    group.add("-B, --brier", "the Brier score alone")
+    group.add("-B, --brier", "print only the Brier score")
     parser.file_names = {"truth": "labels"}
     return parser.finish()
 
