@@ -33,12 +33,12 @@ class AnswerArrow:
         """The names of the columns behind those of the input."""
         return [name for part in self.parts for name, _ in part.columns()]
 
-    def tails(self, values: Sequence) -> list[np.ndarray]:
+    def format_answers(self, values: Sequence) -> list[np.ndarray]:
         """The columns (n,) of some rows; values: of each part."""
         return [column for part, value in zip(self.parts, values) for column in part.values(value)]
 
     @contextmanager
-    def opened(self, path: str, heads: Sequence[str], show: Callable) -> Iterator[Callable]:
+    def opened(self, path: str, id_columns: Sequence[str], show: Callable) -> Iterator[Callable]:
         """As of `AnswerText`; there is no `-`."""
         pa = _pyarrow()
         kinds = [kind for part in self.parts for _, kind in part.columns()]
@@ -46,12 +46,12 @@ class AnswerArrow:
         with replacing(path, binary=True) as file:
             sink, writer = pa.PythonFile(file, "w"), None
 
-            def add(columns, tails):
+            def add(columns, formatted):
                 copied = [pa.array(np.arange(column.start, column.stop))
                           if isinstance(column, range) else pa.array(column, pa.string())
                           for column in columns]
-                waiting.append(pa.table([*copied, *map(self._array, kinds, tails)],
-                                        [*heads, *self.names]))
+                waiting.append(pa.table([*copied, *map(self._array, kinds, formatted)],
+                                        [*id_columns, *self.names]))
                 if sum(map(len, waiting)) >= _ROWS:
                     write_out()
 

@@ -173,10 +173,10 @@ def answer_ids(path: str, form: TableFormat, predicted: str, rows: Iterable[int]
     {} where these are too many to be ids.
     """
     with open_answers(path, form) as table:
-        heads = tuple(columns) or table.names[:table.names.index(predicted)]
-        if ROW in heads and not columns:
-            heads = (ROW,)
-        if not 0 < len(heads) <= _MOST_HEADS:
+        id_columns = tuple(columns) or table.names[:table.names.index(predicted)]
+        if ROW in id_columns and not columns:
+            id_columns = (ROW,)
+        if not 0 < len(id_columns) <= _MOST_HEADS:
             return {}
-        cells = table.read(dict.fromkeys(heads, "text")).cells
-    return _ids([(len(cells[heads[0]]), [cells[name] for name in heads])], rows)
+        cells = table.read(dict.fromkeys(id_columns, "text")).cells
+    return _ids([(len(cells[id_columns[0]]), [cells[name] for name in id_columns])], rows)

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 class AnswerTable:
     """The columns of a table of answers, and how they follow from `Answers`.
 
-    heads: the names of the columns of the input that come first;  labels (k,): of the classes,
+    id_columns: the names of the columns of the input that come first;  labels (k,): of the classes,
     ascending.
     """
 
     text: AnswerText | AnswerArrow
-    heads: tuple[str, ...]
+    id_columns: tuple[str, ...]
     labels: np.ndarray
     quantity: Quantity | None = None
 
     def formatted(self, answers: Answers) -> tuple[Answers, list]:
-        """Answers without what is in the table, and the tails of their lines."""
-        tails = self.text.tails([self._values(part, answers) for part in self.text.parts])
-        return replace(answers, columns=None, ranked=None, winner=None), tails
+        """Answers without what is in the table, and their formatted text."""
+        text = self.text.format_answers([self._values(part, answers) for part in self.text.parts])
+        return replace(answers, columns=None, ranked=None, winner=None), text
 
     def _values(self, part, answers):
         if part.kind == "number":
@@ -54,11 +54,11 @@ class AnswerTable:
         return np.where(labels < 0, -1, np.searchsorted(self.labels, labels))
 
 
-def answer_table(classifier: Classifier, names: Sequence[str], heads: Sequence[str], path: str,
+def answer_table(classifier: Classifier, names: Sequence[str], id_columns: Sequence[str], path: str,
                  quantity: Quantity | None = None) -> AnswerTable:
     """The `AnswerTable` of a classifier whose classes have these names, labels ascending.
 
-    heads: columns of the input;  path: of the output, whose ending says how it is written.  A
+    id_columns: columns of the input;  path: of the output, whose ending says how it is written.  A
     column of the input with a name of the answer's gets `input:` before it.
     """
     form = answer_format(path)
@@ -69,12 +69,13 @@ def answer_table(classifier: Classifier, names: Sequence[str], heads: Sequence[s
     text = AnswerText(words, parts, form.delimiter) if form.library is None else \
         AnswerArrow(words, parts, form.ending == ".parquet")
     columns = set(text.names)
-    heads = tuple(f"input:{name}" if name in columns else name for name in heads)
-    twice = sorted(name for name in set(heads) if heads.count(name) > 1 or name in columns)
+    id_columns = tuple(f"input:{name}" if name in columns else name for name in id_columns)
+    twice = sorted(name for name in set(id_columns)
+                   if id_columns.count(name) > 1 or name in columns)
     if twice:
         raise UsageError(f"the answers would have two columns '{twice[0]}': rename that of the "
                          "input")
-    return AnswerTable(text, heads, classifier.classes, quantity)
+    return AnswerTable(text, id_columns, classifier.classes, quantity)
 
 
 def _parts(classifier, names, quantity):
@@ -113,16 +114,16 @@ def numbered(chunks: Iterable) -> Iterator[tuple]:
         first += len(x)
 
 
-def write_answer_table(answers: Iterable[tuple], heads: Iterable, table: AnswerTable, path: str,
-                       show: Callable, counter=None) -> Summary:
+def write_answer_table(answers: Iterable[tuple], id_columns: Iterable, table: AnswerTable,
+                       path: str, show: Callable, counter=None) -> Summary:
     """Write answers, as `AnswerTable.formatted` gives them, to a file or show(bytes).
 
-    heads: the columns of the head of each block, read behind its answers;  counter: as for
+    id_columns: the columns of the head of each block, read behind its answers;  counter: as for
     `write_answers`;  path: `-` for show, which b"" ends.  -> `Summary`.
     """
-    summary, heads = Summary(), iter(heads)
-    with table.text.opened(path, table.heads, show) as add:
-        for block, tails in answers:
-            add(next(heads), tails)
+    summary, id_columns = Summary(), iter(id_columns)
+    with table.text.opened(path, table.id_columns, show) as add:
+        for block, text in answers:
+            add(next(id_columns), text)
             summary.add(block, counter)
     return summary

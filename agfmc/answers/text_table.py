@@ -1,7 +1,7 @@
 """Tables of answers as text: CSV or tab-separated with a header, or one JSON object a line.
 
-A line has cells of the row of the input, and a tail, which the answer gives; tails are made by
-whoever has the answers, a block of rows at a time.
+A line has cells of the row of the input, and the formatted answer; answers are formatted where
+they are computed, a block of rows at a time.
 """
 
 from __future__ import annotations
@@ -74,35 +74,35 @@ class AnswerText:
             [name for part in self.parts for name, _ in part.columns()]
 
     @contextmanager
-    def opened(self, path: str, heads: Sequence[str],
+    def opened(self, path: str, id_columns: Sequence[str],
                show: Callable[[bytes], None]) -> Iterator[Callable]:
-        """A function that writes rows: add(cells of the columns of the input, tails).
+        """A function that writes rows: add(cells of the columns of the input, formatted answers).
 
-        heads: the names of these columns;  path: of the file, which appears whole or not at all,
+        id_columns: names of these columns;  path: of the file, which appears whole or not at all,
         or `-` for `show`, which b"" ends.
         """
         with writing_text(path, show) as write:
-            write(_bytes(self.header(heads)))
-            yield lambda columns, tails: write(_bytes(self.lines(heads, columns, tails)))
+            write(_bytes(self.header(id_columns)))
+            yield lambda *parts: write(_bytes(self.lines(id_columns, *parts)))
 
-    def header(self, heads: Sequence[str]) -> str:
-        """The first line; heads: names of the columns of the input."""
+    def header(self, id_columns: Sequence[str]) -> str:
+        """The first line; id_columns: names of the columns of the input."""
         if self.delimiter is None:
             return ""
-        return self.delimiter.join(map(self._quoted, [*heads, *self.names])) + "\n"
+        return self.delimiter.join(map(self._quoted, [*id_columns, *self.names])) + "\n"
 
-    def lines(self, heads: Sequence[str], columns: Sequence, tails: list[str]) -> str:
-        """Whole lines of some rows: cells of the input, a list or a `range` for each name, tails.
-        """
+    def lines(self, id_columns: Sequence[str], columns: Sequence, formatted: list[str]) -> str:
+        """Whole lines of some rows: cells of the input, a list or a `range` for each name, and the
+        formatted answers."""
         encode = functools.partial(map, json_string) if self.delimiter is None else self._cells
         cells = [map(str, column) if isinstance(column, range) else encode(column)
                  for column in columns]
         if self.delimiter is not None:
             rows = map(self.delimiter.join, zip(*cells))
         else:
-            rows = map("".join(["{", *(f"{_member(name)}%s, " for name in heads)]).__mod__,
+            rows = map("".join(["{", *(f"{_member(name)}%s, " for name in id_columns)]).__mod__,
                        zip(*cells))
-        return "".join(map(operator.add, rows, tails))
+        return "".join(map(operator.add, rows, formatted))
 
     def _cells(self, column):
         together = "\0".join(column)
@@ -115,7 +115,7 @@ class AnswerText:
             return '"' + cell.replace('"', '""') + '"'
         return cell
 
-    def tails(self, values: Sequence) -> list[str]:
+    def format_answers(self, values: Sequence) -> list[str]:
         """The rest of the line of each row; values: of each part."""
         forms, columns = [], []
         for part, value in zip(self.parts, values):

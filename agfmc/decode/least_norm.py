@@ -67,7 +67,7 @@ def equality(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> tuple[np.n
 
 
 def prepare_constrained(a: np.ndarray) -> Solver:
-    """Solver r (n, m) -> (p (n, k), Stops) of min |M p|^2, p >= 0, sum p = 1.
+    """Solver r (n, m) -> (p (n, k), SolverStatus) of min |M p|^2, p >= 0, sum p = 1.
 
     Where the minimum is reached by many p, the one with the least |p|^2: the
     limit of min |M p|^2 + e |p|^2 for e -> 0.  Signs are decided to first

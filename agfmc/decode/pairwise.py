@@ -93,7 +93,7 @@ def _eliminate(system):
 
 
 def prepare_sweeps(pairs: PairTable) -> Solver:
-    """Solver r (n, m) -> (p (n, k), Stops) by sweeps that end where svm-predict's do."""
+    """Solver r (n, m) -> (p (n, k), SolverStatus) by sweeps that end where svm-predict's do."""
     step = SWEEP_BUDGET // (8 * pairs.k * pairs.k)
     return in_chunks(lambda r: _sweep(r, pairs), step, pairs.k)
 

@@ -19,7 +19,7 @@ P = Part("numbers", "probabilities", WORDS, "p:")
 
 
 def whole(text, heads, columns, values):
-    return text.header(heads) + text.lines(heads, columns, text.tails(values))
+    return text.header(heads) + text.lines(heads, columns, text.format_answers(values))
 
 
 @given(arrays(np.float64, (3, 3), elements=st.one_of(
@@ -27,7 +27,7 @@ def whole(text, heads, columns, values):
     st.floats(-1e300, 1e300))))
 def test_numbers_have_the_digits_of_python(values):
     text = AnswerText(WORDS, (P,))
-    lines = "".join(text.tails([values])).splitlines()
+    lines = "".join(text.format_answers([values])).splitlines()
     assert lines == ["".join(f",{value:.6f}" for value in row) for row in values.tolist()]
 
 
