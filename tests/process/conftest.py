@@ -131,7 +131,9 @@ def trained(run, tmp_path_factory):
         write_svm(place / f"{name}.svm", x, labels.tolist())
         write_lvq(place / f"{name}.lvq", x, labels.tolist())
         write_svm(place / f"{name}-words.svm", x, [WORDS[i] for i in y])
-    place.shell("print_control trn > plan; multi_borders plan trn m ctl; mbh2mbm ctl all.mbm")
+    (place / "plan").write_bytes(place.ok("print_control", "trn"))
+    place.ok("multi_borders", "plan", "trn", "m", "ctl")
+    place.ok("mbh2mbm", "ctl", "all.mbm")
     return place
 
 

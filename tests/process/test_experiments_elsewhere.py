@@ -92,9 +92,9 @@ def test_command_killed(slow, wait):
 
 def test_error_of_a_learner_comes_back_as_it_is(big):
     words = ("compare_control", "--no-state", "-d", "2", "-+", "-s 1 -n 1", "--json", "big", "tree")
-    one, two = big.run(*words), big.run(*words, "--executor=processes:2")
-    assert one.returncode == two.returncode == 3
-    assert (one.stdout, one.stderr) == (two.stdout, two.stderr)
+    one, two = big.call(*words), big.run(*words, "--executor=processes:2")
+    assert one.status == two.returncode == 3
+    assert (one.out, one.err) == (two.stdout.decode(), two.stderr.decode())
 
 
 @pytest.mark.few(1)

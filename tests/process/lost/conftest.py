@@ -77,9 +77,10 @@ def stage(trained, tmp_path_factory):
     """A `Place` with data, models of an earlier run with another seed, and what else is read."""
     here = trained.at(tmp_path_factory.mktemp("stage") / "folder")
     shutil.copytree(trained.folder, here.folder)
-    here.shell("multi_borders -n --seed 5 plan trn m ctl; mbh2mbm -a m.std ctl model.mbm; "
-               "classify_m -Q 3 model.mbm tst.vec out; agf2ascii --table trn t.csv; "
-               "sed -i '9s/,[^,]*,/,NA,/' t.csv")
+    for words in ("multi_borders -n --seed 5 plan trn m ctl", "mbh2mbm -a m.std ctl model.mbm",
+                  "classify_m -Q 3 model.mbm tst.vec out", "agf2ascii --table trn t.csv"):
+        here.ok(*words.split())
+    here.shell("sed -i '9s/,[^,]*,/,NA,/' t.csv")
     (here / "direct").write_text('"-k 3" K { "" L { 2 9 } 5 }\n')
     (here / "train.py").write_text(TRAINER)
     (here / "predict.py").write_text(PREDICTOR)
