@@ -31,6 +31,7 @@ from ..data.weights import with_final_weights
 from ..decode.costs import expected_costs
 from ..designs import design
 from ..designs.design import designed
+from ..designs.schemes import find_scheme
 from ..executors.threads import available_cores
 from ..experiments.candidates import open_rows
 from ..experiments.experiment import with_learned
@@ -42,6 +43,8 @@ from ..prediction.calibrate import answers_of_data, calibrated, check_weights, w
 from ..prediction.classifier import Classifier
 from ..prediction.decision import TRAINING
 from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees
+from ..tables.recipe_file import format_recipe
+from ..tables.types import ColumnRecipe, TableRecipe
 from ..training.fit import TrainingSettings
 from ..training.in_memory import train_configuration
 from ..training.kernel_tables import MEGABYTES
@@ -58,6 +61,14 @@ except ImportError:  # scikit-learn before 1.6
     def validate_data(estimator, *arrays, **settings):
         """scikit-learn's function of that name."""
         return estimator._validate_data(*arrays, **settings)
+
+_MOST_CLASSES = 10_000  # that a recipe has names of
+# Of scikit-learn's `check_estimator`; before version 1.6 a tag has them.
+
+EXPECTED_FAILED_CHECKS = dict.fromkeys(
+    ("check_sample_weights_invariance", "check_sample_weight_equivalence_on_dense_data",
+     "check_sample_weight_equivalence_on_sparse_data"),
+    "a sample is held out with all of its weight, but copies of it one by one")
 
 _DTYPES = (np.float64, np.float32)
 
@@ -260,6 +271,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 settings = with_learned(settings, learned[1])
             with named_features(getattr(self, "feature_names_in_", ())):
                 if tree is None:
+                    _refuse_search(self.control, self.estimator)
                     tree, settings = designed(self.control, data.x, data.y, labelled.names,
                                               settings, data.weights)
                 decoding = self._decoder_for(tree)
@@ -269,6 +281,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                     *train_configuration(tree, data.x, data.y, settings, weights=data.weights),
                     [decoding] if decoding.decoder.takes == "learned" else None,
                     self.member_weights)
+            if self.estimator is None and hasattr(self, "feature_names_in_"):
+                configuration = replace(configuration, recipe=recipe_of_names(
+                    self.feature_names_in_.tolist(), configuration.tree,
+                    "keep" if self._allows_nan else "error"))
             self._factors = {} if data.weights is None else dict(data.weights.factors)
             return self._store(configuration, labelled)
 
@@ -403,6 +419,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """The estimators of the members, or one for all."""
         return tuple(self.estimator) if isinstance(self.estimator, (list, tuple)) else \
             (self.estimator,)
+
+    def _more_tags(self):  # scikit-learn before 1.6
+        return {"allow_nan": self._allows_nan, "_xfail_checks": EXPECTED_FAILED_CHECKS}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -601,7 +620,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def save(self, path):
         """Write the model as a `.mbm` file, which the commands read and `load` reads back.
 
-        Classes that are no whole numbers from 0 are in it by their names.
+        Classes that are no whole numbers from 0 are in it by their names, and so are features, by
+        which `classify_m` finds the columns of tables.
         """
         check_is_fitted(self)
         if self._labelled.nameless:
@@ -625,6 +645,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         tree = configuration.tree
         estimator = cls(control=format_tree(unnamed(tree)), **parameters)
         estimator._factors = {}
+        if configuration.recipe is not None:
+            estimator.feature_names_in_ = np.array(configuration.recipe.features, dtype=object)
         return estimator._store(configuration if estimator.calibrated else
                                replace(configuration, calibration=None), labels_in(tree))
 
@@ -716,6 +738,23 @@ def errors_as_value_error():
         raise ValueError(str(error)) from error
 
 
+def recipe_of_names(names, tree, missing):
+    """The `TableRecipe` of features with these names and of the classes of a tree, or None where
+    no model can hold it."""
+    label = "class"
+    while label in names:
+        label += "_"
+    if tree.classes[-1] >= _MOST_CLASSES:
+        return None
+    classes = (tree.names.get(number, str(number)) for number in range(tree.classes[-1] + 1))
+    recipe = TableRecipe(tuple(map(ColumnRecipe, names)), label, tuple(classes), missing=missing)
+    try:
+        format_recipe(recipe)
+    except AgfmcError:
+        return None
+    return recipe
+
+
 def sketch(control):
     """A tree of the kind that `control` names, as far as it is known before any data."""
     return _given(control) or design.sketch(control)
@@ -731,6 +770,16 @@ def _given(control):
         raise TypeError("control must be the name of a scheme, the text of a control file, a "
                         f"pathlib.Path, or a Tree, not {control!r}")
     return parse(control) if "{" in control else None
+
+
+def _refuse_search(scheme, estimator):
+    """Raise ValueError for an estimator and a scheme that is searched by losses of least squares.
+    """
+    row = find_scheme(scheme)
+    if estimator is not None and row.searched and "classes" not in row.made_of:
+        raise ValueError(f"{row.name!r} is searched by leave-one-out losses of the suite's least "
+                         "squares, not by those of an estimator: expected another scheme, such as "
+                         "'empirical' or 'ensemble', or the tree of agfmc.design as control")
 
 
 # Parameters of the learners, and the fields of their options, whose `letters` tell the rest.

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from ..control.tree import Tree
+from ..control.tree import MAX_LABEL, Tree
 from ..core.costs import cost_matrix, CostMatrix
 from ..core.errors import UsageError
 from ..core.points import as_numbers, SparsePoints
@@ -83,12 +83,13 @@ def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | No
 def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = None, *,
           options: str = "", normalise: bool = False, seed: int = 1,
           metric: MetricOptions | str | None = None, **training) -> Configuration:
-    """Train a configuration on points x (n, d) with classes y (n,), whole numbers from 0 or words.
+    """Train a configuration on points x (n, d) with classes y (n,), whole numbers or words.
 
     x may be a `Dataset` with both, as `read_table` gives it, or a sparse matrix of SciPy, which
-    linear classifiers without normalisation keep as it is.  Words are numbered in ascending
-    order; they, and the recipe of a `Dataset`, are kept in the configuration.  Its probabilities
-    are calibrated, by decision values of points that were held out.
+    linear classifiers without normalisation keep as it is.  Words, and all classes where one is
+    negative or above 2^31 - 1, are numbered in ascending order, and are names of the classes,
+    `configuration.tree.names`; they, and the recipe of a `Dataset`, are kept in the configuration.
+    Its probabilities are calibrated, by decision values of points that were held out.
 
     control: the name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree", "best-tree",
     "ensemble" ...) or a training control tree, as `design` makes it;  options: training options of
@@ -140,10 +141,14 @@ def _data(x, y, training, missing):
     weights = [training.pop(name, None) for name in ("sample_weight", "class_weight")]
     if not isinstance(x, Dataset):
         names, classes = None, y if isinstance(y, (list, tuple)) else np.ravel(y)
-        if len(classes) and all(isinstance(label, str) for label in classes):
+        if _are_words(classes):
             words, y = np.unique(np.asarray(classes, str), return_inverse=True)
             names = tuple(words.tolist())
             check_names(names, "y")
+        elif len(classes) and (numbers := np.asarray(classes)).dtype.kind in "iu" and not \
+                0 <= numbers.min() <= numbers.max() <= MAX_LABEL:
+            numbers, y = np.unique(numbers, return_inverse=True)
+            names = tuple(map(str, numbers.tolist()))
         x = Dataset(SparsePoints.of_matrix(x) if hasattr(x, "toarray") else x, y, names)
     elif y is not None or x.y is None:
         raise UsageError("expected classes, y, and points, or both in one Dataset")
@@ -154,6 +159,10 @@ def _data(x, y, training, missing):
 def _may_miss(control, options):
     """Whether points may have missing values, as far as it is known before jobs are planned."""
     return isinstance(control, Tree) or parse_options(options).allows_nan
+
+
+def _are_words(classes):
+    return len(classes) > 0 and all(isinstance(label, str) for label in classes)
 
 
 def _trained(tree, data, settings):
@@ -233,6 +242,8 @@ def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | N
            costs: np.ndarray | CostMatrix | None = None, **asked) -> dict:
     """All scores of classes (n,) against the truth (n,), as eval_uc gives them.
 
+    Where the true classes are words, `classes` are words too, or numbers of an `Answers` of
+    a model whose names of classes, in the order of its `classes`, are `labels`.
     probabilities (n, k): of the classes `labels` (k,), ascending, by default those that
     occur.  -1 in `classes` is a rejected point.  sample_weight (n,): how much each point counts, 0
     or more;  costs: (k, k) of answering class j (column) where class i (row) is true, or (k, k + 1)
@@ -241,6 +252,8 @@ def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | N
     numbers are None.
     """
     request = ScoreRequest(**asked)
+    if _are_words(truth):
+        truth, classes, labels = _numbered(truth, classes, labels)
     truth, classes = as_numbers(truth, "truth", 1), as_numbers(classes, "classes", 1)
     if len(truth) != len(classes):
         raise UsageError(f"classes: expected {len(truth)}, as many as in truth, found "
@@ -260,3 +273,18 @@ def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | N
     if sample_weight is not None:
         results = with_weights(results, sample_weight)
     return evaluate(results, request=request)
+
+
+def _numbered(truth, classes, labels):
+    """True classes, which are words, answers, words or numbers, and labels: positions in these."""
+    words = list(classes) if _are_words(classes) else []
+    if labels is None and not words:
+        raise UsageError("labels: expected the names of the classes, as the true classes are words "
+                         "and the answers are numbers")
+    position = {word: number for number, word in enumerate(
+        np.unique([*truth, *words]) if labels is None else labels)}
+    missing = [word for word in (*truth, *words) if word not in position]
+    if missing:
+        raise UsageError(f"labels: the class '{missing[0]}' is missing")
+    return ([position[word] for word in truth],
+            [position[word] for word in words] if words else classes, list(position.values()))

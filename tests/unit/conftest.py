@@ -55,3 +55,23 @@ def check_code(connected):
         assert connected(a)
         return a
     return check
+
+
+@pytest.fixture
+def failed_checks():
+    """Function: {check: error} of scikit-learn's checks that an estimator fails unexpectedly."""
+    import sklearn
+    from sklearn.utils.estimator_checks import check_estimator
+
+    from agfmc.estimators import EXPECTED_FAILED_CHECKS
+
+    def failed_checks(estimator):
+        if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 6):
+            check_estimator(estimator)  # a tag has the expected failures; it raises others
+            return {}
+        results = check_estimator(estimator, expected_failed_checks=EXPECTED_FAILED_CHECKS,
+                                  on_skip=None, on_fail=None)
+        return {result["check_name"]: result["exception"] for result in results
+                if result["status"] == "failed"}
+
+    return failed_checks

@@ -354,7 +354,18 @@ def test_classes_that_are_words_are_the_names(data, words):
                         class_weight={"pine": 2.0})
     assert dict(model.tree.names) == {0: "birch", 1: "moss", 2: "pine"}
     answers = agfmc.Classifier(model).classify(x).classes
-    assert agfmc.scores(np.unique(given, return_inverse=True)[1], answers)["accuracy"] > .8
+    accuracy = agfmc.scores(np.unique(given, return_inverse=True)[1], answers)["accuracy"]
+    names = ["birch", "moss", "pine"]
+    assert accuracy == agfmc.scores(given, answers, labels=names)["accuracy"] > .8
+    assert accuracy == agfmc.scores(given, np.array(names)[answers])["accuracy"]
+    with pytest.raises(UsageError, match="labels: the class 'birch' is missing"):
+        agfmc.scores(given, answers, labels=names[1:])
+
+
+def test_numbers_that_cannot_be_labels_are_names(data):
+    model = agfmc.train("one-vs-rest", data[0], data[1].astype(np.int64) * 2**40 - 2)
+    assert dict(model.tree.names) == {0: "-2", 1: str(2**41 - 2), 2: str(2**42 - 2)}
+    assert set(agfmc.Classifier(model).classify(data[0]).classes) == {0, 1, 2}
 
 
 @pytest.mark.parametrize("y, words", [
@@ -383,7 +394,7 @@ def test_arguments_of_scores_that_are_none(data):
     y = data[1]
     answers = agfmc.Classifier(agfmc.train("one-vs-one", *data)).classify(data[0])
     for words, *given in (
-            ("classes: .*found Answers", y, answers), ("truth: .*found words", WORDS, y),
+            ("classes: .*found Answers", y, answers), ("labels: expected the names", WORDS, y),
             ("classes: .*found NoneType", y, None), ("truth: .*found shape", [y], y),
             ("classes: expected 90, as many as in truth, found 5", y, y[:5]),
             ("probabilities: .*n, d.*found Answers", y, y, answers),

@@ -180,6 +180,7 @@ def test_copies_threads_and_searches(wine):
     ({"estimator": SVC(), "platt": "loo"}, "not for an estimator"),
     ({"estimator": SVC(), "control": '"-c 1" 0 / 1; "" 0 1 / 2; {0 1 2}'},
      "an estimator has its own parameters"),
+    ({"estimator": SVC(), "control": "best-tree"}, "'best-tree' is searched .* of agfmc.design as"),
 ])
 def test_what_does_not_go_together(settings, message, wine):
     with pytest.raises(ValueError, match=message):

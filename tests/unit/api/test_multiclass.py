@@ -413,3 +413,19 @@ def test_messages_name_the_columns_of_a_frame():
     X = pandas.DataFrame({"size": [1.0, 2, 3, 4, 5, 6], "same": [1.0] * 6, "age": range(6, 0, -1)})
     with pytest.warns(AgfmcWarning, match="^feature 'same' is constant and was left out$"):
         MultiClassFromBinary(normalise=True, calibrated=False).fit(X, [0, 1] * 3)
+
+
+@pytest.mark.parametrize("labels", [(1, 4, 7), ("elm", "oak", "yew"), (-2, 0, 9)])
+def test_a_model_file_has_the_names_of_features(labels, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    x, y = points(labels)
+    frame = pandas.DataFrame(x, columns=["class", "height", "width"])
+    model = MultiClassFromBinary().fit(frame, y)
+    model.save(tmp_path / "m.mbm")
+    again = MultiClassFromBinary.load(tmp_path / "m.mbm")
+    assert again.feature_names_in_.tolist() == list(frame)
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    with pytest.raises(ValueError, match="feature names should match"):
+        again.predict(frame[["width", "class", "height"]])
+    recipe = again.configuration_.recipe
+    assert recipe.label == "class_" and set(map(str, labels)) <= set(recipe.classes)
