@@ -17,12 +17,12 @@ def add_table(parser, what="train", roles=True):
     """The options of tables; roles: as for `add_input_kind`."""
     group = parser.group("tables (.csv, .tsv, .parquet, .feather)")
     group.add("--table", f"{what} is a table, whatever its name, or - for standard input")
-    group.add("--delimiter C", "the character between cells, or tab (default: what divides the "
-              "first lines best, of comma, semicolon, tab and |)")
-    group.add("--no-quotes", "a double quote is a character like others (default: cells may stand "
-              "in double quotes)")
-    group.add("--blanks WORD,...", "cells that are missing values (default: empty ones, NA, NaN, "
-              "nan, null, NULL and ?; empty ones always are)", blanks)
+    group.add("--delimiter C", "the character between cells, or tab (default: the best of comma, "
+              "semicolon, tab and | for the first lines)")
+    group.add("--no-quotes", "treat double quotes as ordinary characters (default: cells may be "
+              "quoted)")
+    group.add("--blanks WORD,...", "cells that are missing values, besides empty ones (default: "
+              "NA, NaN, nan, null, NULL and ?)", blanks)
     if not roles:
         return group
     trains = roles is True
@@ -33,10 +33,10 @@ def add_table(parser, what="train", roles=True):
               + " (default: the one of the training table, if it is there)" * (not trains))
     if roles == "label":
         return group
-    group.add("--id COLUMN,...", "columns that identify the rows, and are no features", names)
-    group.add("--ignore COLUMN,...", "columns that are left out", names)
-    group.add("--categorical COLUMN,...", "columns of numbers that stand for words, as columns of "
-              "words do: each word is a feature, 1 or 0", names)
+    group.add("--id COLUMN,...", "columns that identify the rows, and are not features", names)
+    group.add("--ignore COLUMN,...", "columns to leave out", names)
+    group.add("--categorical COLUMN,...", "columns of numbers to treat as words: each word is a "
+              "feature, 1 or 0", names)
     group.add("--classes NAME,...", "all classes in their order (default: sorted)", names)
     return group
 
@@ -80,14 +80,14 @@ def _roles(args):
 
 def add_weights(group, classes=True):
     """--weights, and with `classes` --class-weight, of the commands that read data with classes."""
-    group.add("--weights FILE", "weights of the samples, numbers of 0 or more: text with one in "
-              "each line, or binary (.wgt); or none: all samples count alike (default: the file "
-              "base.wgt beside binary data, and of a table the column of --weight)")
+    group.add("--weights FILE", "weights of the samples, non-negative: text with one per line, "
+              "or binary (.wgt); or none: equal weights (default: the file base.wgt beside "
+              "binary data, or the column --weight of a table)")
     if not classes:
         return
-    group.add("--class-weight WEIGHTS", f"factors of the weights of classes: {CLASS_WEIGHTS}. With "
-              f"{BALANCED} all classes count alike. Probabilities are then those of data in which "
-              "the classes have these weights", class_weights)
+    group.add("--class-weight WEIGHTS", f"factors of the weights of classes: {CLASS_WEIGHTS}. "
+              f"With {BALANCED} all classes count equally. Probabilities are then those of data "
+              "in which the classes have these weights", class_weights)
 
 
 def weight_source(args, source=None):

@@ -408,10 +408,10 @@ def add_plot(group, what, **settings):
 
 def add_label_options(group):
     """-L and --names of the commands that convert text."""
-    group.add("-L, --ordinates", "the labels are numbers, whole or not: base.dat is written in "
-              "place of base.cls", excludes="--names")
-    group.add("--names FILE", "class names, line i for label i, for labels that are words, below 0 "
-              "or not whole: test data then get the numbers of the training data")
+    group.add("-L, --ordinates", "the labels are numbers, whole or not: write base.dat in place "
+              "of base.cls", excludes="--names")
+    group.add("--names FILE", "class names, line i for label i, for labels that are words, "
+              "negative or not whole: test data get the numbers of the training data")
 
 
 def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table")):
@@ -422,17 +422,17 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"))
     group.add("-M, --svm", f"{what} is LIBSVM text, `label index:value ...`, or - for standard "
               "input (default for a file that begins so)", excludes=excludes)
     group.add("-E, --missing VALUE",
-              "with -M: the value of features that a line leaves out (default 0)"
-              + (". With a table: what is done with missing values: error "
-                 "(default), mean, median or value:X in their place, or indicator: "
-                 "the median, and a feature that is 1 where a value is missing, or keep: "
+              "with -M: the value of omitted features (default 0)"
+              + (". With a table: treatment of missing values: error (default), "
+                 "replacement by mean, median or value:X, or indicator: the median, "
+                 "and a feature that is 1 if a value is missing, or keep: "
                  "numbers stay missing, for learner=trees"
                  if roles is True else ""))
     group.add("-A, --lvq", f"{what} is LVQ text: a line with the number of features, then a line "
               "of features and label for each sample", excludes="--table")
-    group.add("-H, --no-header", "with -A: there is no first line with the number of features. "
-              "With a table: there is no first line with the names of the columns, which are "
-              "numbers from 1 then")
+    group.add("-H, --no-header", "with -A: the first line has no number of features. With a "
+              "table: the first line has no column names; columns are then named by numbers from "
+              "1")
     add_table(parser, what, roles)
     return group
 
@@ -442,12 +442,12 @@ def add_model_files(group, normalised=None):
     normalised: what is done with the normalisation of -a, where there is that option."""
     if normalised is not None:
         group.add("-a, --norm-file FILE", f"normalisation (.std) to be {normalised}, in place of "
-                  "the one that a control file names, or none: the points are normalised already; "
-                  "an error for a model file that holds its own")
+                  "the one that a control file names, or none: the points are already "
+                  "normalised; an error for a model file with a normalisation")
     group.add("-y, --path FOLDER", "folder of the models that a control file names")
     group.add("--calibration FILE", "calibration of the probabilities, in place of the file "
               "control.cal beside a control file, or of the one in a .mbm")
-    group.add("--uncalibrated", "no calibration: the probabilities are those of the decoder",
+    group.add("--uncalibrated", "no calibration: use the probabilities of the decoder",
               excludes="--calibration")
 
 
@@ -456,7 +456,7 @@ def add_training_kind(parser, what="train"):
     group = add_input_kind(parser, what)
     add_weights(group)
     group.add("--min-class N", "leave out classes with fewer than N samples, from the data and "
-              "from a control file that names them; answers never name them", whole_number(1))
+              "from a control file that names them; they are never an answer", whole_number(1))
     return group
 
 
@@ -498,22 +498,23 @@ def add_normalisation(parser, unnormalised=None, trains=True):
               + " (default for tables, unless -a gives a normalisation)" * trains,
               default=None if trains else False)
     if trains:
-        group.add("--no-normalise", "leave features as they are, also those of tables, without a "
-                  "warning of unequal standard deviations", dest="normalise", action="store_false",
+        group.add("--no-normalise", "do not normalise features, also of tables, and do not warn "
+                  "of unequal standard deviations", dest="normalise", action="store_false",
                   default=None, excludes="-n")
-    group.add("-a, --norm-file FILE", "file of the normalisation (.std): read, or, with -n or -S, "
-              "written")
-    group.add("-S, --svd N", "keep the first N singular vectors of the features", whole_number(1))
-    group.add("--weighted-norm", "with -n or -S: means and deviations are weighted as the samples "
-              "are (default: all samples count alike there)")
-    group.add("--learn-metric [ROUNDS]", "with -n or -S: then learn a linear map of the features "
-              "from the classes, in ROUNDS rounds, or auto: 0 to 3, as many as lower the error of "
-              "points that are held out (auto where no number follows). It is a part of the "
-              "normalisation", or_auto(whole_number(0, 20)), const="auto")
-    group.add("--diagonal", "with --learn-metric: a weight for each feature, and no mixtures of "
-              "them; for thousands of features", needs="--learn-metric")
-    group.add("--components D", "with --learn-metric: keep the D directions that matter most, or, "
-              "below 1, as many as have this share of the metric", finite_number,
+    group.add("-a, --norm-file FILE", "file of the normalisation (.std): read, or, with -n or "
+              "-S, written")
+    group.add("-S, --svd N", "project the features on the first N singular vectors",
+              whole_number(1))
+    group.add("--weighted-norm", "with -n or -S: weighted means and deviations (default: all "
+              "samples count equally)")
+    group.add("--learn-metric [ROUNDS]", "with -n or -S: learn a linear map of the features from "
+              "the classes, in ROUNDS rounds, or auto (default): 0 to 3, as many as reduce the "
+              "error on holdout data. It is a part of the normalisation",
+              or_auto(whole_number(0, 20)), const="auto")
+    group.add("--diagonal", "with --learn-metric: only a weight for each feature, without "
+              "mixtures; for thousands of features", needs="--learn-metric")
+    group.add("--components D", "with --learn-metric: project on the D most important "
+              "directions, or, below 1, on as many as have this share of the metric", finite_number,
               needs="--learn-metric")
     group.add("--metric-options OPTIONS", 'with --learn-metric: its machine, "-m LANDMARKS -g '
               'GAMMA -l LAMBDA" (default "-m 1000 -g auto -l auto"), and -t KERNEL (default rbf)',
@@ -648,9 +649,9 @@ def report_metric(args, normalisation, path):
 
 def add_kernel_memory(group):
     """The option --kernel-memory."""
-    group.add("--kernel-memory MB", "megabytes for tables of kernel values, used where they save "
+    group.add("--kernel-memory MB", "megabytes for tables of kernel values, used if they save "
               "time (default 512; 0: none), and for the sums of learner=nystrom, which need at "
-              "least 16 P^2 bytes with P landmarks (two tables). Results do not depend on it",
+              "least 16 P^2 bytes with P landmarks. Results do not depend on it",
               whole_number(0, 10**9), default=512)
 
 
@@ -676,10 +677,10 @@ def add_workers(group):
 
 def add_executor(group):
     """Add --executor to a group that has -j."""
-    group.add("--executor WHERE", "workers, in place of -j: dask:HOST:PORT or dask:FILE, a running "
-              "dask.distributed cluster by its scheduler's address or scheduler file; processes:N, "
-              "N processes here (processes: one for each core); or threads:N, as -j. Results do "
-              "not depend on it", excludes="-j")
+    group.add("--executor WHERE", "workers, in place of -j: dask:HOST:PORT or dask:FILE, a "
+              "running dask.distributed cluster by its scheduler's address or scheduler file; "
+              "processes:N, N processes on this machine (processes: one for each core); or "
+              "threads:N, as -j. Results do not depend on it", excludes="-j")
 
 
 def workers(args):

@@ -19,18 +19,18 @@ _OMITTED = ("quiet", "debug", "log", "report", "multiqc", "output")  # not how a
 def add_report(parser, what):
     """--report and its companions; what: stands on the page."""
     group = parser.group("report")
-    group.add("--report FILE", f"a page too, one file of HTML to look at and to pass on: {what} "
-              "(needs jinja2)", output_file)
+    group.add("--report FILE", f"also write a report, one HTML file: {what} (needs jinja2)",
+              output_file)
     add_page_words(group)
     return parser
 
 
 def add_page_words(group):
     """--multiqc, --card and --title."""
-    group.add("--multiqc FILE", "the scores too, as a section of a MultiQC report, which finds the "
-              "file by its name: it ends in _mqc.json", output_file)
+    group.add("--multiqc FILE", "also write the scores as a section of a MultiQC report; the "
+              "name must end in _mqc.json", output_file)
     group.add("--card FILE", _CARD)
-    group.add("--title TEXT", "the title of the page, and the name of the sample in MultiQC")
+    group.add("--title TEXT", "title of the report, and name of the sample in MultiQC")
 
 
 class Page(NamedTuple):
