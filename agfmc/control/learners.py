@@ -1,5 +1,6 @@
 """The table of learners: the name or letter by which a control file chooses each."""
 
+import math
 from typing import NamedTuple
 
 
@@ -8,8 +9,8 @@ class Parameter(NamedTuple):
 
     letter: of the option;  name: of the number, in messages and pictures;  field: of the class of
     the options;  low, high, step: exponents that are tried first;  scaled: how many times the
-    exponent that suits the scale of the data is added to them;  whole: it is a whole number,
-    1 at least.
+    exponent that suits the scale of the data is added to them;  whole: it is a whole number;
+    least, most: exponents that it may have;  key: in place of the letter in `column`.
     """
 
     letter: str
@@ -20,11 +21,14 @@ class Parameter(NamedTuple):
     step: float
     scaled: int = 0
     whole: bool = False
+    least: float = -math.inf
+    most: float = math.inf
+    key: str = ""
 
     @property
     def column(self) -> str:
         """The name of its exponent in tables and, after two dashes, of the option for its grid."""
-        return "log2" + self.letter[1:]
+        return "log2" + (self.key or self.letter[1:])
 
 
 GAMMA = Parameter("-g", "gamma", "gamma", -4.0, 4.0, 2.0, 1)
@@ -38,8 +42,8 @@ class Learner(NamedTuple):
     title: what it is called in messages and pictures;  options: the class of its options, as
     "room.module:class" of this package;  sides: how many sides it separates, None for as
     many as a node has branches;  is_program: classification runs a program of the user's;
-    searched: its parameters that suit some data and not others: gamma, if its kernels have one,
-    then at most one further.
+    searched: its parameters that suit some data and not others, at most two: gamma, if its kernels
+    have one, comes first.
     """
 
     title: str
@@ -59,9 +63,12 @@ LEARNERS = {
                         searched=(_PLANE_COST,)),
     "nystrom": Learner("least squares on shared landmarks", "landmarks.learner:NystromOptions",
                        searched=(GAMMA,)),
-    "trees": Learner("gradient boosted trees", "learners.trees:TreesOptions"),
+    "trees": Learner("gradient boosted trees", "learners.trees:TreesOptions", searched=(
+        Parameter("-r", "learning rate", "rate", -5.0, -1.0, 2.0, most=0.0, key="rate"),
+        Parameter("-l", "number of leaves", "leaves", 3.0, 7.0, 2.0, whole=True, least=1.0,
+                  most=12.0, key="leaves"))),
     "K": Learner("k nearest neighbours", "learners.neighbours:NeighbourOptions", None, searched=(
-        Parameter("-k", "k", "k", 0.0, 6.0, 1.0, whole=True),)),
+        Parameter("-k", "k", "k", 0.0, 6.0, 1.0, whole=True, least=0.0),)),
     "L": Learner("multinomial logistic regression", "learners.logistic:MultinomialOptions", None,
                  # it is 1 / C
                  searched=(Parameter("-r", "ridge", "ridge", -13.0, -1.0, 2.0, -1),)),

@@ -139,6 +139,13 @@ class Forest:
         return depths
 
     @functools.cached_property
+    def comparisons(self) -> np.ndarray:
+        """The largest number of comparisons (m,) that a point costs each classifier."""
+        import numpy as np
+
+        return np.diff(np.cumsum(np.append(0, self._depths))[self.starts])
+
+    @functools.cached_property
     def _next(self):
         """The node after node i: entry 2 i where it goes right, 2 i + 1 where it goes left."""
         import numpy as np

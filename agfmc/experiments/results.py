@@ -39,8 +39,8 @@ def search_result(state, given: Point) -> dict:
 
     given: the options given as a `Point`.
 
-    A point: options, kernel, degree, coef0, log2g, log2c, or the column of the parameter that its
-    learner has in the place of C, score (of all held-out points), mean, sd, values,
+    A point: options, kernel, degree, coef0, log2g, log2c, or the columns of the parameters that its
+    learner has in their place, score (of all held-out points), mean, sd, values,
     zero_probability (as in `compare`), or score, sd, values and error where it could not be
     trained.  best, given: indices of points, or None;  border: limits of the search, such as "C
     high", that the best lies on.
@@ -52,8 +52,8 @@ def search_result(state, given: Point) -> dict:
         polynomial = point.kernel == "polynomial"
         words = {"options": text, "kernel": point.kernel,
                  "degree": point.degree if polynomial else None,
-                 "coef0": point.coef0 if polynomial else None, "log2g": point.log2g, "log2c": None,
-                 point.parameter.column: point.log2c}
+                 "coef0": point.coef0 if polynomial else None, "log2g": None, "log2c": None,
+                 point.first.column: point.log2g, point.parameter.column: point.log2c}
         if state.summary(text) is None:
             words |= {"score": None, "sd": None, "values": [], "error": str(tried)}
         else:

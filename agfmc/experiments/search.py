@@ -1,11 +1,11 @@
 """The search for the parameters of a learner: a coarse grid, then smaller and smaller steps.
 
 Which they are its row in `LEARNERS` says: a kernel's parameters and C, C alone, the number of
-neighbours.  The learner `nystrom` has no C, and chooses what stands for it itself.  A `Point`
-stands for training options.  First come all points of the grids.  From then on, for each kernel,
-the neighbours of its best point at the current step, as long as one of them is better; then half
-the step.  A best point on the border of its grid has neighbours beyond it, so the grid grows where
-that is of use, and not elsewhere.
+neighbours, the learning rate and leaves of trees.  The learner `nystrom` has no C, and chooses what
+stands for it itself.  A `Point` stands for training options.  First come all points of the grids.
+From then on, for each kernel, the neighbours of its best point at the current step, as long as one
+of them is better; then half the step.  A best point on the border of its grid has neighbours beyond
+it, so the grid grows where that is of use, and not elsewhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control.learners import COST, LEARNERS, Parameter, PARAMETERS
+from ..control.learners import COST, GAMMA, LEARNERS, Parameter, PARAMETERS
 from ..core.errors import UsageError
 from ..core.models import kernel_word, KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
 from ..learners.protocol import learner_class, parse_options
@@ -32,7 +32,8 @@ _FLAGS = ("-q", "-R")  # options without a value
 
 class Point(NamedTuple):
     """A kernel, or None, its degree and coef0, 0 for all but polynomials, and the exponents of
-    gamma and of C or the `parameter` in its place, None where there is none."""
+    gamma, or the parameter `first` in its place, and of C, or the `parameter` in its place, None
+    where there is none."""
 
     kernel: str | None
     degree: int
@@ -40,6 +41,7 @@ class Point(NamedTuple):
     log2g: float | None
     log2c: float | None
     parameter: Parameter = COST
+    first: Parameter = GAMMA
 
     def text(self, fixed: str = "") -> str:
         """Training options: those that the kernel needs, in one order, then the words `fixed`,
@@ -55,8 +57,8 @@ class Point(NamedTuple):
         words = [] if self.kernel in (None, "rbf") else [f"-t {kernel_word(self.kernel)}"]
         if "degree" in used:
             words.append(f"-d {self.degree}")
-        if "gamma" in used and gamma is not None:
-            words.append(f"-g {number_text(gamma)}")
+        if (self.kernel is None or "gamma" in used) and gamma is not None:
+            words.append(f"{self.first.letter} {number_text(gamma)}")
         if "coef0" in used and self.coef0:
             words.append(f"-r {number_text(self.coef0)}")
         if value is not None:
@@ -89,7 +91,7 @@ class SearchedOptions:
         if not self.parameters:
             raise UsageError(f"there is nothing to tune: {self.learner} "
                              f"({LEARNERS[self._name].title}) has no parameter to search")
-        if getattr(self.options, "svm_type", "c_svc") != "c_svc":
+        if getattr(self.options, "svm_type", "") == "nu_svc":
             raise UsageError("-s 1: a nu-SVC has no C to search: leave it out of the options")
 
     @cached_property
@@ -134,14 +136,17 @@ class SearchedOptions:
         one."""
         point, options = self.point(1), self.options
         return point.options_text(
-            getattr(options, "gamma", None), None if point.log2c is None
+            getattr(options, point.first.field, None), None if point.log2c is None
             else getattr(options, point.parameter.field), self.fixed)
 
     def point(self, features: int) -> Point:
         """The `Point` that the options are, for data with that many features."""
-        options, last = self.options, self.parameters[-1]
-        kernel = options.kernel if PARAMETERS["log2g"] in self.parameters else None
+        options, first, last = self.options, self.parameters[0], self.parameters[-1]
+        kernel = options.kernel if first is GAMMA else None
         used = () if kernel is None else KERNELS[kernel].parameters
+        if kernel is None and first is not last:
+            return Point(None, 0, 0.0, *(math.log2(getattr(options, one.field))
+                                         for one in (first, last)), last, first)
         return Point(kernel, options.degree if "degree" in used else 0,
                      options.coef0 if "coef0" in used else 0.0,
                      math.log2(options.gamma or 1.0 / features) if "gamma" in used else None,
@@ -150,12 +155,13 @@ class SearchedOptions:
 
 
 class Axis(NamedTuple):
-    """Exponents of 2 from `low` to `high` in steps of `step`; none is below `least`."""
+    """Exponents of 2 from `low` to `high` in steps of `step`; none is outside `least` to `most`."""
 
     low: float
     high: float
     step: float
     least: float = -math.inf
+    most: float = math.inf
 
     @property
     def values(self):
@@ -170,7 +176,7 @@ class Axis(NamedTuple):
         if self.low == self.high:
             return values[0], values[0]
         return (max(round(values[0] - BEYOND * self.step, 9), self.least),
-                round(values[-1] + BEYOND * self.step, 9))
+                min(round(values[-1] + BEYOND * self.step, 9), self.most))
 
     def around(self, value, share):
         """`value` and its neighbours at that share of a step, as far as the limits allow."""
@@ -193,6 +199,7 @@ class Grid(NamedTuple):
     c: Axis | None
     g: Axis | float | None
     parameter: Parameter = COST
+    first: Parameter = GAMMA
 
     @property
     def points(self):
@@ -202,7 +209,7 @@ class Grid(NamedTuple):
             values = self.g.values
             middle = (values[0] + values[-1]) / 2
             gammas = sorted(values, key=lambda value: (abs(value - middle), value))
-        return [Point(self.kernel, self.degree, self.coef0, gamma, c, self.parameter)
+        return [Point(self.kernel, self.degree, self.coef0, gamma, c, self.parameter, self.first)
                 for gamma in gammas for c in (self.c.values if self.c else [None])]
 
     def neighbours(self, point, share):
@@ -274,9 +281,12 @@ class SearchSpace(NamedTuple):
             if not axis.values:
                 raise UsageError(f"--{column}: there is no value from {axis.low:g} to "
                                  f"{axis.high:g} in steps of {axis.step:g}")
-            if row.whole and axis.low < 0:
+            if row.whole and axis.low < row.least:
                 raise UsageError(f"--{column}: {row.name} is a whole number: "
-                                 f"expected exponents from 0 on, found {axis.low:g}")
+                                 f"expected exponents from {row.least:g} on, found {axis.low:g}")
+            if axis.values[-1] > row.most:
+                raise UsageError(f"--{column}: expected exponents up to {row.most:g}, found "
+                                 f"{axis.values[-1]:g}")
         return self._replace(searched=options.parameters, kernels=kernels)
 
     @property
@@ -287,7 +297,7 @@ class SearchSpace(NamedTuple):
         given = self._axes.get(parameter.column)
         axis = given or Axis(parameter.low, parameter.high, parameter.step).moved(
             parameter.scaled * scale)
-        return axis._replace(least=0.0) if parameter.whole else axis
+        return axis._replace(least=parameter.least, most=parameter.most)
 
     def grids(self, scale: float, scales: Mapping[str, float] = MappingProxyType({})) \
             -> list[Grid]:
@@ -298,10 +308,11 @@ class SearchSpace(NamedTuple):
         """
         axes = {row.letter: self._axis(row, scale) for row in self.searched}
         gamma = axes.pop("-g", None)
-        parameter = next((row for row in self.searched if row.letter in axes), COST)
+        *others, parameter = [row for row in self.searched if row.letter in axes] or [COST]
         c = axes.get(parameter.letter)
         if gamma is None:
-            return [Grid(None, 0, 0.0, c, None, parameter)]
+            return [Grid(None, 0, 0.0, c, *(axes[row.letter] for row in others), parameter, *others)
+                    if others else Grid(None, 0, 0.0, c, None, parameter)]
         grids = []
         for kernel in ("rbf",) if self.kernels is None else self.kernels:
             if kernel == "linear":
@@ -400,11 +411,11 @@ class Search:
         grid = self._grids[best[:3]][1]
         borders = []
         for name, field, axis in ((grid.parameter.name, "log2c", grid.c),
-                                  ("gamma", "log2g", grid.g)):
+                                  (grid.first.name, "log2g", grid.g)):
             if not isinstance(axis, Axis) or axis.low == axis.high:
                 continue
             for side, limit in zip(("low", "high"), axis.limits):
-                if getattr(best, field) == limit != axis.least and not any(
+                if getattr(best, field) == limit not in (axis.least, axis.most) and not any(
                         score == self.scores.get(best) and getattr(point, field) != limit
                         for point, score in self.scores.items() if point[:3] == best[:3]):
                     borders.append((name, side))

@@ -28,7 +28,7 @@ _SHOWN = 12  # of them
 def describe(configuration: Configuration) -> dict:
     """A dictionary of plain values: classes, configuration, sizes, kernels, settings."""
     model, tree = configuration.machines, configuration.tree
-    normalisation = configuration.normalisation
+    normalisation, forest = configuration.normalisation, model.forest
     features = model.sv.shape[1] if normalisation is None else normalisation.features
     return {
         "classes": [{"label": label, **({"name": tree.names[label]}
@@ -43,6 +43,8 @@ def describe(configuration: Configuration) -> dict:
         "binary_models": [
             {"name": row.text, "left": list(left), "right": list(right),
              "support_vectors": int(model.indptr[i + 1] - model.indptr[i]),
+             **({} if forest is None else {"trees": int(np.diff(forest.starts)[i]),
+                                           "comparisons": int(forest.comparisons[i])}),
              "kernel": int(model.kernel_of[i]),
              "probabilities": bool(np.isfinite(model.a[i])),
              "made_by": model.provenances[i].to_line(), **_samples_of(model.provenances[i])}
@@ -60,6 +62,8 @@ def describe(configuration: Configuration) -> dict:
                        None),
         "support_vectors": len(model.sv),
         "coefficients": int(model.indptr[-1]),
+        **({} if forest is None else {"trees": len(forest.roots),
+                                      "comparisons": int(forest.comparisons.sum())}),
         "written_by": configuration.made_by,
         "calibration": _calibration(configuration.calibration),
         "recipe": None if configuration.recipe is None else describe_recipe(configuration.recipe),
@@ -252,7 +256,8 @@ def _kind(tree):
 def format_description(info: dict) -> str:
     """The dictionary of `describe` as text for people."""
     binaries, recipe = info["binary_models"], info["recipe"]
-    weights, seen = info.get("weights"), info.get("seen")
+    weights, seen, trees = info.get("weights"), info.get("seen"), info.get("trees")
+    only_trees = trees and not info["support_vectors"]
     lines = [
         ("configuration", f"{info['configuration']}, {len(binaries)} binary models, "
                           f"{info['levels']} level{'s' if info['levels'] > 1 else ''}"),
@@ -270,11 +275,14 @@ def format_description(info: dict) -> str:
             if info["normalised"] else "")),
         ("metric", info["metric"] and _metric_text(info["metric"])),
         *([] if recipe is None else _recipe_lines(recipe)),
-        ("support vectors", f"{info['support_vectors']} stored, {info['coefficients']} "
-                            "coefficients in the binary models together"),
+        ("trees", f"{info['trees']}, of which a point costs {info['comparisons']} comparisons at "
+                  "most" if trees else None),
+        ("support vectors", None if only_trees else
+         f"{info['support_vectors']} stored, {info['coefficients']} coefficients in the binary "
+         "models together"),
         *(("kernel", " ".join([kernel["kind"], *(
             f"{name} {kernel[name]:g}" for name in KERNELS[kernel["kind"]].parameters)]))
-          for kernel in info["kernels"]),
+          for kernel in info["kernels"] if not only_trees),
         ("written by", ", ".join(f"{program} {version}" for program, version
                                  in sorted(info["written_by"].items())) or None),
         *_calibration_lines(info["calibration"])]
@@ -287,10 +295,14 @@ def format_description(info: dict) -> str:
         lines.append(("trained by", f"{which}: {text}"))
     width = max(12, *(len(binary["name"]) for binary in binaries)) if binaries else 0
     if binaries:
-        lines += ["", f"{'binary model':{width}}  support vectors  classes left / right"]
+        lines += ["", f"{'binary model':{width}}  "
+                      f"{'trees' if only_trees else 'support vectors':>15}  classes left / right"]
     for binary in binaries:
         sides = " / ".join(listed(binary[side]) for side in ("left", "right"))
-        lines.append(f"{binary['name']:{width}}  {binary['support_vectors']:15d}  {sides}"
+        size = str(binary["support_vectors"])
+        if binary.get("trees"):
+            size = f"{binary['trees']}{' trees' * (not only_trees)}"
+        lines.append(f"{binary['name']:{width}}  {size:>15}  {sides}"
                      + "  (no probabilities)" * (not binary["probabilities"]))
     for direct in info["direct_classifiers"]:
         lines += ["", f"direct classifier {direct['name']}: {direct['kind']}, "

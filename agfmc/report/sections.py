@@ -181,6 +181,9 @@ def _model_facts(model, names):
         pairs += [("support vectors", f"{count(info['support_vectors'])} stored, "
                    f"{count(info['coefficients'])} coefficients in all classifiers"),
                   ("kernels", _kernels(info["kernels"]))]
+    if info.get("trees"):
+        pairs.append(("trees", f"{count(info['trees'])}, of which a point costs "
+                               f"{count(info['comparisons'])} comparisons at most"))
     for direct in info["direct_classifiers"][:20]:
         sides = (joined([names.get(label, str(label)) for label in labels], 3)
                  for labels in direct["branches"][:4])
@@ -226,19 +229,20 @@ def _trained_by(info):
 def _classifier_table(models, classes: Classes):
     chosen: list[Mapping] = sorted(models, key=lambda one: -one["support_vectors"])[:_MOST] \
         if len(models) > _MOST else models
-    vectors = any(one["support_vectors"] for one in models)
+    sizes = [name for name in ("support vectors", "trees", "comparisons")
+             if any(one.get(name.replace(" ", "_")) for one in models)]
     rows = []
     for one in chosen:
         sides = [joined(classes.listed(one[side]), 4) for side in ("left", "right")]
         samples = one.get("samples")
-        rows.append(TableRow((" / ".join(sides), *[one["support_vectors"]] * vectors,
+        rows.append(TableRow((" / ".join(sides), *[one[name.replace(" ", "_")] for name in sizes],
                               None if samples is None else sum(samples)),
                              classes.at(*one["left"][:50], *one["right"][:50])))
     left = f"{len(rows)} of {count(len(models))} binary classifiers, those with the most support " \
         "vectors: mbm_info --json has all of them." if len(rows) < len(models) else ""
     return DataTable(left or "The binary classifiers, by the classes on their sides.",
                      (Column("classifier", "name", "left, \u22121 / right, +1"),
-                      *[Column("support vectors", "number")] * vectors,
+                      *[Column(name, "number") for name in sizes],
                       Column("points in training", "number")), tuple(rows), folded=len(rows) > 12)
 
 

@@ -274,7 +274,24 @@ def test_numbers_of_neighbours_are_whole_and_at_least_one():
     assert search.border(search.best) == [("k", "high")]
 
 
+def test_trees_have_a_learning_rate_and_leaves():
+    base = "learner=trees -n 50 -l 15"
+    options = SearchedOptions(base)
+    assert options.given == "learner=trees -r 0.1 -l 15 -n 50" and options.fixed == \
+        "learner=trees -n 50"
+    [grid] = space_of(base=base).grids(-5.0)
+    assert len(grid.points) == 9 and grid.points[0].text(options.fixed) == \
+        "learner=trees -r 0.125 -l 8 -n 50"
+    search, _ = run([grid], lambda point: -point.log2c + point.log2g)
+    assert search.best.text(options.fixed) == "learner=trees -r 1 -l 2 -n 50"
+    assert search.border(search.best) == []  # no value is beyond
+    [grid] = space_of(base=base, others={"log2rate": Axis(-3, -3, 1)}).grids(0.0)
+    assert [point.text() for point in grid.points] == [f"-r 0.125 -l {n}" for n in (8, 32, 128)]
+
+
 @pytest.mark.parametrize("code, base, space, message", [
+    (None, "learner=trees", {"others": {"log2rate": Axis(0, 1, 1)}}, "exponents up to 0, found 1"),
+    (None, "learner=trees", {"others": {"log2leaves": Axis(0, 1, 1)}}, "from 1 on, found 0"),
     (None, "learner=linear", {"log2g": Axis(0, 1, 1)}, "--log2g: learner=linear has no gamma"),
     (None, "learner=logistic", {"kernels": ("rbf",)}, "--kernels: learner=logistic has no kernel"),
     (None, "learner=nystrom", {"log2c": Axis(0, 1, 1)}, "--log2c: learner=nystrom has no C"),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agfmc import train
+from agfmc import Axis, SearchSpace, train, tune
 from agfmc.control.parse import parse
 from agfmc.core.errors import DataError, ModelError, UsageError
 from agfmc.core.forest import Forest
@@ -15,6 +15,7 @@ from agfmc.experiments.binary_problems import binary_model, Trained
 from agfmc.experiments.caches import to_record
 from agfmc.learners.protocol import distinct, parse_options, plan_jobs
 from agfmc.learners.trees import TreesOptions
+from agfmc.models.description import describe, format_description
 from agfmc.models.libsvm import format_svm_model, read_svm_model
 from agfmc.models.mbm import read_store, write_store
 from agfmc.prediction.classifier import Classifier
@@ -250,3 +251,25 @@ def test_estimator_of_trees():
         other.fit(x, y)
     with pytest.raises(ValueError, match="C is no parameter of learner='trees'"):
         estimators.MultiClassFromBinary(learner="trees", C=1).fit(x, y)
+
+
+def test_descriptions_count_trees(mixture):
+    info = describe(mixture[0])
+    forest = mixture[0].machines.forest
+    assert info["trees"] == len(forest.roots) == sum(one["trees"] for one in info["binary_models"])
+    assert forest.comparisons.sum() == info["comparisons"] >= info["trees"]
+    assert info["binary_models"][1]["trees"] == 0 < info["binary_models"][1]["support_vectors"]
+    text = format_description(info)
+    assert f"trees             {info['trees']}, of which" in text and " 0  0 / 1" not in text
+    assert f"{info['binary_models'][0]['trees']} trees  0 / 1" in text
+
+
+def test_search_of_rate_and_leaves():
+    x, y = points(150, missing=0.1)
+    space = SearchSpace(others={"log2rate": Axis(-3, -1, 2), "log2leaves": Axis(2, 2, 1)}, refine=0)
+    _, result = tune("one-vs-rest", x, y % 3, options="learner=trees -n 5 -e 0 -m 5", space=space,
+                     calibration=0)
+    texts = {point["options"] for point in result["points"]}
+    assert texts >= {f"learner=trees -r {rate} -l 4 -n 5 -e 0 -m 5" for rate in (0.125, 0.5)}
+    best = result["points"][result["best"]]
+    assert best["log2leaves"] == 2 and best["log2rate"] in (-3, -1) and best["log2g"] is None
