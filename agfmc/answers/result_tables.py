@@ -122,7 +122,10 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
     results = Results(_numbered(truth, number), result, np.arange(len(names)),
                       len(names) if known else None, winner, p, weights)
     if source.before is not None and p is not None:
-        results = replace(results, before=_probabilities_before(answers, others[-1], number))
+        other, keys, held = others[-1]
+        before = _table_of(other, held, number)[_order(answers, other, keys)]
+        warn_of_no_probabilities(before, f"the probabilities in {_name(other)}")
+        results = replace(results, before=before)
     if columns.sets is not None:
         results = _with_sets(results, answers, answers.cells[columns.sets], names, tree)
     elif tree is not None:
@@ -233,12 +236,6 @@ def _read_before(source, columns):
         keys = source.ids or _keys(columns.others, table)
         return _Other(table.read({**dict.fromkeys(before.p, "number"),
                                   **dict.fromkeys(keys, "text")}), keys, before)
-
-
-def _probabilities_before(answers, other, number):
-    p = _table_of(other.table, other.columns, number)[_order(answers, other.table, other.keys)]
-    warn_of_no_probabilities(p, f"the probabilities in {_name(other.table)}")
-    return p
 
 
 def _complete(table, column):

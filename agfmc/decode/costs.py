@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..core.costs import CostMatrix
-
-
-class Cheapest(NamedTuple):
-    """The column (n,) of the class answered, -1 for no answer, and its expected cost (n,)."""
-
-    column: np.ndarray
-    cost: np.ndarray
 
 
 def expected_costs(p: np.ndarray, costs: np.ndarray) -> np.ndarray:
@@ -30,12 +21,13 @@ def expected_costs(p: np.ndarray, costs: np.ndarray) -> np.ndarray:
     return total
 
 
-def cheapest(p: np.ndarray, matrix: CostMatrix) -> Cheapest:
-    """The `Cheapest` answers for probabilities p (n, k), classes in the order of the matrix.
+def cheapest(p: np.ndarray, matrix: CostMatrix) -> tuple[np.ndarray, np.ndarray]:
+    """The columns (n,) of the answers of least expected cost, -1 for no answer, and these costs.
 
-    The first class on ties, and a class rather than no answer.
+    p (n, k): probabilities, classes in the order of the matrix.  On ties the first class is the
+    answer, and a class rather than none.
     """
     expected = expected_costs(p, matrix.whole)
     column = expected.argmin(axis=1)
     cost = np.take_along_axis(expected, column[:, None], axis=1)[:, 0]
-    return Cheapest(np.where(column < p.shape[1], column, -1), cost)
+    return np.where(column < p.shape[1], column, -1), cost
