@@ -320,28 +320,33 @@ def _model(lines, path, vectors):
     if sorted(labels) != [0, 1]:
         raise header.fail("label", "expected the labels 0 and 1 (left and right of the partition), "
                                    f"found {header.text('label')}")
-    forest = _forest(lines[header.end:], features, path) if svm_type == _TREE_TYPE else None
+    forest = _forest(lines[header.end:], features, path, header.end) \
+        if svm_type == _TREE_TYPE else None
     return BinaryModel(path, svm_type, kernel, sv, coef, rho[0], tuple(labels), n_sv, platt[0],
                        provenance, features, forest)
 
 
-def _forest(lines, features, path):
-    """The checked `Forest` in the lines of a model file behind `SV`."""
+def _forest(lines, features, path, begin):
+    """The checked `Forest` in the lines of a model file behind `SV`, which has the line `begin`."""
     arrays = {}
-    for line in lines:
+    fail = partial(ModelError, file=path, line=begin + len(lines))
+    for at, line in enumerate(lines, begin + 1):
         name, _, text = line.removeprefix(_TREES).partition(" ")
         if line.startswith(_TREES) and name in _ARRAYS:
-            words = text.replace("True", "1").replace("False", "0")
-            values = numbers(np.frombuffer(words.encode("ascii"), np.uint8), text.count(" ") + 1)
-            if values is None or np.any(values != (array := values.astype(_ARRAYS[name]))):
-                raise ModelError(f"the {name} of the trees are not the numbers expected", file=path)
+            words = text.replace("True", "1").replace("False", "0").encode("ascii", "replace")
+            values = numbers(np.frombuffer(words, np.uint8), text.count(" ") + 1)
+            with np.errstate(invalid="ignore"):
+                array = None if values is None else values.astype(_ARRAYS[name])
+            if array is None or np.any(values != array):
+                raise ModelError(f"the {name} of the trees are not the numbers expected", file=path,
+                                 line=at)
             arrays[name] = array
     if set(arrays) != set(_ARRAYS):
-        raise ModelError("a part of the trees is missing", file=path)
+        raise fail("a part of the trees is missing")
     forest = Forest(features, **arrays)
-    forest.check(partial(ModelError, file=path))
+    forest.check(fail)
     if len(forest.starts) != 2:
-        raise ModelError("expected the trees of one classifier", file=path)
+        raise fail("expected the trees of one classifier")
     return forest
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from hostile_store import calibration, check_visible, RECIPE
+from hostile_store import calibration, check_visible, forest, RECIPE
 
 from agfmc.control.graphviz import format_dot
 from agfmc.control.parse import parse
@@ -549,6 +549,9 @@ def _svm_models():
     yield libsvm_model.format_svm_model(_binary())
     yield codec.sealed(libsvm_model.format_svm_model(
         _binary((1, 0), None, Kernel("polynomial", 1.0, 0.5, 3))), "0123456789abcdef")
+    yield libsvm_model.format_svm_model(replace(
+        _binary((1, 0), kernel=Kernel("linear")), svm_type="trees", sv=X[:0], coef=X[:0, 0],
+        rho=0.0, n_sv=(0, 0), function=forest(3, 1)))
 
 
 MULTICLASS = b"""svm_type c_svc

@@ -28,6 +28,7 @@ from agfmc.models.description import describe, format_description
 from agfmc.models import mbm
 from agfmc.calibration.types import (Calibration, CalibrationPoints, DecoderCalibration,
                                      ProbabilityMap)
+from agfmc.core.forest import Forest
 from agfmc.core.models import MergedModel, NodeModel, Kernel, LearnedDecoder
 from agfmc.models.configuration import Configuration
 from agfmc.data.normalisation import Normalisation
@@ -62,6 +63,8 @@ def models():
                          np.array([1, 2, 3], dtype=np.float32))
     found["normalised"] = replace(found["code"], normalisation=norm)
     machines = found["pairs"].machines
+    found["trees"] = replace(found["pairs"], machines=replace(
+        machines, forest=forest(machines.sv.shape[1], len(machines.rho))))
     none = np.full(len(machines.rho), np.nan)
     found["votes"] = replace(found["pairs"], machines=replace(machines, a=none, b=none,
                                                               any_width=True))
@@ -71,6 +74,16 @@ def models():
         found[f"calibrated {name}"] = replace(one, calibration=calibration(
             one.digest(), one.tree.classes, len(one.tree.rows)))
     return found
+
+
+def forest(features, count):
+    """A `Forest` of so many classifiers, the first of two trees, the others of one."""
+    tree = Forest(features, np.array([0, 1]), np.array([0], "<i4"),
+                  np.array([0, -1, features - 1, -1, -1], "<i4"),
+                  np.array([0.5, -1.0, -0.25, 2.0, 0.75]), np.array([1, 1, 3, 3, 4], "<i4"),
+                  np.array([2, 1, 4, 3, 4], "<i4"), np.array([True, *[False] * 4]))
+    whole = Forest.concatenate([tree] * (count + 1))
+    return replace(whole, starts=np.delete(whole.starts, 1))
 
 
 def calibration(model, classes, m):
@@ -146,7 +159,7 @@ def taken_apart(raw):
 
 
 _DTYPES = {name: np.dtype(rules[0].replace("b", "u"))
-           for kind in (MergedModel, NodeModel, Normalisation, ProbabilityMap,
+           for kind in (MergedModel, Forest, NodeModel, Normalisation, ProbabilityMap,
                         CalibrationPoints, LearnedDecoder)
            for name, rules in ((name, hint.__metadata__) for name, hint in get_type_hints(
                kind, localns={"np": np}, include_extras=True).items()
@@ -156,7 +169,8 @@ _DTYPES = {name: np.dtype(rules[0].replace("b", "u"))
 
 def dtype_of(path):
     """The numbers of an array, by its path in the header."""
-    return _DTYPES[path.rpartition(".")[2].split()[0]]
+    return np.dtype("<i4") if path.endswith("forest.right") else \
+        _DTYPES[path.rpartition(".")[2].split()[0]]
 
 
 def put_together(header, arrays, *, tail=b"", **start):

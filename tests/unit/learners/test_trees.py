@@ -273,3 +273,30 @@ def test_search_of_rate_and_leaves():
     assert texts >= {f"learner=trees -r {rate} -l 4 -n 5 -e 0 -m 5" for rate in (0.125, 0.5)}
     best = result["points"][result["best"]]
     assert best["log2leaves"] == 2 and best["log2rate"] in (-3, -1) and best["log2g"] is None
+
+
+def test_the_same_bytes_for_any_workers(run, tmp_path):
+    x, y = points(120)
+    data = str(tmp_path / "data.svm")
+    with open(data, "w") as file:
+        for row, label in zip(x.tolist(), y % 3):
+            file.write(f"{label} " + " ".join(f"{i}:{v!r}" for i, v in enumerate(row, 1)) + "\n")
+    found = []
+    for name, more in (("one", ()), ("two", ("-j", 2)), ("far", ("--executor", "processes:2"))):
+        (tmp_path / name).mkdir()
+        control = str(tmp_path / name / "m.mbc")
+        run("multi_borders", "-M", "-+", SMALL, *more, "one-vs-one", data, "m", control,
+            "-y", str(tmp_path / name))
+        found.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
+    assert found[0] == found[1] == found[2] and len(found[0]) > 3
+
+
+def test_weights_count():
+    x, y = points()
+    w = np.where(x[:, 3] > 0, 3.0, 1.0)
+    models = [train("one-vs-rest", x, y, options=SMALL, calibration=0, sample_weight=weights)
+              for weights in (None, np.ones(len(x)), w)]
+    p = [Classifier(model).probabilities(x) for model in models]
+    np.testing.assert_array_equal(p[0], p[1])
+    assert np.abs(p[2] - p[0]).max() > 0.01
+    assert models[2].machines.provenances[0].weights is not None
