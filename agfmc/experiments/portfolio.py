@@ -26,9 +26,9 @@ from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for, read_candidate
 from .comparison import Choice, compare
 from .experiment import Experiment
-from .pooling import corrected, difference_of, losses, pooled, weights_of
-from .racing import COMPARED, first_parts, HOPELESS, race, Tuner
-from .search import SearchSpace
+from .pooling import corrected, difference_of, losses, pooled
+from .racing import COMPARED, first_parts, gap_of, HOPELESS, race, Tuner
+from .search import Axis, SearchSpace
 from .trial import run_trial
 from .tuning import prepare_tuning, WholeConfiguration
 
@@ -38,7 +38,8 @@ _FINER = 2, 3  # how often steps are halved in the stages after these
 _FEWEST = 3  # rows of a class: one is held out, and two train
 _SURVIVORS = 3  # contenders of the stages after the first
 _BEHIND = 3.0  # standard errors of the difference to the best: others are judged no further
-_SEARCHING, _JUDGING = 0.6, 0.3  # of the time of a stage; of the limit, the end of the first stage
+_LEAST_GAIN = 5e-5  # of an average, which else is one of its members by another name
+_SEARCHING = 0.6  # of the time of a stage; of the limit, the end of the first stage
 _LAST = 0.75  # of the limit: the end of the last stage, at the latest
 _MARGIN = 1.3  # times the expected seconds of the last training
 
@@ -158,7 +159,8 @@ class Portfolio:
 
     by: name of the score;  start, limit: on the clock of `time.monotonic`, and seconds;
     cores: for the last training;  ensemble: True for an average, False for a single contender,
-    None for what the scores say;  report: called with a line on what is left out.
+    None for what the scores say;  report: called with a line on what is left out;  best:
+    {contender: its best options so far}.
     """
 
     experiment: Experiment
@@ -169,6 +171,8 @@ class Portfolio:
     ensemble: bool | None = None
     progress: object = None
     report: object = None
+
+    best: dict = field(default_factory=dict)
 
     def run(self, contenders: Sequence[Contender]) -> Chosen:
         """Try, tune and judge contenders in stages; -> what is to be trained.
@@ -236,7 +240,7 @@ class Portfolio:
             chosen = top = stage.best(averages)
         elif top is not first:
             margin = difference_of(self.by, top.scored, first.scored, stage.judge.plan)
-            chosen = top if margin.gain > margin.error else first
+            chosen = top if margin.gain > max(margin.error, _LEAST_GAIN) else first
         if self.ensemble and not averages and self.report:
             self.report("no average of several contenders could be judged in time: the single best "
                         "one is taken")
@@ -264,7 +268,7 @@ class _Stage:
         self._search = first_parts(self._experiment)
         self._all = len(self._search) == plan.count
         self._judges = range(0 if self._all else len(self._search), plan.count)
-        self.done, self._splits = 0, []
+        self.done, self._splits, self._until = 0, [], end
 
     @property
     def training_rows(self):
@@ -315,20 +319,26 @@ class _Stage:
     def _tuned(self, contender, candidate, deadline):
         """The control tree with the best options that a race finds until the deadline, and the
         outcomes of all that are near."""
-        settings = replace(self._experiment.settings, options=contender.options)
-        experiment = replace(self._experiment, settings=settings)
-        tree = with_options(candidate.tree, contender.options)
+        best = self._portfolio.best
+        options, kernel = best.get(contender, contender.options), contender.options.split()[-1]
+        tree = with_options(candidate.tree, options)
         if contender.learner == "trees":  # nothing is searched
             return tree, []
-        task = prepare_tuning(experiment, candidate)
-        whole = WholeConfiguration(candidate, task.tree, task.experiment)
-        tuner = Tuner(replace(task.experiment, along_cost=True), self._portfolio.by, deadline,
-                      self._portfolio.progress)
-        grids = SearchSpace().for_options(whole.searched).grids(task.scale, task.scales)
-        whole = whole.of(tuner.experiment)
+        settings = replace(self._experiment.settings, options=options)
+        task = prepare_tuning(replace(self._experiment, settings=settings), candidate)
+        experiment = replace(task.experiment, along_cost=True)
+        whole = WholeConfiguration(candidate, task.tree, experiment)
+        tuner = Tuner(experiment, self._portfolio.by, deadline, self._portfolio.progress)
+        space = SearchSpace((kernel,))
+        if contender in best:  # around the best
+            point = whole.searched.point(task.features)
+            space = space._replace(**{name: Axis(value - 2, value + 2, 2) for name in (
+                "log2c", "log2g") if (value := getattr(point, name)) is not None})
+        grids = space.for_options(whole.searched).grids(task.scale, task.scales)
         state, = race(tuner, whole, grids, self._refine, self._search)
         if state.best is None:
             return tree, []
+        best[contender] = state.best
         near = [state.outcomes[text] for text in state.near(self._portfolio.by, HOPELESS, COMPARED)]
         return with_options(candidate.tree, state.best), [
             list(parts.values()) for parts in near if set(parts) == set(self._search)]
@@ -339,11 +349,14 @@ class _Stage:
         for split in self.judge.splits():
             scored = {}
             for entry in alive:
+                now = time.monotonic()
+                # on the first split others follow that may be faster
+                self._until = self._end if self.done else now + (self._end - now) / 2
                 try:
                     outcome, = run_trial(split, [entry.candidate], self._experiment, first=True,
                                          progress=self._follow)
                 except TimeUp:
-                    break
+                    continue
                 if outcome.error is None and outcome.scores[self._portfolio.by] is not None:
                     scored[entry] = outcome
                 else:
@@ -365,7 +378,7 @@ class _Stage:
         portfolio = self._portfolio
         if portfolio.progress is not None:
             portfolio.progress(done, max(total, 1), *words)
-        if time.monotonic() > max(self._end, portfolio.start + 0.01):
+        if time.monotonic() > self._until:
             raise TimeUp
 
     def _ranked(self, entries):
@@ -378,20 +391,11 @@ class _Stage:
 
     def _near(self, entries):
         """The entries, the best first, but for those clearly behind it."""
-        ranked = self._ranked(entries)
-        best = losses(self._portfolio.by, ranked[0].scored)
-        if best is None:
+        ranked, by = self._ranked(entries), self._portfolio.by
+        if losses(by, ranked[0].scored) is None:
             return ranked[:2 * _SURVIVORS]
         return [one for place, one in enumerate(ranked) if place < 2 or
-                self._gap(losses(self._portfolio.by, one.scored) - best, one) <= _BEHIND]
-
-    @staticmethod
-    def _gap(lost, entry):
-        from ..core.probabilities import mean, standard_error
-
-        w = weights_of(entry.scored)
-        error = standard_error(lost, w)
-        return mean(lost, w) / error if error > 0 else 0.0
+                gap_of(by, one.scored, ranked[0].scored) <= _BEHIND]
 
     def averages(self, entries):
         """Judged entries for the averages of the best two, and three, of different kinds."""

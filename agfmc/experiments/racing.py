@@ -112,13 +112,7 @@ class SearchState:
         """
         if text not in self.outcomes or self.depth.get(text) != self.depth.get(other):
             return math.inf
-        first, second = (losses(by, list(self.outcomes[options].values()))
-                         for options in (text, other))
-        if first is None or second is None or len(first) < 2:
-            return 0.0
-        lost, w = first - second, weights_of(list(self.outcomes[text].values()))
-        loss, error = mean(lost, w), standard_error(lost, w)
-        return loss / error if error > 0 else math.copysign(math.inf, loss) if loss else 0.0
+        return gap_of(by, *(list(self.outcomes[options].values()) for options in (text, other)))
 
     def settle(self, by: str) -> None:
         """Choose the best options with a kernel of LIBSVM, whose answers take less time, unless
@@ -162,6 +156,16 @@ class SearchState:
         """Limits that the best options lie on (`Search.border`); [] for the options given."""
         points = [point for point, text in self.texts.items() if text == self.best]
         return self.search.border(points[0]) if points and self.best != self.given else []
+
+
+def gap_of(by: str, outcomes: list, others: list) -> float:
+    """`SearchState.gap` of outcomes to others on the same parts."""
+    first, second = losses(by, outcomes), losses(by, others)
+    if first is None or second is None or len(first) < 2:
+        return 0.0
+    lost, w = first - second, weights_of(outcomes)
+    loss, error = mean(lost, w), standard_error(lost, w)
+    return loss / error if error > 0 else math.copysign(math.inf, loss) if loss else 0.0
 
 
 @dataclass(eq=False)

@@ -9,12 +9,15 @@ columns: of scikit-learn's, numbers with the median for blanks, words as 0 and 1
     agf_train   the command, with --time-limit
     SVC         standardised; C of 1, 16, 256 and gamma of 1/4, 1, 4 / d by the accuracy in three
                 folds of 5000 rows at most, then trained on all, probability=True
+    LightGBM    LGBMClassifier, as it is
+    before      with --before FOLDER, the agf_train of another checkout, with the same time limit
     boosting    HistGradientBoostingClassifier, as it is, and with early stopping
 
 Log loss and accuracy are means over the divisions, with the standard deviation; the seconds are on
 the clock; the difference of the log loss to that of agf_train has the standard error of its mean.
 
-    python tests/benchmarks/agf_train.py [--splits N] [--time-limit T] FILE ...
+    python tests/benchmarks/agf_train.py [--splits N] [--time-limit T] [--rows N] [--before FOLDER]
+        [--only METHOD,...] FILE ...
 """
 
 import argparse
@@ -30,6 +33,7 @@ os.environ.update(OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 import pandas
+from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import load_svmlight_file
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -73,7 +77,7 @@ def read(name):
         table[label].to_numpy().astype(str)
 
 
-def ours(train, test, limit):
+def ours(train, test, limit, root=ROOT):
     """Probabilities (n, k) of agf_train, its classes, and its comments."""
     from agfmc.data.from_table import read_table
     from agfmc.data.types import InputFormat
@@ -85,9 +89,9 @@ def ours(train, test, limit):
         for path, (x, y) in zip(paths, (train, test)):
             x.assign(the_class=y).to_csv(path, index=False)
         done = subprocess.run(
-            [sys.executable, ROOT / "bin" / "agf_train", "--label=the_class", "-E", "median",
-             f"--time-limit={limit}", "--quiet", paths[0], paths[2]], check=True, text=True,
-            capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+            [sys.executable, Path(root) / "bin" / "agf_train", "--label=the_class", "-E", "median",
+             "-j2", f"--time-limit={limit}", "--quiet", paths[0], paths[2]], check=True, text=True,
+            capture_output=True, env={**os.environ, "PYTHONPATH": str(root)})
         model = load(paths[2])
         form = InputFormat("table", roles=ColumnRoles(label="the_class"))
         data = read_table(paths[1], form, model.recipe)
@@ -117,6 +121,11 @@ def searched_svc(x, y):
     return search.best_estimator_.set_params(svc__probability=True).fit(x, y)
 
 
+def default_lightgbm(x, y):
+    return make_pipeline(encoder(False), LGBMClassifier(
+        n_jobs=2, verbosity=-1, random_state=0)).fit(x, y)
+
+
 def boosting(x, y):
     return make_pipeline(encoder(False), HistGradientBoostingClassifier(
         random_state=0)).fit(x, y)
@@ -127,7 +136,8 @@ def stopped_boosting(x, y):
         early_stopping=True, learning_rate=.05, max_iter=300, random_state=0)).fit(x, y)
 
 
-OTHERS = {"SVC": searched_svc, "boosting": boosting, "boosting, early stop": stopped_boosting}
+OTHERS = {"LightGBM": default_lightgbm, "SVC": searched_svc, "boosting": boosting,
+          "boosting, early stop": stopped_boosting}
 
 
 def main():
@@ -135,20 +145,30 @@ def main():
     parser.add_argument("files", nargs="+")
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--time-limit", default="5:00")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--before")
+    parser.add_argument("--only", default="")
     args = parser.parse_args()
+    roots = {"agf_train": ROOT, **({"before": args.before} if args.before else {})}
+    methods = [name for name in (*roots, *OTHERS)
+               if not args.only or name in ("agf_train", *args.only.split(","))]
     warnings.simplefilter("ignore")
     for name in args.files:
         x, y = read(name)
+        if args.rows and args.rows < len(y):
+            few = train_test_split(np.arange(len(y)), train_size=args.rows, stratify=y,
+                                   random_state=0)[0]
+            x, y = x.iloc[few].reset_index(drop=True), y[few]
         print(f"{name}: {len(y)} rows, {x.shape[1]} columns, {len(set(y))} classes", flush=True)
         scores = {}
         for split in range(args.splits):
             train, test = train_test_split(np.arange(len(y)), test_size=.3, stratify=y,
                                            random_state=split)
-            for method in ("agf_train", *OTHERS):
+            for method in methods:
                 start = time.perf_counter()
-                if method == "agf_train":
+                if method in roots:
                     p, classes, comments = ours((x.iloc[train], y[train]), (x.iloc[test], y[test]),
-                                                args.time_limit)
+                                                args.time_limit, roots[method])
                     print("\n".join(comments), flush=True)
                 else:
                     model = OTHERS[method](x.iloc[train], y[train])

@@ -81,7 +81,7 @@ def test_an_interrupted_search_goes_on_from_stored_results(data, tmp_path, monke
     first = run(data, PAIR[:1], store)
     again = ResultCache(str(tmp_path / "results"), keep=True)
     second = run(data, PAIR[:1], again)
-    assert again.found > 10 and not again._stored
+    assert again.reused > 10 and not again._stored
     assert first.estimate == second.estimate
 
 
@@ -102,3 +102,30 @@ def test_small_classes_are_refused_or_left_out():
     assert count_rows(counts, names, "t", 3) == 16
     with pytest.raises(DataError, match="holds 1 class of 8 rows or more: expected at least two"):
         count_rows(counts, names, "t", 8)
+
+
+def test_a_later_stage_starts_from_the_best_options_and_is_used_without_new_ones(
+        data, cache, monkeypatch):
+    monkeypatch.setattr(module, "_SAMPLES", (100, 500))
+    monkeypatch.setattr(module, "_FINER", ())
+    grids = []
+    race = module.race
+
+    def racing(tuner, task, grid, *more):
+        grids.append(len(grid[0].points))
+        return race(tuner, task, grid, *more)
+
+    monkeypatch.setattr(module, "race", racing)
+    chosen = run(data, PAIR[1:], cache)
+    assert grids == [9, 9] and chosen.estimate["points"] == 180
+    grids.clear()
+    run(data, PAIR[:1], cache)
+    assert grids == [30, 9]
+
+
+def test_an_average_that_gains_nothing_is_not_chosen(data, cache, monkeypatch):
+    from agfmc.experiments.pooling import Difference
+
+    monkeypatch.setattr(module, "_FINER", ())
+    monkeypatch.setattr(module, "difference_of", lambda *args: Difference(4e-5, 0.0, ""))
+    assert not run(data, PAIR, cache).tree.is_ensemble
