@@ -276,7 +276,9 @@ def _configuration(candidate, split, trained, experiment):
         held_out = gather_held_out(tree, jobs, [part.values for part in trained],
                                    (data, nodes), rows, experiment.settings)
     if experiment.settings.member_weights and tree.is_ensemble and held_out is not None:
-        configuration = with_learned_weights(configuration, held_out)
+        weighed = with_learned_weights(configuration, held_out)
+        if weighed[0].tree.is_ensemble:  # else one has all of the weight, and equal ones are tried
+            configuration, held_out = weighed
     # to fit a learned decoder is no part of the time of the others
     for keys in (decoders.keys() - {None, "learned"}, decoders.keys() & {"learned"}):
         start = time.thread_time()
