@@ -114,7 +114,8 @@ def _operands(args):
             raise UsageError("--join needs two models or more")
         return [args.control, *args.out], args.output
     if len(args.out) + (args.output is not None) != 1:
-        raise UsageError("expected the operands control and out (--join takes several models)")
+        raise UsageError(f"operands are {'missing' if not args.out else 'too many'}: expected "
+                         "control out (--join takes several models)")
     return [args.control], args.output or args.out[0]
 
 
