@@ -121,7 +121,7 @@ def search(scheme, points, **options):
 def _refuse_missing(scheme, points):
     from ..core.points import has_missing
 
-    if has_missing(points.x):
+    if points.x is not None and has_missing(points.x):
         raise DataError(f"the scheme '{scheme.name}' is made of data without missing values")
 
 

@@ -1,7 +1,7 @@
 """Costs of splits of classes, by leave-one-out values of classifiers that share landmarks.
 
 The classifier of a split (A | B) of a set S of classes is regularised least squares on landmarks
-(`learners.nystrom`).  Its leave-one-out values are linear in its targets: with the values L (s, n)
+(`landmarks.learner`).  Its leave-one-out values are linear in its targets: with the values L (s, n)
 of the s classifiers with target 1 in one class of S and 0 in the others, those of a split are
 sum_c t_c L_c, t_c = -1 on the left and +1 on the right.  So a set takes one factorisation, and a
 further split of it next to nothing.  Platt's sigmoid makes probabilities of them, and the cost of

@@ -8,9 +8,9 @@ in place of the single best where it is better by more than one standard error.
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -18,9 +18,10 @@ import numpy as np
 
 from ..control.build import joined, with_options
 from ..control.write import format_tree
-from ..core.errors import AgfmcError, DataError, JobsFailed, one_line
+from ..core.errors import AgfmcError, DataError, JobsFailed, one_line, UsageError
 from ..core.splits import stratified_sample
 from ..data.weights import chosen_rows
+from ..learners.protocol import parse_options
 from ..score.rows import ALL_SCORES
 from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for, read_candidate
@@ -99,7 +100,9 @@ def contenders_for(classes: int, rows: int, learners: Sequence[str] | None = Non
     """
     if learners is None:
         learners = ["nystrom" if rows > LARGE else "svm"]
-        learners += ["trees"] * (importlib.util.find_spec("lightgbm") is not None)
+        with suppress(UsageError):  # where LightGBM is not installed
+            parse_options("learner=trees").made_by()
+            learners.append("trees")
     # two classes have one partition alone, and three as many trees as one-vs-rest has rows
     return [one for one in CONTENDERS if one.learner in learners and (
         classes > 2 or one.scheme == "one-vs-one" or one.learner != "svm" and

@@ -1,6 +1,6 @@
 """The learner `nystrom`: regularised least squares on landmarks that classifiers share.
 
-Features phi(x) (p,) of points on p landmarks (`kernel.landmarks`), targets t = -1 on the left and
+Features phi(x) (p,) of points on p landmarks (`features`), targets t = -1 on the left and
 +1 on the right side, weights w of the points.  v and b minimise
 
     sum_i w_i (t_i - phi_i.v - b)^2 + lambda |v|^2 .

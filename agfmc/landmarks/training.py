@@ -1,6 +1,6 @@
 """Training of classifiers that share landmarks: sums over all points once, then a solution each.
 
-The learner is `nystrom`: `learners.nystrom` has the formulas, `shared_sums` the sums.
+The learner is `nystrom`: `landmarks.learner` has the formulas, `sums` the sums.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Learning of a metric: a linear map of the features after which a kernel fits the classes.
 
 A machine with a row for each class (one-vs-rest), least squares on landmarks as of
-`learners.nystrom`, is trained on the points; `kernel.gradients` makes the metric M of its
+`landmarks.learner`, is trained on the points; `landmarks.gradients` makes the metric M of its
 gradients; the points become x M^(1/2), and the machine is trained again, for some rounds.  The map
 is a normalisation, and any learner can follow.
 """

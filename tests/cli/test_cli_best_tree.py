@@ -206,7 +206,8 @@ def test_text_for_graphviz_has_the_losses(best):
 
 
 def test_the_example_of_the_manual(run, root, folder):
-    page = (root / "man" / "print_control.1").read_text(encoding="ascii").replace("\\-", "-")
+    page = (root / "man" / "print_control.1").read_text(encoding="ascii").replace("\\-", "-") \
+        .replace("\\(dq", '"')
     [shown] = re.findall(r"^\.EX\n(# best-tree: .*?)^\.EE", page, re.M | re.S)
     command = page[:page.index(shown)].rsplit(".EX\n", 1)[0].rsplit(".EX\n", 1)[1].splitlines()[0]
     (folder / "sample_data").symlink_to(root / "sample_data")

@@ -527,8 +527,8 @@ def test_a_table_that_changes_while_it_is_read(run, folder, monkeypatch, rows_th
     (["compare_control", "b", "-E", "mean"], "-E needs -M, or a table"),
     (["compare_control", "-M", "b", "-E", "mean"], "expected a number, found 'mean'"),
     (["compare_control", "t.csv", "-E", "zero"],
-     "there is no way 'zero' to treat missing values: expected error, mean, median, indicator or "
-     "value:X"),
+     "there is no way 'zero' to treat missing values: expected error, mean, median, indicator, "
+     "keep or value:X"),
     (["print_control", "-Q", "one-vs-one", "4", "--id", "x"], "--id is for tables"),
     (["order_classes", "pairs", "--ignore", "x"], "--ignore is for tables"),
     (["calibrate_m", "--from", "x", "--table", "m.c"], "--table needs --data"),

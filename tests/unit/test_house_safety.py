@@ -142,7 +142,7 @@ def test_the_rules_see_what_breaks_them_and_nothing_else():
 
 
 def test_outputs_are_opened_in_one_place():
-    """`open` for writing is left to `formats.atomic`, but for private folders and nothing."""
+    """`open` for writing is left to `files.atomic`, but for private folders and nothing."""
     writers = set()
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

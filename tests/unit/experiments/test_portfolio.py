@@ -5,12 +5,13 @@ import time
 import numpy as np
 import pytest
 
-from agfmc.core.errors import DataError
+from agfmc.core.errors import DataError, UsageError
 from agfmc.data.types import Dataset
 from agfmc.experiments import portfolio as module
 from agfmc.experiments.experiment import Experiment, splits, SplitPlan
 from agfmc.experiments.portfolio import Contender, contenders_for, count_rows, LARGE, Portfolio
 from agfmc.files.result_store import ResultCache
+from agfmc.learners.trees import TreesOptions
 from agfmc.training.fit import TrainingSettings
 
 PAIR = [Contender("svm", "one-vs-one", "-t rbf"), Contender("svm", "one-vs-one", "-t laplacian")]
@@ -38,11 +39,14 @@ def test_contenders_go_by_classes_rows_and_learners(monkeypatch):
     def learners(*args):
         return {one.learner for one in contenders_for(*args)}
 
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    def missing(self):
+        raise UsageError("not installed")
+
+    monkeypatch.setattr(TreesOptions, "made_by", lambda self: "")
     assert learners(4, LARGE) == {"svm", "trees"} and learners(4, LARGE + 1) == {"nystrom", "trees"}
     assert {one.scheme for one in contenders_for(2, 100, ["svm"])} == {"one-vs-one"}
     assert len(contenders_for(2, 100, ["trees"])) == 1
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(TreesOptions, "made_by", missing)
     assert learners(4, 100) == {"svm"}
 
 

@@ -194,7 +194,7 @@ def test_every_learner_keeps_the_protocol():
             ("kernel_for", "pack", "solve")[:1 if options.uses_shared_landmarks else None]
         assert all(callable(getattr(options, method)) for method in methods)
         for parameter in row.searched:
-            text = f"{parameter.letter} {2 ** max(parameter.low, 1):g}"
-            assert getattr(kind.parse(text), parameter.field) == 2 ** max(parameter.low, 1)
-        own = [parameter for parameter in row.searched if parameter.field != "gamma"]
-        assert len(own) <= 1 and row.searched[len(row.searched) - len(own):] == tuple(own)
+            value = 2.0 ** parameter.low
+            assert getattr(kind.parse(f"{parameter.letter} {value:.17g}"), parameter.field) == value
+        assert [parameter.field for parameter in row.searched].count("gamma") <= 1
+        assert len(row.searched) <= 2

@@ -370,7 +370,7 @@ def test_unusual_data(name, diagonal):
 NAN = np.where(np.arange(240).reshape(60, 4) == 5, np.nan, X)
 WRONG = {
     "one class": (X, Y * 0, options(), "from two classes or more, found one"),
-    "no number": (NAN, Y, options(), "feature 1 .* too large"),
+    "no number": (NAN, Y, options(), "learned from points without missing values"),
     "infinite": (np.where(np.isnan(NAN), np.inf, X), Y, options(), "feature 1 .* too large"),
     "constant": (X * 0, Y, options(), "every feature is constant"),
     "one point": (X[:1], Y[:1], options(), "two points or more"),
