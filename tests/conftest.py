@@ -51,7 +51,7 @@ def pytest_cmdline_main(config):
             cores > 1 and options.markexpr in config.getini("addopts") and not options.keyword
             and options.capture != "no" and not options.usepdb and not options.collectonly
             and all(os.path.isdir(name) for name in config.args)):
-        options.numprocesses, options.dist = min(cores, MOST_WORKERS), "worksteal"
+        options.numprocesses, options.dist = min(cores, MOST_WORKERS), "loadfile"
 
 
 def asks_for_long(config):

@@ -71,8 +71,8 @@ def test_learned_weights_and_a_calibration(here, run):
 @pytest.mark.parametrize("words, message", [
     (["--join", "a.mbm", "-o", "out.mbm"], "--join needs two models or more"),
     (["--join", "a.mbm", "b.mbc"], "--join needs -o"),
-    (["a.mbm", "b.mbc", "out.mbm"], "expected the operands control and out"),
-    (["a.mbm"], "expected the operands control and out"),
+    (["a.mbm", "b.mbc", "out.mbm"], "expected control out"),
+    (["a.mbm"], "expected control out"),
     (["--data", "hold", "a.mbm", "out.mbm"], "--data needs --join"),
     (["--member-weights", "held-out", "--join", "a.mbm", "b.mbc", "-o", "out.mbm"],
      "--member-weights needs --data"),
