@@ -21,6 +21,9 @@ def launch(path: str) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # silent until the command is loaded
     status = main_of(os.path.basename(os.path.realpath(path)))()
     if threading.active_count() > 1:  # one that was left behind may be within a library,
+        from ..files.atomic import remove_temporaries
+
         sys.stdout.flush()  # which ends with the process, and it would then end by a fault
+        remove_temporaries()
         os._exit(status)
     sys.exit(status)

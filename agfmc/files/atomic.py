@@ -324,8 +324,9 @@ def remove_temporary(path: str) -> None:
 @atexit.register
 def remove_temporaries() -> None:
     """Remove all temporary files at the end of the program."""
-    for path in list(_known):
-        remove_temporary(path)
+    for path in sorted(_known, key=_known.get):  # files first: folders need file descriptors
+        with suppress(OSError, ImportError):
+            remove_temporary(path)
 
 
 @contextmanager
