@@ -125,7 +125,7 @@ class Entry:
 
     @property
     def seconds(self) -> float:
-        """Of a core, for one training."""
+        """Core seconds of one training."""
         return float(np.mean([outcome.train_s for outcome in self.scored]))
 
     @property
@@ -140,7 +140,7 @@ class Entry:
 
 
 class Chosen(NamedTuple):
-    """What a portfolio has chosen: the control tree, and what tells why.
+    """The choice of a portfolio: the control tree, and the reasons for it.
 
     tree: for training on all rows;  entry: an `Entry`, or None where nothing could be judged in
     time;  choice: the `comparison.Choice`, or None;  estimate: for new data, as

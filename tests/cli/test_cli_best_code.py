@@ -50,7 +50,6 @@ def test_a_code_from_data(control, run):
     assert run("classify_m", "-M", "m.mbc", "data.svm", "answers").status == 0
 
 
-@pytest.mark.long
 def test_start_and_pool(control, run):
     Path("start").write_text(run("print_control", "-M", "-Q", "tree", "data.svm").out)
     done = control("-M", *FAST, "--from", "start", "--rows", 3, "data.svm")

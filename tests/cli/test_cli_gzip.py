@@ -39,7 +39,6 @@ def compress(*names):
         Path(f"{name}.gz").write_bytes(gzip.compress(Path(name).read_bytes()))
 
 
-@pytest.mark.long
 def test_a_chain_of_compressed_text(made, run):
     """Each step is done with text as it is, and with all of its text compressed."""
     compress("w", "costs", "b.names", "plan")

@@ -124,7 +124,6 @@ def test_votes_errors_and_every_export(folder, pairs, run):
             assert accuracy("d") > 0.8
 
 
-@pytest.mark.long
 @pytest.mark.skipif(shutil.which("svm-predict") is None, reason="svm-predict is not installed")
 def test_svm_predict_reads_a_plane(folder, pairs, run):
     run("multi_borders", "-+", "learner=linear -s 2", pairs, "trn", "m", "c")
@@ -144,7 +143,6 @@ def test_svm_predict_reads_a_plane(folder, pairs, run):
     assert np.mean(table[:, 0] == (y[keep] == 4)) > 0.8
 
 
-@pytest.mark.long
 def test_commands_of_a_dry_run_train_the_same(folder, run):
     run("multi_borders", "plan", "trn", "m", "c")
     whole = {name: model for name, model in files(folder, "m").items()}

@@ -66,7 +66,6 @@ def test_rounds_that_were_chosen_are_told(data, run):
     assert read_std("out.std").metric.rounds == 0
 
 
-@pytest.mark.long
 def test_all_commands_that_write_a_normalisation_write_it(data, run):
     one_vs_one = run("print_control", "train").out
     run("print_control", "-Q", "empirical", *LEARN, "-a", "p.std", "train")
@@ -215,7 +214,6 @@ def test_a_normalisation_is_described(data, run):
     assert json.loads(run("mbm_info", "--json", "out.std").out)["metric"] is None
 
 
-@pytest.mark.long
 def test_a_picture_of_weights(data, run):
     pytest.importorskip("matplotlib")
     run("agf_preprocess", *LEARN, "train", "out")

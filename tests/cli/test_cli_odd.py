@@ -212,7 +212,6 @@ def names_in(control):
     return [line.split(": ", 1)[1] for line in lines if line.startswith("# class ")]
 
 
-@pytest.mark.long
 def test_names_go_through_the_chain_as_they_are(data, call):
     told = [name.strip() for name in TEXT_NAMES]
     assert names_in((data / "tree").read_bytes()) == told

@@ -50,7 +50,6 @@ def test_contenders_go_by_classes_rows_and_learners(monkeypatch):
     assert learners(4, 100) == {"svm"}
 
 
-@pytest.mark.long
 def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, cache, monkeypatch):
     monkeypatch.setattr(module, "_FINER", ())
     single, average, free = (run(data, PAIR, cache, ensemble=one) for one in (False, True, None))
@@ -80,7 +79,6 @@ def test_without_time_the_first_contender_is_taken_without_an_estimate(data, cac
     assert {row.text for row in chosen.tree.rows} == {"-t rbf"}
 
 
-@pytest.mark.long
 def test_an_interrupted_search_goes_on_from_stored_results(data, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_FINER", ())
     store = ResultCache(str(tmp_path / "results"), keep=True)

@@ -196,5 +196,5 @@ def test_every_learner_keeps_the_protocol():
         for parameter in row.searched:
             value = 2.0 ** parameter.low
             assert getattr(kind.parse(f"{parameter.letter} {value:.17g}"), parameter.field) == value
-        assert [parameter.field for parameter in row.searched].count("gamma") <= 1
+        assert "gamma" not in [parameter.field for parameter in row.searched[1:]]
         assert len(row.searched) <= 2
