@@ -50,16 +50,34 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Answers to n points; what was not requested is None.
+    """Answers of a `Classifier` to n points.
 
-    classes (n,) int32 labels, -1 where rejected;  confidence (n,) = (k p - 1) / (k - 1) of the
-    winner, or (k p - s)/(k - s) of a set of s classes that is the answer;  columns (n, c): what is
-    printed;  stops: how the decoders' iterations ended;  queried (n, m): which binary classifiers
-    were queried;  sets (n, k) bool: the classes in the set of each point, labels ascending;
-    ranked (n, c) labels: the most probable classes, whose probabilities are the columns;  winner
-    (n,): what the decoder gives for the class that is most probable, or for the set, or for the
-    answer of the least expected cost;  cost (n,): of that, and probable (n,) labels of the most
-    probable classes.
+    Arrays that the decoding does not give are None.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n,), int32
+        Labels of the answers, -1 for rejected points.
+    confidence : ndarray of shape (n,)
+        (k p - 1) / (k - 1) for the probability p of the answer; (k p - s) / (k - s) where the
+        answer is a set of s classes.
+    columns : ndarray of shape (n, c) or None
+        What is printed for each point: probabilities, votes or decision values.
+    stops : tuple of SolverStatus
+        Convergence of the solvers of the decoder.
+    queried : ndarray of shape (n, m), bool
+        The binary classifiers that were evaluated for each point.
+    sets : ndarray of shape (n, k), bool
+        The prediction sets, columns in ascending order of the labels.
+    ranked : ndarray of shape (n, c)
+        Labels of the most probable classes, whose probabilities are `columns`.
+    winner : ndarray of shape (n,)
+        Probability, or score, of the most probable class, of the set, or of the answer of the
+        least expected cost.
+    cost : ndarray of shape (n,)
+        Expected cost of the answer.
+    probable : ndarray of shape (n,)
+        Labels of the most probable classes where costs decide the answer.
     """
 
     classes: np.ndarray

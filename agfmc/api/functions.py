@@ -36,15 +36,35 @@ from ..training.metric import metric_options, MetricOptions
 
 def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | None = None,
                **options) -> Dataset:
-    """The points of a table (.csv, .tsv, .gz, .parquet ...): a `Dataset` with x (n, d), y (n,).
+    """Read points from a table.
 
-    Its `names` are those of the classes.  recipe: that of a configuration, `configuration.recipe`,
-    whose columns are found by their names.  labelled: with a recipe, False for y None; None: where
-    the table has a column of the classes.  options: label and weight, and, without a recipe, ids,
-    ignored, categorical, classes and missing, the columns by what they are for, as of
-    `tables.ColumnRoles`; delimiter, header, quotes and blanks of a text, as of
-    `tables.TableFormat`.
+    Parameters
+    ----------
+    path : str or path-like
+        The table (.csv, .tsv, .parquet, .feather, .arrow; text also with .gz).
+    recipe : TableRecipe, default=None
+        That of a trained configuration, `configuration.recipe`: the columns are found by their
+        names, and encoded as in training.
+    labelled : bool, default=None
+        With a recipe, whether the classes are read; None: if the table has their column.
+    **options
+        Roles of the columns (label, weight, ids, ignored, categorical, classes, missing), and the
+        layout of text (delimiter, header, quotes, blanks).
 
+    Returns
+    -------
+    Dataset
+        Points x (n, d), labels y (n,), names of the classes, and the recipe.
+
+    Raises
+    ------
+    DataError
+        If the table cannot be read, with file, line and column.
+    UsageError
+        If options are unknown or exclude each other.
+
+    Examples
+    --------
     >>> import agfmc, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "t.csv")
@@ -83,29 +103,53 @@ def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | No
 def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = None, *,
           options: str = "", normalise: bool = False, seed: int = 1,
           metric: MetricOptions | str | None = None, **training) -> Configuration:
-    """Train a configuration on points x (n, d) with classes y (n,), whole numbers or words.
+    """Train a configuration, with calibrated probabilities.
 
-    x may be a `Dataset` with both, as `read_table` gives it, or a sparse matrix of SciPy, which
-    linear classifiers without normalisation keep as it is.  Words, and all classes where one is
-    negative or above 2^31 - 1, are numbered in ascending order, and are names of the classes,
-    `configuration.tree.names`; they, and the recipe of a `Dataset`, are kept in the configuration.
-    Its probabilities are calibrated, by decision values of points that were held out.
+    Labels that are words, negative or larger than 2^31 - 1 are numbered in ascending order, and
+    become the names of the classes in `configuration.tree.names`. Calibration uses decision values
+    of held-out training points.
 
-    control: the name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree", "best-tree",
-    "ensemble" ...) or a training control tree, as `design` makes it;  options: training options of
-    the binary classifiers, as for multi_borders;  normalise: divide features by their standard
-    deviations, as a part of the configuration;  seed: of all random choices;  metric: "learned",
-    to normalise and then learn a linear map of the features from the classes, after which kernels
-    fit them better, "diagonal", for weights of the features alone, or an `agfmc.MetricOptions`;
-    training: sample_weight (n,), weights of the points, 0 or more, as if there were so many
-    copies, where the `Dataset` has none;  class_weight, {label or name: factor} of them, or
-    "balanced", with which all classes count alike (the probabilities are those of a population of
-    such weights);  further fields of `training.fit.TrainingSettings`, such as `calibration=0` for
-    probabilities that are not calibrated, or `member_weights="held-out"` to learn the weights of
-    the members of an ensemble, several configurations in one control tree.
+    Parameters
+    ----------
+    control : str or Tree
+        Name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree", "best-tree",
+        "ensemble" ...), or a control tree as `design` makes it.
+    x : array or sparse matrix of shape (n, d), or Dataset
+        Training points; a `Dataset` holds labels, weights and the recipe of a table too. Sparse
+        points stay sparse for linear classifiers without normalisation.
+    y : array of shape (n,), default=None
+        Labels: whole numbers or words.
+    options : str, default=""
+        Training options of the binary classifiers, as for multi_borders.
+    normalise : bool, default=False
+        Divide features by their standard deviations, as a part of the configuration.
+    seed : int, default=1
+        Seed of all random choices.
+    metric : {"learned", "diagonal"} or MetricOptions, default=None
+        "learned": normalise, then learn a linear map of the features from the classes;
+        "diagonal": weights of the features alone.
+    **training
+        Further settings: sample_weight, an array of shape (n,) that counts samples like copies;
+        class_weight, a mapping from classes to factors or "balanced"; and fields of
+        `agfmc.training.fit.TrainingSettings`, such as calibration=0 for uncalibrated
+        probabilities, or member_weights="held-out" to learn the weights of the members of an
+        ensemble.
 
-    One pass over the points serves the classifiers of any layout where they are least squares on
-    shared landmarks, here 40 of them:
+    Returns
+    -------
+    Configuration
+        The trained configuration.
+
+    Raises
+    ------
+    UsageError
+        If arguments do not go together.
+    DataError
+        If the data cannot be used for training.
+
+    Examples
+    --------
+    One pass over the points trains all classifiers that are least squares on shared landmarks:
 
     >>> import numpy as np
     >>> import agfmc
@@ -115,7 +159,7 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
     >>> agfmc.Classifier(model).probabilities(x[:5]).shape
     (5, 4)
 
-    The map is a part of the normalisation, which tells how much each feature matters, 1 on average:
+    A learned metric says how much each feature matters, 1 on average:
 
     >>> metric = agfmc.MetricOptions(rounds=1, machine="-m 40")
     >>> model = agfmc.train("one-vs-one", np.hstack([x, x[::-1]]), y, metric=metric)
@@ -178,24 +222,47 @@ def _trained(tree, data, settings):
 def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = None, *,
          by: str = "log_loss", search: str = "fast", time_limit: float | None = None,
          space: SearchSpace | None = None, **training) -> tuple[Configuration, dict]:
-    """Train a configuration with the options that a search by cross-validation finds, as tune_m
-    does; -> (configuration, result of the search).
+    """Search the training options by cross-validation, then train with the best.
 
-    control, x, y: as for `train`;  by: the score that decides, a name of `scores`;  search:
-    "fast", or "full" for all options on all of the data;  time_limit: seconds of the search, after
-    which the best so far is taken;  space: kernels and grids, such as
-    agfmc.SearchSpace(log2c=agfmc.Axis(-2, 8, 2)), by default around values that suit the data;
-    training: as for `train`: of the options all but those searched stay, a metric is learned in
-    each training part, weights count in the scores too, and `loo` says whether probabilities come
-    from leaving out single samples by a formula, in the search and in the final training (by
-    default in the search alone), or from folds.
+    Parameters
+    ----------
+    control : str or Tree
+        As for `train`.
+    x : array or sparse matrix of shape (n, d), or Dataset
+        As for `train`.
+    y : array of shape (n,), default=None
+        As for `train`.
+    by : str, default="log_loss"
+        The score that decides, a key of `scores`.
+    search : {"fast", "full"}, default="fast"
+        "full": score all options on all of the data.
+    time_limit : float, default=None
+        Seconds after which the search ends with the best options so far.
+    space : SearchSpace, default=None
+        Kernels and ranges of parameters, such as
+        `agfmc.SearchSpace(log2c=agfmc.Axis(-2, 8, 2))`; None: ranges that suit the data.
+    **training
+        As for `train`. Options that are not searched stay; a metric is learned in each training
+        part; `loo` says whether probabilities come from leaving out single samples by a formula
+        (default: in the search alone) or from folds.
 
-    The result has, among others: points, a list of dictionaries, one for each of the options
-    tried (options, score, sd ...);  best: the index of that taken, whose score is too good, as it
-    was chosen by it;  estimate: what to expect of new data (score, its standard error, number of
-    points that it comes from, and how), or None;  complete: False where the time limit ended the
-    search.  Raises `JobsFailed` where it came before anything was scored.
+    Returns
+    -------
+    configuration : Configuration
+        Trained on all of the data.
+    result : dict
+        Among others `points`, a list of dictionaries with the options tried and their scores;
+        `best`, the index of the best, whose score is too good since it was chosen by it;
+        `estimate`, the score to expect on new data with its standard error, or None; `complete`,
+        False if the time limit ended the search.
 
+    Raises
+    ------
+    JobsFailed
+        If the time limit ended the search before anything was scored.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import agfmc
     >>> x = np.random.default_rng(0).normal(size=(120, 2))
@@ -240,16 +307,36 @@ def _settings(options="", normalise=False, seed=1, metric=None, **training):
 def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | None = None,
            labels: np.ndarray | None = None, *, sample_weight: np.ndarray | None = None,
            costs: np.ndarray | CostMatrix | None = None, **asked) -> dict:
-    """All scores of classes (n,) against the truth (n,), as eval_uc gives them.
+    """Score answers against the true classes, as eval_uc does.
 
-    Where the true classes are words, `classes` are words too, or numbers of an `Answers` of
-    a model whose names of classes, in the order of its `classes`, are `labels`.
-    probabilities (n, k): of the classes `labels` (k,), ascending, by default those that
-    occur.  -1 in `classes` is a rejected point.  sample_weight (n,): how much each point counts, 0
-    or more;  costs: (k, k) of answering class j (column) where class i (row) is true, or (k, k + 1)
-    with that of no answer: then there is the mean cost.  asked: fields of
-    `ScoreRequest`, as top, ordered, by_class, resamples.  Scores without their
-    numbers are None.
+    Parameters
+    ----------
+    truth : array of shape (n,)
+        True classes: labels or words.
+    classes : array of shape (n,)
+        Answers: labels, -1 for a rejected point; or words where `truth` has words, or the labels
+        of a model whose class names are `labels`.
+    probabilities : array of shape (n, k), default=None
+        Probabilities of the classes `labels`.
+    labels : array of shape (k,), default=None
+        The classes, ascending; None: those that occur.
+    sample_weight : array of shape (n,), default=None
+        Weights of the points, 0 or more.
+    costs : array of shape (k, k) or (k, k + 1), or CostMatrix, default=None
+        Cost of answering class j (column) where class i (row) is true; a last column is the cost
+        of no answer.
+    **asked
+        Fields of `ScoreRequest`: top, ordered, by_class, resamples, seed.
+
+    Returns
+    -------
+    dict
+        The scores by name; None where a score cannot be computed.
+
+    Raises
+    ------
+    UsageError
+        If arrays do not fit together.
     """
     request = ScoreRequest(**asked)
     if _are_words(truth):

@@ -47,15 +47,27 @@ def from_pairs(pairs, labels: Sequence[int], names: dict | None = None,
 
 
 def joined(trees: Iterable[Tree]) -> Tree:
-    """The ensemble of several control trees over the same classes, in their order.
+    """Join control trees of the same classes to an ensemble.
 
-    An ensemble among them adds its members, whose weights are those that it gives them times
-    their number: a tree without weights has weight 1.  Options of a heading stay there where all
-    have the same, else they are written out; a decoder stays where all name the same one for
-    ensembles.  One tree is returned as it is.
+    The members of an ensemble among the trees become members of the new one, with their relative
+    weights. Options and decoders that all trees have in common stay in the heading.
 
-    Raises `UsageError` without any tree, `ControlError` for trees with other classes than the
-    first one, or other names of them.
+    Parameters
+    ----------
+    trees : iterable of Tree
+        The control trees; a single one is returned as it is.
+
+    Returns
+    -------
+    Tree
+        The ensemble.
+
+    Raises
+    ------
+    UsageError
+        If there is no tree.
+    ControlError
+        If trees have different classes or names of classes.
     """
     trees = [trees] if isinstance(trees, Tree) else list(trees)
     if wrong := {type(tree).__name__ for tree in trees if not isinstance(tree, Tree)}:

@@ -74,7 +74,17 @@ class AgfmcWarning(UserWarning):
 
 
 class AgfmcError(Exception):
-    """A failure and its position: `file`, `line` and `column` (from 1) where known."""
+    """An error of the suite, with its position in a file where that is known.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, in one line.
+    file : str or path-like, default=None
+        Name of the file; "-" is standard input.
+    line, column : int, default=None
+        Position in the file, counted from 1.
+    """
 
     status = 1
 
@@ -102,25 +112,25 @@ def _rebuild(kind, message, file, line, column):
 
 
 class DataError(AgfmcError):
-    """A data file that is not what it should be."""
+    """A data file that is not as expected."""
 
 
 class ControlError(AgfmcError):
-    """A control file that breaks the grammar or the rules of the language."""
+    """A control file that breaks the grammar or the rules of the control language."""
 
 
 class ModelError(AgfmcError):
-    """A model file that is damaged, foreign or does not fit the data."""
+    """A model file that is damaged, of another program, or does not fit the data."""
 
 
 class CommandFailed(AgfmcError):
-    """A program that the user named could not be run, or failed."""
+    """A program named by the user could not be run, or failed."""
 
 
 class UsageError(AgfmcError):
-    """A command line, or arguments of a call, that make no sense.
+    """A command line, or arguments of a function, that make no sense.
 
-    usage: that of the command, where a command line has no operands.
+    `usage` is the usage of the command where a command line has no operands.
     """
 
     status = 2
@@ -140,6 +150,6 @@ def in_control_file():
 
 
 class JobsFailed(AgfmcError):
-    """Some training jobs failed; finished models are kept."""
+    """Some training jobs failed; the models of the others are stored."""
 
     status = 3

@@ -59,13 +59,20 @@ class LearnedMetric:
 
 @dataclass(frozen=True, eq=False)
 class Normalisation:
-    """The map x' = (x - mean) matrix, with its numbers as a `.std` file stores them.
+    """The map x' = (x - mean) matrix, with the numbers of a `.std` file.
 
-    A missing value, NaN, stays one if no other feature has a part in its feature.
+    A missing value (NaN) is allowed where the map does not mix features, and stays missing.
 
-    matrix  (D1, D2) float32;  mean  (D1,) float32;
-    dropped: the constant features that were left out, counted from 0;  metric: where the map
-    was learned from labels, or None.
+    Parameters
+    ----------
+    matrix : ndarray of shape (D1, D2), float32
+        The linear map.
+    mean : ndarray of shape (D1,), float32
+        Subtracted from the points.
+    dropped : tuple of int, default=()
+        Constant features that were left out, counted from 0.
+    metric : LearnedMetric, default=None
+        How the map was learned from the classes.
     """
 
     matrix: Annotated[np.ndarray, "<f4", 2]

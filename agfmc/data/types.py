@@ -15,12 +15,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Points with their labels: x (n, d), y (n,) int32, and the names of the labels.
+    """Points with their labels.
 
-    y is None for points without labels; `names` is None or a tuple in which entry i
-    names label i; recipe: the way from a table to the points, or None; weights: of the points,
-    or None where all count alike; rows (n,): their numbers in the file, from 0, or None for all
-    of them.
+    Parameters
+    ----------
+    x : ndarray of shape (n, d), SparsePoints or LazyPoints
+        The points.
+    y : ndarray of shape (n,), int32, or None
+        Their labels; None for points without labels.
+    names : tuple of str, default=None
+        Names of the classes: entry i is the name of label i.
+    recipe : TableRecipe, default=None
+        How the points were made from a table.
+    weights : Weights, default=None
+        Weights of the points; None: all are 1.
+    rows : ndarray of shape (n,), default=None
+        Row numbers of the points in their file, from 0; None: all rows, in order.
     """
 
     x: np.ndarray  # or `SparsePoints`, or `LazyPoints`

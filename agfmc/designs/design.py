@@ -64,13 +64,35 @@ class Design:
 
 
 def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **options):
-    """The training control tree of `scheme` (by number or name) over `labels`, in their order.
+    """Make the training control tree of a scheme.
 
-    names: {label: name} or None;  x (n, d), y (n,), weights: training data, which schemes that lay
-    out classes by their number do not need;  options: those of the scheme in the table of schemes;
-    any others are ignored, None stands for the default.
-    Raises `UsageError` where the scheme does not exist for that many classes, or is made of other
-    things.
+    Parameters
+    ----------
+    scheme : str or int
+        Name or number of the scheme, such as "one-vs-one", "orthogonal" or "best-tree".
+    labels : sequence of int
+        Labels of the classes.
+    names : mapping, default=None
+        Names of the classes by their labels.
+    x : array of shape (n, d), default=None
+        Training points, for schemes that are made from data.
+    y : array of shape (n,), default=None
+        Labels of the training points.
+    weights : Weights, default=None
+        Weights of the training points.
+    **options
+        Options of the scheme; None stands for the default, and options of other schemes are
+        ignored.
+
+    Returns
+    -------
+    Tree
+        The control tree.
+
+    Raises
+    ------
+    UsageError
+        If the scheme does not exist for this number of classes, or needs other input.
     """
     source = labels if y is None else LabelledPoints(x, y, list(labels), names, weights)
     return make_design(scheme, source, names, **options).tree

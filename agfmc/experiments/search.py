@@ -155,7 +155,17 @@ class SearchedOptions:
 
 
 class Axis(NamedTuple):
-    """Exponents of 2 from `low` to `high` in steps of `step`; none is outside `least` to `most`."""
+    """A range of exponents of 2 that a search tries.
+
+    Parameters
+    ----------
+    low, high : float
+        First and last exponent of the first grid.
+    step : float
+        Distance of neighbouring exponents.
+    least, most : float, default=-inf, inf
+        Bounds that a search that extends the grid never passes.
+    """
 
     low: float
     high: float
@@ -240,12 +250,25 @@ def scale_exponent(x: np.ndarray, kernel: str = "rbf") -> float:
 
 
 class SearchSpace(NamedTuple):
-    """The space that is searched: the kernels, None for that of the options or, where these name
-    none, the `SEARCHED_KERNELS`, and the degrees and coefficients -r of polynomials.
+    """The options that a search tries.
 
-    log2c, log2g: `Axis`, or None for what suits the data;  refine: how often the step of the
-    grids is halved, at most, None for what suits the search;  others: {column of one of
-    `PARAMETERS`: `Axis`};  searched: the parameters of the learner.
+    Parameters
+    ----------
+    kernels : tuple of str, default=None
+        Names of kernels; None: the kernel of the options or, where these name none,
+        `SEARCHED_KERNELS`.
+    degrees : range, default=range(1, 7)
+        Degrees of polynomial kernels.
+    coefficients : tuple of float, default=(0.0, 1.0)
+        Values of coef0 of polynomial kernels.
+    log2c, log2g : Axis, default=None
+        Exponents of the penalty C and of gamma; None: a range that suits the data.
+    refine : int, default=None
+        How often the step of the grids is halved, at most; None: as often as suits the search.
+    others : mapping, default={}
+        The `Axis` of further parameters, by their names in `PARAMETERS`.
+    searched : tuple of Parameter
+        The parameters of the learner.
     """
 
     kernels: tuple | None = None

@@ -26,18 +26,32 @@ class ModelFiles:
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
-    """A trained configuration: a control tree and the classifiers that it names.
+    """A trained configuration: a control tree with its binary classifiers.
 
-    tree: the control tree, which has the names of the classes;  machines: its binary classifiers
-    in the order of its rows: a `MergedModel`, a `FunctionModel` of classifiers that are in memory
-    alone, or the `ModelFiles` that another program reads;  node_classifiers: {node number:
-    classifier} of the nodes that tell all their branches apart at once, in the order of the text;
-    normalisation: applied to raw points, or None; members of an ensemble may have their own, side
-    by side;  made_by: {program: version} of the model file
-    it was read from;  merged_from: the number of support vectors in the files that were merged,
-    None for a configuration that was in one file or never in any;  calibration: the maps of its
-    probabilities, or None;  recipe: the way from tables, as that of training, to its points, or
-    None.
+    Parameters
+    ----------
+    tree : Tree
+        The control tree, with the names of the classes.
+    machines : MergedModel, FunctionModel or ModelFiles
+        The binary classifiers in the order of the rows of the tree; `FunctionModel`: classifiers
+        that exist in memory alone; `ModelFiles`: files that another program reads.
+    node_classifiers : mapping, default={}
+        The multi-class classifier of each node that has one, by the number of the node.
+    normalisation : Normalisation or JoinedNormalisation, default=None
+        Applied to points before they are classified; members of an ensemble may have their own.
+    made_by : mapping, default={}
+        Programs, and their versions, that wrote the model file.
+    merged_from : int, default=None
+        Number of support vectors before duplicates were merged; None if nothing was merged.
+    calibration : Calibration, default=None
+        The calibration maps of its probabilities.
+    recipe : TableRecipe, default=None
+        How points are made from a table like that of the training data.
+
+    Raises
+    ------
+    ModelError
+        If the tree and `machines` have different numbers of classifiers.
     """
 
     tree: Tree

@@ -80,7 +80,33 @@ class ModelSource:
 def load(path: str, normalisation: Normalisation | None = None, models_in: str | None = None,
          unnormalised: bool = False, *, calibration: str | None = None,
          uncalibrated: bool = False) -> Configuration:
-    """The `Configuration` in a file of any kind; arguments are the fields of `ModelSource`."""
+    """Read a trained configuration from a control file or a model file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A control file for classification, a `.mbm` file, or a model of libAGF or LIBSVM.
+    normalisation : Normalisation, default=None
+        Normalisation of the points; None: the one in the model file.
+    models_in : str, default=None
+        Folder of the binary models that a control file names.
+    unnormalised : bool, default=False
+        The support vectors of the model files are not normalised yet.
+    calibration : str or path-like, default=None
+        Calibration file in place of the one that belongs to the model.
+    uncalibrated : bool, default=False
+        Do not read a calibration.
+
+    Returns
+    -------
+    Configuration
+        The trained configuration.
+
+    Raises
+    ------
+    AgfmcError
+        If a file cannot be read, or files do not fit together.
+    """
     return load_configuration(ModelSource(
         os.fspath(path), normalisation, models_in, unnormalised, uncalibrated=uncalibrated,
         calibration=None if calibration is None else os.fspath(calibration)))
@@ -432,8 +458,17 @@ def _consistent(tree, models):
 def save(path: str, configuration: Configuration) -> None:
     """Write a configuration as a `.mbm` file, whole or not at all.
 
-    Raises `ModelError` for commands, as a model file must not make one run, and for classifiers of
-    scikit-learn.
+    Parameters
+    ----------
+    path : str or path-like
+        Name of the file.
+    configuration : Configuration
+        The trained configuration.
+
+    Raises
+    ------
+    ModelError
+        If classifiers are commands, which a model file must not run, or objects of scikit-learn.
     """
     _refuse_nodes(configuration, programs_only=True)
     write_store(path, configuration, {"agfmc": __version__})
@@ -442,8 +477,19 @@ def save(path: str, configuration: Configuration) -> None:
 def export(path: str, configuration: Configuration, form: str) -> None:
     """Write a configuration for other programs, whole or not at all.
 
-    form: "ascii" for libAGF's ASCII model, "svm" for one LIBSVM model of all
-    classes.  Raises `ModelError` for what the format cannot hold.
+    Parameters
+    ----------
+    path : str or path-like
+        Name of the file.
+    configuration : Configuration
+        The trained configuration.
+    form : {"ascii", "svm"}
+        "ascii": libAGF's ASCII model; "svm": a multi-class model of LIBSVM.
+
+    Raises
+    ------
+    ModelError
+        If the format cannot hold the configuration.
     """
     _refuse_nodes(configuration)
     checked(configuration, lambda one: check_configuration(one, ModelError), path)

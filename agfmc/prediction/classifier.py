@@ -31,18 +31,37 @@ from .decoding import decoders_of, Decoding
 
 
 class Classifier:
-    """A configuration with a decoder, ready for points.
+    """A trained configuration with a decoder, ready to classify points.
 
-    decoding: a `Decoding`, or the name of a decoder, None for the one that the control tree
-    names, or else the one that suits it, whose probabilities training calibrates (`decoders_of`);
-    execution: how the classifiers are run;  values: gives their decision values and those of
-    multi-class nodes, None for the classifiers of the configuration.  Raises `ModelError` where
-    the decoder needs probabilities that the models lack, and `UsageError` where it does not
-    suit the configuration.
+    Parameters
+    ----------
+    configuration : Configuration
+        The trained configuration.
+    decoding : Decoding or str, default=None
+        How classes are found, or the name of a decoder; None: the decoder named in the control
+        tree, or else the one that suits it, whose probabilities training calibrates.
+    execution : Execution
+        How the binary classifiers are run.
+    values : object, default=None
+        What computes the decision values; None: the classifiers of the configuration.
 
-    all_classes is True where the columns of the answers are numbers for all classes;
-    classes (k,) are their labels;  threshold: the least probability of an answer, or None;
-    evaluates_all: each point is put to every binary classifier.
+    Attributes
+    ----------
+    classes : ndarray of shape (k,), int32
+        Labels of the classes, ascending: the columns of probabilities.
+    all_classes : bool
+        True if the columns of the answers belong to all classes.
+    threshold : float or None
+        The smallest probability of an answer that is not rejected.
+    evaluates_all : bool
+        True if every binary classifier is evaluated for each point.
+
+    Raises
+    ------
+    ModelError
+        If the decoder needs probabilities that the models do not have.
+    UsageError
+        If the decoder does not suit the configuration.
     """
 
     def __init__(self, configuration: Configuration, decoding: Decoding | str | None = None,
@@ -120,10 +139,24 @@ class Classifier:
                        made.sets, ranked, made.winner, made.cost, probable)
 
     def classify(self, x: np.ndarray, workers: int = 1) -> Answers:
-        """`Answers` for any number of points x (n, d), with `workers` threads.
+        """Classify points; the answer to a point does not depend on the other points.
 
-        The answers to a point do not depend on the others.  Raises `DataError` for points
-        of another width, or that give no decision value.
+        Parameters
+        ----------
+        x : array of shape (n, d)
+            The points; a sparse matrix of SciPy where all classifiers are linear.
+        workers : int, default=1
+            Number of threads.
+
+        Returns
+        -------
+        Answers
+            Classes, confidence and probabilities.
+
+        Raises
+        ------
+        DataError
+            If points have the wrong number of features, or give no decision value.
         """
         step, x = self.rows, x if is_sparse(x) else as_numbers(x, "x", 2)
         parts = list(classify(self, (x[start:start + step]
@@ -137,9 +170,22 @@ class Classifier:
         return Answers(stops=(stops,), **arrays)
 
     def by_member(self, x: np.ndarray) -> list[np.ndarray]:
-        """Probabilities (n, k) of points x (n, d) by each member of an ensemble, uncalibrated.
+        """Compute uncalibrated probabilities by each member of an ensemble.
 
-        In the order of `classes`.  Raises `UsageError` where no ensemble is averaged.
+        Parameters
+        ----------
+        x : array of shape (n, d)
+            The points.
+
+        Returns
+        -------
+        list of ndarray of shape (n, k)
+            Probabilities by each member, columns in the order of `classes`.
+
+        Raises
+        ------
+        UsageError
+            If the configuration is not an ensemble that is averaged.
         """
         if not self.tree.is_ensemble:
             raise UsageError("this is no average of the members of an ensemble")
@@ -148,9 +194,24 @@ class Classifier:
             x, self._prediction.all_values(x)[1], [])]
 
     def probabilities(self, x: np.ndarray, workers: int = 1) -> np.ndarray:
-        """Probabilities (n, k) of points x (n, d), in the order of `classes`.
+        """Compute the probabilities of all classes.
 
-        Raises `UsageError` for a decoder that does not give those of all classes.
+        Parameters
+        ----------
+        x : array of shape (n, d)
+            The points.
+        workers : int, default=1
+            Number of threads.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            Probabilities, columns in the order of `classes`.
+
+        Raises
+        ------
+        UsageError
+            If the decoder does not give probabilities of all classes.
         """
         if not self.all_classes or self.decoding.decoder.gives == "votes" or \
                 self.decoding.guarantees.of_sets:
@@ -161,8 +222,21 @@ class Classifier:
 
 
 def classifier_for(configuration: Configuration, decoder: str | None = None) -> Classifier:
-    """The `Classifier` with the decoder of that name, or with the one that suits the tree, which a
-    decoder of coding matrices takes as one."""
+    """Make a `Classifier` that always gives probabilities of all classes where it can.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        The trained configuration.
+    decoder : str, default=None
+        Name of a decoder; a decoder of coding matrices takes a tree as a coding matrix. None: the
+        decoder that suits the control tree.
+
+    Returns
+    -------
+    Classifier
+        The classifier.
+    """
     return Classifier(configuration, decoders_of(configuration.tree, decoder and (decoder,))[0])
 
 

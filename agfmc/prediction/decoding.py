@@ -109,26 +109,43 @@ class Guarantees:
 
 @dataclass(frozen=True)
 class Decoding:
-    """The method that finds the classes, and its settings.
+    """How classes and probabilities are computed from decision values.
 
-    method: name or number of the decoder of coding matrices;
-    tree: one of `TREE_MODES`, for trees and nested configurations, and for ensembles, where the
-    ways through one tree stand for the average;
-    raw: the decision values f themselves are the columns of the answers;
-    reject: classes whose probability is below it become -1;
-    priors: the proportions of the classes where the points come from, as for `adjustment`;
-    trained_priors: those in training, None for what the models record;
-    queries: of decoders that query some of the binary classifiers;
-    calibrated: the probabilities go through the calibration map of the configuration, if any;
-    guarantees: of errors and sets;  stop: a descent of a tree goes on while the branch has this
-    probability, at its node, and the answer is else the set of the classes below the node;
-    top: the columns of the answers are the probabilities of so many most probable classes;
-    without_floor: the columns alone leave out the floor of the calibration map, which gives far
-    classes as much as near ones: for means over classes in an order;
-    costs: of the answers, a `CostMatrix`, numbers (k, k) or (k, k + 1), classes by ascending label,
-    or the name of a file: the answer has the least expected cost.
+    Parameters
+    ----------
+    method : str, int or Method, default="least-squares"
+        Name or number of the decoder of coding matrices.
+    tree : str, default="recursive"
+        How trees, nested configurations and ensembles are decoded, one of `TREE_MODES`.
+    raw : bool, default=False
+        Give the decision values themselves as columns of the answers.
+    reject : float, default=None
+        Answers of a smaller probability are rejected (-1).
+    priors : mapping, sequence or str, default=None
+        Proportions of the classes in the population that the points come from.
+    trained_priors : mapping, sequence or str, default=None
+        Proportions in training; None: those recorded in the models.
+    queries : PairQueries
+        Settings of decoders that evaluate only some of the binary classifiers.
+    calibrated : bool, default=True
+        Apply the calibration map of the configuration, if it has one.
+    guarantees : Guarantees
+        Guaranteed error rates and coverage.
+    without_floor : bool, default=False
+        Leave the floor of the calibration map out of `columns`, for means over ordered classes.
+    stop : float, default=None
+        Go down a tree as long as the probability of the branch is at least this; the answer is
+        the set of classes below the last node.
+    top : int, default=None
+        Give the probabilities of this number of most probable classes alone.
+    costs : CostMatrix, array of shape (k, k) or (k, k + 1), or str, default=None
+        Costs of the answers, classes in ascending order of the labels, or the name of a file with
+        them; the answer is that of the least expected cost.
 
-    Raises `UsageError` for choices that do not go together.
+    Raises
+    ------
+    UsageError
+        If settings exclude each other.
     """
 
     method: str | int | Method = DEFAULT.name

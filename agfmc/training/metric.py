@@ -66,17 +66,26 @@ _KERNELS = [name for name, kind in KERNELS.items() if kind.distance]  # whose gr
 
 @dataclass(frozen=True)
 class MetricOptions:
-    """Options of the learning of a metric.
+    """Options for learning a metric from the classes.
 
-    rounds: None or "auto" for the number up to `MOST_ROUNDS` that parts of the data speak for;
-    diagonal: features are weighted, and not turned, which suits thousands of them;
-    components: so many directions are kept, or, below 1, as many as have this share of the trace;
-    None: all.  It takes a round at least, without which none matters more than another;
-    machine: landmarks, gamma and lambda of the machine, or a text such as "-m 500 -g auto -l 0.1";
-    those that are None, or not in the text, are its own choice, gamma for points whose total
-    variance is their number of features.
+    Parameters
+    ----------
+    rounds : int or "auto", default=None
+        Number of rounds; None and "auto": the number, up to `MOST_ROUNDS`, that is best on holdout
+        parts of the training data.
+    diagonal : bool, default=False
+        Learn weights of the features alone, which suits thousands of features.
+    components : float, default=None
+        Number of directions to keep or, below 1, the share of the trace that they must reach;
+        None: all directions.
+    machine : NystromOptions or str
+        Landmarks, gamma and penalty of the least-squares classifiers that the metric is learned
+        with, such as "-m 500 -g auto -l 0.1"; those that are missing are chosen automatically.
 
-    Raises `UsageError` for values that cannot be.
+    Raises
+    ------
+    UsageError
+        If a value is out of range.
     """
 
     rounds: int | str | None = None
