@@ -1,6 +1,5 @@
 """agf_train: from training data to a calibrated model in one command."""
 
-import logging
 import os
 import shlex
 import time
@@ -16,7 +15,8 @@ from . import mbh2mbm, multi_borders, nfold, tune_m
 from .data_options import TABLES, weight_files
 from .experiments import experiment_request, plan_of, read_experiment, report_reused, result_cache
 from .hints import classify_command, operand
-from .messages import messages_from, Progress, report, time_words, write_stderr, write_stdout
+from .messages import (messages_from, Progress, report, time_words, WARNING, write_stderr,
+                       write_stdout)
 from .option_types import list_of, option_words, output_file, time_span, whole_number
 from .options import add_seed, add_train, add_training_kind, input_format, Parser
 from .pages import add_report, names_in, page_name, page_of, plain, training_inputs, training_part
@@ -226,7 +226,7 @@ def _train(run, control, tree):
     words = ["multi_borders", *run.common, _LOO, *weights, "-a",
              run.path("m.std"), "-y", run.folder, control, run.train, "m", out]
     run.add(words)
-    with messages_from(logging.WARNING):  # the reports name files that go
+    with messages_from(WARNING):  # the reports name files that go
         multi_borders.execute(run.parsed(multi_borders, words))
         words = ["mbh2mbm", "-y", run.folder, out, run.model]
         run.add(words)

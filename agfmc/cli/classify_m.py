@@ -12,7 +12,6 @@ from ..control.tree import TREE_DECODERS
 from ..core.errors import AgfmcWarning, and_more, DataError, ModelError, UsageError
 from ..decode.methods import DEFAULT, METHODS
 from ..files.kinds import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_table
-from ..tables.types import ROW
 from .hints import refuse_scheme
 from .messages import report, write_bytes
 from .option_types import (list_of, names, output_base, probability, PROPORTIONS, proportions,
@@ -229,6 +228,7 @@ def _classified(args, form, recipe, classifier, quantity, executor):
     from ..answers.writing import Layout, write_answers, write_predictions
     from ..prediction.classifier import classify
     from ..answers.tables import answer_table, numbered, write_answer_table
+    from ..tables.types import ROW
 
     counter = KernelCounter(classifier.values.model) if args.count else None
 

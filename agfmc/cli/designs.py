@@ -3,7 +3,6 @@
 import argparse
 from contextlib import suppress
 
-from ..control.build import joined, rename, with_heading
 from ..core.errors import UsageError
 from ..designs.schemes import COMPARED_SPLITS, find_scheme
 from .experiments import report_reused, state, state_request
@@ -55,6 +54,8 @@ def add_drawing(parser):
 
 def with_average(args, tree):
     """`tree` with the decoder of --average in its head."""
+    from ..control.build import with_heading
+
     return tree if args.average is None else with_heading(tree, "decoder", _AVERAGES[args.average])
 
 
@@ -88,6 +89,7 @@ class Operands(argparse.Action):
 
 def joined_controls(args):
     """The ensemble of the control files that are the operands."""
+    from ..control.build import joined
     from ..models.control_files import read_control
 
     refuse_given(args, (*_OF_MEMBERS, "--of", "--members", *SEARCHING, *NORMALISATION, "--by",
@@ -216,6 +218,8 @@ def draw_design(args, tree, design):
 def with_losses(tree, design):
     """A design with the loss of each node and its share of the points as texts, where a search
     knows them."""
+    from ..control.build import rename
+
     if getattr(design, "best", None) is None:
         return tree
     return rename(tree, [f"{node.loss:.4f} +- {node.error:.4f}\n{100 * node.share:.1f} % of points"

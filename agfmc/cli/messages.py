@@ -1,14 +1,14 @@
 """Standard error: messages, progress, and the warnings of LIBSVM; scores as JSON.
 
-Messages are records of the standard logger `agfmc`: `--quiet` is its level, and its handler
-writes them as lines or, with `--log json`, as events.
+Messages go to the `MessageHandler` of the command: `--quiet` is its level, and it writes them as
+lines or, with `--log json`, as events.
 """
 
 import io
 import itertools
-import logging
 import os
 import sys
+import threading
 import time
 import warnings
 from contextlib import contextmanager
@@ -17,38 +17,38 @@ from ..core.errors import AgfmcWarning, DataError, one_line, shortened
 from ..core.version import __version__
 from ..files.atomic import temporary_file
 
-LOGGER = logging.getLogger("agfmc")
-LOGGER.propagate = False
-_KINDS = {logging.WARNING: "warning", logging.ERROR: "error"}
+INFO, WARNING, ERROR, CRITICAL = 20, 30, 40, 50  # as in `logging`, which takes long to be loaded
+_KINDS = {WARNING: "warning", ERROR: "error"}
 
 
-class MessageHandler(logging.Handler):
+class MessageHandler:
     """Writes the messages of a command to standard error; they are lost where nobody reads them.
 
-    events: an event in each line, a JSON object, in place of text.
+    events: an event in each line, a JSON object, in place of text;  level: the lowest of the
+    messages that are written.
     """
 
     def __init__(self, prog, events=False):
-        super().__init__()
-        self.prog, self.events = prog, events
-        self._start, self._ended = time.monotonic(), False
+        self.prog, self.events, self.level = prog, events, INFO
+        self._start, self._ended, self._lock = time.monotonic(), False, threading.RLock()
 
-    def emit(self, record):
-        """Write a record; its `fields` are those of the event, or None for lines as they are."""
-        text, fields = record.getMessage(), record.fields
+    def write(self, level, text, fields):
+        """Write a message; fields: of the event, or None for lines as they are."""
+        if level < self.level:
+            return
         if self.events:
-            self.event(_KINDS.get(record.levelno, "message"), text=text.removesuffix("\n"),
-                       **fields or {})
-        elif fields is None:
+            self.event(_KINDS.get(level, "message"), text=text.removesuffix("\n"), **fields or {})
+            return
+        if fields is not None:
+            before = "warning: " * (level == WARNING)
+            text = f"{fields.get('usage', '')}{self.prog}: {before}{text}\n"
+        with self._lock:
             _write_stderr(text)
-        else:
-            before = "warning: " * (record.levelno == logging.WARNING)
-            _write_stderr(f"{fields.get('usage', '')}{self.prog}: {before}{text}\n")
 
     def event(self, event, **fields):
         """Write one event."""
         if self.events and not self._ended:
-            with self.lock:
+            with self._lock:
                 self._write_event(event, fields)
 
     def _write_event(self, event, fields):
@@ -66,56 +66,61 @@ class MessageHandler(logging.Handler):
 
     def done(self, status, number=None):
         """Write the last event; that of a signal `number` only if it need not wait."""
+        if not self.events:
+            return
         fields = {**_resources(status), **({} if number is None else {"signal": int(number)})}
         if number is None:
             self.event("done", **fields)
-        elif self.events and self.lock.acquire(timeout=0.5):
+        elif self._lock.acquire(timeout=0.5):
             try:
                 if _takes_a_line(sys.stderr):
                     self._write_event("done", fields)
             finally:
-                self.lock.release()
+                self._lock.release()
+
+
+_handler = MessageHandler("agfmc")
 
 
 @contextmanager
-def logged(handler, level=logging.INFO):
+def logged(handler):
     """Within the block messages go to this handler, after a signal none but its last event. What
     libraries and other programs write to standard error on their own is no event."""
-    before, LOGGER.handlers = LOGGER.handlers, [handler]
+    global _handler
+    before, _handler = _handler, handler
     try:
-        with messages_from(level):
-            yield
+        yield
     except KeyboardInterrupt:  # a log that nobody reads would hold the process
         handler._ended = True
         raise
     finally:
-        LOGGER.handlers = before
+        _handler = before
 
 
 @contextmanager
 def messages_from(level):
     """Within the block messages below this level are left out."""
-    before = LOGGER.level
-    LOGGER.setLevel(max(level, before))
+    handler, before = _handler, _handler.level
+    handler.level = max(level, before)
     try:
         yield
     finally:
-        LOGGER.setLevel(before)
+        handler.level = before
 
 
 def report(message):
     """One line about what was done, unless `--quiet`."""
-    write_message(message, logging.INFO)
+    write_message(message, INFO)
 
 
-def write_message(message, level=logging.ERROR, **fields):
+def write_message(message, level=ERROR, **fields):
     """One line on standard error, whatever it holds; fields: of the event."""
-    LOGGER.log(level, "%s", shortened(str(message)), extra={"fields": fields})
+    _handler.write(level, shortened(str(message)), fields)
 
 
-def write_stderr(text, level=logging.INFO):
+def write_stderr(text, level=INFO):
     """Write lines as they are."""
-    LOGGER.log(level, "%s", text, extra={"fields": None})
+    _handler.write(level, text, None)
 
 
 def _write_stderr(text):
@@ -235,8 +240,7 @@ class Progress:
         self._what, self._clock, self._deadline = what, clock, deadline
         self._start = clock()
         self._before = self._recent = (self._start, 0)  # earlier states (time, units done)
-        self._active = LOGGER.isEnabledFor(logging.INFO)
-        self._handler = LOGGER.handlers[0]
+        self._handler, self._active = _handler, _handler.level <= INFO
         self._on_terminal = sys.stderr.isatty()
         self._pause = 0.1 if self._on_terminal else 10.0 if self._handler.events else 60.0
         self._written = self._start - (self._pause if self._on_terminal else 0.0)

@@ -10,8 +10,6 @@ from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 
-from ..control.build import without_names
-from ..control.write import tree_lines
 from ..core.errors import AgfmcError, JobsFailed, UsageError
 from ..files.atomic import remove, replacing_all
 from ..files.kinds import is_table
@@ -264,6 +262,8 @@ def _save(args, work, tree, calibration=None, finish=lambda: None):
     finish: called when both are written but for their names: as late as can be, as it looks for
     models of another run."""
     from ..calibration.file import calibration_of, format_calibration
+    from ..control.build import without_names
+    from ..control.write import tree_lines
     from ..models.control_files import control_text
     from ..tables.recipe_file import format_recipe, recipe_beside
 

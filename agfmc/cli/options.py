@@ -7,7 +7,6 @@ import argparse
 import contextlib
 import functools
 import itertools
-import logging
 import os
 import re
 import sys
@@ -23,7 +22,7 @@ from ..files.kinds import is_table
 from .data_options import add_table, add_weights, table_format, TABLES, weight_source
 from .file_names import file_named, holds_svm
 from .hints import hint_for, refuse_unquoted, reword
-from .messages import counted, messages_from, report
+from .messages import counted, ERROR, INFO, messages_from, report
 from .option_types import (finite_number, is_given, or_auto, output_base, output_file, refuse_given,
                            time_span, whole_number)
 
@@ -88,7 +87,7 @@ class Parser(_Options, argparse.ArgumentParser):
 
     def __init__(self, prog, description, operands=None):
         super().__init__(prog=prog, description=description, allow_abbrev=False,
-                         add_help=False)
+                         add_help=False, formatter_class=_Formatter)
         self._operands = operands
 
     def group(self, title):
@@ -116,10 +115,6 @@ class Parser(_Options, argparse.ArgumentParser):
         group.add("--help", "print this text and stop", action="help")
         self.usage = usage
         return self
-
-    def _get_formatter(self):
-        # argparse makes one for each operand, too, and would load shutil for the width
-        return _Formatter(self.prog, width=78 if self.usage is None else None)
 
     def _usage(self):
         """The usage: options stand in the brackets of the one that they need, and beside those
@@ -187,7 +182,7 @@ class Parser(_Options, argparse.ArgumentParser):
                     holds_svm(path, what):
                 args.svm = True
                 notes.append(f"{path} is LIBSVM text, and read as with -M")
-        with messages_from(logging.ERROR if args.quiet else logging.INFO):
+        with messages_from(ERROR if args.quiet else INFO):
             for note in notes:
                 report(note)
 
@@ -305,6 +300,10 @@ class _Formatter(argparse.HelpFormatter):
     """Help in which a line break of the text is a line break on the screen, and options of the
     usage stay on one line with their values."""
 
+    def __init__(self, prog, **settings):
+        # argparse would load shutil for the width
+        super().__init__(prog, **{"width": _columns() - 2, **settings})
+
     def _split_lines(self, text, width):
         return [line for part in text.split("\n")
                 for line in super(_Formatter, self)._split_lines(part, width)]
@@ -318,6 +317,17 @@ class _Formatter(argparse.HelpFormatter):
         lines = textwrap.wrap(text.replace(" ", _OPERAND, 1), self._width, break_on_hyphens=False,
                               break_long_words=False, subsequent_indent=" " * 8)
         return "\n".join(lines).replace(_OPERAND, " ") + "\n\n"
+
+
+def _columns():
+    """The width of the terminal, or that which the environment names."""
+    with contextlib.suppress(KeyError, ValueError):
+        columns = int(os.environ["COLUMNS"])
+        if columns > 0:
+            return columns
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80
+    return 80
 
 
 def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names", ".wgt")):

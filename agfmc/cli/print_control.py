@@ -1,17 +1,11 @@
 """print_control: write the control file of a scheme, given or chosen by cross-validation."""
 
-import logging
 import os
 import sys
 import time
 import warnings
 from contextlib import contextmanager
 
-from ..control.build import for_output, rename, to_code, with_heading, with_options, without_names
-from ..control.graphviz import format_dot
-from ..control.matrix import format_matrix, smallest_distances
-from ..control.tree import changed
-from ..control.write import require_readable, tree_lines
 from ..core.errors import AgfmcWarning, DataError, JobsFailed, UsageError
 from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..files.kinds import is_table
@@ -23,7 +17,7 @@ from .designs import (add_drawing, add_scheme_options, add_searching, draw_desig
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
                           experiment_request, plan_of, read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
-from .messages import Progress, report, write_stdout, write_stderr
+from .messages import CRITICAL, Progress, report, write_stdout, write_stderr
 from .option_types import given, refuse_given
 from .options import (add_normalisation, add_plot, add_seed, add_time_limit, add_training_kind,
                       check_plot, input_format, load_normalised, NORMALISATION, Parser)
@@ -135,6 +129,11 @@ def _write_best(args):
 
 
 def _output(args, tree, design=None):
+    from ..control.build import for_output, with_options, without_names
+    from ..control.graphviz import format_dot
+    from ..control.tree import changed
+    from ..control.write import require_readable, tree_lines
+
     tree = with_average(args, tree)
     if args.options and (args.no_names or not args.best):
         tree = with_options(tree, args.options)
@@ -158,11 +157,13 @@ def _output(args, tree, design=None):
 
 def _print_matrix(tree):
     """The coding matrix, and how far its rows and columns are from each other."""
+    from ..control.build import to_code
+    from ..control.matrix import format_matrix, smallest_distances
     from ..designs.design import matrix_of
 
     rows, labels = matrix_of(to_code(tree) if tree.directs else tree)
     lines = format_matrix(rows, len(labels))
-    write_stderr("".join(f"{line}\n" for line in lines), logging.CRITICAL)
+    write_stderr("".join(f"{line}\n" for line in lines), CRITICAL)
     if len(rows) > 1:
         report("smallest distance between rows {}, between columns {}".format(
             *smallest_distances(rows, len(labels))))
@@ -232,6 +233,7 @@ def designed(args, scheme, form):
 
 def _in_folder(tree, path):
     """`tree` with the names of its models below the folder `path`, if there is one."""
+    from ..control.build import rename
     from ..models.control_files import model_file
 
     if path is None:
@@ -315,6 +317,7 @@ def best(args):
     """(control tree, `Choice`), for `with`: what is finished is kept until that block ends well.
     Its head has the decoder, and the options if there are any.  The table goes to standard error.
     Raises `TimeUp` where --time-limit comes before the end of the first split."""
+    from ..control.build import with_heading
     from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import find_best
     from ..report.text import data_lines, plain_table, row_notes

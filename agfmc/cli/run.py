@@ -2,7 +2,6 @@
 
 import errno
 import io
-import logging
 import os
 import signal
 import sys
@@ -12,7 +11,8 @@ from contextlib import contextmanager
 from ..core.errors import AgfmcError, AgfmcWarning, system_reason
 from ..files.atomic import remove_temporaries
 from .hints import with_scheme
-from .messages import drop_stream, LOGGER, logged, MessageHandler, wants_events, write_message
+from .messages import (drop_stream, ERROR, logged, MessageHandler, wants_events, WARNING,
+                       write_message)
 from .signals import raised_signals, Terminated
 
 
@@ -41,7 +41,7 @@ def _run(parser, execute, argv, came, log):
     args = None
     try:
         args = parser.parse_args(argv)
-        _prepare(args)
+        _prepare(args, log)
         execute(args)
         sys.stdout.flush()
         return 0
@@ -113,16 +113,16 @@ def _open_streams():
         sys.stderr = open(os.devnull, "w", encoding="utf-8")
 
 
-def _prepare(args):
+def _prepare(args, log):
     if getattr(args, "quiet", False):
-        LOGGER.setLevel(logging.ERROR)
+        log.level = ERROR
     known = set()
 
     def show(message, category, filename, lineno, file=None, line=None):
         text = str(message)
         if text not in known:
             known.add(text)
-            write_message(text, logging.WARNING)
+            write_message(text, WARNING)
 
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):

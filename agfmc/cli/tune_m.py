@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..control.learners import LEARNERS, PARAMETERS
-from ..control.write import tree_lines
 from ..core.errors import DataError, JobsFailed, one_line, UsageError
 from ..core.models import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
@@ -194,6 +193,7 @@ def _check_outputs(args):
 
 
 def _write(outputs, result, tree, words):
+    from ..control.write import tree_lines
     from ..report.text import data_lines, search_csv
 
     if result["tried"]:
