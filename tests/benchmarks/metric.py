@@ -2,11 +2,10 @@
 """A metric learned from the data: what it brings, and what it costs.
 
     accuracy    one-vs-one, SVMs and landmarks, on standardised features and with a metric
-    peers       boosted trees (scikit-learn, LightGBM) and xrfm, where these are installed
-    table       what the state file holds of these two: means, deviations, paired differences
+    table       what the state file holds of these: means, deviations, paired differences
 
     python tests/benchmarks/metric.py PART [--data DIR] [--state FILE] [--sets NAME,...]
-        [--splits N] [--metrics auto,1,2,3,diagonal] [--learners svm,nystrom] [--peers NAME,...]
+        [--splits N] [--metrics auto,1,2,3,diagonal] [--learners svm,nystrom]
 
 DIR holds segment.svm, sat.svm, pendigits.svm and letter.svm; digits and ordered are those of
 sample_data. 30 % of each class are held out, in ten splits, of letter in three. Options of the
@@ -21,7 +20,6 @@ import os
 import sys
 import time
 import warnings
-from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -43,9 +41,6 @@ from agfmc.core.splits import split_stratified, stratified_sample  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 
 LANDMARKS = dict(segment=400, ordered=300, digits=500, sat=1000, pendigits=500, letter=1500)
-# of LightGBM: small trees of random features, better than its own options on most of the sets
-SMALL = {"learning_rate": .03, "num_leaves": 15, "min_child_samples": 5, "subsample": .8,
-         "subsample_freq": 1, "colsample_bytree": .5}
 LEARNERS = {"svm": "%.0s", "nystrom": "learner=nystrom -m %d"}
 SEARCHED, LEAST = 3000, 1e-15
 SCORES = "accuracy", "log_loss"
@@ -146,56 +141,6 @@ def accuracy(args):
                       **scores(agfmc.Classifier(model).probabilities(x[test]), y[test]))
 
 
-def peers(args):
-    """Add lines (data, split, package, "none") of scores to the state."""
-    state = State(args.state)
-    for name, number, x, y, train, test in splits(args):
-        for package in args.peers.split(","):
-            if (name, number, package, "none") not in state.lines:
-                p, seconds = timed(PACKAGES[package], x[train], y[train], x[test], number)
-                state.add((name, number, package, "none"), cpu=seconds, **scores(p, y[test]))
-
-
-def boosted_sklearn(x, y, new, seed):
-    """Probabilities of points by scikit-learn; the number of trees by 15 % that are held out."""
-    from sklearn.ensemble import HistGradientBoostingClassifier as Trees
-    return Trees(learning_rate=.05, max_iter=1000, early_stopping=True, validation_fraction=.15,
-                 n_iter_no_change=20, random_state=seed).fit(x, y).predict_proba(new)
-
-
-def boosted_lightgbm(x, y, new, seed, **options):
-    """Probabilities of points by LightGBM: as many trees as suit 15 %, then of all points."""
-    import lightgbm
-    few, held_out = split_stratified(y, .15, seed + 100)
-    fixed = {"learning_rate": .05, "n_jobs": 1, "verbose": -1, "random_state": seed} | options
-    trees = partial(lightgbm.LGBMClassifier, **fixed)
-    tried = trees(n_estimators=1500).fit(
-        x[few], y[few], eval_set=[(x[held_out], y[held_out])],
-        callbacks=[lightgbm.early_stopping(20, verbose=False)])
-    return trees(n_estimators=tried.best_iteration_).fit(x, y).predict_proba(new)
-
-
-def recursive_machine(x, y, new, seed):
-    """Probabilities of points by xrfm; its iterations, and a temperature, are judged by 20 %."""
-    import torch
-    from xrfm import xRFM
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)
-    few, held_out = split_stratified(y, .2, seed + 100)
-    centre, deviation = x.mean(axis=0), x.std(axis=0)
-    x, new = (((part - centre) / np.where(deviation > 0, deviation, 1)).astype(np.float32)
-              for part in (x, new))
-    model = xRFM(device="cpu", tuning_metric="logloss", verbose=False)
-    model.fit(x[few], y[few], x[held_out], y[held_out])
-    found, judged = (np.maximum(model.predict_proba(part), 1e-6) for part in (new, x[held_out]))
-    return found**min(np.exp(np.linspace(-1, 3, 81)),
-                      key=lambda power: scores(judged**power, y[held_out])["log_loss"])
-
-
-PACKAGES = {"hgb": boosted_sklearn, "lgb": boosted_lightgbm,
-            "lgb-small": partial(boosted_lightgbm, **SMALL), "xrfm-tempered": recursive_machine}
-
-
 def spread(values, form=".4f"):
     """Mean and deviation as text."""
     return f"{mean(values):{form}}" + (f" ± {stdev(values):{form}}" if len(values) > 1 else "")
@@ -224,12 +169,12 @@ def table(args):
 
 def main():
     """Read the options and do what they say."""
-    parts = {part.__name__: part for part in (accuracy, peers, table)}
+    parts = {part.__name__: part for part in (accuracy, table)}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=parts)
     for word, default in (("data", str(ROOT.parent / "shared" / "datasets")), ("state", None),
                           ("sets", ",".join(LANDMARKS)), ("metrics", "auto"),
-                          ("learners", ",".join(LEARNERS)), ("peers", ",".join(PACKAGES))):
+                          ("learners", ",".join(LEARNERS))):
         parser.add_argument(f"--{word}", default=default)
     parser.add_argument("--splits", type=int)
     args = parser.parse_args()

@@ -6,9 +6,9 @@ Every row times two ways of doing the same work, whole processes unless the row 
 ours is: the median of the turns, their smallest and largest, and what is aimed at.
 Rows of one core compare processor seconds, rows of two cores the time on the clock.
 The data sets are LIBSVM text in ../shared/datasets; svm-train and svm-predict must be
-on the path.  Rows against other trainers run these in an interpreter of their own.
+on the path.
 
-    python tests/benchmarks/speed.py [--turns N] [--keep DIR] [--peer NAME=PYTHON ...] [row ...]
+    python tests/benchmarks/speed.py [--turns N] [--keep DIR] [row ...]
 """
 
 import argparse
@@ -30,22 +30,13 @@ DATA = ROOT.parent / "shared" / "datasets"
 ONE = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
        "PYTHONPATH": str(ROOT)}  # of a checkout that is not installed
 LETTER, SAT = "-c 50", "-c 50 -g 0.1"
-NYSTROM = "learner=nystrom -m 1500 -g 0.06"
-PEERS = {  # name: (package, where its SVC is, arguments on two cores)
-    "intelex": ("scikit-learn-intelex", "sklearnex.svm", "random_state=1"),
-    "thunder": ("thundersvm-cpu", "thundersvm", "n_jobs=2")}
-
-
-class Missing(Exception):
-    """A program or package that a row compares with is not there; what to do."""
 
 
 class Bench:
     """A folder with what the rows need, made when it is first asked for."""
 
-    def __init__(self, folder, turns, sets=DATA, peers=()):
+    def __init__(self, folder, turns, sets=DATA):
         self.folder, self.turns, self.sets = Path(folder), turns, sets
-        self.peers = dict(peers)
 
     def ours(self, command, *words):
         return [sys.executable, ROOT / "bin" / command, "--quiet", *words]
@@ -144,30 +135,6 @@ def train_exhaustive(b):
     return b.ratios(
         lambda: b.run(b.ours("multi_borders", "--retrain", "-j", "2", "-+", SAT, plan, "sat", "y",
                              "y.mbc"), True), lambda: b.run(command, True))
-
-
-def train_beside(b, name, options=LETTER):
-    """Letter one-vs-one with probabilities, two cores, beside another trainer's SVC."""
-    package, module, words = PEERS[name]
-    python = b.peers.get(name, sys.executable)
-    if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode:
-        raise Missing(f"{package} is not there: python -m venv DIR; DIR/bin/pip install {package} "
-                      f"scikit-learn; then --peer {name}=DIR/bin/python")
-    b.data("letter", 15_000)
-    plan = b.plan("one-vs-one", 26)
-    script = f"""
-import numpy as np
-from {module} import SVC
-x = np.fromfile("letter.vec", "<f4")[1:].reshape(-1, 16).astype(float)
-y = np.fromfile("letter.cls", "<i4")
-SVC(C=50, gamma=1 / 16, probability=True, {words}).fit(x, y)
-"""
-    both = {**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
-    both.pop("PYTHONPATH", None)
-    return b.ratios(
-        lambda: b.run(b.ours("multi_borders", "--retrain", "-j", "2", "-+", options, plan,
-                             "letter", "x", "x.mbc"), True),
-        lambda: b.run([python, "-c", script], True, env=both))
 
 
 def classify_letter(b, jobs, clock):
@@ -309,12 +276,6 @@ ROWS = {  # name: (what, goal, function)
                    train_exhaustive),
     "loo": ("--platt loo, letter 1v1, two cores / svm-train -b 1", 6.0,
             lambda b: train_letter(b, "2", True, "--platt", "loo")),
-    "intelex": ("letter 1v1, two cores / scikit-learn-intelex, SVC(probability=True)", 1.0,
-                lambda b: train_beside(b, "intelex")),
-    "intelex-nystrom": ("the same by learner=nystrom, 1500 landmarks", 1.0,
-                        lambda b: train_beside(b, "intelex", NYSTROM)),
-    "thunder": ("letter 1v1, two cores / thundersvm-cpu, SVC(probability=True)", 1.0,
-                lambda b: train_beside(b, "thunder")),
     "classify": ("classify 60,000 letter points, 1v1, one core / svm-predict -b 1", 5.0,
                  lambda b: classify_letter(b, "1", False)),
     "classify2": ("the same, two cores", 7.0, lambda b: classify_letter(b, "2", True)),
@@ -334,22 +295,11 @@ ROWS = {  # name: (what, goal, function)
     "hausdorff": ("Hausdorff tree on letter, seconds (at most)", 5.0, hausdorff)}
 
 
-def _peer(text):
-    name, _, python = text.partition("=")
-    if name not in PEERS or not python:
-        raise argparse.ArgumentTypeError(f"expected NAME=PYTHON, NAME {' or '.join(PEERS)}")
-    return name, python
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("rows", nargs="*", metavar="row", help=", ".join(ROWS))
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--keep", metavar="DIR", help="folder of what is made, used again")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON",
-                        type=_peer,
-                        help="the interpreter that has " + " or ".join(
-                            f"{package} ({name})" for name, (package, *_) in PEERS.items()))
     args = parser.parse_args()
     for row in args.rows:
         if row not in ROWS:
@@ -357,16 +307,13 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.keep or temporary
         os.makedirs(folder, exist_ok=True)
-        bench = Bench(os.path.abspath(folder), args.turns, peers=args.peer)
+        bench = Bench(os.path.abspath(folder), args.turns)
         print("| row | work / against | median | smallest - largest | goal |")
         print("|---|---|---|---|---|")
         for name in args.rows or ROWS:
             what, goal, measure = ROWS[name]
             try:
                 found = measure(bench)
-            except Missing as reason:
-                print(f"| {name} | {what} | skipped: {reason} | | |")
-                continue
             except subprocess.CalledProcessError as error:
                 print(f"| {name} | {what} | failed: {shlex.join(map(str, error.cmd))[:80]} | | |")
                 continue
