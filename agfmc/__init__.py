@@ -33,14 +33,15 @@ _HOMES = {
     "models.files": ("export", "load", "save"),
     "prediction.classifier": ("Classifier", "classifier_for"),
     "prediction.decoding": ("Decoding",),
+    "prediction.importance": ("importance",),
     "training.metric": ("MetricOptions",),
 }
 
 __all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Axis", "Classifier", "CommandFailed",
            "Configuration", "ControlError", "DataError", "Dataset", "Decoding", "JobsFailed",
            "MetricOptions", "ModelError", "Normalisation", "SearchSpace", "UsageError",
-           "__version__", "classifier_for", "design", "export", "joined", "load", "read_table",
-           "save", "scores", "train", "tune"]
+           "__version__", "classifier_for", "design", "export", "importance", "joined", "load",
+           "read_table", "save", "scores", "train", "tune"]
 
 
 def __getattr__(name):

@@ -1,0 +1,125 @@
+"""Pictures of what matters: importance of columns, their effects, and a learning curve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .content import Column, DataTable, Picture, TableRow
+from .svg import Box, Drawing, level_bar, Linear, Logarithmic, Panel, pixels, text_width, WIDTH
+from .words import class_name, count, cut, number, signed
+
+_MOST = 20  # columns that are drawn
+_LOOKS = "left", "right", "third", "ink", "grey"  # of the classes with the largest effects
+_LEFT = 46
+
+
+def importance(result: Mapping) -> Picture | None:
+    """Increases of the log loss, with intervals of 95 %, of the dictionary of
+    `prediction.importance.importance`."""
+    rows = [(row["name"], row["increase"], 1.96 * row["error"]) for row in result["columns"]]
+    if not rows:
+        return None
+    shown, pitch, top = rows[:_MOST], 36, 8
+    drawing = Drawing(WIDTH, top + pitch * len(shown) + 42)
+    scale = Linear.around([0.0, *(end for _, mean, half in shown
+                                  for end in (mean - half, mean + half))])
+    panel = Panel(drawing, Box(8, top, WIDTH - 16, pitch * len(shown)), scale, Linear(0, 1))
+    panel.axis_across("increase of the log loss", grid=False)
+    for index, (name, mean, half) in enumerate(shown):
+        y = top + index * pitch
+        if index % 2:
+            drawing.add("rect", "stripe", x=0, y=y, width=WIDTH, height=pitch)
+        value = signed(mean)
+        drawing.open(title=f"{cut(name)}: {value} \u00b1 {number(half)}")
+        drawing.text(4, y + 14, name, width=WIDTH - 14 - text_width(value))
+        drawing.text(WIDTH - 4, y + 14, value, "end")
+        drawing.add("path", "left curve", d=level_bar(
+            panel.x(mean - half), panel.x(mean + half), y + 26))
+        drawing.add("circle", "fill-left edge" if mean > half else "fill-paper left thin",
+                    cx=panel.x(mean), cy=y + 26, r=5)
+        drawing.close()
+    zero = panel.x(0)
+    drawing.add("path", "zero", d="".join(
+        f"M{pixels(zero)} {top + index * pitch + 18}v18" for index in range(len(shown))))
+    table = DataTable("Importance of the columns", (
+        Column("column", "name"), Column("increase of the log loss", "number"),
+        Column("standard error", "number")), tuple(
+            TableRow((row["name"], row["increase"], row["error"])) for row in result["columns"]),
+        folded=True)
+    first, increase = cut(shown[0][0]), number(shown[0][1])
+    note = f"The values of a column are permuted among {count(result['points'])} holdout points. " \
+        "Columns that say the same share their importance. Filled: the interval of 95 % does not " \
+        "reach 0."
+    return Picture(drawing, "Importance of the columns", f"{first} matters most: the log loss "
+                   f"rises by {increase} without it", note, table)
+
+
+def effects(result: Mapping, names: Mapping[int, str]) -> list[Picture]:
+    """How the mean probabilities of classes change with a column, of `column_effect`."""
+    return [_effect(one, result["labels"], names) for one in result.get("effects", ())]
+
+
+def _effect(effect, labels, names):
+    """The picture of the classes whose mean probability changes most."""
+    p, values = effect["p"], effect["values"]
+    spread = [max(row[at] for row in p) - min(row[at] for row in p) for at in range(len(labels))]
+    drawn = sorted(range(len(labels)), key=lambda at: -spread[at])[:len(_LOOKS)]
+    words = isinstance(values[0], str)
+    places = list(range(len(values))) if words else values
+    drawing = Drawing(WIDTH, 236 + 18 * len(drawn))
+    panel = Panel(drawing, Box(_LEFT, 26, WIDTH - _LEFT - 14, 160), Linear.around(places, 0.03),
+                  Linear(0, 1))
+    panel.axis_up("mean probability")
+    name = cut(effect["name"])
+    panel.axis_across(name, *((places, [cut(word, 6) for word in values]) if words else ()))
+    for key, at in enumerate(drawn):
+        look, title = _LOOKS[key], class_name(names, labels[at])
+        curve = panel.places((x, row[at]) for x, row in zip(places, p))
+        if len(curve) > 1 and not words:
+            drawing.line(curve, f"{look} curve", title)
+        for (x, y), row in zip(curve, p):
+            drawing.add("circle", f"fill-{look} edge", f"{title}: {number(row[at])}", cx=x, cy=y,
+                        r=4)
+        drawing.add("rect", f"fill-{look}", x=_LEFT, y=232 + 18 * key, width=12, height=4)
+        drawing.text(_LEFT + 18, 238 + 18 * key, title, width=WIDTH - _LEFT - 20)
+    rows = tuple(TableRow((str(value) if words else value, class_name(names, label), row[at],
+                           low[at], high[at]), (at,))
+                 for value, row, low, high in zip(values, p, effect["low"], effect["high"])
+                 for at, label in enumerate(labels))
+    table = DataTable(f"Effect of {name}", (
+        Column(name, "name" if words else "number"), Column("class"), Column("mean", "number"),
+        Column("10 %", "number", "of the points have less"),
+        Column("90 %", "number", "of the points have less")), rows, folded=True)
+    top = class_name(names, labels[drawn[0]])
+    return Picture(drawing, f"Effect of {name}", f"The mean probability of {top} changes by "
+                   f"{number(spread[drawn[0]])}", "Mean probabilities if all points had the same "
+                   "value in this column, of the classes with the largest changes.", table)
+
+
+def learning_curve(rows: Sequence[Mapping], title: str) -> Picture | None:
+    """The score over the number of training samples: {"samples", "score", "error"} of each."""
+    if len(rows) < 2:
+        return None
+    sizes = [row["samples"] for row in rows]
+    ends = [row["score"] + side * row["error"] for row in rows for side in (-1, 1)]
+    drawing = Drawing(WIDTH, 236)
+    panel = Panel(drawing, Box(_LEFT, 26, WIDTH - _LEFT - 14, 160),
+                  Logarithmic(0.9 * sizes[0], 1.1 * sizes[-1]), Linear.around(ends))
+    panel.axis_up(title)
+    panel.axis_across("training samples", sizes if len(sizes) < 6 else None,
+                      [count(size) for size in sizes] if len(sizes) < 6 else None)
+    drawing.line(panel.places((row["samples"], row["score"]) for row in rows), "left curve")
+    for row in rows:
+        x = panel.x(row["samples"])
+        drawing.line([(x, panel.y(row["score"] - row["error"])),
+                      (x, panel.y(row["score"] + row["error"]))], "left thin")
+        drawing.add("circle", "fill-left edge", f"{count(row['samples'])} samples: "
+                    f"{number(row['score'])}", cx=x, cy=panel.y(row["score"]), r=4)
+    table = DataTable("Learning curve", (
+        Column("training samples", "number", digits=0), Column(title, "number"),
+        Column("standard error", "number")), tuple(
+            TableRow((row["samples"], row["score"], row["error"])) for row in rows), folded=True)
+    return Picture(drawing, "Learning curve", f"{title} {number(rows[0]['score'])} with "
+                   f"{count(sizes[0])} samples, {number(rows[-1]['score'])} with "
+                   f"{count(sizes[-1])}", "Bars are standard errors over the splits. A curve that "
+                   "still falls at its end says that more data would help.", table)

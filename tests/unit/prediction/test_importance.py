@@ -1,0 +1,127 @@
+"""Importance of columns, their effects, and the contributions of columns to single answers."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import agfmc
+from agfmc.core.errors import DataError, UsageError
+from agfmc.data.types import Dataset
+from agfmc.prediction.contributions import Explainer
+from agfmc.prediction.importance import column_effect, data_columns, probability_classifier
+from agfmc.report import chart_importance
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Three classes told apart by columns 0 and 1; 2 is a copy of 1, 3 and 4 are noise."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 5))
+    x[:, 2] = x[:, 1]
+    return Dataset(x, np.where(x[:, 0] < 0, 0, np.where(x[:, 1] < 0, 1, 2)).astype(np.int32))
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return agfmc.train("one-vs-one", data.x[:200], data.y[:200], options="-c 10", normalise=True)
+
+
+def holdout(data):
+    return Dataset(data.x[200:], data.y[200:])
+
+
+def test_relevant_columns_are_important_and_copies_share(model, data):
+    result = agfmc.importance(model, holdout(data), repeats=4)
+    rows = {row["name"]: row for row in result["columns"]}
+    assert [row["name"] for row in result["columns"]][0] == "feature 0"
+    assert rows["feature 1"]["increase"] == pytest.approx(rows["feature 2"]["increase"])
+    assert rows["feature 1"]["increase"] > 3 * rows["feature 1"]["error"]
+    for noise in ("feature 3", "feature 4"):
+        assert abs(rows[noise]["increase"]) < 3 * rows[noise]["error"]
+    p = agfmc.Classifier(model).probabilities(data.x[200:])
+    assert result["log_loss"] == pytest.approx(
+        -np.log(p[np.arange(100), data.y[200:]]).mean())
+
+
+def test_importance_does_not_depend_on_workers_and_needs_classes(model, data):
+    once = agfmc.importance(model, holdout(data), repeats=1)
+    assert once == agfmc.importance(model, holdout(data), repeats=1, workers=2)
+    with pytest.raises(DataError, match="these have none"):
+        agfmc.importance(model, Dataset(data.x, None))
+    with pytest.raises(DataError, match="does not have class 5"):
+        agfmc.importance(model, Dataset(data.x, data.y + 5))
+    with pytest.raises(UsageError, match="1 permutation"):
+        agfmc.importance(model, holdout(data), repeats=0)
+
+
+def test_effect_of_a_column(model, data):
+    classifier = probability_classifier(model)
+    effect = column_effect(classifier, data.x[:50], data_columns(None, 5)[0])
+    assert effect.p.sum(axis=1) == pytest.approx(1)
+    assert effect.p[0, 0] > .9 > .1 > effect.p[-1, 0]  # class 0 is where column 0 is negative
+    moved = data.x[:50].copy()
+    moved[:, 0] = effect.values[3]
+    assert effect.p[3] == pytest.approx(classifier.probabilities(moved).mean(axis=0))
+    assert (effect.low <= effect.high).all()
+
+
+def by_subsets(explainer, x, answer, other):
+    """Shapley values by their definition, over all subsets of the columns."""
+    weights = explainer._weights(answer, other)
+    used, d = np.flatnonzero(weights), len(x)
+    value = {}
+    for size in range(d + 1):
+        for chosen in itertools.combinations(range(d), size):
+            point = explainer.reference.copy()
+            point[list(chosen)] = x[list(chosen)]
+            value[chosen] = explainer._margin(point[None], weights, used)[0]
+    return [sum(math.factorial(len(s)) * math.factorial(d - len(s) - 1) / math.factorial(d)
+                * (value[tuple(sorted((*s, j)))] - value[s]) for s in value if j not in s)
+            for j in range(d)]
+
+
+@pytest.mark.parametrize("control, options", [
+    ("one-vs-one", "-c 10"), ("one-vs-rest", "-t laplacian"), ("tree", "-c 1"),
+    ("one-vs-rest", "learner=nystrom -m 20"), ("ensemble", "-c 2")])
+def test_shapley_values_are_those_of_all_subsets(data, control, options):
+    model = agfmc.train(control, data.x[:120], data.y[:120], options=options, normalise=True)
+    explainer = Explainer(model)
+    result = explainer(data.x[200:210])
+    assert result.exact
+    assert result.contributions.sum(axis=1) == pytest.approx(result.margin - result.reference,
+                                                             abs=1e-9)
+    classes = explainer.classifier.classes
+    for row in (0, 7):
+        expected = by_subsets(explainer, data.x[200 + row], classes[result.answer[row]],
+                              classes[result.other[row]])
+        assert result.contributions[row] == pytest.approx(expected, abs=1e-9)
+
+
+def test_other_classifiers_have_what_the_margin_loses(data):
+    model = agfmc.train("one-vs-one", data.x[:120], data.y[:120], options="-t 0", normalise=True)
+    explainer = Explainer(model)
+    x = data.x[200:203]
+    result = explainer(x)
+    assert not result.exact
+    without = x.copy()
+    without[:, 0] = explainer.reference[0]
+    pair = [result.answer[0], result.other[0]]
+    weights = explainer._weights(*explainer.classifier.classes[pair])
+    used = np.flatnonzero(weights)
+    assert result.contributions[0, 0] == pytest.approx(
+        result.margin[0] - explainer._margin(without[:1], weights, used)[0])
+
+
+def test_pictures_name_the_column_that_matters(model, data):
+    result = agfmc.importance(model, holdout(data), repeats=1)
+    effect = column_effect(probability_classifier(model), data.x[:20], data_columns(None, 5)[0])
+    plain = {**effect._asdict(), "p": effect.p.tolist(), "low": effect.low.tolist(),
+             "high": effect.high.tolist()}
+    assert "feature 0 matters most" in chart_importance.importance(result).summary
+    picture, = chart_importance.effects({"effects": [plain], "labels": [0, 1, 2]}, {0: "oak"})
+    assert "Effect of feature 0" in picture.svg and "oak" in picture.svg
+    curve = [{"samples": n, "score": 1 / n, "error": .1 / n} for n in (10, 20)]
+    assert "0.1000 with 10 samples" in chart_importance.learning_curve(curve, "log loss").summary
+    assert chart_importance.learning_curve(curve[:1], "log loss") is None
