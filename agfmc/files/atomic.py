@@ -11,7 +11,6 @@ import errno
 import io
 import os
 import stat
-from _thread import allocate_lock  # `threading` would make each command start later
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -20,8 +19,7 @@ from ..core.errors import AgfmcError, DataError, ModelError, system_reason, Usag
 _LEVEL = 6  # of gzip
 _BUFFER = 1 << 16  # bytes that it gets at a time
 _TEMPORARY = "a temporary file"  # its name in messages
-_known = {}  # temporary name: is it a folder?
-_umask_lock = allocate_lock()
+_known: set[str] = set()  # the temporary names in use
 
 
 def checked(content, read, path=None):
@@ -87,10 +85,6 @@ def replacing_all(paths: Iterable, binary: bool = False, before: Callable | None
 
 def _rename(outputs):
     """Give all files their names."""
-    for output in outputs:
-        if os.path.isdir(output.target):  # made since the work began
-            with writing(output.name):
-                _refuse_folder()
     try:
         for output in outputs:
             output.appear()
@@ -111,7 +105,6 @@ class _Output:
 
     def __init__(self, path, binary, text=None):
         self.name = path
-        self.permissions = None  # of a file that replaces nothing, but for those of the umask
         self.temporary = self._old = self._raw = self._file = None
         self._binary = binary
         self._zipped = (not binary if text is None else text) and path.lower().endswith(".gz")
@@ -120,7 +113,7 @@ class _Output:
         """Open the file, or a temporary one in the same folder."""
         with writing(self.name):
             if self.name.endswith("/"):
-                _refuse_folder()
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             with suppress(FileNotFoundError):
                 self._old = os.stat(self.name)
             self.direct = self._old is not None and not stat.S_ISREG(self._old.st_mode)
@@ -143,7 +136,8 @@ class _Output:
             with suppress(FileNotFoundError):  # another run renames at this moment
                 os.close(os.open(self.target, os.O_WRONLY | os.O_NONBLOCK))
         self.temporary = temporary_name(os.path.dirname(self.target))
-        return os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        return os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW,
+                       0o666 if self._old is None else 0o600)
 
     def write(self, data):
         with writing(self.name):
@@ -173,9 +167,7 @@ class _Output:
             self._raw.flush()
             if not self.direct:
                 handle = self._raw.fileno()
-                if self._old is None:
-                    os.fchmod(handle, self.permissions or _new_permissions())
-                else:
+                if self._old is not None:
                     _copy_permissions(self._old, handle)
                 os.fsync(handle)
             self._file.close()
@@ -254,10 +246,6 @@ def writing(path: str) -> Iterator[None]:
         raise DataError(f"cannot write: {system_reason(error)}", file=path) from error
 
 
-def _refuse_folder():
-    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-
-
 def _sync(path):
     """Bring a finished file, or the names in a folder, to the disk; OSError where that fails."""
     handle = os.open(path, os.O_RDONLY)
@@ -281,14 +269,6 @@ def remove(path) -> None:
         _sync(os.path.dirname(target))  # by whomever it was removed
 
 
-def _new_permissions():
-    # the mask can only be read by setting it; for a moment it is stricter, never looser
-    with _umask_lock:
-        mask = os.umask(0o077)
-        os.umask(mask)
-    return 0o666 & ~mask
-
-
 def _copy_permissions(old, handle):
     """Give the open file `handle`, which is private, the group and permissions of the file whose
     `os.stat` is `old`; a group that it cannot keep gets no more than everybody."""
@@ -300,43 +280,43 @@ def _copy_permissions(old, handle):
     os.fchmod(handle, mode)
 
 
-def temporary_name(folder: str, prefix: str = ".agfmc-", is_folder: bool = False) -> str:
+def temporary_name(folder: str) -> str:
     """A new name in `folder`, which `remove_temporaries` removes if `remove_temporary` did not."""
-    path = os.path.join(folder, f"{prefix}{os.urandom(8).hex()}")
-    _known[path] = is_folder
+    path = os.path.join(folder, f".agfmc-{os.urandom(8).hex()}")
+    _known.add(path)
     return path
 
 
 def remove_temporary(path: str) -> None:
     """Remove a file or folder of a temporary name, if it is there, as far as that is possible."""
-    if _known.get(path):
-        import shutil
+    with suppress(OSError, ImportError):
+        if os.path.isdir(path):
+            import shutil
 
-        shutil.rmtree(path, ignore_errors=True)
-        if os.path.lexists(path):  # to list it takes file descriptors, of which more are free
-            return                 # when the program ends
-    else:  # never a folder: one that was renamed to this belongs to another program
-        with suppress(OSError):
+            shutil.rmtree(path)
+        else:
             os.unlink(path)
-    _known.pop(path, None)  # at last: a signal before this removes the rest
+    # a signal before this, or a folder that cannot be listed while all file descriptors are in
+    # use, leaves the rest to the end of the program
+    if not os.path.lexists(path):
+        _known.discard(path)
 
 
 @atexit.register
 def remove_temporaries() -> None:
     """Remove all temporary files at the end of the program."""
-    for path in sorted(_known, key=_known.get):  # files first: folders need file descriptors
-        with suppress(OSError, ImportError):
-            remove_temporary(path)
+    for path in sorted(_known, key=os.path.isdir):  # files first: folders need file descriptors
+        remove_temporary(path)
 
 
 @contextmanager
-def private_folder(parent: str | None = None, prefix: str = ".agfmc-") -> Iterator[str]:
+def private_folder(parent: str | None = None) -> Iterator[str]:
     """A new folder in `parent`, by default that of the system for temporary files, which nobody
     else may read and which goes when the block ends; `DataError` where it cannot be made."""
     import tempfile
 
     with writing(_TEMPORARY if parent is None else parent):
-        path = temporary_name(tempfile.gettempdir() if parent is None else parent, prefix, True)
+        path = temporary_name(tempfile.gettempdir() if parent is None else parent)
         os.mkdir(path, 0o700)
     try:
         yield path
@@ -355,54 +335,30 @@ def temporary_file():
 def install(made: str, path: str, before: Callable | None = None) -> None:
     """Move the file or folder `made`, which another program wrote, in the place of `path`.
 
-    As with `replacing_all` everything is brought to the disk first, a symbolic link is followed,
-    what is replaced hands on its permissions, and on any exception `path` is as it was.  What
-    replaces nothing keeps those that its program gave it.  Raises DataError where the system
-    refuses, and for a file in the place of a folder or a folder in that of a file.
+    before: called when it is on the disk, and what is replaced still there.  A file replaces one
+    as with `replacing`; an older folder is removed before a new one gets its name.  A symbolic
+    link is followed.  Raises DataError where the system refuses, and for a file in the place of a
+    folder or a folder in that of a file.
     """
     import shutil
 
     with writing(path):
-        if os.path.exists(path) and os.path.isdir(path) != os.path.isdir(made):
+        target = os.path.realpath(path)
+        if os.path.exists(target) and os.path.isdir(target) != os.path.isdir(made):
             raise DataError("cannot write: something else of this name exists", file=path)
-        if os.path.isdir(made):
-            _install_folder(made, os.path.realpath(path), before)
+        if not os.path.isdir(made):
+            with replacing(path, binary=True, before=before) as file, open(made, "rb") as source:
+                shutil.copyfileobj(source, file)
             return
-        with replacing(path, binary=True, before=before) as file, open(made, "rb") as source:
-            file.permissions = stat.S_IMODE(os.fstat(source.fileno()).st_mode)
-            shutil.copyfileobj(source, file)
-        os.unlink(made)
-
-
-def _install_folder(made, target, before):
-    import shutil
-
-    parent = os.path.dirname(target)
-    new, earlier = (temporary_name(parent, is_folder=True) for _ in range(2))
-    if os.path.isdir(target) and not os.access(target, os.W_OK | os.X_OK):  # nor can it be removed
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    try:
-        shutil.move(made, new)  # a link may lead to another file system
-        if os.path.isdir(target):
-            shutil.copymode(target, new)
-        for folder, _, names in os.walk(new, topdown=False):
-            for path in [folder, *(os.path.join(folder, name) for name in names)]:
-                if not os.path.islink(path) and (os.path.isfile(path) or path == folder):
-                    _sync(path)
+        for folder, _, names in os.walk(made):
+            _sync(folder)
+            for inside in (os.path.join(folder, name) for name in names):
+                if os.path.isfile(inside) and not os.path.islink(inside):
+                    _sync(inside)
         if before is not None:
             before()
-        try:
-            if os.path.isdir(target):  # no folder can be renamed to one that holds something
-                os.rename(target, earlier)
-            os.replace(new, target)
-        except BaseException:
-            if os.path.isdir(earlier):
-                _known.pop(earlier)  # if it cannot be put back, the old one stays here
-                os.rename(earlier, target)
-            raise
+        if os.path.isdir(target):
+            shutil.rmtree(target)
+        shutil.move(made, target)  # a link may lead to another file system
         with suppress(OSError):
-            _sync(parent)
-    finally:
-        remove_temporary(new)
-        if earlier in _known:
-            remove_temporary(earlier)
+            _sync(os.path.dirname(target))

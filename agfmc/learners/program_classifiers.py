@@ -73,7 +73,7 @@ class Predictor:
                 with writing(os.curdir):
                     folder = tempfile.mkdtemp(prefix="agfmc.", suffix=".tmp", dir=os.curdir)
             else:
-                folder = stack.enter_context(private_folder(prefix="agfmc-"))
+                folder = stack.enter_context(private_folder())
             path = os.path.join(folder, "points.txt")
             with writing(path), open(path, "w", encoding="ascii") as file:
                 if self.execution.points == "lvq":

@@ -329,23 +329,6 @@ def test_a_control_file_of_replaced_folders_goes(place, script):
     assert not (place / "xctl").exists() and left_behind(place) == []
 
 
-def test_a_folder_that_cannot_be_replaced_stays(place, script, monkeypatch):
-    words = ["multi_borders", "-M", "--", folders(script), "plan", "trn.svm", "x", "xctl"]
-    (place / "run").write_text("one")
-    assert place.call(*words).status == 0
-    (place / "run").write_text("two")
-    replace = os.replace
-
-    def refused(source, target):
-        if target.endswith("x-00"):
-            raise OSError(122, "Disk quota exceeded")
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", refused)
-    error(place.call(*words), 3, "x-00: cannot write: Disk quota exceeded")
-    assert (place / "x-00" / "a").read_text() == "one" and left_behind(place) == []
-
-
 def test_models_are_files_as_all_others(place, script):
     """On the disk before they have their names, links followed, permissions handed on."""
     command = script("copy.py", TRAINER + "open(model, 'w').write('new')\n")
