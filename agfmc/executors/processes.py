@@ -45,8 +45,8 @@ class ProcessPool(Executor):
             # its end ends the workers, also where this process is killed
             reader, self._writer = context.Pipe(duplex=False)
             with _starting():
-                self._pool = ProcessPoolExecutor(self.workers, context, _begin,
-                                                 (_Parcel(self._shared), reader))
+                self._pool = ProcessPoolExecutor(
+                    self.workers, context, _begin, (pickle.dumps(self._shared, 5), reader))
                 self._first = self._pool.submit(os.getpid)
                 return self._pool.submit(function, *args)
         except (OSError, RuntimeError) as error:
@@ -113,31 +113,17 @@ def _starting() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-class _Parcel:
-    """An object that is pickled, for workers that end silently where they cannot load it."""
-
-    def __init__(self, content):
-        self._content = content
-
-    def __reduce__(self):
-        return _opened, (pickle.dumps(self._content, protocol=5),)
-
-
-def _opened(data):
-    try:
-        return pickle.loads(data)
-    except Exception:  # no memory, another installation: `ProcessPool.lost` tells
-        os._exit(1)
-
-
 def _begin(shared, reader):
-    """Make this process a worker, which ends when nobody can write to `reader` any more."""
+    """Make this process a worker, which ends when nobody can write to `reader` any more.
+
+    shared: the pickle of what its tasks share.
+    """
     global _shared
-    _shared = shared
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         threading.Thread(target=_end_with, args=(reader,), daemon=True).start()
-    except (OSError, RuntimeError):
+        _shared = pickle.loads(shared)
+    except Exception:  # no memory, another installation: `ProcessPool.lost` tells
         os._exit(1)
 
 

@@ -30,7 +30,6 @@ from ..core.version import __version__
 from .threads import ALONE, available_cores, outcomes
 
 _collecting = threading.local()
-_installing = threading.Lock()
 
 
 class SharedDataUnavailable:
@@ -201,18 +200,17 @@ def _collect_warnings():
 
     `warnings.catch_warnings` belongs to the whole process, and workers have threads.
     """
-    with _installing:
-        before = warnings.showwarning
-        if getattr(before, "collects", False):
-            return
+    before = warnings.showwarning
+    if getattr(before, "collects", False):
+        return
 
-        def show(message, category, *place, **more):
-            texts = getattr(_collecting, "texts", None)
-            if texts is not None and issubclass(category, AgfmcWarning):
-                texts.append(str(message))
-            else:
-                before(message, category, *place, **more)
+    def show(message, category, *place, **more):
+        texts = getattr(_collecting, "texts", None)
+        if texts is not None and issubclass(category, AgfmcWarning):
+            texts.append(str(message))
+        else:
+            before(message, category, *place, **more)
 
-        show.collects = True
-        warnings.showwarning = show
-        warnings.simplefilter("always", AgfmcWarning)
+    show.collects = True
+    warnings.showwarning = show
+    warnings.simplefilter("always", AgfmcWarning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -78,14 +79,17 @@ class Results:
     costs: CostMatrix | None = None
     rows: np.ndarray | None = None
 
+    @functools.cached_property
+    def y(self) -> np.ndarray:
+        """The positions (n,) of the true classes among the labels."""
+        return np.searchsorted(self.labels, self.truth)
+
     @property
     def paid(self) -> np.ndarray | None:
         """The costs (n,) of the answers, or None; `UsageError` where points were rejected, and
         that has no cost."""
-        if self.costs is None:
-            return None
-        truth, answers = (np.searchsorted(self.labels, one) for one in (self.truth, self.result))
-        return self.costs.paid(truth, np.where(self.result < 0, -1, answers))
+        return None if self.costs is None else self.costs.paid(self.y, np.where(
+            self.result < 0, -1, np.searchsorted(self.labels, self.result)))
 
 
 def with_weights(results: Results, weights: np.ndarray | None,
@@ -134,9 +138,8 @@ def _chosen(results, rows):
 def weighted(results, shares):
     """`results` whose points count as much as if the true classes had these shares (k,), by
     `class_weights`."""
-    labels = np.asarray(results.labels)
-    truth = np.searchsorted(labels, results.truth)
-    return replace(results, weights=class_weights(truth, shares, labels, results.weights))
+    return replace(results, weights=class_weights(results.y, shares, results.labels,
+                                                  results.weights))
 
 
 def warn_of_other_numbers(scores):
@@ -177,18 +180,13 @@ def _values(rows, results, table, area=None):
     takes = {"table": (table,), **({} if area is None else {
         "area": (area, table.table.sum(axis=1))})}
     if results.p is not None:
-        takes["probabilities"] = results.p, _columns(results, results.truth), weights
+        takes["probabilities"] = results.p, results.y, weights
     if results.winner is not None:
         takes["winner"] = _answered(results)
     if results.costs is not None:
         takes["costs"] = results.paid, weights
     return {name: score.value(*takes[score.takes]) if score.takes in takes else None
             for name, score in rows.items() if score.takes != "costs" or "costs" in takes}
-
-
-def _columns(results, labels):
-    """Positions (n,) of labels (n,) among those of the results."""
-    return np.searchsorted(results.labels, labels)
 
 
 def _answered(results):
@@ -210,8 +208,8 @@ def evaluate(results, bins=10, request=ScoreRequest()):
     before; on request, top and calibration_by_class.
     """
     results = replace(results, labels=np.asarray(results.labels))
-    table, y, k = _table(results), _columns(results, results.truth), len(results.labels)
-    points = dict(_scores_of_points(results, y, request))
+    table, y, k = _table(results), results.y, len(results.labels)
+    points = dict(_scores_of_points(results, request))
     pairs = area = None
     if results.p is not None:
         pairs = places(results.p, y)
@@ -253,7 +251,7 @@ def evaluate(results, bins=10, request=ScoreRequest()):
 
 def _requested_scores(results, table, bins, request):
     """Scores that `evaluate` adds for costs, sets and other probabilities, or on request."""
-    scores, y = {}, _columns(results, results.truth)
+    scores = {}
     if results.costs is not None:
         counts, costs = table.table.sum(axis=1), results.costs
         always = counts @ costs.costs / counts.sum()
@@ -264,15 +262,15 @@ def _requested_scores(results, table, bins, request):
             scores["no_answer_cost"] = float(counts @ costs.refusal / counts.sum())
     if results.sets is not None:
         size, holds, paths = results.sets
-        scores["sets"] = set_scores(size, holds, y, results.labels, results.weights)
+        scores["sets"] = set_scores(size, holds, results.y, results.labels, results.weights)
         if paths is not None:
             scores["sets"] |= hierarchical_scores(paths, results.weights)
     if request.top is not None:
         scores["top"] = request.top
     if results.p is not None and results.before is not None:
-        scores["before"] = _before(results, y, bins)
-    if results.p is not None and request.by_class:
-        scores |= _classwise(results, y, bins)
+        scores["before"] = _before(results, bins)
+    if request.by_class:
+        scores |= classwise_calibration(results, bins)
     return scores
 
 
@@ -281,14 +279,14 @@ def _calibration(results, bins):
     return calibration(winner, right, bins, weights=weights)
 
 
-def _scores_of_points(results, y, request):
+def _scores_of_points(results, request):
     """Yield (name, (score of each point (n,), True where it counts (n,)))."""
-    p, answered = results.p, results.result >= 0
+    p, y, answered = results.p, results.y, results.result >= 0
     every = np.full(len(answered), True)
     if request.top is not None and p is not None:
         yield "top_accuracy", (top_shares(p, y, request.top), every)
     if request.ordered:
-        errors = class_errors(y, _columns(results, results.result))
+        errors = class_errors(y, np.searchsorted(results.labels, results.result))
         yield "mean_class_error", (errors, answered)
         yield "within_one_class", (errors <= 1, answered)
         if p is not None:
@@ -334,13 +332,12 @@ def _resampled(results, values, request, overall):
         return overall(replace(results, weights=weights)) if request.resamples else \
             {COST.name: mean(paid, weights)}
 
-    y = _columns(results, results.truth)
     requested = {name: value for name, value in values.items()
                  if value is not None and name not in _SHARES
                  and (request.resamples or name == COST.name)}
-    number = request.resamples or min(max(_MOST_DRAWN // max(len(y), 1), _LEAST_RESAMPLES),
+    number = request.resamples or min(max(_MOST_DRAWN // max(len(results.y), 1), _LEAST_RESAMPLES),
                                       _RESAMPLES)
-    intervals = resampled_summary(requested, scores, resampled(y, request.seed), number)
+    intervals = resampled_summary(requested, scores, resampled(results.y, request.seed), number)
     # resamples of the same value, as without any error, cannot tell how far off it may be, and an
     # interval of no width would look like certainty
     return {name: list(interval) for name, interval in intervals.items()
@@ -386,10 +383,10 @@ def _known(value):
     return None if value != value else value
 
 
-def _before(results, y, bins):
+def _before(results, bins):
     """Scores of the probabilities before calibration, and what calibration changed: after less
     before, mean and standard error over the points."""
-    before, weights = results.before, results.weights
+    before, weights, y = results.before, results.weights, results.y
     rows = calibration(before.max(axis=1), before.argmax(axis=1) == y, bins, weights=weights)
     scores, change = {}, {}
     for name, function in (("log_loss", losses), ("brier", squared_errors)):
@@ -404,13 +401,10 @@ def _before(results, y, bins):
 
 def classwise_calibration(results: Results, bins: int = 10) -> dict:
     """The calibration of each class: what `evaluate` adds where by_class is requested; {} without
-    probabilities of all classes."""
-    return {} if results.p is None else _classwise(results, _columns(results, results.truth), bins)
-
-
-def _classwise(results, y, bins):
-    # the classwise error of Kull et al., "Beyond temperature scaling", 2019
-    tables = [calibration(results.p[:, j], y == j, bins, weights=results.weights)
+    probabilities of all classes (Kull et al., "Beyond temperature scaling", 2019)."""
+    if results.p is None:
+        return {}
+    tables = [calibration(results.p[:, j], results.y == j, bins, weights=results.weights)
               for j in range(results.p.shape[1])]
     errors = [expected_calibration_error(rows) for rows in tables]
     return {"classwise_calibration_error": float(np.mean(errors)),
