@@ -14,7 +14,7 @@ import numpy as np
 
 from ..control.tree import MAX_LABEL
 from ..core.errors import DataError
-from ..files.number_text import NUMBER, numbers, tokenise
+from ..files.number_text import numbers, tokenise, wrong_number
 from ..files.opening import read_bytes
 
 _CELL = 10  # characters of a number: blank, sign, digit, point, six decimals
@@ -159,10 +159,9 @@ def _numbers(lines, first, path):
         if len(words) != width:
             raise DataError(f"expected {width} numbers as in line {first}, found {len(words)}",
                             file=path, line=number)
-        for word in words:
-            if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
-                raise DataError(f"expected a finite number, found '{word[:20].decode()}'",
-                                file=path, line=number)
+        if wrong := wrong_number(words):
+            raise DataError(f"expected a finite number, found '{wrong.decode()}'", file=path,
+                            line=number)
     raise DataError("expected a table of numbers", file=path, line=first)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..control.tree import clash
 from ..core.errors import AgfmcWarning, DataError
-from ..files.number_text import blank_out, CONTROL, NUMBER
+from ..files.number_text import blank_out, CONTROL, NUMBER, number_of
 from ..files.opening import read_bytes, SMALL_TEXT
 
 _MOST = 10_000  # different values
@@ -85,8 +85,7 @@ class ByValue:
     """
 
     def __init__(self, names):
-        values = [float(name) if NUMBER.fullmatch(name.encode("utf-8", "surrogateescape"))
-                  else np.nan for name in names or ()]
+        values = [number_of(name) for name in names or ()]
         if not np.isfinite(values).all() or all(0 <= v < 2**31 and v == int(v) for v in values):
             values = []
         self._order = np.argsort(np.array(values), kind="stable").astype(np.int32)
@@ -224,7 +223,7 @@ class TextLabels:
         """DataError if the bytes `word`, in that line of the file, cannot be a label here."""
         if self.words is None:
             self.words = not numeric(word)
-        problem, is_number = None, NUMBER.fullmatch(word) is not None and np.isfinite(float(word))
+        problem, is_number = None, np.isfinite(number_of(word))
         unknown = f"the label {show(word)} is not among the names of the classes"
         if self.ignore:
             return

@@ -20,7 +20,7 @@ from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import memory_limit
 from ..core.points import SparsePoints
 from ..files.atomic import replacing, temporary_file, writing
-from ..files.number_text import (blank_out, BLOCK, CONTROL, NUMBER, parsed_blocks,
+from ..files.number_text import (blank_out, BLOCK, CONTROL, number_of, parsed_blocks,
                                  table_line, TABLE_MARKS, values)
 from ..files.opening import open_input
 from .class_names import ByValue, numeric, show, TextLabels
@@ -358,7 +358,7 @@ def _entries_problem(words, d):
             return "index 0: indices count from 1"
         if len(index) > _DIGITS:
             return f"the index {show(index)} is too large"
-        if not NUMBER.fullmatch(value) or not np.isfinite(float(value)):
+        if np.isnan(number_of(value)):
             return f"the value {show(value)} of feature {int(index)} is not a finite number"
         if int(index) == last:
             return f"index {last} comes twice"

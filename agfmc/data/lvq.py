@@ -7,7 +7,8 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.memory import within_memory
 from ..files.atomic import replacing
-from ..files.number_text import BLOCK, CONTROL, foreign_line, NUMBER, numbers, parsed_blocks
+from ..files.number_text import (BLOCK, CONTROL, foreign_line, number_of, numbers,
+                                 parsed_blocks)
 from ..files.opening import open_input
 from .class_names import show, TextLabels
 from .libsvm import check_points
@@ -123,7 +124,7 @@ class _Lines:
                             f"{' and a label' * bool(labels)} were expected", file=file,
                             line=number)
         for word in words[:self.width]:
-            if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
+            if np.isnan(number_of(word)):
                 other = foreign_line(line, file) or _headings(words, number)
                 raise DataError(f"the value {show(word)} is not a finite number"
                                 + f"; {other}" * bool(other), file=file, line=number)
@@ -143,6 +144,6 @@ def _parts(file, column, form, d, size):
 
 def _headings(words, line):
     """Words about a first line without any number, or ""."""
-    if line > 1 or any(NUMBER.fullmatch(word) for word in words):
+    if line > 1 or not all(np.isnan(number_of(word)) for word in words):
         return ""
     return "a line of headings must be left out, as by `tail -n +2`"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.errors import DataError
-from ..files.number_text import BLOCK, NUMBER, numbers, parsed_blocks
+from ..files.number_text import BLOCK, number_of, numbers, parsed_blocks
 from ..files.opening import open_input
 from .class_names import show
 
@@ -98,7 +98,7 @@ class _Lines:
             raise self._error(f"the class {show(words[0])} is not among the labels of line 1",
                               number)
         for word in words[1:]:
-            if not NUMBER.fullmatch(word) or not _LEAST <= float(word) <= _MOST:
+            if not _LEAST <= number_of(word) <= _MOST:
                 raise self._error(f"expected a probability from 0 to 1, found {show(word)}", number)
 
     def _error(self, message, line):
@@ -118,10 +118,10 @@ class _Lines:
             raise self._error("expected a class, found a blank line", self.next)
 
     def _check_class(self, word, line):
-        if not NUMBER.fullmatch(word) or abs(float(word)) >= 2**31 or \
-                float(word) != int(float(word)):
+        value = number_of(word)
+        if not (abs(value) < 2**31 and value == int(value)):
             raise self._error(f"expected a class, a whole number of 32 bits, found {show(word)}",
                               line)
-        if b"e" in word.lower() and abs(float(word)) >= _ROUNDED:
+        if b"e" in word.lower() and abs(value) >= _ROUNDED:
             raise self._error(f"the class {show(word)} may be rounded, as svm-predict -b 1 writes "
                               "six digits: number the classes before training (svm2agf -U)", line)

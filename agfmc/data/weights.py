@@ -24,7 +24,7 @@ from ..core.points import as_numbers, label_counts
 from ..core.text import listed
 from ..core.weights import (check_range, class_factors, LARGEST, of_points, SMALLEST, total_weights,
                             Weights)
-from ..files.number_text import NUMBER, parsed_blocks, values
+from ..files.number_text import number_of, parsed_blocks, values
 from ..files.opening import open_input, read_bytes, SMALL_TEXT
 from .class_names import number_classes, show
 from .libagf import check_count, con_bytes, FLOAT, read_cls, read_column, refuse_negative
@@ -81,14 +81,9 @@ def _weights_of_lines(tokens):
 
 def _check_line(path, line, number):
     words = line.split()
-    if words and (len(words) > 1 or not 0 <= _number(words[0]) < np.inf):
+    if words and (len(words) > 1 or not 0 <= number_of(words[0]) < np.inf):
         raise DataError("expected one weight in each line, a number of 0 or more, found "
                         + show(b" ".join(words)), file=path, line=number)
-
-
-def _number(word):
-    """The number that the bytes of a word are, NaN if they are none."""
-    return float(word) if NUMBER.fullmatch(word) else np.nan
 
 
 def weights_bytes(w: np.ndarray, path: str | None = None, start: int = 0) -> bytes:
@@ -138,7 +133,7 @@ def read_class_weights(path: str, stdin=None) -> Mapping[int | str, float]:
         if len(words) == 1:
             raise place.error(DataError, "expected the label or name of a class and its weight, "
                               f"found {show(words[0])}")
-        name, weight = words[0].strip(), _number(words[1])
+        name, weight = words[0].strip(), number_of(words[1])
         if not SMALLEST <= weight <= LARGEST:
             raise place.error(DataError, f"the weight of class {show(name)}: expected a number "
                               f"from {SMALLEST:g} to {LARGEST:g}, found {show(words[1])}")

@@ -8,6 +8,7 @@ whatever is wrong are left to numpy.  `is_text`, `foreign_line` and `foreign_sta
 comes where another format is expected.
 """
 
+import math
 import re
 import warnings
 from typing import NamedTuple
@@ -262,6 +263,42 @@ def numbers(text, count):
     if len(values) != count or not np.isfinite(values).all():
         return None
     return values
+
+
+def number_of(token):
+    """The finite number that a word of text, or its bytes, is; NaN if it is none."""
+    if isinstance(token, str):
+        token = token.encode("utf-8", "surrogateescape")
+    value = float(token) if NUMBER.fullmatch(token) else math.nan
+    return value if math.isfinite(value) else math.nan
+
+
+def wrong_number(words):
+    """The beginning of the first of the words that is no finite number; "" where all are some."""
+    return next((word[:20] for word in words if math.isnan(number_of(word))), "")
+
+
+def line_numbers(line, count, what, fail):
+    """The `count` numbers, float64, that a line of text is; what: these are.
+
+    fail(message): makes the error of another line.
+    """
+    words = line.split()
+    if len(words) != count:
+        raise fail(f"expected {count} {what}, found {len(words)}")
+    values = numbers(np.frombuffer(line.encode("utf-8", "surrogateescape"), np.uint8), count)
+    if values is None:
+        raise fail(f"expected a finite number, found '{wrong_number(words)}'")
+    return values
+
+
+def ascii_text(content, what, fail):
+    """The text of bytes that hold `what`; fail(message, line) makes the error of other bytes."""
+    try:
+        return content.decode("ascii")
+    except UnicodeDecodeError as error:
+        raise fail(f"expected {what}, found other bytes",
+                   content[:error.start].count(b"\n") + 1) from None
 
 
 TILE = 1 << 13

@@ -17,9 +17,8 @@ v_i being the weight of a point, with the gradient sum_i v_i (P(c | x_i) - [y_i 
 w_c.  The penalty is on the weights of the features as they are given, not on the intercepts.
 
 One solver minimises both, as two sides are two classes with a ridge of 2: Newton's method, whose
-step is exact for two classes of few features, and otherwise found by conjugate gradients (Lin,
-Weng and Keerthi, "Trust region Newton method for logistic regression", 2008), for which the points
-may be sparse.
+step is found by conjugate gradients (Lin, Weng and Keerthi, "Trust region Newton method for
+logistic regression", 2008), for which the points may be sparse.
 
 The file of a model of code L is text: the title `agfmc logistic 1`, the lines `classes c`,
 `features d`, `ridge R` and `points n`, a line of d + 1 numbers for each class, the last one being
@@ -27,37 +26,36 @@ the intercept, and, where it is known, `# agfmc` with what the model was made fr
 and its seal.  Every number reads back bit for bit.
 """
 
-import functools
 import math
 import re
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg.lapack import dposv
+from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import hstack, issparse
+from scipy.special import log_softmax, softmax
 
 from ..core.errors import AgfmcWarning, DataError, ModelError, UsageError
 from ..core.models import NodeModel
-from ..core.points import is_sparse
+from ..core.points import is_sparse, padded_blocks
 from ..core.provenance import Provenance
 from ..core.version import __version__
 from ..files.atomic import checked
 from ..files.codec import check_seal, sealed, unsealed
-from ..files.number_text import NUMBER, numbers
+from ..files.number_text import ascii_text, line_numbers, number_of
 from ..files.opening import read_bytes
 from .options import NodeLearner, PlaneLearner
 from .points import side_factors, Solution, TOO_LARGE
 
-_ROWS = 4096  # points for one matrix product
 _STEPS, _INNER = 200, 300  # of Newton's method, of conjugate gradients in each
 # Points of a multinomial model evaluated together.  Every block has this size, short ones are
 # padded: the answer for a point does not depend on its neighbours.
 
 BLOCK = 512
-_EXACT = 500  # features up to which the step of two classes is exact
 _DENSE = 2000  # features up to which the preconditioner is a full matrix
 # Largest entry of the gradient over n, on standardised features: what is aimed at, and
 # what is passed over in silence where rounding stops the descent before.
@@ -189,37 +187,21 @@ def fit_logistic(x, y, c, ridge=1.0, w=None):
     """
     if not 0.0 < ridge < math.inf:
         raise UsageError(f"ridge {ridge!r}: expected a number above 0")
-    x = np.asarray(x)
-    y = np.asarray(y, dtype=np.int64)
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.int64)
     empty = np.flatnonzero(np.bincount(y, minlength=c) == 0)
     if len(empty):
         raise DataError(f"class {empty[0]} (counted from 0) has no points")
-    n, d = x.shape
-    scaled = np.empty((n, d + 1))
-    scaled[:, d] = 1.0
-    centred = scaled[:, :d]
-    if w is None:
-        mean = x.mean(axis=0, dtype=np.float64)
-        np.subtract(x, mean, out=centred)
-    else:
-        n = float(w.sum())
-        centred[:] = x
-        mean = w @ centred / n
-        centred -= mean
-    largest = np.abs(centred).max(axis=0)
+    mean = np.average(x, axis=0, weights=w)
+    centred = x - mean
+    deviation = np.sqrt(np.average(centred**2, axis=0, weights=w))
     # a constant feature gets weight 0; a mean may be off by rounding, hence its own test
-    moving = (largest > 1e-100) & (x.max(axis=0) > x.min(axis=0))
-    centred /= np.where(moving, largest, 1.0)
-    centred[:, ~moving] = 0.0
-    squares = np.einsum("ij,ij->j", centred, centred) if w is None else \
-        np.einsum("i,ij,ij->j", w, centred, centred)
-    deviation = np.sqrt(squares / n)
-    centred /= np.where(moving, deviation, 1.0)
-    deviation = np.where(moving, deviation * largest, 1.0)
-    weights = minimise(scaled, y, c, np.append(ridge / deviation**2, 0.0), w)
-    weights[:, :d] /= deviation
-    weights[:, d] -= weights[:, :d] @ mean
-    weights[:, d] -= weights[:, d].mean()
+    moving = (deviation > 0.0) & (x.max(axis=0) > x.min(axis=0))
+    deviation[~moving] = 1.0
+    weights = minimise(np.c_[np.where(moving, centred / deviation, 0.0), np.ones(len(x))], y, c,
+                       np.append(ridge / deviation**2, 0.0), w)
+    weights[:, :-1] /= deviation
+    weights[:, -1] -= weights[:, :-1] @ mean
+    weights[:, -1] -= weights[:, -1].mean()
     return weights
 
 
@@ -233,24 +215,18 @@ def minimise(x, y, c, ridge, w=None, share=None):
     share: largest entry of the gradient to stop at, over that at 0; None for 1e-10 of the weight of
     all points.  Warns where the minimum was not reached.
     """
-    y = np.asarray(y, dtype=np.int64)
+    y, w = np.asarray(y, dtype=np.int64), np.ones(x.shape[0]) if w is None else w
     ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), x.shape[1:])
-    points = x.shape[0] if w is None else float(w.sum())
-    is_exact = c == 2 and x.shape[1] <= _EXACT and not issparse(x)
-    precondition = None if is_exact else _preconditioner(x, ridge, c, w)
+    precondition = _preconditioner(x, ridge, c, w)
     weights = np.zeros((c, x.shape[1]))
     value, gradient, shares = _evaluate(weights, x, y, ridge, w)
     size = start = np.abs(gradient).max()
-    goal = _AIM * points if share is None else share * start
+    goal = _AIM * w.sum() if share is None else share * start
     for _ in range(_STEPS):
         if not size > goal:
             break
-        direction = _exact_step(x, shares, ridge, w, gradient) if is_exact else None
-        if direction is None:
-            if is_exact:  # the Hessian is singular within rounding
-                is_exact, precondition = False, _preconditioner(x, ridge, c, w)
-            direction = _iterative_step(functools.partial(_curvature, x, shares, ridge, w),
-                                        gradient, precondition, min(0.01, size / start))
+        direction = _newton_step(partial(_curvature, x, shares, ridge, w), gradient,
+                                 precondition, min(0.01, size / start))
         slope = float(np.vdot(gradient, direction))
         slack = 1e-14 * abs(value)  # near the minimum the value moves by rounding alone
         length = 1.0
@@ -267,7 +243,7 @@ def minimise(x, y, c, ridge, w=None, share=None):
             break  # rounding: neither value nor gradient gets smaller
         weights, value, gradient, shares, size = (
             trial, trial_value, trial_gradient, trial_shares, trial_size)
-    if size > max(_ENOUGH * points, 1000.0 * goal):
+    if size > max(_ENOUGH * w.sum(), 1000.0 * goal):
         warnings.warn(
             f"logistic regression stopped before the minimum: the gradient is {size:.3g} "
             f"for {x.shape[0]} points; normalise the data, or try more regularisation (a smaller "
@@ -275,52 +251,18 @@ def minimise(x, y, c, ridge, w=None, share=None):
     return weights
 
 
-def _evaluate(weights, x, y, ridge, w=None):
-    """Value, gradient (c, d) and, block by block, the probabilities (c, rows) at weights (c, d)."""
-    value = 0.5 * float(np.sum(ridge * weights * weights))
-    gradient = ridge * weights
-    shares = []
-    for start in range(0, x.shape[0], _ROWS):
-        part = slice(start, start + _ROWS)
-        rows, classes = x[part], y[part]
-        true = classes, np.arange(len(classes))
-        z = (rows @ weights.T).T
-        z -= z.max(axis=0)
-        row_losses = -z[true]
-        np.exp(z, out=z)
-        sums = z.sum(axis=0)
-        row_losses += np.log(sums)
-        value += float(row_losses.sum() if w is None else row_losses @ w[part])
-        z /= sums
-        shares.append(z)
-        miss = z.copy()
-        miss[true] -= 1.0
-        if w is not None:
-            miss *= w[part]
-        gradient += (rows.T @ miss.T).T
-    return value, gradient, shares
+def _evaluate(weights, x, y, ridge, w):
+    """Value, gradient (c, d) and probabilities (c, n) at weights (c, d)."""
+    true = y, np.arange(len(y))
+    logs = log_softmax((x @ weights.T).T, axis=0)
+    shares = np.exp(logs)
+    miss = shares * w
+    miss[true] -= w
+    value = 0.5 * float(np.sum(ridge * weights * weights)) - float(logs[true] @ w)
+    return value, ridge * weights + (x.T @ miss.T).T, shares
 
 
-def _exact_step(x, shares, ridge, w, gradient):
-    """Newton's step (2, d) of two classes, or None where the Hessian is singular.
-
-    The weights and gradients of two classes are opposite, and so are their steps s and -s:
-    (sum_i 2 v_i P(0 | x_i) P(1 | x_i) x_i x_i^T + ridge) s = -gradient_0.
-    """
-    hessian = np.diag(ridge)
-    for number, (first, second) in enumerate(shares):
-        part = slice(number * _ROWS, (number + 1) * _ROWS)
-        curvature = 2.0 * first * second
-        if w is not None:
-            curvature *= w[part]
-        hessian += x[part].T @ (x[part] * curvature[:, None])
-    _, step, failed = dposv(hessian, (gradient[1] - gradient[0]) / 2.0)
-    if failed or not np.isfinite(step).all():
-        return None
-    return np.stack([step, -step])
-
-
-def _iterative_step(hessian, gradient, precondition, share):
+def _newton_step(hessian, gradient, precondition, share):
     """Newton's step s, H s = -gradient, by conjugate gradients.
 
     It ends when `share` of the preconditioned square of the residual is left, or where H is
@@ -350,16 +292,9 @@ def _iterative_step(hessian, gradient, precondition, share):
 
 def _curvature(x, shares, ridge, w, v):
     """Hessian times v (c, d): sum_i mu_ic (v_c.x_i - sum_b mu_ib v_b.x_i) x_i + ridge v_c."""
-    result = ridge * v
-    for number, mu in enumerate(shares):
-        part = slice(number * _ROWS, (number + 1) * _ROWS)
-        z = (x[part] @ v.T).T
-        z -= np.einsum("ci,ci->i", mu, z)
-        z *= mu
-        if w is not None:
-            z *= w[part]
-        result += (x[part].T @ z.T).T
-    return result
+    z = (x @ v.T).T
+    z -= np.einsum("ci,ci->i", shares, z)
+    return ridge * v + (x.T @ (z * shares * w).T).T
 
 
 def _preconditioner(x, ridge, c, w):
@@ -367,27 +302,15 @@ def _preconditioner(x, ridge, c, w):
 
     It is the same for all classes and steps.
     """
-    d = x.shape[1]
-    if d > _DENSE or issparse(x):
-        weights = np.ones(x.shape[0]) if w is None else w
-        squares = x.power(2).T @ weights if issparse(x) else np.einsum("i,ij,ij->j", weights, x, x)
-        diagonal = squares / c + ridge
-        scale = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
-        return lambda r: r * scale
-    matrix = np.zeros((d, d))
-    for start in range(0, len(x), _ROWS):
-        rows = x[start:start + _ROWS]
-        matrix += rows.T @ (rows if w is None else rows * w[start:start + _ROWS, None])
-    matrix /= c
-    matrix[np.diag_indices(d)] += ridge
-    # diagonal 1, and a little more so that equal columns are no obstacle
-    root = np.sqrt(np.diag(matrix))
-    root[root == 0.0] = 1.0
-    matrix /= np.outer(root, root)
-    matrix[np.diag_indices(d)] += 1e-8
-    inverse = np.linalg.inv(matrix)
-    inverse = (inverse + inverse.T) / 2.0 / np.outer(root, root)
-    return lambda r: r @ inverse
+    diagonal = (x.power(2) if issparse(x) else x**2).T @ w / c + ridge
+    diagonal[diagonal == 0.0] = 1.0
+    if x.shape[1] > _DENSE or issparse(x) or not np.isfinite(diagonal).all():
+        return lambda r: r / diagonal
+    matrix = x.T @ (x * w[:, None]) / c
+    # a little more, so that equal columns are no obstacle
+    matrix[np.diag_indices_from(matrix)] = diagonal * (1.0 + 1e-8)
+    factor = cho_factor(matrix)
+    return lambda r: cho_solve(factor, r.T).T
 
 
 def logistic_probabilities(weights, x):
@@ -397,31 +320,22 @@ def logistic_probabilities(weights, x):
     Raises `DataError` where the points have another number of features.
     """
     x = np.asarray(x)
-    c, d = weights.shape[0], weights.shape[1] - 1
+    d = weights.shape[1] - 1
     if x.ndim != 2 or x.shape[1] != d:
-        width = x.shape[-1] if x.ndim else 0
-        raise DataError(f"the points have {width} features, the model needs {d}")
-    result = np.empty((len(x), c))
-    columns = np.zeros((d, BLOCK))
-    z = np.empty((c, BLOCK))
-    part = np.empty((c, BLOCK))
-    for start in range(0, len(x), BLOCK):
-        rows = x[start:start + BLOCK]
-        columns[:, :len(rows)] = rows.T
-        z[:] = weights[:, d:]
+        raise DataError(f"the points have {x.shape[-1] if x.ndim else 0} features, the model needs "
+                        f"{d}")
+    result = np.empty((len(x), len(weights)))
+    for part, block in padded_blocks(x, BLOCK):
+        z = np.tile(weights[:, d:], len(block))
         # the sum over the features in their order, not BLAS
-        for j in range(d):
-            np.multiply(weights[:, j, None], columns[j], out=part)
-            z += part
-        z -= z.max(axis=0)
-        np.exp(z, out=z)
-        z /= z.sum(axis=0)
-        result[start:start + len(rows)] = z[:, :len(rows)].T
+        for column, of_classes in zip(block.T, weights.T):
+            z += of_classes[:, None] * column
+        result[part] = softmax(z, axis=0)[:, :part.stop - part.start].T
     return result
 
 
 _TITLE = "agfmc logistic 1"
-_KEYS = ("classes", "features", "ridge", "points")
+_LEAST = {"classes": 2, "features": 1, "ridge": None, "points": 1}  # whole number; any number
 _MARK = "# agfmc "
 
 
@@ -457,11 +371,7 @@ def read_logistic_model(path, raw=None):
     def fail(message, line=None):
         return ModelError(message, file=path, line=line)
 
-    try:
-        text = raw.decode("ascii")
-    except UnicodeDecodeError as error:
-        line = raw[:error.start].count(b"\n") + 1
-        raise fail("expected a logistic model, found other bytes", line) from None
+    text = ascii_text(raw, "a logistic model", fail)
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[0].split() != _TITLE.split():
         if lines[0].split()[:2] == _TITLE.split()[:2]:
@@ -471,21 +381,16 @@ def read_logistic_model(path, raw=None):
     if lines.pop() != "":
         raise fail("truncated: the last line is not complete", len(lines) + 1)
     c, d, ridge, points = (
-        _header(lines[line - 1] if line <= len(lines) else "", line, key, fail)
-        for line, key in enumerate(_KEYS, 2))
-    first = len(_KEYS) + 2  # line of weights
+        _value(key, lines[line - 1] if line <= len(lines) else "", partial(fail, line=line))
+        for line, key in enumerate(_LEAST, 2))
+    first = len(_LEAST) + 2  # line of weights
     body = list(takewhile(lambda line: not line.startswith("#"), lines[first - 1:first - 1 + c]))
     rest = lines[first - 1 + len(body):]
-    # before anything of that size is made: a number takes two characters
     if len(body) < c:
         raise fail(f"truncated: expected {c} lines of weights, found {len(body)}",
                    first - 1 + len(body) + bool(rest))
-    for line, row in enumerate(body, first):
-        if len(row) < 2 * d + 1:
-            raise fail(f"expected {d + 1} numbers, found {len(row.split())}", line)
-    weights = np.empty((c, d + 1))
-    for line, row in enumerate(body, first):
-        weights[line - first] = _weights(row, d + 1, line, fail)
+    weights = np.array([line_numbers(row, d + 1, "numbers", partial(fail, line=line))
+                        for line, row in enumerate(body, first)])
     provenance = Provenance()
     if rest and rest[0].startswith(_MARK):
         provenance = Provenance.from_line(unsealed(rest.pop(0)[len(_MARK):]))
@@ -494,33 +399,17 @@ def read_logistic_model(path, raw=None):
     return LogisticModel(weights, ridge, points, provenance)
 
 
-def _header(text, line, key, fail):
+def _value(key, text, fail):
     """The value of a line of the header."""
-    words = text.split()
+    words, least = text.split(), _LEAST[key]
     if len(words) != 2 or words[0] != key:
         found = f"'{text[:40]}'" if text else "the end of the file"
-        raise fail(f"expected '{key}' and a number, found {found}", line)
-    word = words[1]
-    if key == "ridge":
-        if NUMBER.fullmatch(word.encode()) and 0.0 <= float(word) < math.inf:
-            return float(word)
-        expected = "a number that is not negative"
-    else:
-        least = 2 if key == "classes" else 1
-        if re.fullmatch(r"\d{1,12}", word) and int(word) >= least:
-            return int(word)
-        expected = f"a whole number from {least} up"
-    raise fail(f"{key}: expected {expected}, found '{word[:40]}'", line)
-
-
-def _weights(row, count, line, fail):
-    """The `count` numbers of a line."""
-    words = row.split()
-    if len(words) != count:
-        raise fail(f"expected {count} numbers, found {len(words)}", line)
-    values = numbers(np.frombuffer(row.encode(), np.uint8), count)
-    if values is None:
-        bad = next((word for word in words if not NUMBER.fullmatch(word.encode())
-                    or math.isinf(float(word))), row)
-        raise fail(f"expected a finite number, found '{bad[:40]}'", line)
-    return values
+        raise fail(f"expected '{key}' and a number, found {found}")
+    value = number_of(words[1])
+    if least is None and value >= 0:
+        return value
+    if least is not None and re.fullmatch(r"\d{1,12}", words[1]) and value >= least:
+        return int(value)
+    expected = "a number that is not negative" if least is None else \
+        f"a whole number from {least} up"
+    raise fail(f"{key}: expected {expected}, found '{words[1][:40]}'")

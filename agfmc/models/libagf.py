@@ -31,7 +31,7 @@ from ..control.write import format_tree
 from ..core.errors import AgfmcWarning, ControlError, ModelError
 from ..core.models import MergedModel, Kernel, KERNELS
 from ..core.provenance import Provenance
-from ..files.number_text import NUMBER, numbers, tokenise
+from ..files.number_text import line_numbers, numbers, tokenise
 from ..files.opening import read_bytes
 from .checks import check_configuration, check_kernel, require_one_kernel
 from .configuration import Configuration
@@ -139,13 +139,7 @@ class _Text:
     def numbers(self, count, what):
         """The next line as `count` finite numbers."""
         line = self.line(f"{count} {what}")
-        words = line.split()
-        if len(words) != count:
-            raise self.fail(f"expected {count} {what}, found {len(words)}")
-        values = numbers(np.frombuffer(line.encode("utf-8", "surrogateescape"), np.uint8), count)
-        if values is None:
-            raise self.fail(f"expected a finite number, found '{_wrong(words)}'")
-        return values.tolist()
+        return line_numbers(line, count, what, self.fail).tolist()
 
     def whole(self, count, what, limit):
         """The next line as `count` whole numbers below `limit`."""
@@ -214,15 +208,6 @@ def _end_of_braces(text, at):
         if at == 0:
             break
     return -1
-
-
-def _wrong(words):
-    """The first of `words` that is no finite number."""
-    for word in words:
-        if not NUMBER.fullmatch(word.encode("utf-8", "surrogateescape")) or \
-                not np.isfinite(float(word)):
-            return word[:20]
-    return ""
 
 
 def format_ascii_model(configuration):

@@ -37,7 +37,7 @@ from ..data.class_names import ByValue, named_by_value, number_classes
 from ..data.libsvm import sparse_text
 from ..files.atomic import checked
 from ..files.codec import check_seal, unsealed
-from ..files.number_text import NUMBER, numbers
+from ..files.number_text import ascii_text, NUMBER, numbers, wrong_number
 from ..files.opening import read_bytes
 from .checks import check_kernel, require_one_kernel
 
@@ -173,12 +173,8 @@ class _Header:
 def _read_lines(raw, path):
     """The lines of a model file."""
     check_seal(raw, path)
-    try:
-        return raw.decode("ascii").splitlines()
-    except UnicodeDecodeError as error:
-        line = raw[:error.start].count(b"\n") + 1
-        raise ModelError("expected a LIBSVM model, found other bytes", file=path,
-                         line=line) from None
+    return ascii_text(raw, "a LIBSVM model", lambda message, line: ModelError(
+        message, file=path, line=line)).splitlines()
 
 
 def _check_end(raw, lines, path):
@@ -224,12 +220,9 @@ def _support_vectors(lines, start, path, features, width):
     text = " ".join([word for words in words_of for word in words]).encode("ascii")
     flat = numbers(np.frombuffer(text, np.uint8), sum(map(len, words_of)))
     if flat is None:
-        for row, words in enumerate(words_of):
-            for text in words:
-                if not (_NUMBER.fullmatch(text) and math.isfinite(float(text))):
-                    raise ModelError(f"expected a finite number, found '{text[:20]}'", file=path,
-                                     line=start + row + 1)
-        raise ModelError("expected numbers", file=path, line=start + 1)
+        line, word = next(((line, word) for line, words in enumerate(words_of, start + 1)
+                           if (word := wrong_number(words))), (start + 1, ""))
+        raise ModelError(f"expected a finite number, found '{word}'", file=path, line=line)
     starts = np.concatenate([[0], np.cumsum(2 * counts + width)])[:-1]
     positions = (starts[:, None] + np.arange(width)).ravel()
     rest = np.delete(flat, positions)

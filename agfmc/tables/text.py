@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.errors import AgfmcWarning, DataError
-from ..files.number_text import NUMBER
+from ..files import number_text
 from .types import ROW
 
 BLOCK = 1 << 22  # bytes; the cells of a block take some ten times its size as Python's text
@@ -33,7 +33,6 @@ DELIMITERS = ",;\t|"
 _MOST_COLUMNS = 200_000  # each takes some 0.1 ms
 _GUESSED = 20  # records
 _SHOWN = 60  # characters of a cell in a message
-_NUMBER = re.compile(NUMBER.pattern.decode(), re.ASCII)
 _OF_NUMBERS = b"0123456789eE+-. \t"
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 _QUOTED = re.compile('"[^"]*"')
@@ -165,11 +164,8 @@ def number_of(cell: str) -> float | None:
 
     None too for inf, nan, 1_000 and 0x1, which float or other programs would take.
     """
-    cell = cell.strip(OUTER)
-    if not _NUMBER.fullmatch(cell):
-        return None
-    value = float(cell)
-    return value if math.isfinite(value) else None
+    value = number_text.number_of(cell.strip(OUTER))
+    return None if math.isnan(value) else value
 
 
 class Layout(NamedTuple):
