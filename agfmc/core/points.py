@@ -64,10 +64,11 @@ def row_digests(x) -> np.ndarray:
         np.cumsum(_mixed(value + 0.0, column), out=sums[1:])
         return sums[x.csr.indptr[1:]] - sums[x.csr.indptr[:-1]]
     digests = np.zeros(len(x), dtype=np.uint64)
-    for start in range(0, len(x), 4096):
-        block = np.asarray(x[start:start + 4096], dtype=np.float64) + 0.0
+    step = min(4096, max(1, _BLOCK // max(1, x.shape[1])))
+    for start in range(0, len(x), step):
+        block = np.asarray(x[start:start + step], dtype=np.float64) + 0.0
         for number, column in enumerate(block.T):
-            digests[start:start + 4096] += _mixed(column, np.uint64(number))
+            digests[start:start + step] += _mixed(column, np.uint64(number))
     return digests
 
 
@@ -225,11 +226,6 @@ class SparsePoints:
     def products(self, other):
         """x_i . z_j (n, l) with the points z (l, d) of another `SparsePoints`."""
         return (self.csr @ other.csr.T).toarray()
-
-    def pieces(self):
-        """Arrays that identify these points, for a digest."""
-        return self.counts.astype("<i8"), self.csr.indices.astype("<i8"), \
-            self.csr.data.astype("<f8")
 
     @functools.cached_property
     def _transposed(self):

@@ -114,15 +114,7 @@ class NeighbourOptions(NodeLearner):
         mine = np.flatnonzero(rows[np.minimum(at, len(rows) - 1)] == part.rows)
         own[at[mine]] = mine
         points = np.asarray(problem.x[rows]).astype(np.float32)
-        if model.w is not None:
-            return self.classifier(model).shares(points, own)
-        if self.k == len(part.rows):  # there is no further neighbour
-            return self.classifier(model).probabilities(points)
-        near = Neighbours(model.points, model.y, model.branches, self.k + 1).nearest(points)
-        is_own = near == own[:, None]
-        is_own[~is_own.any(axis=1), -1] = True  # it is too many for the others
-        kept = near[~is_own].reshape(len(rows), self.k)
-        return _shares(model.y[kept], model.branches)
+        return self.classifier(model).probabilities(points, own)
 
     @staticmethod
     def classifier(model):
@@ -158,15 +150,12 @@ def _of_weight(w):
     return "" if w is None else f" of weight {w.sum(dtype=np.float64):g}"
 
 
-def _shares(y, c, given=None):
-    """The share (n, c) of each class among the classes y (n, q) of neighbours.
-
-    given (n, q): the weights that these give, None for 1.
+def _shares(y, c, given):
+    """The share (n, c) of each class among neighbours of classes y (n, q), of weights given (n, q).
     """
     cells = y + np.arange(len(y))[:, None] * c
-    counts = np.bincount(cells.ravel(), None if given is None else given.ravel(), len(y) * c)
-    return counts.reshape(len(y), c) / (
-        y.shape[1] if given is None else given.sum(axis=1)[:, None])
+    counts = np.bincount(cells.ravel(), given.ravel(), len(y) * c)
+    return counts.reshape(len(y), c) / given.sum(axis=1)[:, None]
 
 
 def _pieces(numbers, cells):
@@ -205,27 +194,21 @@ class Neighbours:
         """Travels as its points: what finds the nearest is made again where it arrives."""
         return Neighbours, (self._columns.T, self._y, self.c, self.k, self._w)
 
-    def probabilities(self, points):
-        """p (n, c): the share of each class among the k nearest of each of points (n, d).
+    def probabilities(self, points, own=None):
+        """p (n, c): the share of each class, by weights, among the k nearest of points (n, d).
 
-        Raises `DataError` where the points have another number of features.
-        """
-        if self._w is not None:
-            return self.shares(points)
-        return _shares(self._y[self.nearest(points)], self.c)
-
-    def shares(self, points, own=None):
-        """`probabilities` by weights; own (n,): the training point that each of the points is and
-        that is no neighbour of it, -1 where it is none, or None.
+        own (n,): the training point that each of the points is and that is no neighbour of it, -1
+        where it is none, or None.  Raises `DataError` where the points have another number of
+        features.
         """
         points = np.asarray(points)
         result = np.empty((len(points), self.c))
-        pending, count = np.arange(len(points)), min(self.k + 1, len(self._y))
+        pending, count = np.arange(len(points)), min(self.k + (own is not None), len(self._y))
         while len(pending):
             left = []
             for which in _pieces(pending, count):
                 near = self.nearest(points[which], count)
-                w = self._w[near].astype(np.float64)
+                w = np.ones(near.shape) if self._w is None else self._w[near].astype(np.float64)
                 if own is not None:
                     w[near == own[which, None]] = 0.0
                 given = np.clip(self.k - (np.cumsum(w, axis=1) - w), 0.0, w)

@@ -19,7 +19,7 @@ from ..control.tree import NO_NORMALISATION, Tree
 from ..control.write import libagf_begins, require_readable
 from ..core.errors import AgfmcWarning, DataError, UsageError
 from ..core.lazy_points import is_lazy
-from ..core.points import is_sparse, label_counts
+from ..core.points import is_sparse, label_counts, row_digests
 from ..core.splits import calibration_rows, rows_by_class
 from ..core.version import __version__
 from ..data.metric_file import check_metric_output, metric_path
@@ -35,7 +35,6 @@ from .external import Trainer, TrainerOptions
 from .fit import TrainingSettings
 from .metric import with_rows
 
-_BLOCK = 1 << 19  # values at a time
 _MODELS = "a model", "a binary model"
 
 
@@ -154,7 +153,7 @@ class _Origins:
     Sixteen hexadecimal digits, of the points of the job's classes in their order, the classes on
     each side, the options, the seed, where the probabilities come from, the number of calibration
     points of each class, the normalisation, and the versions of this program and of the library
-    that trains.  Each class is read once.  Of a job that is trained together with others, the
+    that trains.  Points are read once.  Of a job that is trained together with others, the
     points of all their classes count, and their places in the data, as these are cut into ranges.
     """
 
@@ -162,7 +161,7 @@ class _Origins:
         # before the normalisation where such are written: a feature that it drops counts too
         self._x, self._y = plan.data.x if plan.raw is None else plan.raw, plan.data.y
         self._weights = plan.data.weights
-        self._classes, self._groups = {}, {}
+        self._groups = {}
         self._counts_errors = plan.counts_errors
         normalisation, chosen = plan.settings.normalisation, plan.calibration_rows
         self._chosen = None if chosen is None else label_counts(self._y[chosen])
@@ -170,6 +169,14 @@ class _Origins:
             # of sparse points a linear machine is written as one plane
             __version__, self._x.shape[1], is_sparse(self._x), plan.settings.loo,
             plan.raw is not None, None if normalisation is None else normalisation.digest()]
+
+    @functools.cached_property
+    def _points(self):
+        """A digest (n,) of each point."""
+        digests = row_digests(self._x)
+        if is_lazy(self._x):
+            self._x.check()  # else the digests may be of other points than the model
+        return digests
 
     @functools.cached_property
     def _rows(self):
@@ -197,12 +204,7 @@ class _Origins:
                     left_out < sum(self._counts[label] for label in job.together.labels):
                 digest.update(b"all samples are left out")
             return digest.hexdigest()
-        for side in sides:
-            for label in side:
-                digest.update(self._of_class(label))
-        # how the samples of the classes are mixed
-        digest.update(np.ascontiguousarray(self._y[samples(job, self._rows).rows],
-                                           dtype="<i4").tobytes())
+        digest.update(self._of_rows(samples(job, self._rows).rows, sum(sides, [])))
         return digest.hexdigest()
 
     def of_sums(self, job):
@@ -212,39 +214,19 @@ class _Origins:
         digest.update(self._of_group(job.together.labels))
         return digest.hexdigest()
 
-    def _of_class(self, label):
-        if label not in self._classes:
-            digest = blake2b()
-            rows = self._rows[label]
-            if is_sparse(self._x):
-                for piece in self._x[rows].pieces():
-                    digest.update(piece.tobytes())
-                rows = ()
-            step = max(1, _BLOCK // max(1, self._x.shape[1]))
-            for start in range(0, len(rows), step):
-                digest.update(np.ascontiguousarray(self._x[rows[start:start + step]],
-                                                   dtype="<f8").tobytes())
-            if self._weights is not None:
-                digest.update(self._weights.digest(self._rows[label], [label]))
-            self._classes[label] = digest.digest()
-        return self._classes[label]
-
     def _of_group(self, labels):
         if labels not in self._groups:
-            digest = blake2b()
-            step = max(1, _BLOCK // max(1, self._x.shape[1]))
-            for start in range(0, len(self._y), step):
-                y, points = self._y[start:start + step], self._x[start:start + step]
-                own = np.isin(y, labels)
-                digest.update(np.where(own, y, -1).astype("<i4").tobytes())
-                points = points if own.all() else points[own]
-                digest.update(np.ascontiguousarray(points, dtype="<f8").reshape(-1).data)
-            if self._weights is not None:
-                digest.update(self._weights.digest(np.isin(self._y, labels), labels))
-            if is_lazy(self._x):
-                self._x.check()  # else the digest may be of other points than the model
-            self._groups[labels] = digest.digest()
+            members = np.isin(self._y, labels)
+            self._groups[labels] = np.packbits(members).tobytes() + self._of_rows(members, labels)
         return self._groups[labels]
+
+    def _of_rows(self, rows, labels):
+        """A digest of points in rows, which have these labels."""
+        digest = blake2b(self._points[rows].astype("<u8").tobytes())
+        digest.update(self._y[rows].astype("<i4").tobytes())
+        if self._weights is not None:
+            digest.update(self._weights.digest(rows, labels))
+        return digest.digest()
 
 
 def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSettings(),

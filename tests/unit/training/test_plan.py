@@ -15,7 +15,7 @@ from agfmc.data.libsvm import write_svm
 from agfmc.data.libagf import write_cls, write_std, write_vec
 from agfmc.data.types import InputFormat
 from agfmc.data.normalisation import Normalisation
-from agfmc.core import splits
+from agfmc.core import points as core_points, splits
 from agfmc.training import plan as module
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
@@ -84,7 +84,6 @@ def test_the_same_models_and_digests_wherever_the_points_are(monkeypatch, kind, 
 
 
 def test_points_are_read_once_for_classifiers_that_are_trained_together(lazily, monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", 150)
     monkeypatch.setattr(module, "rows_by_class", None)
     made = planned()
     expected = digests(made)
@@ -96,7 +95,7 @@ def test_points_are_read_once_for_classifiers_that_are_trained_together(lazily, 
     again = planned()
     read.clear()
     assert digests(again) == expected
-    assert read == [(start, start + 50) for start in range(0, 200, 50)]
+    assert read == [(0, 200)]
 
 
 def test_what_the_digest_depends_on():
@@ -149,7 +148,7 @@ def test_memory_holds_the_labels_and_a_block(lazily, monkeypatch):
     x, y = points(n)
     write_vec("trn.vec", np.repeat(x, 8, axis=1))  # 9.6 megabytes, as float64 twice as many
     write_cls("trn.cls", y)
-    for room in (module, normalisation, libagf, splits):
+    for room in (core_points, normalisation, libagf, splits):
         monkeypatch.setattr(room, "_PIECE" if room is libagf else "_BLOCK", 1 << 14)
     tracemalloc.start()
     try:
