@@ -238,22 +238,24 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
             before = functools.partial(remove, old)
         files = dict(zip(ends, stack.enter_context(replacing_all(
             [base + end for end in ends], binary=True, before=before))))
-        points = _Points(files[".vec"], recipe, stack)
+        held, rows = stack.enter_context(temporary_file()), 0
         if roles.ids:
             files[".ids"].write(csv_line([table.names[at] for at in roles.ids]))
         counts = np.zeros(len(recipe.classes), dtype=np.int64)
         for part in encoded_rows(table, encoder, roles.label, roles.weight, roles.ids,
                                  unique=roles.ids):
-            points.write(part.x)
+            _spool(held, part.x)
             if part.y is not None:
                 files[".cls"].write(cls_bytes(part.y))
                 counts += np.bincount(part.y, minlength=len(counts))
             if roles.ids:
                 files[".ids"].write(csv_lines(part.text))
             if part.weights is not None:
-                files[".wgt"].write(weights_bytes(
-                    part.weights, f"{base}.wgt", points.rows - len(part.x)))
-        recipe = points.finish()
+                files[".wgt"].write(weights_bytes(part.weights, f"{base}.wgt", rows))
+            rows += len(part.x)
+        vec = VecWriter(files[".vec"], len(recipe.features), recipe.keeps_missing)
+        recipe = _with_fills(held, (rows, len(recipe.features)), recipe,
+                             lambda _, block: vec.write(block))
         if form.labels:
             files[".names"].write(names_bytes(recipe.classes, f"{base}.names"))
             files[".recipe"].write(format_recipe(recipe, f"{base}.recipe").encode())
@@ -261,32 +263,7 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
             encoder.warn_of_cells()
             encoder.warn_of_others({recipe.label, *(table.names[at] for at in (
                 roles.label, roles.weight, *roles.ids) if at is not None)})
-    return recipe, points.rows, counts if form.labels else None
-
-
-class _Points:
-    """Points that are written to a `.vec`: at once, or, where the recipe lacks a fill, at last."""
-
-    def __init__(self, vec, recipe, stack):
-        self._writer = VecWriter(vec, len(recipe.features), recipe.keeps_missing)
-        self._recipe, self.rows = recipe, 0
-        self._held = stack.enter_context(temporary_file()) if any(
-            one.fill != one.fill for one in recipe.columns) else None
-
-    def write(self, x):
-        """Points (n, d) float32, NaN where a fill is not known."""
-        self.rows += len(x)
-        if self._held is None:
-            self._writer.write(x)
-        else:
-            _spool(self._held, x)
-
-    def finish(self):
-        """All points in the `.vec`; -> the recipe with its fills."""
-        if self._held is None:
-            return self._recipe
-        return _with_fills(self._held, (self.rows, len(self._recipe.features)), self._recipe,
-                         lambda _, block: self._writer.write(block))
+    return recipe, rows, counts if form.labels else None
 
 
 def _roles_beside(table, form, recipe):

@@ -25,7 +25,8 @@ from ..executors.remote import threads_here
 from ..executors.threads import available_cores, run_tasks
 from ..files.result_store import key_of, ResultCache
 from ..kernels.machine import decision_values
-from ..learners.protocol import check_loo, has_left_out, Job, parse_options, plan_jobs, SharedGroup
+from ..learners.protocol import (check_learners, has_left_out, Job, parse_options, plan_jobs,
+                                 SharedGroup)
 from ..score.evaluation import Results
 from ..score.rows import BY_OPTION, SCORES
 from ..training.run import TimeUp
@@ -84,7 +85,7 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool 
     searched_options(tree, settings.options)
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     if must_loo:
-        check_loo(jobs)
+        check_learners(jobs, loo=True)
     learned = decoders_for(tree, candidate.decoders)[0].decoder.takes == "learned"
     # a metric knows the labels of the points that would be left out
     left_out = has_left_out(jobs) and not learned and settings.metric is None

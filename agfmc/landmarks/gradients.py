@@ -33,31 +33,28 @@ def gradient_products(landmarks: Landmarks, beta: np.ndarray, x: np.ndarray,
     """
     values = landmarks.kernel_values(x).T
     kernel, d = landmarks.kernel, x.shape[1]
+    root = np.sqrt(np.ones(len(x)) if w is None else w)[:, None]
     if kernel.kind == "laplacian":
-        return kernel.gamma**2 * _of_signs(landmarks.z, values, beta, x, w)
+        return kernel.gamma**2 * _of_signs(landmarks.z, root * values, beta, x)
     if kernel.kind == "exponential":
         with np.errstate(divide="ignore"):
             distance = -np.log(values) / kernel.gamma
         values /= np.where(distance > _AT_ITSELF / kernel.gamma, distance, np.inf)
     products = np.zeros(d if diagonal else (d, d))
-    root = None if w is None else np.sqrt(w)[:, None]
     for column in beta.T:
         weights = values * column
-        gradient = x * weights.sum(axis=1)[:, None] - weights @ landmarks.z
-        if root is not None:
-            gradient *= root
+        gradient = root * (x * weights.sum(axis=1)[:, None] - weights @ landmarks.z)
         products += np.einsum("ij,ij->j", gradient, gradient) if diagonal else \
             gradient.T @ gradient
     return (4 if kernel.kind == "rbf" else 1) * kernel.gamma**2 * products
 
 
-def _of_signs(z, values, beta, x, w):
+def _of_signs(z, values, beta, x):
     """(d,) sums of the squares of sum_j beta_jc K(x, z_j) sign(x - z_j); values (n, p)."""
     squares = np.empty(x.shape[1])
     for number in range(len(squares)):
         gradient = (np.sign(x[:, number, None] - z[:, number]) * values) @ beta
-        squares[number] = np.einsum("ij,ij->", gradient, gradient) if w is None else \
-            np.einsum("ij,ij,i->", gradient, gradient, w)
+        squares[number] = np.einsum("ij,ij->", gradient, gradient)
     return squares
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
-from contextlib import contextmanager, ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +19,8 @@ from ..data.libsvm import sparse_text
 from ..data.lvq import lvq_lines
 from ..data.svm_predict import read_svm_output
 from ..executors.threads import run_tasks
-from ..files.atomic import private_folder, writing
-from .programs import Command, killing_commands
+from ..files.atomic import writing
+from .programs import Command, command_folder, killing_commands
 
 _SUM = 0.01  # how far probabilities may be from 1 together: programs round
 _ROWS = 20_000  # points that one run of a program gets
@@ -68,12 +67,8 @@ class Predictor:
     @contextmanager
     def points(self, x):
         """(folder, file of the points x (n, d)), both gone when the block ends unless kept."""
-        with ExitStack() as stack:
-            if self.execution.keep:
-                with writing(os.curdir):
-                    folder = tempfile.mkdtemp(prefix="agfmc.", suffix=".tmp", dir=os.curdir)
-            else:
-                folder = stack.enter_context(private_folder())
+        keep = self.execution.keep
+        with command_folder(os.curdir if keep else None, "agfmc.", keep) as folder:
             path = os.path.join(folder, "points.txt")
             with writing(path), open(path, "w", encoding="ascii") as file:
                 if self.execution.points == "lvq":
@@ -158,8 +153,8 @@ class ExternalValues:
                 output = os.path.join(folder, f"answers-{columns[position]}.txt")
                 return _difference(name, *self._predictor.answers(points, name, output, len(x)))
 
-            with killing_commands() as works:
-                for position, values in run_tasks(works.of(task), range(len(columns)),
+            with killing_commands() as task_of:
+                for position, values in run_tasks(task_of(task), range(len(columns)),
                                                   self._predictor.execution.workers):
                     r[:, position] = values
         return None, r

@@ -10,12 +10,13 @@ import shlex
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from ..core.errors import CommandFailed, DataError, ModelError, UsageError
-from ..files.atomic import temporary_file
+from ..core.errors import CommandFailed, ModelError, UsageError
+from ..files.atomic import private_folder, temporary_file, writing
 from .options import NodeLearner
 
 _SHELL = re.compile(r"[|&;<>()$`*?\[\]{}~#!\n]|^\s*[A-Za-z_][A-Za-z_0-9]*=")
@@ -23,7 +24,7 @@ _NO_PLACE = re.compile(r"[|&;]\s*\Z|(?:^|[\s|&;()])#.*\Z")  # for words behind: 
 _LAST_LINES = 3
 _LONGEST = 300
 
-_changed = threading.Condition()  # of all that follows, and of every `TaskGroup`
+_changed = threading.Condition()  # of all that follows
 _running = set()
 _closed = False
 
@@ -79,7 +80,7 @@ class Command:
             words = [one if _at(one, place) is None else one[:_at(one, place)] + _operand(name)
                      for one in words]
         words += [_operand(name) for name in operands]
-        with self._temporary() as messages, self._temporary() as printed:
+        with temporary_file() as messages, temporary_file() as printed:
             with _changed:
                 if _closed:
                     raise CommandFailed(f"the command '{self.text}' was not started: the run "
@@ -105,58 +106,56 @@ class Command:
                 words = _last(messages) or _last(printed)
                 raise CommandFailed(f"the command '{self.text}' {_ended(status)}{words}")
 
-    def _temporary(self):
-        try:
-            return temporary_file()
-        except DataError as error:
-            raise CommandFailed(f"the command '{self.text}' could not be started: {error}") \
-                from error
-
-
-class TaskGroup:
-    """Tasks of several threads, each with commands and temporary files of its own."""
-
-    def __init__(self):
-        self.busy, self.ended = 0, False
-
-    def of(self, function):
-        """`function` as such a task; it raises `CommandFailed` once the end has come."""
-
-        def task(*args):
-            with _changed:
-                if self.ended:
-                    raise CommandFailed("not started: the run has ended")
-                self.busy += 1
-            try:
-                return function(*args)
-            finally:
-                with _changed:
-                    self.busy -= 1
-                    _changed.notify_all()
-
-        return task
-
 
 @contextmanager
 def killing_commands():
     """Within the block commands may run in threads; when it ends, none is left running.
 
-    Yields `TaskGroup`, whose tasks have come to their end then, and removed their files.
+    Yields the function that makes a task of a function: the block waits for tasks that have begun,
+    so that they remove their files, and one that would begin later raises `CommandFailed`.
     """
     global _closed
+    busy, ended = set(), False
+
+    def task_of(function):
+        def task(*args):
+            with _changed:
+                if ended:
+                    raise CommandFailed("not started: the run has ended")
+                busy.add(mark := object())
+            try:
+                return function(*args)
+            finally:
+                with _changed:
+                    busy.remove(mark)
+                    _changed.notify_all()
+
+        return task
+
     _closed = False
-    tasks = TaskGroup()
     try:
-        yield tasks
+        yield task_of
     finally:
         with _changed:
-            tasks.ended = _closed = True
+            ended = _closed = True
             left = list(_running)
         for process in left:
             _kill(process)
         with _changed:
-            _changed.wait_for(lambda: not tasks.busy)
+            _changed.wait_for(lambda: not busy)
             _closed = False
+
+
+@contextmanager
+def command_folder(parent, prefix, keep):
+    """A folder in `parent` for the files of a command, which goes with the block unless kept."""
+    if keep:
+        with writing(os.path.join(parent, prefix)):
+            folder = tempfile.mkdtemp(prefix=prefix, suffix=".tmp", dir=parent)
+        yield folder
+    else:
+        with private_folder(parent) as folder:
+            yield folder
 
 
 def _unquoted(text):

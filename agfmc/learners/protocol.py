@@ -395,20 +395,14 @@ def check_missing(jobs, x):
             return
 
 
-def check_loo(jobs):
-    """Raise `UsageError`, with its place, for a job that leave-one-out is not for."""
-    for job in jobs:
-        if job.options.no_loo:
-            raise job.place.error(UsageError, f"--platt loo is {job.options.no_loo}")
-
-
 def check_learners(jobs, loo=False):
     """Raise `UsageError`, with its place, for a learner that is not installed.
 
-    loo: also for one that leave-one-out is not for; see `check_loo`.
+    loo: also for one that leave-one-out is not for.
     """
-    if loo:
-        check_loo(jobs)
+    for job in jobs if loo else ():
+        if job.options.no_loo:
+            raise job.place.error(UsageError, f"--platt loo is {job.options.no_loo}")
     for job in {type(job.options): job for job in reversed(jobs)}.values():
         try:
             job.options.made_by()

@@ -500,7 +500,7 @@ def classify(classifier, chunks, workers=1, then=None):
         if commands:
             from ..learners.programs import killing_commands
 
-            answer = stack.enter_context(killing_commands()).of(classifier)
+            answer = stack.enter_context(killing_commands())(classifier)
         task = answer if then is None else lambda x: then(answer(x))
         for _, answers in run_tasks(task, chunks, workers):
             yield answers

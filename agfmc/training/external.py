@@ -12,10 +12,8 @@ import os
 import re
 import shlex
 import stat
-import tempfile
 import threading
 import warnings
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,9 +23,9 @@ from ..core.errors import AgfmcError, AgfmcWarning, CommandFailed, JobsFailed, o
 from ..core.splits import rows_by_class
 from ..data.libsvm import row_texts
 from ..executors.threads import available_cores, run_tasks
-from ..files.atomic import install, private_folder, remove, writing
+from ..files.atomic import install, remove, writing
 from ..learners.options import BinaryLearner
-from ..learners.programs import Command, killing_commands, partition_text
+from ..learners.programs import Command, command_folder, killing_commands, partition_text
 from ..learners.protocol import check_jobs, Samples, samples
 from ..models.libsvm import read_svm_model
 
@@ -117,8 +115,8 @@ def train_external(plan, progress=None, control_out=None, started=None):
             return job.place.error(JobsFailed, f"'{job.name}': {error}")
 
     done = 0
-    with killing_commands() as tasks:
-        for _, error in run_tasks(tasks.of(task), plan.binary,
+    with killing_commands() as task_of:
+        for _, error in run_tasks(task_of(task), plan.binary,
                                   plan.settings.workers or available_cores(), ordered=False,
                                   inline=False):
             if error is not None:
@@ -148,13 +146,7 @@ def _train_one(job, plan, part, row_text, put):
     order = np.argsort(part.rows)
     part = Samples(part.rows[order], part.side[order])
     folder, name = os.path.split(plan.path_of(job.name))
-    with ExitStack() as stack:
-        if trainer.keep:
-            with writing(plan.path_of(job.name)):
-                private = tempfile.mkdtemp(prefix=f"{name}.", suffix=".tmp",
-                                           dir=folder or os.curdir)
-        else:
-            private = stack.enter_context(private_folder(folder or os.curdir))
+    with command_folder(folder or os.curdir, f"{name}.", trainer.keep) as private:
         data = os.path.join(private, "partition.txt")
         with writing(data), open(data, "w", encoding="ascii") as file:
             file.writelines(partition_text(plan.data.x, part, plan.text, row_text))

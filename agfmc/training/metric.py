@@ -213,7 +213,7 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
     raw = np.asarray(x[rows])
     learner = _Learner(options, seed, threads_here(workers))
     points = _Points(base.apply(raw), np.searchsorted(labels, y[rows]), len(labels),
-                     None if weights is None else weights.w[rows])
+                     np.ones(len(rows)) if weights is None else weights.w[rows])
     rounds, losses, linear = options.rounds, (), _unit(d, options.diagonal)
     if rounds != 0:
         learner = learner.with_chosen_parameters(points)
@@ -295,11 +295,11 @@ class _Points(NamedTuple):
     x: np.ndarray
     y: np.ndarray
     k: int
-    w: np.ndarray | None = None
+    w: np.ndarray
 
     def rows(self, rows):
         """Some of the points."""
-        return self._replace(x=self.x[rows], y=self.y[rows], w=self.weights(rows))
+        return self._replace(x=self.x[rows], y=self.y[rows], w=self.w[rows])
 
     def sample(self, count, seed):
         """About so many points, of each class its share, and one at least."""
@@ -311,14 +311,10 @@ class _Points(NamedTuple):
         """The points after a map, of which a multiple is taken that fits their variance."""
         return self._replace(x=_mapped(self.x, _scaled(linear, self.x)))
 
-    def weights(self, rows):
-        """The weights of some points, or None."""
-        return None if self.w is None else self.w[rows]
-
     @property
     def unit(self):
         """The power of ten next to the mean weight, which lambda is measured in."""
-        return 1.0 if self.w is None else 10.0 ** round(np.log10(self.w.mean()).item())
+        return 10.0 ** round(np.log10(self.w.mean()).item())
 
 
 class _Machine(NamedTuple):
@@ -337,12 +333,8 @@ class _Machine(NamedTuple):
 
 def _solve(grams, phi, targets, w, ridge):
     """(`Ridge`, v (p, m), b (m,)) of targets (m, n) of points with features phi (p, n)."""
-    sums = [(gram, 1.0) for gram in grams]
-    if w is None:
-        made = Ridge(sums, phi.sum(axis=1), float(phi.shape[1]), ridge)
-        return made, *made.solve(phi @ targets.T, targets.mean(axis=1))
     total = float(w.sum())
-    made = Ridge(sums, phi @ w, total, ridge)
+    made = Ridge([(gram, 1.0) for gram in grams], phi @ w, total, ridge)
     return made, *made.solve(phi @ (targets * w).T, targets @ w / total)
 
 
@@ -369,11 +361,11 @@ class _Learner:
         x = _mapped(some.x, scaled)
         products = sum(self.each(
             lambda part: gradient_products(machine.landmarks, beta, x[part],
-                                           self.options.diagonal, some.weights(part)),
+                                           self.options.diagonal, some.w[part]),
             _parts(len(x))))
         # gradients by x, where the machine has x times the map
         products = products * scaled**2 if scaled.ndim == 1 else scaled @ products @ scaled.T
-        metric, root = metric_of(products / (len(x) if some.w is None else some.w.sum()), _FLOOR)
+        metric, root = metric_of(products / some.w.sum(), _FLOOR)
         # the distance of a laplacian kernel is a sum of differences, not of their squares
         return metric if self.options.machine.kernel == "laplacian" else root
 
@@ -408,7 +400,7 @@ class _Learner:
 
         def product(part):
             phi[:, part] = landmarks.features(landmarks.kernel_values(points.x[part]))
-            scaled = phi[:, part] if points.w is None else phi[:, part] * np.sqrt(points.w[part])
+            scaled = phi[:, part] * np.sqrt(points.w[part])
             return scaled @ scaled.T
 
         for part in self.each(product, _parts(n)):
@@ -435,9 +427,9 @@ class _Learner:
 
         def squares(part):
             some, t = phi[:, part][:, ::step], targets[:, part][:, ::step]
-            w = None if points.w is None else points.w[part][::step]
+            w = points.w[part][::step]
             error = (leave_one_out(t, v.T @ some + b[:, None], made.leverages(some, w)) - t)**2
-            return (np.sum(error), t.size) if w is None else (np.sum(error @ w), len(t) * w.sum())
+            return np.sum(error @ w), len(t) * w.sum()
 
         sums, sizes = zip(*self.each(squares, _parts(len(points.y))))
         return v, b, float(sum(sums) / sum(sizes))
@@ -464,7 +456,7 @@ class _Learner:
         losses = losses[:, judged]
         if losses.shape[1] < FEWEST:
             return fewest, ()
-        w = some.weights(judged)
+        w = some.w[judged]
         means = np.array([mean(one, w) for one in losses])
         best = fewest + np.argmin(means[fewest:])
         errors = [standard_error(one - losses[best], w) for one in losses]
@@ -515,7 +507,7 @@ class _PairJudge(NamedTuple):
         def loss(judge):
             values = judge(train, test)
             judged = np.isfinite(values)
-            return mean(values[judged], test.weights(judged)) if judged.any() else float("inf")
+            return mean(values[judged], test.w[judged]) if judged.any() else float("inf")
 
         judge = min((cls(pairs, seed, Kernel(kind, gamma), _RIDGES[0])
                      for gamma in _gammas(kind, d)), key=loss)
@@ -527,9 +519,8 @@ class _PairJudge(NamedTuple):
         phi, phi_test = (landmarks.features(landmarks.kernel_values(part.x))
                          for part in (train, test))
         of_class = [phi[:, train.y == label] for label in range(train.k)]
-        weights = [train.weights(train.y == label) for label in range(train.k)]
-        grams = [part @ part.T if w is None else (part * w) @ part.T
-                 for part, w in zip(of_class, weights)]
+        weights = [train.w[train.y == label] for label in range(train.k)]
+        grams = [(part * w) @ part.T for part, w in zip(of_class, weights)]
         total, count = np.zeros(len(test.y)), np.zeros(len(test.y))
         for pair in self.pairs:
             sizes = [of_class[label].shape[1] for label in pair]
@@ -537,7 +528,7 @@ class _PairJudge(NamedTuple):
                 continue
             both = np.concatenate([of_class[label] for label in pair], axis=1)
             t = np.repeat([-1.0, 1.0], sizes)
-            w = None if train.w is None else np.concatenate([weights[label] for label in pair])
+            w = np.concatenate([weights[label] for label in pair])
             ridge, v, b = _solve([grams[label] for label in pair], both, t[None], w,
                                  self.ridge * train.unit)
             left = leave_one_out(t, v[:, 0] @ both + b, ridge.leverages(both, w))

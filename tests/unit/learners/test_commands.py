@@ -187,8 +187,8 @@ def test_nothing_is_left_where_a_block_ends_early(tmp_path):
             raise
 
     threads = []
-    with pytest.raises(ZeroDivisionError), killing_commands() as works:
-        piece = works.of(lambda name: pytest.raises(CommandFailed, work, name))
+    with pytest.raises(ZeroDivisionError), killing_commands() as task_of:
+        piece = task_of(lambda name: pytest.raises(CommandFailed, work, name))
         threads = [threading.Thread(target=piece, args=(name,)) for name in "ab"]
         for thread in threads:
             thread.start()
@@ -201,7 +201,7 @@ def test_nothing_is_left_where_a_block_ends_early(tmp_path):
     for thread in threads:
         thread.join(10)
     with pytest.raises(CommandFailed, match="the run has ended"):
-        works.of(work)("late")
+        task_of(work)("late")
     assert not (tmp_path / "late").exists()
 
 
@@ -216,8 +216,8 @@ def test_between_two_commands_a_block_ends_too(tmp_path):
         except CommandFailed as error:
             errors.append(str(error))
 
-    with killing_commands() as works:
-        threading.Thread(target=works.of(work), daemon=True).start()
+    with killing_commands() as task_of:
+        threading.Thread(target=task_of(work), daemon=True).start()
         ready.wait(20)
         threading.Timer(0.2, go.set).start()
     assert len(errors) == 1 and errors[0].endswith("was not started: the run has ended")

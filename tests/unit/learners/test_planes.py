@@ -9,7 +9,7 @@ import pytest
 from agfmc.core.points import SparsePoints
 from agfmc.core.errors import AgfmcWarning, UsageError
 from agfmc.core.models import Kernel
-from agfmc.learners.protocol import check_learners, check_loo, parse_options, plan_jobs
+from agfmc.learners.protocol import check_learners, parse_options, plan_jobs
 from agfmc.learners.points import Nodes, Solution
 from agfmc.control.learners import LEARNERS
 from agfmc.learners.svm import SvmOptions
@@ -63,7 +63,7 @@ def test_who_has_probabilities():
 def test_leaving_out_single_samples_is_for_some():
     jobs = plan_jobs(parse('"-c 1" {"learner=linear" {"learner=logistic" {0 1} 2} 3}', "f"),
                      "m", "", 1)
-    check_loo(jobs)
+    check_learners(jobs, loo=True)
     for text, words in (("-s 1", "--platt loo is for C-SVC only, not for nu-SVC"),
                         ("learner=linear -s 5", "not for learner=linear -s 5"),
                         ("learner=linear -w0 2", "not for learner=linear -s 0 with weights"),

@@ -446,7 +446,8 @@ def test_machine_and_gradients_of_whole_weights_are_those_of_copies(diagonal):
     x, w = x / x.std(axis=0), random.integers(1, 4, 40)
     made = []
     for data in (metric._Points(x, y, 3, w.astype(float)),
-                 metric._Points(np.repeat(x, w, axis=0), np.repeat(y, w), 3)):
+                 metric._Points(np.repeat(x, w, axis=0), np.repeat(y, w), 3,
+                               np.ones(w.sum()))):
         learner = metric._Learner(options(1, 1000, 0.8, 0.05, diagonal=diagonal), 1, 1)
         machine = learner._trained(data, 0.8)
         beta = machine.landmarks.coefficients(machine.v)
