@@ -68,14 +68,6 @@ def test_classes_of_any_kind(labels, numbered):
 
 
 @pytest.mark.long
-def test_threads_change_nothing():
-    x, y = points()
-    results = [MultiClassFromBinary("tree", n_jobs=jobs).tune(x, y, space=SMALL)[1]
-               for jobs in (1, 2)]
-    assert results[0] == results[1]
-
-
-@pytest.mark.long
 def test_it_is_the_search_of_the_command(tmp_path, run):
     x, y = points()
     lines = [" ".join([str(label), *(f"{i + 1}:{value!r}" for i, value in enumerate(row))])

@@ -10,7 +10,6 @@ pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
-import agfmc
 from agfmc.calibration.thresholds import error_threshold
 from agfmc.core.errors import AgfmcWarning
 from agfmc.api.estimator import MultiClassFromBinary
@@ -56,14 +55,6 @@ def test_probabilities_are_calibrated_by_default():
     own.calibrate(OTHER_X, OTHER_Y, map="temperature")
     assert log_loss(TEST_Y, own.predict_proba(TEST_X)) == pytest.approx(log_loss(TEST_Y, p),
                                                                         abs=.02)
-
-
-@pytest.mark.long
-def test_the_probabilities_of_the_api():
-    labels = np.searchsorted(NAMES, Y)
-    classifier = agfmc.Classifier(agfmc.train("one-vs-rest", X, labels, options="-c 4 -g 0.05"))
-    np.testing.assert_array_equal(fitted().predict_proba(TEST_X),
-                                  classifier.probabilities(TEST_X))
 
 
 @pytest.mark.few(3)
@@ -157,21 +148,6 @@ def test_parameters_that_are_set_later_wait():
     kept = points_kept(model)
     assert model._classifier.threshold == error_threshold(kept.p_largest, kept.right,
                                                           .15).threshold
-
-
-@pytest.mark.long
-def test_in_a_file(tmp_path):
-    model = fitted("one-vs-one").calibrate(OTHER_X, OTHER_Y)
-    model.save(tmp_path / "m.mbm")
-    loaded = MultiClassFromBinary.load(tmp_path / "m.mbm", reject=.7)
-    np.testing.assert_allclose(loaded.predict_proba(TEST_X), model.predict_proba(TEST_X),
-                               rtol=1e-12)
-    np.testing.assert_array_equal(loaded.predict_set(TEST_X), model.predict_set(TEST_X))
-    assert "" in loaded.predict(TEST_X)
-    own = MultiClassFromBinary.load(tmp_path / "m.mbm", calibrated=False)
-    np.testing.assert_allclose(own.predict_proba(TEST_X),
-                               fitted("one-vs-one", calibrated=False).predict_proba(TEST_X),
-                               rtol=1e-12)
 
 
 @pytest.mark.few(4)

@@ -1,7 +1,5 @@
 """A search in one call: what it refuses, and that it is the search of the command."""
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -35,15 +33,6 @@ def test_the_best_options_stand_in_the_tree(experiment):
     assert result["tried"] == len(scores) >= 5 and result["complete"] and max(told) <= 1
     assert scores[result["best"]] == max(scores)
     assert {row.text for row in tree.rows} == {result["points"][result["best"]]["options"]}
-
-
-@pytest.mark.long
-def test_workers_change_nothing(experiment):
-    with ThreadPoolExecutor(2) as pool:
-        results = [find_options(
-            replace(experiment, settings=TrainingSettings(workers=workers)),
-            read_candidate("tree"), by="brier", space=SMALL) for workers in (1, 0, pool)]
-    assert results[0] == results[1] == results[2]
 
 
 @pytest.mark.parametrize("wrong, message", [
