@@ -22,7 +22,7 @@ from ..data.types import Dataset
 from ..executors.threads import run_tasks
 from ..files.result_store import key_of, Record, shuffled_for
 from ..kernels.machine import KernelCounter
-from ..learners.program_classifiers import Execution
+from ..learners.programs import Execution
 from ..learners.protocol import distinct, plan_jobs
 from ..models.merge import assemble
 from ..prediction.calibrate import fit_calibration, HeldOutValues, with_learned_weights

@@ -149,11 +149,10 @@ class Ridge:
         v = self._factor.solve_transposed(self._factor.solve(right))
         return v, balance - self.mean @ v
 
-    def leverages(self, phi: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
-        """h (n,) of points with features phi (p, n) and weights w (n,), None for 1."""
+    def leverages(self, phi: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """h (n,) of points with features phi (p, n) and weights w (n,)."""
         turned = self._factor.solve(phi - self.mean[:, None])
-        h = 1.0 / self.weight + np.einsum("ij,ij->j", turned, turned)
-        return h if w is None else w * h
+        return w * (1.0 / self.weight + np.einsum("ij,ij->j", turned, turned))
 
 
 def leave_one_out(t: np.ndarray, f: np.ndarray, h: np.ndarray) -> np.ndarray:

@@ -44,15 +44,15 @@ SEARCHED = 5000  # points that lambda is judged by
 class Problem:
     """The work of the tasks: points x (n, d), labels y (n,), and the landmarks of a group.
 
-    raw: sums are of kernel values, in place of features;  w (n,): weights of the points, or None
-    for 1;  first: the row of all points that these begin with.
+    w (n,): weights of the points;  raw: sums are of kernel values, in place of features;  first:
+    the row of all points that these begin with.
     """
 
     landmarks: Landmarks
     x: np.ndarray
     y: np.ndarray
+    w: np.ndarray
     raw: bool = False
-    w: np.ndarray | None = None
     first: int = 0
 
     def shared(self):
@@ -67,15 +67,14 @@ class Problem:
         y = self.y[item[1]:item[2]]
         if y.min() >= 0:
             y = y.astype(np.min_scalar_type(int(y.max())))  # often a byte for each
-        return *item, y, None if self.w is None else self.w[item[1]:item[2]]
+        return *item, y, self.w[item[1]:item[2]]
 
     def part(self, item):
         """The problem with the points, labels and weights of an item alone."""
         _, start, stop, labels = item[:4]
         rows = start + np.flatnonzero(np.isin(self.y[start:stop], labels))
         return replace(self, x=np.ascontiguousarray(self.x[_slice(rows)]), y=self.y[rows],
-                       w=None if self.w is None else self.w[rows], first=start,
-                       landmarks=self._for_sums())
+                       w=self.w[rows], first=start, landmarks=self._for_sums())
 
     def _for_sums(self):
         return self.landmarks.without_factor() if self.raw else self.landmarks
@@ -125,13 +124,10 @@ def range_sums(problem: Problem, item: tuple) -> ClassSums:
     for first in range(0, len(rows), _BLOCK):
         part = rows[first:first + _BLOCK]
         phi = problem.kernel_values(part) if problem.raw else problem.features(part)
-        of_class = np.equal.outer(np.asarray(labels), problem.y[part]).astype(np.float64)
-        if problem.w is not None:
-            of_class *= problem.w[part]
+        of_class = np.equal.outer(np.asarray(labels), problem.y[part]) * problem.w[part]
         total += of_class @ phi.T
         weight += of_class.sum(axis=1)
-        if problem.w is not None:
-            phi *= np.sqrt(problem.w[part])
+        phi *= np.sqrt(problem.w[part])
         gram += phi @ phi.T  # the result is symmetric, and half the work of other products
     return ClassSums(gram, total, weight)
 
@@ -285,9 +281,9 @@ class Group:
         self.labels = together.labels
         self.sets = _sets(job)
         self.class_blocks = _class_blocks(job)
-        self.weights, w = weights, None if weights is None else weights.w
-        self.counts = label_counts(y)
-        self.totals = self.counts if w is None else total_weights(y, w)
+        self.weights = weights
+        w = np.broadcast_to(1.0, len(y)) if weights is None else weights.w
+        self.counts, self.totals = label_counts(y), total_weights(y, w)
         n = sum(self.counts[label] for label in self.labels)
         total = sum(self.totals[label] for label in self.labels)
         self.mean_weight = total / n
@@ -299,7 +295,7 @@ class Group:
                                   f"of so many points: expected {self.least:.2g} or more")
         self.rows = drawn[landmarks.kept]
         self.dropped = len(drawn) - len(self.rows)
-        self.problem = Problem(landmarks, x, y, raw, w)
+        self.problem = Problem(landmarks, x, y, w, raw)
         self.ranges = row_ranges(job, len(y))
         self.left_out = {} if requested is None else self._left_out(
             y, None if requested.sides else self.options.left_out, requested.chosen)
@@ -323,43 +319,22 @@ class Group:
         start, stop = self.ranges[number]
         problem = self.problem
         digest = blake2b(repr([__version__, self.options.sums_identity(self.jobs[0]), start, stop,
-                               problem.raw, problem.w is None]).encode(), digest_size=8)
+                               problem.raw]).encode(), digest_size=8)
         digest.update(np.ascontiguousarray(problem.landmarks.z).data.cast("B"))
         for first in range(start, stop, _BLOCK):
             block = slice(first, min(first + _BLOCK, stop))
             is_member = np.isin(problem.y[block], self.labels)
             digest.update(np.where(is_member, problem.y[block], -1).astype("<i4").tobytes())
             digest.update(np.ascontiguousarray(problem.x[block][is_member], np.float64).tobytes())
-            if problem.w is not None:
-                digest.update(problem.w[block][is_member].tobytes())
+            digest.update(problem.w[block][is_member].tobytes())
         return digest.hexdigest()
-
-    def cost_of_sums(self, item):
-        """Billions of multiplications for an item of `range_sums`."""
-        _, start, stop, labels = item
-        n = sum(self.counts[label] for label in labels) * (stop - start) / len(self.problem.y)
-        return (0.5 if self.problem.raw else 1.0) * 1e-9 * n * len(self.problem.landmarks) ** 2
-
-    def cost_of_search(self, one):
-        """The work for the error of a set of classes with one lambda."""
-        return self._cost_of_solution(min(SEARCHED, self._count(one)))
-
-    def cost_of_set(self, one):
-        """The work for the solution of a set of classes."""
-        return self._cost_of_solution((1 if len(self.sets) > 1 else 2) * self._count(one))
-
-    def _count(self, one):
-        return sum(len(part) for label, _ in one for part in self.left_out[label])
-
-    def _cost_of_solution(self, count):
-        p = len(self.problem.landmarks)
-        return 1e-9 * p * p * (p / 6 + count / 2)
 
 
 class Work:
     """The tasks of a group: their run on threads or an executor, and their progress.
 
-    workers: threads here;  progress(share) is called with the share that is done.
+    workers: threads here;  progress(share) is called with the share that is done: a step is the
+    sums of a range and block, or the solution of a set of classes.
     """
 
     def __init__(self, group, settings, progress):
@@ -368,20 +343,18 @@ class Work:
         self._executor = None if here else settings.workers
         self.workers = settings.workers if here and settings.workers else available_cores()
         self._megabytes = settings.kernel_memory
-        self._planned = {labels: sum(group.cost_of_sums((0, *span, labels))
-                                     for span in group.ranges) for labels in group.class_blocks}
-        self._done, self._total = 0.0, sum(self._planned.values())
+        self._planned = dict.fromkeys(group.class_blocks, len(group.ranges))
+        self._done, self._total = 0, sum(self._planned.values())
 
     def sums(self, items, class_blocks):
         """Yield the `ClassSums` of items, in their order; then those blocks are complete."""
         for labels in class_blocks:  # known now: some may be stored, some made again
-            self._total -= self._planned.pop(labels, 0.0)
-        self._total += sum(map(self._group.cost_of_sums, items))
+            self._total -= self._planned.pop(labels, 0)
+        self._total += len(items)
         for item, sums in self._outcomes(items):
             self.check()
             yield sums
-            self.report(self._group.cost_of_sums(item),
-                      f"sums of range {item[0] + 1} of {len(self._group.ranges)}")
+            self.report(f"sums of range {item[0] + 1} of {len(self._group.ranges)}")
 
     def _outcomes(self, items):
         """(item, `ClassSums`) in their order.
@@ -414,40 +387,30 @@ class Work:
         if is_lazy(self._group.problem.x):
             self._group.problem.x.check()
 
-    def plan(self, costs):
-        """There are tasks with these costs besides the sums."""
-        self._total += sum(costs)
+    def plan(self, steps):
+        """There are so many steps besides the sums."""
+        self._total += steps
 
-    def report(self, done, words=""):
-        """So many more billions of multiplications are done; words: what it was."""
-        self._done += done
+    def report(self, words=""):
+        """A step is done; words: what it was."""
+        self._done += 1
         if self._stored is not None:
             self._stored.stage = words
         if self._progress is not None:
-            self._progress(min(1.0, self._done / max(self._total, 1e-9)))
+            self._progress(min(1.0, self._done / max(self._total, 1)))
 
-    def each(self, function, items, cost, words=""):
+    def each(self, function, items, words=""):
         """Yield (item, function(item, spread)): items side by side, or what spreads for one.
 
-        cost(item): billions of multiplications;  words: as of `report`;  spread(function, parts,
-        cost) is `map`, with the cost of all parts.
+        words: as of `report`;  spread(function, parts) is `map`.
         """
         if len(items) >= 2 * self.workers:
-            for item, result in run_tasks(
-                    lambda item: function(item, lambda function, parts, cost: map(function, parts)),
-                    items, self.workers, inline=False):
-                yield item, result
-                self.report(cost(item), words)  # may end the work: this is handed out by now
-            return
-        for item in items:
-            left = [cost(item)]
-            yield item, function(item, functools.partial(self._spread, words, left))
-            self.report(left[0], words)
+            results = run_tasks(lambda item: function(item, map), items, self.workers, inline=False)
+        else:
+            results = ((item, function(item, self._spread)) for item in items)
+        for item, result in results:
+            yield item, result
+            self.report(words)  # may end the work: this is handed out by now
 
-    def _spread(self, words, left, function, parts, cost):
-        parts = list(parts)
-        for _, result in run_tasks(function, parts, self.workers, inline=False):
-            yield result
-            done = min(cost / len(parts), left[0])
-            left[0] -= done
-            self.report(done, words)
+    def _spread(self, function, parts):
+        return (result for _, result in run_tasks(function, parts, self.workers, inline=False))

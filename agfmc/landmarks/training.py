@@ -100,15 +100,10 @@ class _Set:
         """(sum of squared errors, sum of weights) of every step-th point that is left out."""
         left = self.values(solution, block, phi, step) - self._targets[:, [self._column[block[0]]]]
         w = self._weights(block, step)
-        w = np.ones(phi.shape[1]) if w is None else w
         return float(np.sum(left**2 @ w)), float(len(left) * w.sum())
 
     def _weights(self, block, step):
         label, number = block
-        if self._w is None:
-            if self._factor[label] == 1:
-                return None
-            return np.full(len(self._rows[label][number][::step]), self._factor[label])
         return self._factor[label] * self._w[self._rows[label][number][::step]]
 
 
@@ -182,14 +177,13 @@ class _Trainer:
         jobs = {}
         for job in group.jobs:
             jobs.setdefault(factors_of(group.options, job.sides), []).append(job)
+        self._work.plan(len(jobs))
         if self._ridge is None and len(group.sets) > max(
                 _OWN, _CHEAP / len(group.problem.landmarks) ** 3):
-            self._ridge = self._common_ridge(map(group.cost_of_set, jobs))
-        else:
-            self._work.plan(map(self._cost, jobs))
+            self._ridge = self._common_ridge()
         for sets, gram_of in self._sums.passes(jobs):
             for _, results in self._work.each(
-                    functools.partial(self._solve, gram_of, jobs), sets, self._cost):
+                    functools.partial(self._solve, gram_of, jobs), sets):
                 for fitted, converged in results:
                     if not converged:
                         warnings.warn(f"'{fitted.job.name}': the fit of its probabilities did not "
@@ -197,29 +191,22 @@ class _Trainer:
                     self._work.check()
                     yield fitted
 
-    def _cost(self, one):
-        return self._group.cost_of_set(one) + (self._ridge is None) * _TRIALS * \
-            self._group.cost_of_search(one)
-
-    def _common_ridge(self, costs):
-        """The lambda of all sets: the one with the least error over some of them.
-
-        costs: of the work that comes then.
-        """
-        sets, cost = sorted(self._group.sets), self._group.cost_of_search
+    def _common_ridge(self):
+        """The lambda of all sets: the one with the least error over some of them."""
+        sets = sorted(self._group.sets)
         sample = [sets[round(i)] for i in np.linspace(0, len(sets) - 1, _SAMPLED)]
-        self._work.plan([*costs, *(_TRIALS * cost(one) for one in sample)])
+        self._work.plan(_TRIALS * len(sample))
         search, trials = self._search(), 0
         while search.trial is not None:
             errors = []
             trials += 1
             for now, gram_of in self._sums.passes(sample):
                 errors += [error for _, error in self._work.each(
-                    lambda one, spread: self._error(one, self._set(one, gram_of), search.trial,
-                                                    spread), now, cost, "choice of lambda")]
+                    lambda one, spread: self._error(self._set(one, gram_of), search.trial, spread),
+                    now, "choice of lambda")]
             search.record(sum(errors))
         self._features.forget()
-        self._work.plan((trials - _TRIALS) * cost(one) for one in sample)
+        self._work.plan((trials - _TRIALS) * len(sample))
         return search.best
 
     def _search(self):
@@ -229,7 +216,7 @@ class _Trainer:
     def _set(self, one, gram_of):
         return _Set(self._group, one, gram_of(one), self._sums)
 
-    def _error(self, one, the_set, ridge, spread):
+    def _error(self, the_set, ridge, spread):
         """The mean squared error of points that are left out, of the classifiers of a set."""
         try:
             solution = the_set.solve(ridge)
@@ -237,8 +224,7 @@ class _Trainer:
             return float("inf")
         step = max(1, -(-the_set.count // SEARCHED))
         parts = list(spread(lambda block: the_set.squared_error(
-            solution, block, self._features(block, step), step), the_set.blocks,
-            self._group.cost_of_search(one)))
+            solution, block, self._features(block, step), step), the_set.blocks))
         return sum(error for error, _ in parts) / sum(weight for _, weight in parts)
 
     def _solve(self, gram_of, jobs, one, spread):
@@ -247,7 +233,7 @@ class _Trainer:
         if ridge is None:
             search = self._search()
             while search.trial is not None:
-                search.record(self._error(one, the_set, search.trial, spread))
+                search.record(self._error(the_set, search.trial, spread))
             ridge = search.best
             self._features.forget()
         try:
@@ -256,8 +242,7 @@ class _Trainer:
             return [(Fitted(job, job.place.error(type(error), f"'{job.name}': {error.message}")),
                      True) for job in jobs[one]]
         values = np.concatenate(list(spread(lambda block: the_set.values(
-            solution, block, self._features(block)), the_set.blocks,
-            self._group.cost_of_set(one))), axis=1)
+            solution, block, self._features(block)), the_set.blocks)), axis=1)
         rows = np.concatenate([self._group.left_out[label][number]
                                for label, number in the_set.blocks])
         order = np.argsort(rows)
@@ -265,7 +250,7 @@ class _Trainer:
         finish = functools.partial(self._finished, ridge, rows[order])
         return list(spread(lambda job: finish(job, the_set.number[job.sides], beta, solution,
                                               values[the_set.number[job.sides]][order]),
-                           jobs[one], 0.0))
+                           jobs[one]))
 
     def _finished(self, ridge, rows, job, number, beta, solution, values):
         """(`Fitted`, converged) of one job; values (n,): of the points in `rows`, ascending."""
@@ -275,7 +260,7 @@ class _Trainer:
         counts = [int(sum(group.counts[label] for label in part)) for part in job.sides]
         # targets of all points: those of a sample would hold back the probabilities
         totals = [sum(group.totals[label] for label in part) for part in reversed(job.sides)]
-        w = None if group.problem.w is None else group.problem.w[rows]
+        w = None if group.weights is None else group.weights.w[rows]
         a, b, converged = fit_sigmoid(values, side, totals, w)
         if a > 0:  # where points tell nothing, each is nearer to the other side when it is left out
             a, b, converged = fit_sigmoid(np.zeros_like(values), side, totals, w)

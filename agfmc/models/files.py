@@ -13,6 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..calibration.file import calibration_of, read_calibration
+from ..calibration.priors import class_counts
 from ..control.parse import MAX_TEXT
 from ..control.tree import Row, Tree
 from ..core.errors import (AgfmcError, AgfmcWarning, and_more, DataError, ModelError, Place,
@@ -26,7 +27,7 @@ from ..data.normalisation import Normalisation
 from ..decode.methods import is_learned
 from ..files.atomic import checked, replacing
 from ..files.opening import read_bytes, regular_files
-from ..learners.program_classifiers import ExternalClassifier
+from ..learners.programs import ExternalClassifier
 from ..learners.protocol import learner_class, read_node
 from ..tables.recipe_file import recipe_beside, recipe_if_there
 from .checks import check_configuration, check_recipe
@@ -427,7 +428,14 @@ def check_one_run(tree, models, classifiers):
             if model.provenance.samples is not None}) > 1:
         warn("some models were trained with weights of the samples, others without: they are from "
              "different runs")
-    if not _consistent(tree, models):
+    column = {label: i for i, label in enumerate(tree.classes)}
+    sizes = [([column[label] for label in side], count)
+             for sides, model in zip(tree.sides(), models)
+             for side, count in zip(sides, model.provenance.samples or ())]
+    try:
+        if sizes:
+            class_counts(sizes, len(column))
+    except ModelError:
         warn("the models record different numbers of samples of the same classes: some may be from "
              "another run")
 
@@ -435,24 +443,6 @@ def check_one_run(tree, models, classifiers):
 def _short(text):
     text = text.replace("/", " / ")
     return text if len(text) <= 60 else f"{text[:28]} ... {text[-28:]}"
-
-
-def _consistent(tree, models):
-    """Return True if numbers of samples of the classes can add up to those of all sides."""
-    column = {label: i for i, label in enumerate(tree.classes)}
-    sizes = [([column[label] for label in side], count)
-             for sides, model in zip(tree.sides(), models)
-             for side, count in zip(sides, model.provenance.samples or ())]
-    if not sizes:
-        return True
-    # the normal equations: k by k, however many models there are
-    matrix, right = np.zeros((len(column), len(column))), np.zeros(len(column))
-    for side, count in sizes:
-        matrix[np.ix_(side, side)] += 1
-        right[side] += count
-    numbers = np.linalg.lstsq(matrix, right, rcond=None)[0]
-    limit = 0.01 + 1e-9 * max(count for _, count in sizes)
-    return all(abs(numbers[side].sum() - count) < limit for side, count in sizes)
 
 
 def save(path: str, configuration: Configuration) -> None:

@@ -30,7 +30,7 @@ from ..data.types import Dataset
 from ..data.weights import read_weights, weights_beside
 from ..decode.ensemble import fit_weights
 from ..decode.learned import fit_learned, LearnedFit
-from ..learners.program_classifiers import Execution
+from ..learners.programs import Execution
 from ..models.configuration import Configuration
 from ..models.join import join_members, members_of
 from .classifier import Classifier

@@ -22,7 +22,8 @@ from ..decode.methods import find_method
 from ..decode.nested import descend, most_probable, products
 from ..executors.remote import run_remote
 from ..executors.threads import run_tasks
-from ..learners.program_classifiers import Execution, ExternalClassifier, ExternalValues
+from ..learners.programs import (Execution, ExternalClassifier, ExternalValues,
+                                 killing_commands)
 from ..learners.protocol import node_classifier
 from ..models.configuration import Configuration, ModelFiles
 from .decision import calibration_of, Decision, Decisions
@@ -498,8 +499,6 @@ def classify(classifier, chunks, workers=1, then=None):
     with ExitStack() as stack:
         answer = classifier
         if commands:
-            from ..learners.programs import killing_commands
-
             answer = stack.enter_context(killing_commands())(classifier)
         task = answer if then is None else lambda x: then(answer(x))
         for _, answers in run_tasks(task, chunks, workers):

@@ -14,7 +14,7 @@ from ..calibration.types import DecoderCalibration
 from ..core.errors import ModelError, UsageError
 from ..data.weights import proportions
 from ..decode.costs import cheapest
-from ..learners.program_classifiers import Execution
+from ..learners.programs import Execution
 from ..models.configuration import Configuration
 from ..models.description import class_sums
 from .decoding import Decoding

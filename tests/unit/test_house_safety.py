@@ -151,5 +151,5 @@ def test_outputs_are_opened_in_one_place():
                                             if word.arg == "mode")]
                 if any(set(ast.literal_eval(mode)) & set("wax+") for mode in modes):
                     writers.add(name_of(path))
-    assert writers <= {"agfmc/training/external.py", "agfmc/learners/program_classifiers.py",
+    assert writers <= {"agfmc/training/external.py", "agfmc/learners/programs.py",
                        "agfmc/cli/run.py"}

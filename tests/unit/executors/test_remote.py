@@ -22,7 +22,7 @@ from agfmc.core.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError
 from agfmc.answers.writing import Layout, write_answers
 from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
 from agfmc.prediction.classifier import Classifier, classify
-from agfmc.learners.program_classifiers import Execution
+from agfmc.learners.programs import Execution
 from agfmc.prediction.decoding import Decoding
 from agfmc.executors import remote
 from agfmc.executors.dask_cluster import address_of

@@ -122,8 +122,8 @@ def test_weights_travel_with_the_labels(points, raw):
     w = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
     landmarks = Landmarks(Kernel("rbf", 0.5), x[:7])
     item = (1, 64, 128, (0, 2))
-    here = sums.range_sums(sums.Problem(landmarks, x, y, raw, w), item)
-    there = sums.Problem(landmarks, open_vec(path), y, raw, w)
+    here = sums.range_sums(sums.Problem(landmarks, x, y, w, raw), item)
+    there = sums.Problem(landmarks, open_vec(path), y, w, raw)
     sent = pickle.loads(pickle.dumps((there.shared(), there.with_labels(item))))
     for work in (sent, (there.part(item), item)):
         one = sums._sums_elsewhere(*work)

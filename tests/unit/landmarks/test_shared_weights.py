@@ -32,8 +32,9 @@ def test_whole_weights_are_copies(raw):
     w = random.integers(0, 4, size=40)
     landmarks = Landmarks(Kernel("rbf", 0.5), x[:7])
     copies = np.repeat(np.arange(40), w)
-    weighted = range_sums(Problem(landmarks, x, y, raw, w.astype(float)), (0, 0, 40, (0, 2)))
-    copied = range_sums(Problem(landmarks, x[copies], y[copies], raw), (0, 0, len(copies), (0, 2)))
+    weighted = range_sums(Problem(landmarks, x, y, w.astype(float), raw), (0, 0, 40, (0, 2)))
+    copied = range_sums(Problem(landmarks, x[copies], y[copies], np.ones(len(copies)), raw),
+                        (0, 0, len(copies), (0, 2)))
     for one, other in zip(weighted, copied):
         assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
 

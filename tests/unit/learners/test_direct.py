@@ -20,7 +20,7 @@ from agfmc.learners.neighbours import Neighbours
 from agfmc.core.errors import ControlError, DataError, JobsFailed, ModelError, UsageError
 from agfmc.learners.programs import Command
 from agfmc.models.files import export, load, save
-from agfmc.learners.program_classifiers import Execution
+from agfmc.learners.programs import Execution
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
 from agfmc.prediction.classifier import Classifier

@@ -15,7 +15,7 @@ from agfmc.prediction.calibrate import (_share_of_classes, _thinned, calibrated,
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import Decoding
-from agfmc.learners.program_classifiers import Execution
+from agfmc.learners.programs import Execution
 from agfmc.core.probabilities import confidence, log_loss
 from agfmc.designs.design import design
 from agfmc.training.fit import TrainingSettings

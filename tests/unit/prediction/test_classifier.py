@@ -13,7 +13,7 @@ from agfmc.models.configuration import Configuration
 from agfmc.data.normalisation import Normalisation
 from agfmc.models.files import load, save
 from agfmc.prediction.decoding import Decoding
-from agfmc.learners.program_classifiers import Execution
+from agfmc.learners.programs import Execution
 from agfmc.models.merge import collate
 from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcWarning, DataError, ModelError, UsageError

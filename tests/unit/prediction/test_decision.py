@@ -17,7 +17,7 @@ from agfmc.calibration.types import DecoderCalibration, ProbabilityMap
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decision import Decision
 from agfmc.prediction.decoding import Decoding, Guarantees
-from agfmc.learners.program_classifiers import Execution
+from agfmc.learners.programs import Execution
 from agfmc.prediction.calibrate import answers_of_data, kept_decodings, with_decoders
 from agfmc.calibration.separate_points import recalibrate
 from agfmc.training.fit import TrainingSettings

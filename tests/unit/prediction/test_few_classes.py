@@ -14,7 +14,7 @@ from agfmc.calibration.types import DecoderCalibration, ProbabilityMap
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding, Guarantees, PairQueries
 from agfmc.prediction.decision import Decision
-from agfmc.learners.program_classifiers import Execution
+from agfmc.learners.programs import Execution
 from agfmc.core.provenance import Provenance
 
 CODE = "a 0/1; b 0/2; c 0/3; d 1/2; e 1/3; f 2/3; {0 1 2 3}"

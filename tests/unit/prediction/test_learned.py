@@ -15,7 +15,7 @@ from agfmc.prediction.calibrate import calibrated, fit_calibration, fit_learned_
 from agfmc.prediction.classifier import Classifier, classifier_for
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import decoders_of, Decoding, learning_pays
-from agfmc.learners.program_classifiers import Execution
+from agfmc.learners.programs import Execution
 from agfmc.core.probabilities import log_loss
 from agfmc.designs.design import design
 from agfmc.training.fit import TrainingSettings

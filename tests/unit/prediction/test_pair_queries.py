@@ -13,7 +13,7 @@ from agfmc.control.parse import parse
 from agfmc.decode.class_scores import LOSSES
 from agfmc.core.errors import ModelError, UsageError
 from agfmc.prediction.classifier import Classifier
-from agfmc.learners.program_classifiers import Execution
+from agfmc.learners.programs import Execution
 from agfmc.kernels.machine import KernelCounter, squared_norms
 from agfmc.core.provenance import Provenance
 

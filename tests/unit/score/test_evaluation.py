@@ -13,7 +13,7 @@ from agfmc.core.models import NodeModel
 from agfmc.models.description import class_samples
 from agfmc.data.weights import proportions
 from agfmc.score.evaluation import evaluate, Results, weighted
-from agfmc.learners.program_classifiers import ExternalClassifier
+from agfmc.learners.programs import ExternalClassifier
 from agfmc.answers.results import load_results
 from agfmc.report.text import format_scores
 from agfmc.core.provenance import Provenance
