@@ -91,8 +91,9 @@ def execute(args):
 
 
 def _print(args, result):
-    from ..report.text import (comparison_csv, data_lines, markdown_table, nested_table,
+    from ..report.text import (blocks_text, comparison_csv, data_lines, markdown_table,
                                plain_table, row_notes)
+    from ..report.trials import tuned_blocks
 
     if args.json:
         text = json_text({"version": RESULTS, **result})
@@ -109,7 +110,7 @@ def _print(args, result):
                f"{plain_table(result)}{row_notes(result)}" \
                + _legend(result, args)
         if "tuned" in result:
-            text += "\n" + nested_table(result["tuned"], result["splits"])
+            text += blocks_text(tuned_blocks(result["tuned"], result["splits"]), folded=True)
     sys.stdout.write(text)
     sys.stdout.flush()
 

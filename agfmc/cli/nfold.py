@@ -133,8 +133,8 @@ def _write_page(page, request, experiment, candidate, results, bins):
 
 
 def _print(args, request, experiment, candidate, results, tuned):
-    from ..report.text import (data_lines, format_scores, nested_table, score_lines,
-                               zero_line)
+    from ..report.text import blocks_text, data_lines, format_scores, score_lines, zero_line
+    from ..report.trials import tuned_blocks
     from ..score.evaluation import classwise_calibration, evaluate
 
     plan, names = experiment.plan, experiment.data.name_of
@@ -166,7 +166,7 @@ def _print(args, request, experiment, candidate, results, tuned):
                 text += "calibrated\n" if one.calibrated else "not calibrated\n"
             text += score_lines(one.columns) + zero_line(one.zero_probability)
         if tuned is not None:
-            text += "\n" + nested_table(tuned, plan.count)
+            text += blocks_text(tuned_blocks(tuned, plan.count), folded=True)
         if not args.brief:
             text += f"\nall held-out points together\n{format_scores(scores)}"
     sys.stdout.write(text)

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..control.learners import LEARNERS, PARAMETERS
-from ..core.errors import DataError, JobsFailed, one_line, UsageError
+from ..core.errors import DataError, JobsFailed, UsageError
 from ..core.models import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
 from ..files.atomic import check_output, replacing_all
-from ..score.rows import ALL_SCORES, BY_COST, COST
+from ..score.rows import BY_COST, COST
 from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, experiment_request,
                           plan_of, read_experiment, read_one_candidate, report_reused, result_cache,
                           SEARCHES)
@@ -77,7 +77,7 @@ def execute(args):
     _check_outputs(args)
     page = page_of(args, training_inputs(args, args.control))
     request, outputs = search_request(args), _Outputs(args.json, args.csv, args.plot)
-    with searched(request) as (result, tree, words, task):
+    with searched(request) as (result, tree, task):
         if page.requested and result["tried"]:
             from ..report.content import ModelPart
             write_page(page, request.experiment, task.experiment,
@@ -86,7 +86,7 @@ def execute(args):
                        model=ModelPart(task.tree if tree is None else tree))
         elif page.requested:
             report("nothing was tried, so no page, and no file for MultiQC")
-        _write(outputs, result, tree, words)
+        _write(outputs, result, tree)
         if not result["complete"]:
             # raised in here, so that what is finished is kept
             raise JobsFailed(_unfinished(task.experiment.cache, result, tree))
@@ -132,7 +132,7 @@ def search_request(args):
 
 @contextmanager
 def searched(request):
-    """(result, control tree, `SearchWords`, `TuningTask`) of a `SearchRequest`, for `with`: what is
+    """(result, control tree, `TuningTask`) of a `SearchRequest`, for `with`: what is
     finished is kept until that block ends well."""
     from ..experiments.tuning import prepare_tuning, tune
 
@@ -151,17 +151,7 @@ def searched(request):
         report_reused(experiment)
         result = {"control": candidate.name, "data": request.experiment.source,
                   **request.experiment.head(experiment), **result}
-        yield result, tree, _words(task, result), task
-
-
-def _words(task, result):
-    from ..experiments.candidates import open_rows
-    from ..report.text import SearchWords
-
-    plan = task.experiment.plan
-    given = task.experiment.settings.options and any(open_rows(task.tree))
-    return SearchWords("given" if given else "default", left_out=result["left_out"] is not None,
-                       split="part" if plan.parts and plan.trials == 1 else "split")
+        yield result, tree, task
 
 
 def _again(args, candidate):
@@ -192,12 +182,13 @@ def _check_outputs(args):
         check_output(path)
 
 
-def _write(outputs, result, tree, words):
+def _write(outputs, result, tree):
     from ..control.write import tree_lines
-    from ..report.text import data_lines, search_csv
+    from ..report.text import blocks_text, data_lines, search_csv
+    from ..report.trials import search_blocks
 
     if result["tried"]:
-        _table(result, words)
+        write_stderr(blocks_text(search_blocks(result)))
     texts = [(outputs.json, json_text({"version": RESULTS, **result})),
              (outputs.csv, search_csv(result.get("partitions") or [result.get("common", result)]))]
     texts = [(path, text) for path, text in texts if path is not None]
@@ -214,59 +205,6 @@ def _write(outputs, result, tree, words):
         if "features" in result:
             write_stdout([f"# {data_lines(result)}"])
         write_stdout(tree_lines(tree))
-
-
-def _table(result, words):
-    """All that a terminal shows of a search.  words: `SearchWords`."""
-    from ..report.text import data_lines, estimate_line, search_table, searched_line
-
-    by, count, how = result["by"], result["tried"], result["plan"]
-    if result["left_out"] is not None:
-        how = f"leave-one-out values of {result['left_out']} points"
-    tried = f"{count} options" if count > 1 else "1 set of options"
-    text = f"{one_line(result['control'])}, {result['decoder']}: {tried} tried " \
-           f"({result['search']} search), {how}\n{data_lines(result)}"
-    if "partitions" in result:
-        text += _partitions(result, words)
-    else:
-        text += search_table(result, by, ALL_SCORES[by].sign, words)
-        if result.get("whole") is not None:
-            from ..report.text import whole_lines
-            text += "\n" + whole_lines(result["whole"], {"given": words.given}, result["plan"])
-    shown, searched = result.get("common", result), None
-    if not result.get("own") and shown.get("best") is not None:
-        best = shown["points"][shown["best"]]
-        searched = best["score"]
-        text += searched_line(best, shown["tried"], by, words)
-    text += estimate_line(result["estimate"], by, searched)
-    write_stderr(text)
-
-
-def _partitions(result, words):
-    """The tables of options for each partition: those of common ones before them, where there are
-    any, and the judgement of both."""
-    from ..report.text import judging_splits, partition_table, search_table, whole_lines
-
-    by, text = result["by"], ""
-    titles = {"given": words.given, "common": "common options",
-              "tuned": "options for each partition"}
-    if "common" in result:
-        text += "common options:\n" + search_table(result["common"], by, ALL_SCORES[by].sign,
-                                                   words._replace(best="best"))
-    if result["partitions"]:
-        text += "\n" * bool(text) + "options for each partition:\n" + \
-            partition_table(result["partitions"], by, words)
-    if result["whole"] is None:
-        return text + "written: common options\n" * ("common" in result)
-    text += "\n"
-    if "common" in result:
-        text += f"judged on {words.splits(judging_splits(result))}, which chose neither:\n"
-        rule = f"written: {titles['tuned' if result['own'] else 'common']}, as those for each " \
-               f"partition are {'' if result['own'] else 'not '}better by more than one standard " \
-               "error of the difference\n"
-    else:
-        rule = "no estimate for new data: the options were chosen on the same points\n"
-    return text + whole_lines(result["whole"], titles) + rule
 
 
 def _unfinished(cache, result, tree):

@@ -9,13 +9,13 @@ from ..score.rows import BEFORE, COST, HIERARCHICAL, PAGE, page_title
 from . import charts, structure
 from .blocks import (beside, Block, Cell, facts, heading, Matrix, matrix, MatrixRow, note, pictures,
                      Section, table, text, Tile, without_empty)
-from .classes import Classes, classes_of, wrong_cells
+from .classes import Classes, classes_of, with_distinct_names, wrong_cells
 from .content import AnswersPart, Column, DataTable, ReportContent, TableRow
 from .words import count, cut, interval, number, percent, plural
 
 _WHOLE_TABLE = 30  # classes whose confusions are a table of all cells
 _FREQUENT, _FEW = 30, 10  # confusions in a list: where it is all there is, and beside the table
-_WIDEST = 400  # classes with a separate row
+_WIDEST, _TYPED = 400, 40  # classes with a separate row, on a page and in text
 _SHADES = 8
 _ACROSS = 60  # characters of the names above the columns of a table of confusions
 _NARROW = 10  # classes of such a table that has room for another one beside it
@@ -36,6 +36,15 @@ def answer_sections(content: ReportContent) -> list[Section]:
               (("hardest", "Hardest points"), _hardest(answers, classes)),
               (("nodes", "Nodes of the tree"), _nodes(answers, classes, tree)))
     return [Section(*names, tuple(blocks)) for names, blocks in makers]
+
+
+def score_blocks(scores: Mapping) -> list[Block]:
+    """Blocks of scores alone, as a terminal has room for them."""
+    answers, labels = AnswersPart("", scores), scores["labels"]
+    names = {label: name for label, name in zip(labels, scores.get("names") or ()) if name}
+    classes = Classes(tuple(labels), with_distinct_names(names))
+    return [*_scores(answers, classes, _TYPED), *_confusions(answers, classes),
+            *_probabilities(answers)]
 
 
 def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:
@@ -100,8 +109,8 @@ def _bounds(scores, name):
     None."""
     interval = scores["intervals"].get(name)
     if interval is None or name == COST.name:
-        return interval
-    return [min(max(bound, PAGE[name].low), PAGE[name].high) for bound in interval]
+        return interval and tuple(interval)
+    return tuple(min(max(bound, PAGE[name].low), PAGE[name].high) for bound in interval)
 
 
 def _unsure(scores, name):
@@ -119,16 +128,19 @@ def _no_interval(scores):
 # -- scores ----------------------------------------------------------------------------------------
 
 
-def _scores(answers, classes):
-    """Scores of all points, of the probabilities before calibration, and of each class."""
+def _scores(answers, classes, most=_WIDEST):
+    """Scores of all points, of the probabilities before calibration, and of `most` classes."""
     scores = answers.scores
     blocks = [facts([*[("answers", answers.origin)] * bool(answers.origin),
                      ("points", count(scores["points"])),
-                     *[("rejected", count(scores["rejected"]))] * bool(scores["rejected"])]),
+                     *[("classes", "not told (-k)")] * (scores["classes"] is None),
+                     *[("rejected", count(scores["rejected"]))] * bool(scores["rejected"]),
+                     *[("cost without answers", number(scores.get("no_answer_cost")))] *
+                     ("no_answer_cost" in scores)]),
               *map(note, answers.warnings), *map(table, _overall_tables(answers))]
     if scores.get("before"):
         blocks += [heading("Before and after calibration"), table(_before_table(scores))]
-    blocks += [heading("Scores of each class"), *_class_table(scores, classes),
+    blocks += [heading("Scores of each class"), *_class_table(scores, classes, most),
                *pictures(charts.class_recall(scores, classes.names))]
     return blocks
 
@@ -136,8 +148,10 @@ def _scores(answers, classes):
 def _baselines(scores: Mapping) -> dict[str, float]:
     """The `shares_alone` for answers with these scores."""
     baselines = shares_alone([math.fsum(row) for row in scores["contingency"]])
-    if COST.name in scores:
-        baselines[COST.name] = scores["single_class_cost"]
+    for name, key in ((COST.name, "single_class_cost"),
+                      ("uncertainty_coefficient", "uncertainty_coefficient_random")):
+        if scores.get(key) is not None:
+            baselines[name] = scores[key]
     return baselines
 
 
@@ -162,7 +176,7 @@ def _overall_tables(answers):
         value, summary = scores.get(name), (answers.splits or {}).get(name) or {}
         if value is not None and (name != "coverage" or scores["rejected"]):
             rows[row.rare].append(TableRow(
-                (page_title(name, scores), value, interval(_bounds(scores, name)),
+                (page_title(name, scores), value, _bounds(scores, name),
                  summary.get("sd"), base.get(name), row.meaning),
                 strong=name in ("accuracy", "log_loss")))
     zero = scores["zero_probability"]
@@ -188,20 +202,23 @@ def _before_table(scores):
                                                  "error": None})
         rows.append(TableRow((PAGE[name].title, before[name], scores[name], change["mean"],
                               change["error"])))
+    zeros = before["zero_probability"], scores["zero_probability"]
+    if any(zeros):
+        rows.append(TableRow(("true classes with p = 0", *zeros, None, None)))
     return DataTable("What the calibration changed.",
                      (Column("score"), Column("before", "number"), Column("after", "number"),
                       Column("change", "number"), Column("standard error", "number")),
                      tuple(rows), sortable=False)
 
 
-def _class_table(scores, classes):
+def _class_table(scores, classes, most):
     """Blocks of the scores of each class; of very many those of the least F1."""
     names = list(scores["by_class"])
     chosen = names
     blocks = []
-    if len(names) > _WIDEST:
+    if len(names) > most:
         chosen = sorted((row for row in names if row["f1"] is not None),
-                        key=lambda row: row["f1"])[:_WIDEST]
+                        key=lambda row: row["f1"])[:most]
         blocks.append(text(f"These are {len(chosen)} of {count(len(names))} classes, those with "
                            f"the least F1: {_ALL_OF_THEM}"))
     keys = [("f1", "F1"), ("precision", "precision"), ("recall", "recall"), ("auc", "AUC"),

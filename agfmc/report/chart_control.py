@@ -11,7 +11,7 @@ from typing import Any
 from ..control.tree import Leaf, Tree
 from .chart_canvas import picture_names, save
 from .content import Picture
-from .structure import coding_matrix, decision_tree, listed
+from .structure import coding_matrix, decision_tree, listed, titled_members
 from .svg import Box, Drawing, Linear, Panel, pixels, text_width, tick_texts
 from .words import class_name, cut
 
@@ -38,17 +38,14 @@ def draw_control(path: str, tree: Tree, heights: Sequence[float] | None = None,
 def control_pictures(tree: Tree, shares: Mapping[int, float] | None = None) -> list[Picture]:
     """The picture of a control tree, or those of the first members of an ensemble."""
     names = picture_names(tree.names)
-    members = [(tree, "")] if not tree.is_ensemble else [
-        (member, f"{number}: weight {weight:.3g}") for number, (member, weight) in enumerate(
-            zip(tree.members[:_MOST_MEMBERS], tree.weights), 1)]
     pictures = []
-    for member, title in members:
-        if not member.hierarchical and member.nodes[0].direct is None:
-            pictures.append(coding_matrix(member, names, title or "Coding matrix", whole=True))
+    for member, title, is_matrix in titled_members(tree, _MOST_MEMBERS):
+        if is_matrix:
+            pictures.append(coding_matrix(member, names, title, whole=True))
             continue
         boxes = {number: (_words(node, sides, names, (shares or {}).get(number)), 0)
                  for number, (node, sides) in enumerate(zip(member.nodes, member.branch_labels()))}
-        picture = decision_tree(member, names, title=title or "Tree of the classes", boxes=boxes)
+        picture = decision_tree(member, names, title=title, boxes=boxes)
         pictures.append(replace(picture, note=picture.note + (
             " Percentages are shares of the training points." if shares else "")))
     return pictures

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Union
 
 from ..control.tree import Tree
 from ..score.nodes import NodeCost
 from .svg import Drawing, WIDTH
+from .words import cut, interval, LONGEST, number, percent
+
+Cell = Union[str, int, float, tuple[float, float], None]  # of a table; two numbers: an interval
 
 
 @dataclass(frozen=True)
@@ -20,13 +25,26 @@ class Column:
     note: str = ""
     digits: int = 4
 
+    def text(self, value: Cell, digits: int | None = None) -> str:
+        """The text of a cell; digits: of numbers and shares, in the place of those of the column
+        and of percent."""
+        if value is None:
+            return ""
+        if isinstance(value, str):
+            return cut(value, LONGEST * {"name": 2, "code": 4, "prose": 6}.get(self.kind, 1))
+        if isinstance(value, tuple):
+            return interval(value, number if digits is None else partial(number, digits=digits))
+        if self.kind == "share" and digits is None:
+            return percent(value)
+        return number(value, self.digits if digits is None else digits)
+
 
 @dataclass(frozen=True)
 class TableRow:
     """A row of a `DataTable`: its cells, the positions of the classes that it is about, which are
     highlighted together, and whether it stands out."""
 
-    cells: tuple[str | int | float | None, ...]
+    cells: tuple[Cell, ...]
     classes: tuple[int, ...] = ()
     strong: bool = False
 

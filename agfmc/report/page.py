@@ -66,7 +66,7 @@ def _environment(option):
         sort_key=words.sort_key, css=_css, has_long_words=_has_long_words)
     # a function: a filter of a constant would be computed once, when the template is read
     numbers = itertools.count(1)
-    environment.globals.update(shown=words.shown, anchor=lambda: f"table-{next(numbers)}")
+    environment.globals.update(anchor=lambda: f"table-{next(numbers)}")
     return environment
 
 
@@ -79,7 +79,7 @@ def _has_long_words(table: DataTable) -> bool:
     """Return True if words of a table must be divided where it is as narrow as paper."""
     return any(len(word) > _LONG_WORD for row in table.rows for cell, column in
                zip(row.cells, table.columns) if isinstance(cell, str)
-               for word in words.shown(cell, column).split(" "))
+               for word in column.text(cell).split(" "))
 
 
 def _resource(name: str) -> str:

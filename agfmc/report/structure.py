@@ -30,17 +30,21 @@ _CLEAR = (0, 0, 0, 0)
 def configuration(tree: Tree, names: Mapping[int, str],
                   nodes: Sequence[NodeCost] = ()) -> list[Picture]:
     """The picture of a control tree, of an ensemble those of its first members."""
-    if tree.is_ensemble:
-        return [_picture(member, names, (), f"Member {number} of {len(tree.roots)}, "
-                         f"weight {weight:.3g}") for number, (member, weight) in enumerate(
-                             zip(tree.members[:_MEMBERS], tree.weights), 1)]
-    return [_picture(tree, names, nodes)]
+    return [coding_matrix(member, names, title) if is_matrix else
+            decision_tree(member, names, nodes, title)
+            for member, title, is_matrix in titled_members(tree, _MEMBERS)]
 
 
-def _picture(tree, names, nodes, title=""):
-    if tree.hierarchical or tree.nodes[0].direct is not None:
-        return decision_tree(tree, names, nodes, title or "Tree of the classes")
-    return coding_matrix(tree, names, title or "Coding matrix")
+def titled_members(tree: Tree, most: int) -> list[tuple[Tree, str, bool]]:
+    """(tree, title of its picture, whether it is a coding matrix) of the first members of an
+    ensemble, or of the tree itself."""
+    members = [(tree, "")] if not tree.is_ensemble else [
+        (member, f"Member {number} of {len(tree.roots)}, weight {weight:.3g}")
+        for number, (member, weight) in enumerate(zip(tree.members[:most], tree.weights), 1)]
+    are_codes = [not member.hierarchical and member.nodes[0].direct is None
+                 for member, _ in members]
+    return [(member, title or ("Coding matrix" if is_code else "Tree of the classes"), is_code)
+            for (member, title), is_code in zip(members, are_codes)]
 
 
 def _positions_of_labels(tree):
@@ -244,7 +248,6 @@ def _options(row):
 _MOST_ENDS = 240  # classes, or groups of them that are not divided further
 _MOST_NAME = 400  # pixels
 _MOST_BOXED, _WIDEST_BOX = 3600, 190  # pixels of nodes below each other with texts; of a text
-_GRID, _MOST_GRID = 10, 16  # pixels of a cell of a matrix in a tree, and its classifiers
 _WIDEST_LINE = 12  # pixels, for all points of the data
 
 
@@ -276,7 +279,7 @@ class _Tree:
     """Places of nodes and classes, and the drawing.
 
     ends: what stands at the right, a label or the number of a node that is not divided;
-    closed: the number of these;  grids: numbers of the nodes that are drawn as matrices.
+    closed: the number of these.
     """
 
     def __init__(self, tree, names, costs, boxes, shares):
@@ -290,13 +293,11 @@ class _Tree:
         self.pitch = 18 if len(self.ends) <= 60 else 15
         depth = max(tree.nodes[number].depth for number in self.opened) + 1
         self.boxes = {number: _box_text(tree.nodes[number]) for number in self.opened}
-        self.depths, self.grids = {}, set()
+        self.depths = {}
         if boxes is not None and depth * (_WIDEST_BOX + 30) <= _MOST_BOXED:
             self.boxes |= {number: cut_to_width(text, _WIDEST_BOX)
                            for number, (text, _) in boxes.items() if text}
             self.depths = {number: deep for number, (_, deep) in boxes.items()}
-            self.grids = {number for number in self.opened if not tree.nodes[number].bare
-                          and 0 < len(tree.nodes[number].rows) <= _MOST_GRID}
         self.step = max(8, min(46, 480 / depth))
         widest = max((self._wide(number) for number in self.opened), default=0)
         if widest:
@@ -315,8 +316,6 @@ class _Tree:
 
     def _wide(self, number):
         """Pixels of the box of a node, 0 for a disc."""
-        if number in self.grids:
-            return _GRID * len(self.tree.nodes[number].rows) + 1
         return text_width(self.boxes[number]) + 14 if self.boxes[number] else 0
 
     def _opened(self, most):
@@ -399,9 +398,7 @@ class _Tree:
                 if node.bare:
                     path = f"M{pixels(x)} {pixels(y)}V{pixels(height)}H{pixels(far)}"
                 else:
-                    start = y + (branch - (len(node.children) - 1) / 2) * _GRID \
-                        if number in self.grids else y
-                    path = f"M{pixels(x)} {pixels(start)}L{pixels(min(x + 24, far))} " \
+                    path = f"M{pixels(x)} {pixels(y)}L{pixels(min(x + 24, far))} " \
                            f"{pixels(height)}H{pixels(far)}"
                 look = ("left", "right")[branch] if node.bare else "grey"
                 share = None if self.shares is None else max(0.8, _WIDEST_LINE * sum(
@@ -416,9 +413,7 @@ class _Tree:
             x, y, cost = self._x(number), self.y["node", number], self.costs.get(number)
             self.drawing.open(title=self._words(number, total), data_node=number,
                               data_classes=_positions(self.place, *self.labels[number]))
-            if number in self.grids:
-                self._draw_grid(self.tree.nodes[number], x, y)
-            elif self.boxes[number]:
+            if self.boxes[number]:
                 for look, opacity in (("fill-paper", None), (
                         "fill-right", f"{0.7 * self.depths.get(number, 0):.2f}")):
                     self.drawing.add("rect", f"{look} edged mark", x=x, y=y - 10, rx=4,
@@ -437,16 +432,6 @@ class _Tree:
                     self.drawing.text(x + radius + 3, y + 4, f"{100 * share:.0f}\u202f%",
                                       "halo small")
             self.drawing.close()
-
-    def _draw_grid(self, node, x, y):
-        """A small matrix: a row for each branch, a column for each classifier."""
-        top = y - len(node.children) / 2 * _GRID
-        self.drawing.add("rect", "fill-paper edged", x=x, y=top, width=_GRID * len(node.rows),
-                         height=_GRID * len(node.children))
-        for column, row in enumerate(node.rows):
-            for side, look in ((row.left, "fill-left"), (row.right, "fill-right")):
-                self.drawing.bars([(x + column * _GRID + 0.5, top + branch * _GRID + 0.5, _GRID - 1,
-                                    _GRID - 1) for branch in side], look)
 
     def _words(self, number, total):
         sides = " / ".join(listed(self.names, side, 6) for side in self.labels[number][:4])

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
-from statistics import fmean
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
 from ..calibration.separate_points import COMPARED_SCORES
 from ..control.learners import PARAMETERS
 from ..core.errors import one_line
-from ..core.text import _short_number, partition_text, runs_text, spread
+from ..core.text import partition_text, runs_text, spread
 from ..files.csv import csv_of_numbers
 from ..score.intervals import clopper_pearson
-from ..score.rows import (ALL_SCORES, BEFORE, COLUMNS, columns_of, COST, HIERARCHICAL, PAGE,
-                           page_title, COST_PER_POINT, SCORES, UNCALIBRATED)
-from .classes import wrong_cells
+from ..score.rows import (ALL_SCORES, COLUMNS, columns_of, COST_PER_POINT, HIERARCHICAL,
+                          UNCALIBRATED)
+from .answers import score_blocks
+from .blocks import Block
+from .charts import class_sets, risk_coverage
+from .content import Column, DataTable, TableRow
+from .words import clean, count, number, plural
 
-_WIDEST = 32  # columns for a name
 _HEADS = {name: head for name, (head, _) in COLUMNS.items()}
-_BEST, _ROWS = 8, 40  # lines of a table
+_NUMBERS = ("number", "share")  # kinds of columns
+# for terminals: what a page has in the place of blanks, dashes, quotes and dots
+_TYPED = str.maketrans({"\u202f": "", "\u00a0": " ", "\u2013": "-", "\u2212": "-", "\u2026": "...",
+                        "\u201c": '"', "\u201d": '"'})
 _WIDTH = 100  # characters of a line of a comparison
 _MAIN = ("accuracy", "log_loss", "cost")  # scores that stand beside the differences
 
@@ -31,20 +35,57 @@ def width(text: str) -> int:
                2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int | None = None, gap: str = "  ",
-            indent: str = "") -> str:
-    """Rows of cells as lines, each column as wide as its widest cell; the first `left` columns
-    begin at the left, all for None, the others end at the right."""
+def aligned(rows: Sequence[Sequence[str]], left: int | Sequence[bool] | None = None,
+            gap: str = "  ", indent: str = "") -> str:
+    """Rows of cells as lines, each column as wide as its widest cell; the first `left` columns, or
+    those for which it is true, begin at the left, all for None, the others end at the right."""
     rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(width, column)) for column in zip(*rows)]
-    left = len(widths) if left is None else left
+    if left is None or isinstance(left, int):
+        left = [left is None or index < left for index in range(len(widths))]
     lines = []
     for row in rows:
         blanks = [" " * (wide - width(cell)) for cell, wide in zip(row, widths)]
         lines.append(indent + gap.join(
-            cell + blank if index < left else blank + cell
-            for index, (cell, blank) in enumerate(zip(row, blanks))).rstrip() + "\n")
+            cell + blank if begins else blank + cell
+            for cell, blank, begins in zip(row, blanks, left)).rstrip() + "\n")
     return "".join(lines)
+
+
+def blocks_text(blocks: Iterable[Block], folded: bool = False, digits: int = 4) -> str:
+    """Blocks of a page as text, without pictures; folded: with the tables that a page folds."""
+    lines = []
+    for block in blocks:
+        kind, value = block.kind, block.value
+        if kind in ("text", "note"):
+            lines.append(f"{clean(value)}\n")
+        elif kind == "heading":
+            lines.append(f"\n{value}\n")
+        elif kind == "facts":
+            lines.append(aligned(value))
+        elif kind == "table" and (folded or not value.folded):
+            lines.append(table_text(value, digits))
+        elif kind == "matrix":
+            lines.append(f"\n{_matrix_text(value)}")
+        elif kind == "beside":
+            lines += (blocks_text(side, folded, digits) for side in value)
+    return "".join(lines).translate(_TYPED)
+
+
+def table_text(table: DataTable, digits: int = 4) -> str:
+    """A table of a page in lines: its caption, the heads of its columns, and its rows; without
+    prose."""
+    columns = [(at, column) for at, column in enumerate(table.columns) if column.kind != "prose"]
+    rows = [[column.text(row.cells[at], digits) or "-" * (column.kind in _NUMBERS)
+             for at, column in columns] for row in table.rows]
+    return f"{table.caption}\n" + aligned([[column.title for _, column in columns], *rows], [
+        column.kind not in _NUMBERS for _, column in columns])
+
+
+def _matrix_text(matrix):
+    rows = [[row.name, *(count(cell.count) for cell in row.cells)] for row in matrix.rows]
+    return f"{matrix.caption}\n" + aligned(
+        [["", *(name for name, _ in matrix.heads)], *rows], 1, " ")
 
 
 def data_lines(result: dict) -> str:
@@ -214,157 +255,18 @@ def search_csv(searches: list) -> str:
     return csv_of_numbers(lines)
 
 
-class SearchWords(NamedTuple):
-    """The words of a search for the options that it started from, those that it chose, and a
-    held-out part of the data;  left_out: the scores are those of leave-one-out values."""
-
-    given: str = "given"
-    best: str = "chosen"
-    split: str = "part"
-    left_out: bool = False
-
-    def trained_on(self, point: dict, antecedent: bool) -> str:
-        """The data of the classifiers; antecedent: a line above names the training part."""
-        if point["rows"] is None:
-            return "all points" if self.left_out else "training part"
-        if self.left_out:
-            return f"{point['rows']} points"
-        return f"{point['rows']} of {'it' if antecedent else 'the training part'}"
-
-    def scored_on(self, point: dict) -> str:
-        """The points of the score."""
-        return "leave-one-out" if self.left_out else self.splits(point["parts"])
-
-    def splits(self, numbers) -> str:
-        """Splits by their numbers, from 1."""
-        return f"{self.split}{'s' * (len(numbers) > 1)} {runs_text(numbers)}"
-
-
-def search_table(search: dict, by: str, sign: int, words: SearchWords = SearchWords()) -> str:
-    """The best points with score and deviation, and what was given, those that were scored on more
-    points and parts first."""
-    points = search["points"]
-    order = sorted((i for i, point in enumerate(points) if point["score"] is not None), key=lambda
-                   i: (i != search["best"], -(points[i]["rows"] or math.inf),
-                       -len(points[i]["parts"]), -sign * points[i]["score"]))
-    shown = order[:_BEST]
-    if search["given"] in order and search["given"] not in shown:
-        shown.append(search["given"])
-    rows = [["options", _HEADS[by], "trained on", "scored on", ""]]
-    for i in shown:
-        marks = [word for word, key in ((words.best, "best"), (words.given, "given"))
-                 if i == search[key]]
-        rows.append([points[i]["options"], _score(points[i]),
-                     words.trained_on(points[i], points[shown[0]]["rows"] is None),
-                     words.scored_on(points[i]), ", ".join(marks)])
-    failed = sum(point["score"] is None for point in points)
-    error = next((point["error"] for point in points if "error" in point), "")
-    note = f"{failed} could not be trained: {one_line(error)}\n" if failed else ""
-    if len({tuple(points[i]["parts"]) for i in shown}) > 1:
-        note = f"scores on different {words.split}s cannot be compared\n{note}"
-    zeros = "".join(zero_line(points[i].get("zero_probability"), points[i]["options"])
-                    for i in shown)
-    return aligned(rows) + zeros + note
-
-
-def partition_table(searches: list, by: str, words: SearchWords = SearchWords()) -> str:
-    """The options of each partition with their score, and that of what was given."""
-    rows = [["partition", "options", _HEADS[by], words.given]]
-    for search in searches[:_ROWS]:
-        best, given = ("-" if search[name] is None else _score(search["points"][search[name]])
-                       for name in ("best", "given"))
-        options = "-" if search["best"] is None else search["points"][search["best"]]["options"]
-        rows.append([partition_text(search, 28), options, best, given])
-    more = len(searches) - _ROWS
-    return aligned(rows) + (f"and {more} more: --csv has them all\n" if more > 0 else "")
-
-
-def whole_lines(columns: dict, titles: dict, head: str = "whole configuration") -> str:
-    """Scores of the whole configuration with several options.
-
-    columns: {"given" or "common", and "tuned": {score: summary or None}};  titles: words for
-    these;  head: of the table.
-    """
-    return aligned([[head, *(_HEADS[name] for name in next(iter(columns.values())))], *(
-        [titles.get(key, key), *map(spread, scores.values())] for key, scores in columns.items())])
-
-
-def judging_splits(result: dict) -> list:
-    """The numbers, from 1, of the splits that judged options of each partition and common ones: as
-    many as there are scores, behind those that chose."""
-    first = max(number for search in result["partitions"] for point in search["points"]
-                for number in point.get("parts", [0]))
-    values = next(one for one in result["whole"]["common"].values() if one is not None)["values"]
-    return [first + 1 + i for i in range(len(values))]
-
-
-def nested_table(tuned: dict, splits: int) -> str:
-    """The options that were chosen inside training parts, with the numbers of the splits, from 1.
-
-    tuned: the `words` of a `NestedTuning`;  splits: their number.
-    """
-    by, groups, names, numbers = tuned["by"], {}, [], []
-    for search in tuned["searches"]:
-        names.append(search["configuration"])
-        if search["split"] not in numbers:
-            numbers.append(search["split"])
-        groups.setdefault((search["configuration"], search["options"] + " (time limit)" * (
-            not search["complete"])), []).append(search)
-    rows = [["configuration", "options", "split no.", f"searched {_HEADS[by]}", "search s"]]
-    for (name, options), searches in sorted(groups.items(), key=lambda item: (
-            names.index(item[0][0]), -len(item[1]))):
-        searched, seconds = (fmean(search[key] for search in searches)
-                             for key in ("searched", "seconds"))
-        where = " ".join(str(numbers.index(search["split"]) + 1) for search in searches)
-        rows.append([name, options, "all" if len(searches) == splits > 1 else where,
-                     _short_number(searched), _seconds(seconds)])
-    head = f"options tuned inside each training part: {tuned['search']} search, " \
-           f"{tuned['plan']}, by {_HEADS[by]}; searched scores, and seconds of this process, are " \
-           "means\n"
-    note = f"not tuned, as all options are given: {', '.join(tuned['untuned'])}\n" \
-        if tuned["untuned"] else ""
-    ended = sum(not search["complete"] for search in tuned["searches"])
-    if ended:
-        note += f"{ended} of {len(tuned['searches'])} searches ended at the time limit\n"
-    return head + aligned(rows) + note
-
-
-def searched_line(point: dict, tried: int, by: str, words: SearchWords = SearchWords()) -> str:
-    """The score of the best point of a search of so many options, which is not one for new data.
-    """
-    among = "nothing else was tried" if tried == 1 else \
-        f"chosen by these points among {tried} options, so not what new data will give"
-    return f"score in the search: {_HEADS[by]} {_short_number(point['score'])} " \
-           f"({words.scored_on(point)}; {among})\n"
-
-
-def estimate_line(estimate: dict | None, by: str, searched: float | None = None) -> str:
-    """The line of the estimate for new data; "" where there is none.
-
-    estimate: of a search, as tune_m --json writes it;  by: the name of the scores;  searched: the
-    score of the search, where a line above has it.
-    """
+def estimate_line(estimate: dict | None, by: str) -> str:
+    """The line of the estimate of a search for new data, as tune_m --json writes it; "" where there
+    is none;  by: the name of the score."""
     if estimate is None:
         return ""
-    score, points, how = estimate["score"], estimate["points"], estimate["how"]
-    sure = f"standard error {_short_number(estimate['error'])}"
-    if _short_number(estimate["error"]) == _short_number(0):
-        sure = "standard error below .0001"
-        if by == "accuracy" and score == 1:
-            sure = f"all {points} right: 95 % interval from " \
-                   f"{_short_number(clopper_pearson(*2 * [estimate.get('effective', points)]).low)}"
-    better = searched is not None and ALL_SCORES[by].sign * (score - searched) > 0 and \
-        _short_number(score) != _short_number(searched)
-    note = "" if not better else f"; the difference from {_short_number(searched)} is that of " \
-                                 "the points, not an improvement"
-    of = " of" if how.startswith(("part", "split")) else ","
-    return f"estimate for new data: {_HEADS[by]} {_short_number(score)}, {sure} " \
-           f"({points} points{of} {how}{note})\n"
-
-
-def _score(point):
-    return "failed" if point["score"] is None else \
-        spread({"pooled": point["score"], "sd": point["sd"]})
+    points = plural(estimate["points"], "point")
+    sure = f"standard error {number(estimate['error'])}"
+    if by == "accuracy" and estimate["score"] == 1 and not estimate["error"]:
+        low = clopper_pearson(*2 * [estimate.get("effective", estimate["points"])]).low
+        sure = f"all {points} right: 95 % interval from {number(low)}"
+    return f"estimate for new data: {ALL_SCORES[by].title} {number(estimate['score'])}, {sure} " \
+           f"({points}, {estimate['how']})\n"
 
 
 def format_reports(reports: Sequence[dict]) -> str:
@@ -410,220 +312,43 @@ def _why(row):
     """Why there is no threshold, in short."""
     return row["why"].partition(": ")[2].partition(" (")[0]
 
-MOST_CLASSES = 40  # whose tables are on a page
-_FEW = 20  # that stand there if there are more
-_COUNTS = ("points", "support", "rejected")
 _COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
-_NEEDED = {"probabilities": "needs probabilities", "winner": "needs -k or probabilities"}
-_BINS = ("p from", "-", "to", "count", "forecast", "observed", "std.error")
 
 
 def format_scores(scores: dict) -> str:
-    """The dictionary of `evaluate` as a page of text; of more than `MOST_CLASSES` classes those of
-    the least F1, and the most frequent errors."""
-    parts = (_summary, _before, _sets, _classes, _contingency, _calibration, _abstaining,
-             _classwise)
-    return "\n".join(lines for part in parts if (lines := part(scores)))
+    """The dictionary of `evaluate` as a page of text."""
+    blocks = score_blocks(scores)
+    drawn = [picture for picture in (risk_coverage(scores), class_sets(scores)) if picture]
+    tables = [_bins_table(scores["calibration"], "Calibration of the winning class."),
+              *(picture.table for picture in drawn), _coverage_table(scores),
+              *(_bins_table(row["bins"], f"Calibration of class {row['label']}, error "
+                            f"{row['expected_calibration_error']:.6f}.")
+                for row in scores.get("calibration_by_class", ()))]
+    return blocks_text(blocks, True, 6) + "".join(
+        f"\n{table_text(table, 6)}" for table in tables if table is not None)
 
 
-def _line(what, value):
-    return f"{what:28s}{value}\n"
+def _bins_table(rows, caption):
+    """The bins of probabilities that have points, or None."""
+    rows = [row for row in rows or () if row["count"]]
+    keys = ("lower", "upper", "count", "forecast", "observed", "error")
+    return DataTable(caption, tuple(Column(title, "number") for title in (
+        "p from", "to", "points", "forecast", "observed", "std.error")),
+        tuple(TableRow(tuple(row[key] for key in keys)) for row in rows)) if rows else None
+
+
+def _coverage_table(scores):
+    """The coverage and sizes of sets of each class, or None."""
+    rows = scores["sets"]["by_class"] if scores.get("sets") else []
+    return DataTable("Coverage by class.", tuple(Column(title, "number") for title in (
+        "class", "points", "coverage", "from", "to", "mean size")),
+        tuple(TableRow(tuple(row[key] for key in (
+            "label", "points", "coverage", "low", "high", "mean_size"))) for row in rows
+            if row["points"])) if rows else None
 
 
 def _number(value, missing="-"):
     return missing if value is None else f"{value:.6f}"
-
-
-def _summary(scores):
-    text = _line("points", f"{scores['points']:d}" + ", weighted" * ("priors" in scores))
-    text += _line("classes", "not told (-k)" if scores["classes"] is None
-                  else f"{scores['classes']:d}")
-    if scores["rejected"]:
-        text += _line("rejected", f"{scores['rejected']:d}") \
-            + _line("coverage", _number(scores["coverage"]))
-    for name in list(PAGE)[1:]:  # the coverage stands above
-        value, bounds = scores.get(name), scores["intervals"].get(name)
-        if value is None and name not in SCORES:
-            continue
-        missing = _NEEDED.get(PAGE[name].takes, "-")
-        random = scores["uncertainty_coefficient_random"] \
-            if name == "uncertainty_coefficient" else None
-        text += _line(page_title(name, scores, line=True), _number(value, missing) + _bounds(bounds)
-                      + ("" if random is None else f"  (of random answers {_number(random)})"))
-        if name == "accuracy" and scores["rejected"]:
-            text += _line("error of the answered", _number(1 - value) + _bounds(
-                bounds and [1 - bound for bound in reversed(bounds)]))
-        elif name == COST.name:
-            text += _other_costs(scores)
-        elif name == "log_loss" and scores["zero_probability"]:
-            text += _line("  true classes with p = 0", f"{scores['zero_probability']:d}")
-    return text
-
-
-def _other_costs(scores):
-    """Lines of the mean cost of the best single answer, and of no answer to any point."""
-    label = scores["single_class"]
-    name = dict(zip(scores["labels"], scores.get("names", ()))).get(label)
-    always = f"  always {_cut(one_line(name)) if name else label}"
-    text = _line(f"{always:27s} ", _number(scores["single_class_cost"]))
-    return text + _line("  no answer to any", _number(scores["no_answer_cost"])) \
-        if "no_answer_cost" in scores else text
-
-
-def _bounds(interval):
-    return "" if interval is None else f"  (95 %: {interval[0]:.6f} - {interval[1]:.6f})"
-
-
-def _before(scores):
-    """Scores before and after calibration."""
-    before = scores.get("before")
-    if before is None:
-        return ""
-    rows = [["", "before", "after", "change", "std.error"]]
-    for name in BEFORE:
-        one, other = before[name], scores[name]
-        change = before["difference"].get(name, {"mean": other - one, "error": None})
-        rows.append([PAGE[name].title, *map(_number, (one, other, change["mean"],
-                                                      change["error"]))])
-    if before["zero_probability"] or scores["zero_probability"]:
-        rows.append(["true classes with p = 0", str(before["zero_probability"]),
-                     str(scores["zero_probability"]), "", ""])
-    return "before and after calibration\n" + aligned(rows, 1)
-
-
-def _sets(scores):
-    """Coverage and sizes of sets of classes."""
-    sets = scores.get("sets")
-    if sets is None:
-        return ""
-    total = sum(count for _, count in sets["sizes"])
-    text = "sets of classes\n" \
-        + _line("coverage", _number(sets["coverage"]) + _bounds((sets["low"], sets["high"]))) \
-        + _line("mean size", _number(sets["mean_size"])) \
-        + _line("exact answers", _number(sets["exact"])) \
-        + "".join(_line(title, _number(sets[name])) for name, title in HIERARCHICAL.items()
-                  if name in sets) + _line("empty sets", f"{sets['empty']:d}") \
-        + aligned([("size", "points", "share"), *(
-            (f"{size:d}", f"{count:d}", f"{count / total:.4f}")
-            for size, count in sets["sizes"])], 0, indent="  ")
-    titles, chosen = _chosen(scores, [row for row in sets["by_class"] if row["points"]],
-                             lambda row: row["coverage"], "least coverage")
-    return f"{text}\ncoverage by class{titles}\n" + _table(scores, chosen, {
-        "points": "points", "coverage": "coverage", "low": "from", "high": "to",
-        "mean_size": "mean size"})
-
-
-def _chosen(scores, rows, value, what):
-    """(words for a title, the rows of a page): all, or those of the least value."""
-    if len(scores["labels"]) <= MOST_CLASSES:
-        return "", rows
-    least = sorted(range(len(rows)), key=lambda i: (value(rows[i]), i))[:_FEW]
-    return (f", {len(least)} of {len(scores['labels'])} with the {what}: --csv has all",
-            [rows[i] for i in least])
-
-
-def _classes(scores):
-    """Scores of each class."""
-    rows = scores["by_class"]
-    titles, chosen = _chosen(scores, [row for row in rows if row["f1"] is not None],
-                             lambda row: row["f1"], "least F1")
-    heads = {"support": "support", "rejected": "rejected", "precision": "precision",
-             "recall": "recall", "f1": "F1", "auc": "AUC", "cost": "cost"}
-    heads = {key: head for key, head in heads.items() if key in rows[0] and (
-        key != "auc" or any(row["auc"] is not None for row in rows))}
-    return f"by class{titles}\n" + _table(scores, chosen if titles else rows, heads)
-
-
-def _table(scores, rows, heads):
-    """Lines of rows, dictionaries with a label; heads: {key: head of its column}."""
-    lines = [["", *heads.values()]]
-    for named, row in zip(_named(scores, [row["label"] for row in rows]), rows):
-        lines.append([named, *(
-            "-" if row[key] is None else _count(row[key]) if key in _COUNTS else f"{row[key]:.4f}"
-            for key in heads)])
-    return aligned(lines, 1)
-
-
-def _named(scores, labels):
-    """Labels with the names that they have behind them, cut where these are long."""
-    known = dict(zip(scores["labels"], scores.get("names", ())))
-    wide = max((len(str(label)) for label in labels), default=0)
-    return [f"{label:>{wide}} {_cut(one_line(known.get(label, '')))}".rstrip() for label in labels]
-
-
-def _contingency(scores):
-    """Truth and answers; of many classes the most frequent errors."""
-    weighted, labels = "; weighted" if "priors" in scores else "", scores["labels"]
-    if len(labels) > MOST_CLASSES:
-        return _frequent_errors(scores, weighted)
-    rows = [["", *map(str, labels), *["rejected"] * bool(scores["rejected"])]]
-    rows += [[named, *map(_count, counts)]
-             for named, counts in zip(_named(scores, labels), scores["contingency"])]
-    return f"contingency table (rows: truth, columns: result{weighted})\n" \
-        + aligned(rows, 1, " ")
-
-
-def _frequent_errors(scores, weighted):
-    labels = scores["labels"]
-    errors = wrong_cells(scores)
-    if not errors:
-        return ""
-    counts, rows, columns = zip(*errors[:_FEW])
-    truth, answers = (_named(scores, [labels[i] for i in places]) for places in (rows, columns))
-    head = f"most frequent errors{weighted}, {len(counts)} of {len(errors)} cells: --json has " \
-        "the contingency table\n"
-    return head + aligned([("points", "of class", "as"), *zip(
-            (_count(-count) for count in counts), truth, answers)])
-
-
-def _calibration(scores):
-    rows = scores["calibration"]
-    return "" if rows is None else f"calibration of the winning class\n{_bins(rows)}"
-
-
-def _abstaining(scores):
-    """Errors where the surest points alone are answered, unless there are none."""
-    if scores["risk_coverage"] is None or scores["aurc"] in (None, 0.0):
-        return ""
-    rows = {row["coverage"]: row for row in scores["risk_coverage"]}
-    return "error of the answered, where the surest are answered\n" + aligned([
-        ("coverage", "error", "least probability"), *(
-            (f"{share:.2f}", _number(rows[share]["error"]), _number(rows[share]["threshold"]))
-            for share in _COVERAGES if rows[share]["error"] is not None)], 0, indent="  ")
-
-
-def _classwise(scores):
-    """Calibration of each class."""
-    tables = scores.get("calibration_by_class")
-    if tables is None:
-        return ""
-    titles, chosen = _chosen(scores, tables, lambda row: -row["expected_calibration_error"],
-                             "largest error")
-    return f"calibration by class{titles}\n" + "".join(
-        f"class {_named(scores, [row['label']])[0]}: error "
-        f"{row['expected_calibration_error']:.6f}\n"
-        + _bins([line for line in row["bins"] if line["count"]]) for row in chosen)
-
-
-def _count(count):
-    """A number of points, or a sum of weights."""
-    return f"{count:.2f}" if isinstance(count, float) and count else f"{count:.0f}"
-
-
-def _cut(name):
-    if width(name) <= _WIDEST:
-        return name
-    while width(name) > _WIDEST - 3:
-        name = name[:-1]
-    return f"{name}..."
-
-
-def _bins(rows):
-    """The lines of bins of probabilities."""
-    return aligned([_BINS, *(
-        (f"{row['lower']:.4f}", "-", f"{row['upper']:.4f}", _count(row["count"]),
-         *(_number(row[key]) for key in ("forecast", "observed", "error")))
-        for row in rows)], 0, indent="  ")
 
 
 def scores_csv(scores: dict, named: bool = False) -> str:
@@ -663,15 +388,15 @@ def scores_csv(scores: dict, named: bool = False) -> str:
 
 
 def _simulation_columns(rows, top):
-    """(heading above, heading, name in a spread-sheet, values, format) of each column."""
-    def shares(above, heading, name, parts):
-        columns = [(above, heading, name, [part["success"] for part in parts], ".4f")]
+    """(heading, name in a spread-sheet, values, format) of each column."""
+    def shares(heading, name, parts):
+        columns = [(heading, name, [part["success"] for part in parts], ".4f")]
         if parts[0].get("exact") is not None:
-            columns.append(("", "exact", f"{name}_exact", [part["exact"] for part in parts], ".4f"))
+            columns.append(("exact", f"{name}_exact", [part["exact"] for part in parts], ".4f"))
         return columns
 
     def numbers(heading, name, form):
-        return [("", heading, name, [row[name] for row in rows], form)]
+        return [(heading, name, [row[name] for row in rows], form)]
 
     with_error = rows[0]["error"] is not None
     words = [poll["opponents"] for poll in rows[0]["polls"]]
@@ -681,35 +406,29 @@ def _simulation_columns(rows, top):
     return [
         *numbers("classes", "classes", "d"),
         *(numbers("error", "error", "g") if with_error else ()),
-        *shares("", "MAX-WIN", "max_win", [row["max_win"] for row in rows]),
+        *shares("MAX-WIN", "max_win", [row["max_win"] for row in rows]),
         *(column for i, word in enumerate(words) for column in shares(
-            "" if i else "POLL", word, f"poll_{word}", [row["polls"][i] for row in rows])),
+            f"POLL {word}", f"poll_{word}", [row["polls"][i] for row in rows])),
         *(column for i, word in enumerate(words) for column in shares(
-            "" if i else f"POLL+TOP-{top}", word, f"poll_{word}_top_{top}",
+            f"TOP-{top} {word}", f"poll_{word}_top_{top}",
             [row["polls"][i]["top"] for row in rows])),
         *(column for name in ("adag", "ddag") for column in shares(
-            "", name.upper(), name, [row[name] for row in rows])),
-        ("", "std.err", "standard_error", errors, ".4f"),
+            name.upper(), name, [row[name] for row in rows])),
+        ("std.err", "standard_error", errors, ".4f"),
         *numbers("s1/s2", "separation", ".3f"),
         *(numbers("limit", "separation_limit", ".3f") if with_error else ())]
 
 
 def simulation_table(rows: list, top: int) -> str:
-    """The rows of `simulations` as an aligned table with two lines of headings."""
-    columns = _simulation_columns(rows, top)
-    cells = [[heading, *("-" if value is None else format(value, form) for value in values)]
-             for _, heading, _, values, form in columns]
-    above, end = "", -2
-    for (over, heading, *_), column in zip(columns, cells):
-        end += 2 + max(map(len, column))
-        if over:  # above the columns it is for, from the left edge of the first
-            above = above.ljust(end - len(heading)) + over
-    return f"{above}\n{aligned(list(zip(*cells)), 0)}"
+    """The rows of `simulations` as an aligned table."""
+    return aligned(list(zip(*(
+        [heading, *("-" if value is None else format(value, form) for value in values)]
+        for heading, _, values, form in _simulation_columns(rows, top)))), 0)
 
 
 def simulation_csv(rows: list, top: int) -> str:
     """The rows of `simulations` as comma-separated values in full precision."""
-    _, _, names, values, _ = zip(*_simulation_columns(rows, top))
+    _, names, values, _ = zip(*_simulation_columns(rows, top))
     cells = [names, *(["" if value is None else repr(value) for value in line]
                       for line in zip(*values))]
     return "".join(",".join(line) + "\n" for line in cells)

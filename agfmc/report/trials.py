@@ -7,12 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ..core.provenance import Provenance
-from ..core.text import runs_text
+from ..core.text import partition_text, runs_text
 from ..score.rows import ALL_SCORES, COST_PER_POINT
 from .answers import shares_alone
-from .blocks import heading, note, pictures, Section, table, text, Tile, without_empty
+from .blocks import Block, heading, note, pictures, Section, table, text, Tile, without_empty
 from .content import Column, DataTable, ReportContent, TableRow
 from .experiment_charts import comparison, comparison_cost, search_surface
+from .text import estimate_line
 from .words import count, cut, interval, number, percent, plural, signed
 
 _MAIN_SCORES = ("accuracy", "log_loss", "cost")  # scores in a table that is not folded
@@ -24,7 +25,7 @@ def trial_sections(content: ReportContent) -> list[Section]:
     """The sections of a comparison and of a search, of those that are there."""
     makers = ((content.comparison, "comparison", "Comparison", _comparison),
               (content.search, "search", "Search of options", lambda search: [
-                  *_other_model(content), *_search(search)]))
+                  *_other_model(content), *search_blocks(search)]))
     return [Section(anchor, title, tuple(blocks(result)))
             for result, anchor, title, blocks in makers if result is not None]
 
@@ -104,8 +105,7 @@ def _comparison(result):
         summary += f"; options {result['options']}"
     blocks = [text(f"{summary}. Scores are those of all held-out points together"
                    + (", with the deviation over the splits." if result["splits"] > 1 else "."))]
-    blocks += [text(f"{name.capitalize()}: {result[name]}.") for name in ("features", "weights")
-               if name in result]
+    blocks += _data_words(result)
     if against is not None:
         test = "McNemar's exact test of the accuracies" if result["mcnemar"] else \
             "the corrected resampled t test"
@@ -123,8 +123,14 @@ def _comparison(result):
     blocks += [note(f"{_called(row)} could not be computed: {cut(row['error'], 200)}")
                for row in result["rows"] if "error" in row]
     if result.get("tuned"):
-        blocks += _tuned(result["tuned"], result["splits"])
+        blocks += tuned_blocks(result["tuned"], result["splits"])
     return blocks
+
+
+def _data_words(result):
+    """Blocks of the words on features and weights in a result, which may be missing."""
+    return [text(f"{name.capitalize()}: {result[name]}.") for name in ("features", "weights")
+            if name in result]
 
 
 def _called(row):
@@ -238,10 +244,12 @@ def _difference(row, result):
     return signed(test.get("mean")), interval(test.get("interval")), tested.get("p_value")
 
 
-def _tuned(tuned, splits):
-    """Blocks of the options that were chosen inside the training parts."""
+def tuned_blocks(tuned: Mapping, splits: int) -> list[Block]:
+    """Blocks of the options that were chosen inside the training parts; tuned: the `words` of a
+    `NestedTuning`."""
     rows = tuple(TableRow((search["configuration"], search["searched"], search["split"],
-                           search["options"], "" if search["complete"] else "time limit"))
+                           search["options"], search["seconds"],
+                           "" if search["complete"] else "time limit"))
                  for search in tuned["searches"][:2 * _MOST])
     ended = sum(not search["complete"] for search in tuned["searches"])
     blocks = [heading("Options tuned inside each training part"),
@@ -250,11 +258,14 @@ def _tuned(tuned, splits):
                    "not choose.")]
     if ended:
         blocks.append(note(f"{ended} of {plural(len(rows), 'search', 'es')} ended at the time "
-                           "limit."))
-    return [*blocks, table(DataTable("The options of each split.", (
+                           "limit"))
+    if tuned["untuned"]:
+        blocks.append(text(f"Not tuned, as all options are given: {', '.join(tuned['untuned'])}."))
+    return [*blocks, table(without_empty(DataTable("The options of each split.", (
         Column("configuration"), Column("score in the search", "number"),
-        Column("split", "number"), Column("options", "code"), Column("ended by")), rows,
-        folded=splits > 5))]
+        Column("split"), Column("options", "code"),
+        Column("seconds", "number", "of a core", digits=1), Column("ended by")), rows,
+        folded=splits > 5)))]
 
 
 # -- searches --------------------------------------------------------------------------------------
@@ -287,17 +298,17 @@ def _numbers(options):
     return numbers
 
 
-def _search(result):
-    by = result["by"]
+def search_blocks(result: Mapping) -> list[Block]:
+    """Blocks of a search, what `tune_m --json` writes."""
+    by, tried, left_out = result["by"], result["tried"], result.get("left_out")
     title = ALL_SCORES[by].title
-    tried = result["tried"]
-    blocks = [text(f"{tried} {'set' if tried == 1 else 'sets'} of options of "
-                   f"{cut(result['control'], 80)} (decoder {result['decoder']}) "
-                   f"{'was' if tried == 1 else 'were'} tried, {result['search']} search, "
-                   f"{result['plan']}, by {title}.")]
+    how = result["plan"] if left_out is None else f"leave-one-out values of {left_out} points"
+    blocks = [text(f"{plural(tried, 'set')} of options of {cut(result['control'], 80)} "
+                   f"(decoder {result['decoder']}) {'was' if tried == 1 else 'were'} tried, "
+                   f"{result['search']} search, {how}, by {title}."), *_data_words(result)]
     if not result["complete"]:
         blocks.append(note("The search ended at its time limit: it is not finished, and what it "
-                           "chose is the best so far."))
+                           "chose is the best so far"))
     best, search = best_point(result), result.get("common", result)
     if best is not None and best.get("score") is not None and not result.get("own"):
         among = search.get("tried", tried)
@@ -305,18 +316,15 @@ def _search(result):
             "give." if among > 1 else "Nothing else was tried."
         blocks.append(text(f"Chosen: {best['options']}, with the {title} {number(best['score'])} "
                            f"in the search. {among}"))
-    estimate = result.get("estimate")
-    blocks.append(text("There is no estimate for new data." if estimate is None else
-                       f"Estimate for new data: {title} {number(estimate['score'])}, standard "
-                       f"error {number(estimate['error'])} "
-                       f"({plural(estimate['points'], 'point')}, {estimate['how']})."))
+    estimate = estimate_line(result["estimate"], by).strip() or "there is no estimate for new data"
+    blocks.append(text(f"{estimate[0].upper()}{estimate[1:]}."))
     if search.get("border"):
         blocks.append(note("The best lies on a limit of the search ("
-                           f"{', '.join(search['border'])}): a wider one may find better."))
+                           f"{', '.join(search['border'])}): a wider one may find better"))
     if "points" in search:
         blocks += pictures(*search_surface(search | {"by": by}))
         blocks += [heading("Options that were tried"), *_tried(search, by)]
-    return blocks + _partitions(result, by)
+    return [*blocks, *_partitions(result, by), *_whole(result)]
 
 
 def _tried(search, by):
@@ -325,31 +333,35 @@ def _tried(search, by):
     order = sorted(range(len(points)), key=lambda i: (
         i != search["best"], points[i]["score"] is None, -(points[i].get("rows") or 10**12),
         -len(points[i].get("parts") or ()), -sign * (points[i]["score"] or 0.0)))
-    chosen = order[:_TRIED]
-    if search.get("given") in order[_TRIED:]:
-        chosen.append(search["given"])
-    rows = []
-    for i in chosen:
-        point = points[i]
-        marks = [word for word, key in (("chosen", "best"), ("given", "given"))
-                 if i == search.get(key)]
-        rows.append(TableRow((point["options"], point["score"], point["sd"],
-                              "all" if point.get("rows") is None else count(point["rows"]),
-                              runs_text(point.get("parts") or []),
-                              point.get("error") or ", ".join(marks)),
-                             strong=i == search["best"]))
     columns = (Column("options", "code"), Column(ALL_SCORES[by].title, "number"),
                Column("deviation", "number"),
                Column("training points", note="of each training part"),
                Column("scored on splits"), Column("remark"))
-    mixed = len({tuple(points[i].get("parts") or ()) for i in chosen}) > 1
-    note_of_splits = " Those scored on different splits cannot be compared." if mixed else ""
-    left = f"All options that were tried, {len(points)}." if len(chosen) == len(points) else \
-        f"{len(chosen)} of {count(len(points))} options that were tried: tune_m --csv has all."
-    if len(rows) <= 2 * _BEST:
-        return [table(DataTable(left + note_of_splits, columns, tuple(rows)))]
-    return [table(DataTable(f"The {_BEST} best.{note_of_splits}", columns, tuple(rows[:_BEST]))),
-            table(DataTable(left, columns, tuple(rows), folded=True))]
+
+    def shown(most, words, folded=False):
+        chosen = order[:most] + [i for i in order[most:] if i == search["given"]]
+        mixed = len({tuple(points[i].get("parts") or ()) for i in chosen}) > 1
+        return table(DataTable(
+            words + " Those scored on different splits cannot be compared." * mixed, columns,
+            tuple(_tried_row(search, i) for i in chosen), folded=folded))
+
+    every = f"All options that were tried, {len(points)}." if len(points) <= _TRIED else \
+        f"{_TRIED} of {count(len(points))} options that were tried: tune_m --csv has all."
+    if len(points) <= 2 * _BEST:
+        return [shown(_TRIED, every)]
+    return [shown(_BEST, f"The {_BEST} best."), shown(_TRIED, every, folded=True)]
+
+
+def _tried_row(search, index):
+    point = search["points"][index]
+    marks = [word for word, key in (("chosen", "best"), ("given", "given"))
+             if index == search[key]]
+    if point.get("zero_probability"):
+        marks.append(f"p = 0 for {plural(point['zero_probability'], 'true class', 'es')}")
+    return TableRow((point["options"], point["score"], point["sd"],
+                     "all" if point.get("rows") is None else count(point["rows"]),
+                     runs_text(point.get("parts") or []), point.get("error") or ", ".join(marks)),
+                    strong=index == search["best"])
 
 
 def _partitions(result, by):
@@ -359,17 +371,37 @@ def _partitions(result, by):
         return []
     rows = []
     for search in partitions[:_TRIED]:
-        best = {} if search["best"] is None else search["points"][search["best"]]
-        sides = " / ".join(" ".join(map(str, search[side])) for side in ("left", "right"))
-        rows.append(TableRow((sides, best.get("score"), best.get("options"))))
+        best, given = ({} if search[key] is None else search["points"][search[key]]
+                       for key in ("best", "given"))
+        rows.append(TableRow((partition_text(search), best.get("score"), best.get("options"),
+                              given.get("score"))))
     left = "" if len(rows) == len(partitions) else f"{len(rows)} of " \
-        f"{count(len(partitions))} partitions: " \
-        "tune_m --csv has all of them."
-    chosen = "" if result.get("own") is None else \
-        "These options were chosen" if result["own"] else "Common options were chosen"
-    shown = DataTable(
-        left or "The best options of each partition of the classes.",
-        (Column("partition", "code"), Column(ALL_SCORES[by].title, "number"),
-         Column("options", "code")), tuple(rows))
-    return [heading("Options of each partition"), *[text(f"{chosen}.")] * bool(chosen),
-            table(shown)]
+        f"{count(len(partitions))} partitions: tune_m --csv has all of them."
+    shown = DataTable(left or "The best options of each partition of the classes.", (
+        Column("partition", "code"), Column(ALL_SCORES[by].title, "number"),
+        Column("options", "code"), Column("given", "number")), tuple(rows))
+    return [heading("Options of each partition"), table(without_empty(shown))]
+
+
+def _whole(result):
+    """Blocks of the scores of the whole configuration with different options, where these were
+    judged on splits that did not choose them, and of what was chosen by that."""
+    whole, blocks = result.get("whole"), []
+    if whole:
+        titles = {"given": "given", "common": "common options", "tuned":
+                  "options of each partition" if "partitions" in result else "chosen"}
+        names = list(next(iter(whole.values())))
+        blocks = [table(without_empty(DataTable("Scores of the whole configuration on splits that "
+                                                "chose neither." if "common" in whole else
+                                                f"Scores of the whole configuration, "
+                                                f"{result['plan']}.", (
+            Column("options"), *(Column(ALL_SCORES[name].title, "number") for name in names)),
+            tuple(TableRow((titles[key], *(scores[name] and _spread(scores[name])
+                                           for name in names)))
+                  for key, scores in whole.items()))))]
+    if whole and "common" in whole:
+        chosen, better = ("Those of each partition", "better") if result["own"] else \
+            ("Common options", "not better")
+        blocks.append(text(f"{chosen} were chosen, as those of each partition are {better} by more "
+                           "than one standard error of the difference."))
+    return blocks

@@ -5,10 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .content import Column
 
 LONGEST = 40  # characters of a name that are shown
 _SMALL = 5e-5  # what four digits behind the point do not show
@@ -97,15 +93,7 @@ def plural(how_many: int, word: str, more: str = "s") -> str:
     return f"{count(how_many)} {word}{'' if how_many == 1 else more}"
 
 
-def shown(value: str | float | None, column: Column) -> str:
-    """The text of a cell of a table."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return cut(value, LONGEST * {"name": 2, "code": 4, "prose": 6}.get(column.kind, 1))
-    return percent(value) if column.kind == "share" else number(value, column.digits)
-
-
-def sort_key(value: float) -> str:
-    """The number by which a cell is sorted, as text; "" for none."""
+def sort_key(value: float | Sequence[float]) -> str:
+    """The number by which a cell is sorted, the lower end of an interval, as text; "" for none."""
+    value = value[0] if isinstance(value, tuple) else value
     return "" if value != value else f"{value:.9g}"

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -156,14 +157,15 @@ def test_scores_of_costs_by_hand(run, here):
                            here / "t.cls", here / "r").out)
     assert again["intervals"]["cost"] == scores["intervals"]["cost"]
     page = run("eval_uc", "--costs", "refusing", here / "t.cls", here / "r").out
-    assert f"mean cost                   {wanted / 6:.6f}  (95 %: {low:.6f} - {high:.6f})\n" \
-        "  always 7                  1.000000\n  no answer to any          0.800000\n" in page
+    assert re.search(f"\nmean cost +{wanted / 6:.6f} +{low:.6f} to {high:.6f} +1.000000\n", page)
+    assert "\ncost without answers  0.8000\n" in page
     assert again["no_answer_cost"] == pytest.approx(.8, abs=1e-15)
     lines = run("eval_uc", "--csv", "--costs", "refusing", here / "t.cls", here / "r").out
     assert f"\ncost,,{wanted / 6:.9g},{low:.9g},{high:.9g}\n" in lines
     assert "\ncost,7,1.26666667,,\n" in lines and "single_class," not in lines
     assert "cost" not in run("eval_uc", "--json", here / "t.cls", here / "r").out
-    assert "no answer" not in run("eval_uc", "--costs", "costs", here / "t.cls", here / "t").out
+    page = run("eval_uc", "--costs", "costs", here / "t.cls", here / "t").out
+    assert "without answers" not in page
     shifted = json.loads(run("eval_uc", "--json", "--costs", "refusing", "--priors", ".5,.25,.25",
                              here / "t.cls", here / "r").out)
     assert shifted["cost"] == pytest.approx(.5 * .4 + .25 * 0 + .25 * 3.8 / 3, abs=1e-12)
@@ -251,7 +253,7 @@ def test_cross_validation_writes_decisions(run, here):
     assert done["over_splits"]["cost"]["pooled"] == pytest.approx(paid.mean(), abs=1e-12)
     page = run("eval_uc", "--costs", "refusing", here / "out.truth", here / "out",
                here / "out.txt").out
-    assert f"mean cost                   {paid.mean():.6f}  (95 %: " in page
+    assert re.search(f"\nmean cost +{paid.mean():.6f} ", page)
 
 
 @pytest.mark.long

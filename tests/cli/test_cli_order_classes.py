@@ -281,11 +281,10 @@ def refused_simulate(run, *words, status=2):
 
 
 def test_table(run):
-    above, heads, *lines = printed(run, *SMALL, "--opponents", "3,1log",
-                                   "--finalists", "2").splitlines()
-    assert heads.split() == ["classes", "error", "MAX-WIN", "3", "1log", "3", "1log", "ADAG",
-                             "exact", "DDAG", "exact", "std.err", "s1/s2", "limit"]
-    assert above.split() == ["POLL", "POLL+TOP-2"]
+    heads, *lines = printed(run, *SMALL, "--opponents", "3,1log", "--finalists", "2").splitlines()
+    assert re.split(" {2,}", heads) == [
+        "classes", "error", "MAX-WIN", "POLL 3", "POLL 1log", "TOP-2 3", "TOP-2 1log", "ADAG",
+        "exact", "DDAG", "exact", "std.err", "s1/s2", "limit"]
     assert {len(heads), *map(len, lines)} == {len(heads)}
     cells = [line.split() for line in lines]
     assert [row[:2] for row in cells] == [["4", "0.2"], ["8", "0.2"], ["4", "0.1"], ["8", "0.1"]]
@@ -298,8 +297,6 @@ def test_table(run):
     assert cells[1][7:9] == [success["adag"], f"{adag_success(8, 0.2):.4f}"]
     assert cells[1][9] == success["ddag"]
     assert cells[1][12:] == [f"{found['separation']:.3f}", "1.600"]
-    # the headings above begin where their columns do
-    assert above.index("POLL") + 4 < heads.index("1log") < above.index("POLL+TOP")
 
 
 def test_csv_and_json_agree(run):

@@ -16,7 +16,8 @@ from agfmc.experiments.experiment import Experiment, SplitPlan, splits
 from agfmc.experiments.nested import NestedTuning
 from agfmc.files.result_store import ResultCache
 from agfmc.experiments.search import Axis, SearchSpace
-from agfmc.report.text import nested_table, plain_table
+from agfmc.report.text import blocks_text, plain_table
+from agfmc.report.trials import tuned_blocks
 from agfmc.experiments.tuning import prepare_tuning, tune
 from agfmc.data.types import Dataset
 from agfmc.training.fit import TrainingSettings
@@ -94,13 +95,11 @@ def test_compare_judges_tuned_and_untuned_rows(data):
         [("tree", f"trial 1, part {part}") for part in (1, 2, 3)]
     table = plain_table(result)
     assert "tree, tuned" in table and "own, tuned" not in table
-    lines = nested_table(told, 3).splitlines()
-    assert lines[0] == "options tuned inside each training part: fast search, each of 5 parts " \
-                       "held out, by accuracy; searched scores, and seconds of this " \
-                       "process, are means"
-    assert lines[-1] == "not tuned, as all options are given: own"
-    assert sum(len(line.split()) > 4 and line.startswith("tree") for line in lines) == \
-        len({search["options"] for search in told["searches"]})
+    text = blocks_text(tuned_blocks(told, 3))
+    assert text.startswith("\nOptions tuned inside each training part\nFast search, each of 5 "
+                           "parts held out, by accuracy: held-out points judge ")
+    assert "\nNot tuned, as all options are given: own.\n" in text
+    assert sum(line.startswith("tree ") for line in text.splitlines()) == 3
 
 
 def test_what_cannot_be_tuned(data):
@@ -166,7 +165,7 @@ def test_the_time_limit_is_that_of_each_search(data, monkeypatch):
     [outcome] = found.trial(split, [candidate], experiment)
     [record] = found.records
     assert outcome.error is None and not record["complete"] and record["tried"] > 0
-    assert " (time limit) " in nested_table(found.words, 3)
+    assert " time limit\n" in blocks_text(tuned_blocks(found.words, 3))
     found.time_limit = 0.0
     [outcome] = found.trial(split, [candidate], experiment)
     assert isinstance(outcome.error, JobsFailed) and "before anything" in str(outcome.error)

@@ -17,7 +17,7 @@ from agfmc.experiments.experiment import Experiment, SplitPlan
 from agfmc.training.fit import TrainingSettings
 from agfmc.files.result_store import ResultCache
 from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
-from agfmc.report.text import partition_table, search_csv, search_table
+from agfmc.report.text import search_csv
 from agfmc.experiments.trial import Outcome
 from agfmc.experiments.racing import race, SearchState, Tuner
 from agfmc.experiments.tuning import BinaryProblems, prepare_tuning, WholeConfiguration
@@ -242,7 +242,7 @@ def test_failures(data, monkeypatch):
     failed = [point for point in result["points"] if point["score"] is None]
     assert failed and {point["error"] for point in failed} == {"it breaks"}
     best = result["points"][result["best"]]
-    assert best["log2c"] == 0.0 and "could not be trained" in search_table(result, "log_loss", 1)
+    assert best["log2c"] == 0.0
     broken(0.0)
     with pytest.raises(ModelError, match="it breaks"):
         tune(start, SMALL, by="accuracy")
@@ -307,16 +307,11 @@ def test_one_warning_for_each_border(data):
 def test_tables(data):
     start = begin(data, "one-vs-one")
     result, _ = tune(start, SMALL, by="accuracy")
-    lines = search_table(result, "accuracy", 1).splitlines()
-    assert lines[0].split() == ["options", "accuracy", "trained", "on", "scored", "on"]
-    assert lines[1].split()[-4:] == ["part", "parts", "1-3", "chosen"]
-    assert sum("given" in line for line in lines) == 1 and len(lines) <= 10
     text = search_csv([result]).splitlines()
     assert text[0] == "options,kernel,degree,coef0,log2g,log2c,score,sd,rows,parts,chosen,given"
     assert len(text) == 1 + result["tried"]
     assert sum(line.split(",")[-2] == "1" for line in text) == 1
     parted, _ = tune(start, SMALL, by="brier_all", per_partition=True)
-    assert partition_table(parted["partitions"], "brier_all").splitlines()[1].startswith("2 / 5 ")
     text = search_csv(parted["partitions"]).splitlines()
     assert text[0].startswith("partition,options") and text[1].startswith("2 / 5,-c 1,rbf")
     assert sum(line.split(",")[-2] == "1" for line in text) == 3

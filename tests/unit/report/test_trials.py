@@ -169,5 +169,5 @@ def test_partitions_with_options_of_their_own():
     own = search() | {"left": [0], "right": [1, 2]}
     result = search(partitions=[own], own=True, common=search())
     found = section(search=result)
-    assert tables(found)[-1].rows[0].cells == ("0 / 1 2", 0.1, "-c 1")
+    assert tables(found)[-1].rows[0].cells == ("0 / 1 2", 0.1, "-c 1", 0.11)
     assert "Chosen: " not in told(found, "text") and best_point(result)["options"] == "-c 1"

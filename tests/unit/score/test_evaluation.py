@@ -52,8 +52,8 @@ def test_check_values(files):
     assert scores["contingency"] == [[1, 1, 0], [0, 1, 0], [0, 0, 2]]
     assert json.loads(json.dumps(scores)) == scores
     text = format_scores(scores)
-    assert "uncertainty coefficient     0.737175  (of random answers" in text
-    assert "RMS error, all classes      0.344964\n" in text
+    assert "\nuncertainty coefficient     0.737175  " in text
+    assert "\nRMS error, all classes              0.344964\n" in text
     assert "nan" not in text and "None" not in text
 
 
@@ -101,7 +101,7 @@ def test_rejected_points(files):
     truth, base, p = files(result=[0, -1, 2, -1, 2])
     scores = evaluate(load_results(truth, base, p))
     assert scores["rejected"] == 2 and sum(row["count"] for row in scores["calibration"]) == 3
-    assert "rejected                    2\n" in format_scores(scores)
+    assert "\nrejected  2\n" in format_scores(scores)
     truth, base, p = files(result=[-1] * 5)
     format_scores(evaluate(load_results(truth, base, p)))
 
