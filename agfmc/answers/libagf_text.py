@@ -14,84 +14,38 @@ import numpy as np
 
 from ..control.tree import MAX_LABEL
 from ..core.errors import DataError
-from ..files.number_text import numbers, tokenise, wrong_number
+from ..files.number_text import numbers, wrong_number
 from ..files.opening import read_bytes
 
 _CELL = 10  # characters of a number: blank, sign, digit, point, six decimals
-_LINES = 1 << 14  # at once
 _DIGITS = 10  # of a label
-
-
-def _tables():
-    """The first six characters of a number (2000,), signs one after the other, and the last
-    four (10000,); each as one integer of eight or four bytes."""
-    numbers = np.arange(10000)
-    digits = np.stack([numbers // 10**power % 10 for power in (3, 2, 1, 0)], axis=1) + 48
-    head = np.zeros((2, 1000, 8), dtype=np.uint8)
-    head[..., 0] = 32
-    head[:, :, 1] = [[32], [45]]
-    head[..., 2] = digits[:1000, 1]
-    head[..., 3] = 46
-    head[..., 4:6] = digits[:1000, 2:]
-    tail = digits.astype(np.uint8)
-    return head.reshape(2000, 8).view(np.uint64)[:, 0], tail.view(np.uint32)[:, 0]
-
-
-_HEADS, _TAILS = _tables()
 
 
 def format_points(values, classes=None):
     """Lines of text, as bytes: values (n, c) float64, classes (n,) whole numbers or None."""
-    values = np.ascontiguousarray(values, dtype=np.float64)
+    values = np.asarray(values, dtype=np.float64)
+    n, c = values.shape
+    ends = np.full(n, b"")
+    if classes is not None:
+        labels, codes = np.unique(classes, return_inverse=True)
+        ends = np.array([b"% 4d" % label for label in labels.tolist()], "S")[codes]
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = np.abs(values) * 1e6
         whole = np.rint(scaled)
         # The product is rounded, but never to the other side of a tie: only on it is there doubt.
-        tied = np.abs(scaled - whole) == 0.5
-        plain = values.size > 0 and not np.any(tied | ~(whole < 1e7))
-    if not plain:
-        return _by_python(values, classes)
-    n, c = values.shape
-    tail = _class_text(classes, n)
-    out = np.empty((n, c * _CELL + tail.shape[1] + 1), dtype=np.uint8)
-    millionths = whole.astype(np.int32)
-    head = millionths // 10000
-    millionths -= 10000 * head
-    head += 1000 * np.signbit(values)
-    # a head is written with two bytes more, which its tail then covers
-    _cells(out, c, 0, np.uint64)[...] = _HEADS[head]
-    _cells(out, c, 6, np.uint32)[...] = _TAILS[millionths]
-    out[:, c * _CELL:-1] = tail
-    out[:, -1] = 10
-    text = out.tobytes()
-    return text.replace(b"\0", b"") if (tail == 0).any() else text  # without the padding
-
-
-def _cells(out, c, offset, dtype):
-    """The bytes from `offset` on of each of the c numbers in the lines `out`, as integers."""
-    return np.ndarray((len(out), c), dtype, out, offset, (out.shape[1], _CELL))
-
-
-def _class_text(classes, n):
-    """`% 4d` of every class, (n, w) bytes, padded at the left with NUL where widths differ."""
-    if classes is None:
-        return np.empty((n, 0), dtype=np.uint8)
-    labels = sorted(set(classes.tolist()))
-    texts = ["% 4d" % label for label in labels]
-    width = max((len(text) for text in texts), default=0)
-    table = np.frombuffer("".join(text.rjust(width, "\0") for text in texts).encode(),
-                          dtype=np.uint8).reshape(len(texts), width)
-    return table[np.searchsorted(labels, classes)]
-
-
-def _by_python(values, classes):
-    line = " %9.6f" * values.shape[1]
-    if classes is None:
-        return "".join([line % tuple(row) + "\n" for row in values.tolist()]).encode()
-    line += "%s\n"
-    texts = {label: "% 4d" % label for label in set(classes.tolist())}
-    return "".join([line % (*row, texts[label]) for row, label in
-                    zip(values.tolist(), classes.tolist())]).encode()
+        if not np.all((np.abs(scaled - whole) != 0.5) & (whole < 1e7)):
+            line = b" %9.6f" * c + b"%s\n"
+            return b"".join([line % (*row, end) for row, end in zip(values.tolist(), ends.tolist())])
+    out = np.full((n, c * _CELL + ends.itemsize + 1), 10, dtype=np.uint8)
+    cells, left = out[:, :c * _CELL].reshape(n, c, _CELL), whole.astype(np.int32)
+    for place in (9, 8, 7, 6, 5, 4, 2):
+        rest = left // 10
+        cells[:, :, place] = left - 10 * rest + 48
+        left = rest
+    cells[:, :, 0], cells[:, :, 3] = 32, 46
+    cells[:, :, 1] = np.where(np.signbit(values), 45, 32)
+    out[:, c * _CELL:-1] = ends.view(np.uint8).reshape(n, ends.itemsize)
+    return out.tobytes().replace(b"\0", b"")  # without the padding of the labels
 
 
 def format_ranked(labels, p):
@@ -149,9 +103,10 @@ def read_probabilities(path):
 def _numbers(lines, first, path):
     """The lines (bytes) as a table (n, c) of finite numbers."""
     width = len(lines[0].split())
-    parts = [_part(lines[start:start + _LINES], width) for start in range(0, len(lines), _LINES)]
-    if all(part is not None for part in parts):
-        return np.concatenate(parts)
+    if width and all(len(line.split()) == width for line in lines):
+        table = numbers(np.frombuffer(b"\n".join(lines), np.uint8), len(lines) * width)
+        if table is not None:
+            return table.reshape(-1, width)
     for number, line in enumerate(lines, first):
         words = line.split()
         if not words:
@@ -165,21 +120,13 @@ def _numbers(lines, first, path):
     raise DataError("expected a table of numbers", file=path, line=first)
 
 
-def _part(lines, width):
-    """Some lines as a table (n, width), or None where anything is invalid."""
-    tokens = tokenise(b"\n".join(lines) + b"\n", 1)
-    if width == 0 or len(tokens.count) != len(lines) or np.any(tokens.count != width):
-        return None
-    table = numbers(tokens.text, len(lines) * width)
-    return None if table is None else table.reshape(-1, width)
-
-
 def _check_labels(values, first, path, step=1, hint=""):
     """Labels must be whole numbers; the lines of `values` are `step` apart."""
     wrong = (values != np.rint(values)) | (np.abs(values) >= 2**31)
     if wrong.any():
         raise DataError(f"expected a class label, found {values[np.argmax(wrong)]:g}{hint}",
                         file=path, line=first + step * int(np.argmax(wrong)))
+
 
 class ClassSets(NamedTuple):
     """size (n,): classes in the set of each point;  labels (sum of size,): all sets in turn."""
@@ -208,12 +155,12 @@ def format_sets(sets, labels, p=None):
     return "".join([f"{line}\n" for line in lines]).encode()
 
 
-def read_sets(path, stdin=None):
+def read_sets(path):
     """The `ClassSets` that classify_m --coverage writes.
 
     Raises DataError with the line for anything but different whole numbers, or `-` alone.
     """
-    lines = read_bytes(path, stdin).split(b"\n")
+    lines = read_bytes(path).split(b"\n")
     if not lines[-1].strip():
         lines.pop()
     if not lines:

@@ -141,15 +141,8 @@ class LowerTriangle:
 
 
 def label_counts(y: np.ndarray) -> dict[int, int]:
-    """{label: samples} of labels y (n,), the labels ascending; it takes a block at a time."""
-    if not len(y) or y.dtype.kind != "i" or y.min() < 0 or y.max() >= max(1 << 16, len(y)):
-        return dict(zip(*map(np.ndarray.tolist, np.unique(y, return_counts=True))))
-    counts = np.zeros(int(y.max()) + 1, dtype=np.int64)
-    for start in range(0, len(y), 1 << 20):
-        part = np.bincount(y[start:start + (1 << 20)])
-        counts[:len(part)] += part
-    labels = np.flatnonzero(counts)
-    return dict(zip(labels.tolist(), counts[labels].tolist()))
+    """{label: samples} of labels y (n,), the labels ascending."""
+    return dict(zip(*map(np.ndarray.tolist, np.unique(y, return_counts=True))))
 
 
 def is_sparse(x):

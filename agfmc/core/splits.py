@@ -8,10 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from .errors import DataError, UsageError
-from .points import label_counts
 
 FOLDS = 5
-_BLOCK = 1 << 19  # labels at a time
 
 
 def stratified_folds(y: np.ndarray, seed: int, count: int = FOLDS) -> np.ndarray:
@@ -176,22 +174,11 @@ def calibration_rows(y: np.ndarray, labels: Sequence[int], count: int, seed: int
     y (n,): labels.  Of every class the same share, rounded up, drawn with the seed.  What is
     drawn of a class depends on its own number of samples and on that of all alone.
     """
-    counts = label_counts(y)
-    labels = [label for label in labels if label in counts]
-    total = sum(counts[label] for label in labels)
-    if total <= count:
-        return np.flatnonzero(np.isin(y, labels))
-    members = {}  # {label: their numbers among those of the class, ascending}
-    for label in labels:
+    members = {label: rows for label, rows in rows_by_class(y).items() if label in set(labels)}
+    total = sum(map(len, members.values()))
+    drawn = [np.empty(0, dtype=np.int64)]
+    for label, rows in members.items():
         generator = np.random.Generator(np.random.PCG64(job_seed(seed, (label,), ())))
-        share = -(-counts[label] * count // total)
-        members[label] = np.sort(generator.permutation(counts[label])[:share])
-    rows, seen = [np.empty(0, dtype=np.int64)], dict.fromkeys(members, 0)
-    for start in range(0, len(y), _BLOCK):
-        for label, part in rows_by_class(y[start:start + _BLOCK]).items():
-            if label in members:
-                first = seen[label]
-                seen[label] += len(part)
-                inside = slice(*np.searchsorted(members[label], [first, seen[label]]))
-                rows.append(start + part[members[label][inside] - first])
-    return np.sort(np.concatenate(rows))
+        share = len(rows) if total <= count else -(-len(rows) * count // total)
+        drawn.append(rows[generator.permutation(len(rows))[:share]])
+    return np.sort(np.concatenate(drawn))

@@ -14,10 +14,11 @@ class Interval(NamedTuple):
 
 
 NOTHING = Interval(float("nan"), float("nan"))
+CONFIDENCE = 0.95
 
 
-def wilson(share: float, n: float, confidence: float = 0.95) -> Interval:
-    """Wilson's `Interval` of a share of n points.
+def wilson(share: float, n: float) -> Interval:
+    """Wilson's 95 % `Interval` of a share of n points.
 
     E. B. Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
     """
@@ -25,7 +26,7 @@ def wilson(share: float, n: float, confidence: float = 0.95) -> Interval:
 
     if not n > 0:
         return NOTHING
-    z = float(ndtri((1 + confidence) / 2))
+    z = float(ndtri((1 + CONFIDENCE) / 2))
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     # where all are right or wrong one end is 1 or 0, which rounding may miss
@@ -33,7 +34,7 @@ def wilson(share: float, n: float, confidence: float = 0.95) -> Interval:
                     1.0 if share == 1 else min(float(middle + half), 1.0))
 
 
-def clopper_pearson(hits: float, n: float, confidence: float = 0.95) -> Interval:
+def clopper_pearson(hits: float, n: float, confidence: float = CONFIDENCE) -> Interval:
     """Clopper and Pearson's `Interval` of a share, hits of n points: it covers at least so often.
 
     C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits", 1934.
@@ -73,16 +74,15 @@ def resampled(y: np.ndarray, seed: int) -> Iterator[np.ndarray]:
 
 def resampled_summary(values: Mapping[str, float],
                       scores: Callable[[np.ndarray], Mapping[str, float | None]],
-                      resamples: Iterator[np.ndarray], number: int,
-                      confidence: float = 0.95) -> dict[str, Interval]:
-    """{name: `Interval`} of scores by the bootstrap.
+                      resamples: Iterator[np.ndarray], number: int) -> dict[str, Interval]:
+    """{name: 95 % `Interval`} of scores by the bootstrap.
 
     values: the scores of the points themselves;  scores(counts): those of a resample.  They are
     the quantiles of the resamples, moved by their mean distance from the value, as repeated
     points raise calibration errors and uncertainty coefficients.
     """
     drawn = [scores(counts) for _, counts in zip(range(number), resamples)]
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     intervals = {}
     for name, value in values.items():
         numbers = np.array([one[name] for one in drawn], dtype=float)

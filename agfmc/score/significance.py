@@ -6,10 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.probabilities import standard_error
-from .intervals import effective_number, Interval, NOTHING
-
-_CONFIDENCE = 0.95
-
+from .intervals import CONFIDENCE, effective_number, Interval, NOTHING
 
 class Difference(NamedTuple):
     """mean of paired differences, their standard deviation, t, and the two-sided p value;
@@ -52,7 +49,7 @@ def resampled_t(differences: np.ndarray, ratio: float) -> Difference:
     from scipy.special import stdtr, stdtrit
 
     error = deviation * math.sqrt(1 / count + ratio)
-    half = error * float(stdtrit(count - 1, (1 + _CONFIDENCE) / 2))
+    half = error * float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
     return Difference(mean, deviation, mean / error,
                       float(2 * stdtr(count - 1, -abs(mean / error))),
                       Interval(mean - half, mean + half))
@@ -108,7 +105,7 @@ def paired_shares(first: np.ndarray, second: np.ndarray,
     n = scale * w.sum() + 2
     b, c = (scale * w[only].sum() + 0.5 for only in (first & ~second, second & ~first))
     middle = (b - c) / n
-    half = float(ndtri((1 + _CONFIDENCE) / 2)) * math.sqrt(b + c - (b - c)**2 / n) / n
+    half = float(ndtri((1 + CONFIDENCE) / 2)) * math.sqrt(b + c - (b - c)**2 / n) / n
     return Interval(float(max(middle - half, -1.0)), float(min(middle + half, 1.0)))
 
 
@@ -125,5 +122,5 @@ def paired_mean(differences: np.ndarray, weights: np.ndarray | None = None) -> I
     if not (math.isfinite(error) and freedom > 0):
         return NOTHING
     mean = float(np.average(differences, weights=weights))
-    half = error * float(stdtrit(freedom, (1 + _CONFIDENCE) / 2))
+    half = error * float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
     return Interval(mean - half, mean + half)

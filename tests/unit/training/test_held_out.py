@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.core.splits import calibration_rows, job_seed
+from agfmc.core.splits import calibration_rows
 from agfmc.learners.protocol import plan_jobs
 from agfmc.data.types import Dataset
 from agfmc.prediction.decision_values import MachineValues
-from agfmc.core import splits as module
 from agfmc.designs.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.held_out import gather_held_out
@@ -95,20 +94,6 @@ def test_calibration_rows_are_of_all_classes_in_proportion():
     np.testing.assert_array_equal(rows, calibration_rows(y, [7, 1, 0], 900, 1))
     assert not np.array_equal(rows, calibration_rows(y, [0, 1, 7], 900, 2))
     np.testing.assert_array_equal(calibration_rows(y, [0, 7], 10_000, 1), np.flatnonzero(y != 1))
-
-
-def test_calibration_rows_do_not_depend_on_blocks(monkeypatch):
-    y = np.random.default_rng(2).integers(0, 9, 3000) ** 2
-    expected = []
-    for label in (1, 4, 16, 49, 64):  # the plainest way
-        rows = np.flatnonzero(y == label)
-        generator = np.random.Generator(np.random.PCG64(job_seed(5, (label,), ())))
-        share = -(-len(rows) * 100 // np.isin(y, [1, 4, 16, 49, 64]).sum())
-        expected += rows[generator.permutation(len(rows))[:share]].tolist()
-    for block in (7, 1000, 1 << 19):
-        monkeypatch.setattr(module, "_BLOCK", block)
-        rows = calibration_rows(y, [64, 1, 4, 5, 16, 49], 100, 5)
-        assert rows.tolist() == sorted(expected)
 
 
 @pytest.mark.parametrize("code", ['"-k 1" K', '"-k 3" K', '"" L'])
