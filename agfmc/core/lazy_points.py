@@ -137,17 +137,12 @@ class LazyPoints:
                 return self._normalised(self._table.read(start, max(start, stop)))
             index = np.arange(start, stop, step)
         rows = np.asarray(index)
-        if rows.dtype == bool and rows.shape == (n,):
-            rows = np.flatnonzero(rows)
-        elif not rows.size:
-            rows = rows.astype(np.int64)
-        if isinstance(index, tuple) or rows.ndim > 1 or rows.dtype.kind not in "iu":
-            raise IndexError("points are taken by a slice, a number, numbers or a mask")
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
         if rows.size and not -n <= rows.min() <= rows.max() < n:
             raise IndexError(f"there are {n} points")
         chosen = np.where(rows < 0, rows + n, rows).ravel()
-        chosen = chosen if self._rows is None else self._rows[chosen]
-        points = self._normalised(self._table.take(chosen.astype(np.int64)))
+        chosen = chosen if self._rows is None else self._rows[chosen].astype(np.int64)
+        points = self._normalised(self._table.take(chosen))
         return points if rows.ndim else points[0]
 
     def _normalised(self, table):

@@ -119,7 +119,6 @@ CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _COMMENT = re.compile(rb"#[^\n]*")
 _PIECE = 1 << 18
 _MARK = b"\xef\xbb\xbf"  # of the order of bytes, in UTF-8
-_SHORT = 32  # bytes of a token
 
 
 def blocks(file, size=BLOCK):
@@ -235,14 +234,9 @@ def parsed_blocks(file, parse, check_line, size=BLOCK):
 
 def blank_out(text, start, end):
     """Put blanks in the place of the tokens text[start:end], which do not touch each other."""
-    longest = int((end - start).max(initial=0))
-    if longest > _SHORT:  # else one long token would cost its length for every other one
-        edge = np.zeros(len(text) + 1, np.int8)
-        edge[start], edge[end] = 1, -1
-        text[np.cumsum(edge[:-1], dtype=np.int8) > 0] = 32
-        return
-    for k in range(longest):
-        text[np.minimum(start + k, end - 1)] = 32
+    edge = np.zeros(len(text) + 1, np.int8)
+    edge[start], edge[end] = 1, -1
+    text[np.cumsum(edge[:-1], dtype=np.int8) > 0] = 32
 
 
 def numbers(text, count):

@@ -27,8 +27,6 @@ def probability_of_answers(p: np.ndarray, result: np.ndarray, labels: np.ndarray
     columns = np.searchsorted(labels, np.where(known, result, labels[0]))
     return np.where(known, p[np.arange(len(p)), columns], largest)
 
-_CELLS = 1 << 20  # probabilities that are copied at once
-
 
 def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int],
                   weights: np.ndarray | None = None) -> np.ndarray:
@@ -51,14 +49,9 @@ def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int],
 
 def squared_errors(p: np.ndarray, y: np.ndarray) -> np.ndarray:
     """sum_j (p_ij - [j = y_i])^2 (n,) for p (n, k) and true columns y (n,)."""
-    p = np.asarray(p)
-    errors = np.empty(len(p))
-    rows = max(1, _CELLS // max(p.shape[1], 1))
-    for index in range(0, len(p), rows):
-        part = np.array(p[index:index + rows], dtype=float)
-        part[np.arange(len(part)), y[index:index + rows]] -= 1.0
-        np.einsum("ij,ij->i", part, part, out=errors[index:index + rows])
-    return errors
+    errors = np.array(p, dtype=float)
+    errors[np.arange(len(errors)), y] -= 1.0
+    return np.einsum("ij,ij->i", errors, errors)
 
 
 def brier(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
