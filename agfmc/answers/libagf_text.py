@@ -35,7 +35,8 @@ def format_points(values, classes=None):
         # The product is rounded, but never to the other side of a tie: only on it is there doubt.
         if not np.all((np.abs(scaled - whole) != 0.5) & (whole < 1e7)):
             line = b" %9.6f" * c + b"%s\n"
-            return b"".join([line % (*row, end) for row, end in zip(values.tolist(), ends.tolist())])
+            return b"".join([line % (*row, end)
+                             for row, end in zip(values.tolist(), ends.tolist())])
     out = np.full((n, c * _CELL + ends.itemsize + 1), 10, dtype=np.uint8)
     cells, left = out[:, :c * _CELL].reshape(n, c, _CELL), whole.astype(np.int32)
     for place in (9, 8, 7, 6, 5, 4, 2):

@@ -12,10 +12,10 @@ _UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
 _LONGEST = 60  # characters of options or a name that are shown
 
 
-def visible(text: str, longest: int = _LONGEST) -> str:
+def visible(text: str) -> str:
     """`text` without characters that cannot be drawn, cut where it is too long."""
     text = _UNSEEN.sub("\ufffd", text)
-    return text if len(text) <= longest else text[:longest - 3] + "..."
+    return text if len(text) <= _LONGEST else text[:_LONGEST - 3] + "..."
 
 
 # -- comparisons -----------------------------------------------------------------------------------
