@@ -47,8 +47,10 @@ def job_seed(seed, left, right):
 def rows_by_class(y) -> dict[int, np.ndarray]:
     """{label: ascending row numbers} of labels y (n,)."""
     order = np.argsort(y, kind="stable")
-    labels, starts = np.unique(y[order], return_index=True)
-    return {int(label): rows for label, rows in zip(labels, np.split(order, starts[1:]))}
+    ascending = y[order]
+    starts = np.flatnonzero(np.diff(ascending)) + 1
+    labels = np.concatenate([ascending[:1], ascending[starts]])
+    return {int(label): rows for label, rows in zip(labels, np.split(order, starts))}
 
 
 def split_fraction(n: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:

@@ -20,8 +20,8 @@ from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import memory_limit
 from ..core.points import SparsePoints
 from ..files.atomic import replacing, temporary_file, writing
-from ..files.number_text import (blank_out, BLOCK, CONTROL, number_of, parsed_blocks,
-                                 table_line, TABLE_MARKS, values)
+from ..files.number_text import (BLOCK, CONTROL, number_of, numbers, parsed_blocks, table_line,
+                                 TABLE_MARKS)
 from ..files.opening import open_input
 from .class_names import ByValue, numeric, show, TextLabels
 from .types import Dataset, InputFormat
@@ -284,16 +284,11 @@ def _rows(tokens, labels, d):
     if len(index) and (index.min() < 1 or (d is not None and index.max() > d)):
         return None
     y = labels.take(tokens, tokens.first)
-    if not labels.words:
-        start_y, end_y = tokens.start[tokens.first], tokens.end[tokens.first]
-        spelt = values(text, start_y, end_y)
-        if spelt is None:
-            return None
-        y = labels.checked(spelt, tokens.line)
-        blank_out(text, start_y, end_y)
-    value = values(text, colon + 1, end, alone=True)
+    value = numbers(text, len(start) if labels.words else len(entry))
     if value is None:
         return None
+    if not labels.words:
+        y, value = labels.checked(value[tokens.first], tokens.line), value[entry]
     return _Rows(y, tokens.line, indptr, index, value)
 
 

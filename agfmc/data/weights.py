@@ -24,7 +24,7 @@ from ..core.points import as_numbers, label_counts
 from ..core.text import listed
 from ..core.weights import (check_range, class_factors, LARGEST, of_points, SMALLEST, total_weights,
                             Weights)
-from ..files.number_text import number_of, parsed_blocks, values
+from ..files.number_text import number_of, numbers, parsed_blocks
 from ..files.opening import open_input, read_bytes, SMALL_TEXT
 from .class_names import number_classes, show
 from .libagf import check_count, con_bytes, FLOAT, read_cls, read_column, refuse_negative
@@ -74,8 +74,7 @@ def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
 
 def _weights_of_lines(tokens):
     """The weights of a block of text, or None where one is invalid."""
-    w = values(tokens.text, tokens.start, tokens.end, alone=True) \
-        if (tokens.count == 1).all() else None
+    w = numbers(tokens.text, len(tokens.start)) if (tokens.count == 1).all() else None
     return None if w is None or (w < 0).any() else w
 
 

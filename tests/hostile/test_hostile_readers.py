@@ -76,7 +76,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "files.number_text.foreign_start", "files.number_text.is_text",
     "files.number_text.blank_out", "files.number_text.blocks",
     "files.number_text.parsed_blocks", "data.libagf.read_column", "data.class_names.name_lines",
-    "files.number_text.numbers", "files.number_text.tokenise", "files.number_text.values",
+    "files.number_text.numbers", "files.number_text.tokenise",
     "files.atomic.install", "files.opening.read_all", "core.memory.within_memory",
     "calibration.file.calibration_of", "files.codec.is_sidecar",
     "tables.recipe_file.recipe_beside", "data.reading.recipe_of_points",

@@ -15,7 +15,7 @@ from agfmc.data.libsvm import write_svm
 from agfmc.data.libagf import write_cls, write_std, write_vec
 from agfmc.data.types import InputFormat
 from agfmc.data.normalisation import Normalisation
-from agfmc.core import points as core_points, splits
+from agfmc.core import points as core_points
 from agfmc.training import plan as module
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
@@ -148,7 +148,7 @@ def test_memory_holds_the_labels_and_a_block(lazily, monkeypatch):
     x, y = points(n)
     write_vec("trn.vec", np.repeat(x, 8, axis=1))  # 9.6 megabytes, as float64 twice as many
     write_cls("trn.cls", y)
-    for room in (core_points, normalisation, libagf, splits):
+    for room in (core_points, normalisation, libagf):
         monkeypatch.setattr(room, "_PIECE" if room is libagf else "_BLOCK", 1 << 14)
     tracemalloc.start()
     try:
