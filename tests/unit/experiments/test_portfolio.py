@@ -1,6 +1,7 @@
 """A portfolio: contenders, stages, the choice of an average, and the time."""
 
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from agfmc.data.types import Dataset
 from agfmc.experiments import portfolio as module
 from agfmc.experiments.experiment import Experiment, splits, SplitPlan
 from agfmc.experiments.portfolio import Contender, contenders_for, count_rows, LARGE, Portfolio
+from agfmc.experiments.search import Axis, SearchSpace
 from agfmc.files.result_store import ResultCache
 from agfmc.learners.trees import TreesOptions
 from agfmc.training.fit import TrainingSettings
@@ -20,19 +22,28 @@ PAIR = [Contender("svm", "one-vs-one", "-t rbf"), Contender("svm", "one-vs-one",
 @pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(2)
-    y = np.repeat(np.arange(3), 60).astype(np.int32)
-    return Dataset(rng.normal(size=(180, 2)) + 2 * np.eye(3, 2)[y], y)
+    y = np.repeat(np.arange(3), 30).astype(np.int32)
+    return Dataset(rng.normal(size=(90, 2)) + 2 * np.eye(3, 2)[y], y)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Few options, and no finer steps."""
+    monkeypatch.setattr(module, "SearchSpace", partial(
+        SearchSpace, log2c=Axis(0.0, 4.0, 2.0), log2g=Axis(-3.0, -1.0, 2.0)))
+    monkeypatch.setattr(module, "_FINER", ())
 
 
 def run(data, contenders, cache, limit=1e4, **more):
     experiment = Experiment(data, SplitPlan(None, 5, 1, 1), TrainingSettings(scale=True, loo=True),
-                            cache)
+                            cache, calibrated=(False,))
     return Portfolio(experiment, "log_loss", time.monotonic(), limit, **more).run(contenders)
 
 
-@pytest.fixture
-def cache(tmp_path):
-    return ResultCache(str(tmp_path / "results"), keep=True)
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """The results of all searches here."""
+    return ResultCache(str(tmp_path_factory.mktemp("portfolio") / "results"), keep=True)
 
 
 def test_contenders_go_by_classes_rows_and_learners(monkeypatch):
@@ -50,14 +61,13 @@ def test_contenders_go_by_classes_rows_and_learners(monkeypatch):
     assert learners(4, 100) == {"svm"}
 
 
-def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, cache, monkeypatch):
-    monkeypatch.setattr(module, "_FINER", ())
+def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, cache):
     single, average, free = (run(data, PAIR, cache, ensemble=one) for one in (False, True, None))
     assert " -c " in f" {single.tree.rows[0].text}" and not single.tree.is_ensemble
     assert average.tree.is_ensemble and len(average.tree.roots) == 2
     margin = free.choice.margin
     assert free.tree.is_ensemble == (margin is not None and margin.gain > margin.error)
-    assert single.estimate["points"] == 180 and "corrected for the choice" in \
+    assert single.estimate["points"] == 90 and "corrected for the choice" in \
         single.estimate["how"] and single.estimate["score"] > \
         single.choice.row["log_loss"]["pooled"]
     assert len(average.choice.result["rows"]) == 3
@@ -65,27 +75,25 @@ def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, ca
 
 def test_points_that_judge_take_no_part_in_the_search_where_there_are_enough(data, cache,
                                                                             monkeypatch):
-    monkeypatch.setattr(module, "_FINER", ())
-    monkeypatch.setattr("agfmc.experiments.racing._HELD_OUT", 30)
+    monkeypatch.setattr("agfmc.experiments.racing._HELD_OUT", 15)
     chosen = run(data, PAIR[:1], cache)
-    assert chosen.estimate["points"] == 144
+    assert chosen.estimate["points"] == 72
     assert chosen.estimate["how"].startswith("parts 2 to 5 of 5 held out, which took no part")
     assert chosen.seconds > 0
 
 
-def test_without_time_the_first_contender_is_taken_without_an_estimate(data, cache):
-    chosen = run(data, PAIR, cache, 0.0)
+def test_without_time_the_first_contender_is_taken_without_an_estimate(data):
+    chosen = run(data, PAIR, ResultCache(None), 0.0)
     assert chosen.choice is chosen.estimate is None and chosen.reason
     assert {row.text for row in chosen.tree.rows} == {"-t rbf"}
 
 
-def test_an_interrupted_search_goes_on_from_stored_results(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_FINER", ())
+def test_an_interrupted_search_goes_on_from_stored_results(data, tmp_path):
     store = ResultCache(str(tmp_path / "results"), keep=True)
     first = run(data, PAIR[:1], store)
     again = ResultCache(str(tmp_path / "results"), keep=True)
     second = run(data, PAIR[:1], again)
-    assert again.reused > 10 and not again._stored
+    assert again.reused > 5 and not again._stored
     assert first.estimate == second.estimate
 
 
@@ -110,8 +118,7 @@ def test_small_classes_are_refused_or_left_out():
 
 def test_a_later_stage_starts_from_the_best_options_and_is_used_without_new_ones(
         data, cache, monkeypatch):
-    monkeypatch.setattr(module, "_SAMPLES", (100, 500))
-    monkeypatch.setattr(module, "_FINER", ())
+    monkeypatch.setattr(module, "_SAMPLES", (50, 500))
     grids = []
     race = module.race
 
@@ -121,15 +128,11 @@ def test_a_later_stage_starts_from_the_best_options_and_is_used_without_new_ones
 
     monkeypatch.setattr(module, "race", racing)
     chosen = run(data, PAIR[1:], cache)
-    assert grids == [9, 9] and chosen.estimate["points"] == 180
-    grids.clear()
-    run(data, PAIR[:1], cache)
-    assert grids == [30, 9]
+    assert grids == [6, 9] and chosen.estimate["points"] == 90
 
 
 def test_an_average_that_gains_nothing_is_not_chosen(data, cache, monkeypatch):
     from agfmc.experiments.pooling import Difference
 
-    monkeypatch.setattr(module, "_FINER", ())
     monkeypatch.setattr(module, "difference_of", lambda *args: Difference(4e-5, 0.0, ""))
     assert not run(data, PAIR, cache).tree.is_ensemble
