@@ -61,12 +61,12 @@ def test_the_search_is_that_of_the_training_rows_alone(data, scheme):
 
 
 def test_the_search_never_sees_what_is_held_out(data):
-    found, experiment, split = trial_of(data, space=TINY)
+    found, experiment, split = trial_of(data, space=TINY, calibrated=(False,))
     candidate = [read_candidate("one-vs-one")]
     [first] = found.trial(split, candidate, experiment)
     x, y = data.x.copy(), data.y.copy()
     x[split.rows] = np.random.default_rng(1).normal(size=(len(split.rows), 3)) * 9
-    other = Experiment(Dataset(x, y), PLAN, SETTINGS, ResultCache(None))
+    other = Experiment(Dataset(x, y), PLAN, SETTINGS, ResultCache(None), calibrated=(False,))
     again = nested(space=TINY)
     [second] = again.trial(next(other.splits()), candidate, other)
     assert {**again.records[0], "seconds": 0} == {**found.records[0], "seconds": 0}

@@ -40,10 +40,11 @@ def blobs(n, k=3, seed=5, spread=1.0):
     return Dataset(x, y)
 
 
-def begin(data, parts=5, cache=ResultCache(None), text="one-vs-one", base="", **more):
+def begin(data, parts=5, cache=ResultCache(None), text="one-vs-one", base="", calibrated=False,
+          **more):
     plan = SplitPlan(None, parts, 1, 1)
-    return prepare_tuning(Experiment(data, plan, TrainingSettings(base, loo=True, **more), cache),
-                          read_candidate(text))
+    return prepare_tuning(Experiment(data, plan, TrainingSettings(base, loo=True, **more), cache,
+                                     calibrated=(calibrated,)), read_candidate(text))
 
 
 @pytest.fixture
@@ -392,7 +393,7 @@ def test_estimate_is_that_of_final_maps():
     data = load_training(str(ORDERED), InputFormat())[0]
     kept = stratified_sample(data.y, 700, 1)
     start = begin(Dataset(np.asarray(data.x[kept]), data.y[kept]), text="adjacent",
-                  base="-g 0.03125 -c 4", scale=True)
+                  base="-g 0.03125 -c 4", scale=True, calibrated=True)
     alone = SearchSpace(("rbf",), log2c=Axis(2.0, 2.0, 2.0), log2g=Axis(-5.0, -5.0, 2.0), refine=0)
     result, tree = tune(start, alone, by="log_loss")
     assert result["tried"] == 1

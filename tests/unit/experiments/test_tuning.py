@@ -51,11 +51,12 @@ def outcome_of(value):
                    forecasts=np.zeros((3, 1)))
 
 
-def begin(data, candidate, base="", plan=PLAN, cache=ResultCache(None), **more):
+def begin(data, candidate, base="", plan=PLAN, cache=ResultCache(None), calibrated=False,
+          **more):
     if isinstance(candidate, str):
         candidate = of_text(candidate) if '"' in candidate else read_candidate(candidate)
-    return prepare_tuning(Experiment(data, plan, TrainingSettings(base, loo=True, **more), cache),
-                          candidate)
+    return prepare_tuning(Experiment(data, plan, TrainingSettings(base, loo=True, **more), cache,
+                                     calibrated=(calibrated,)), candidate)
 
 
 def test_open_rows_are_those_of_the_base_options():
@@ -350,15 +351,15 @@ def test_scores_are_those_of_values_that_were_left_out(data, calibrated):
 
 
 def test_each_gamma_is_trained_once_and_parts_judge_the_result(data, fits):
-    result, tree = tune(begin(data, "one-vs-one", SHARED), GAMMAS, by="log_loss")
+    start = begin(data, "one-vs-one", SHARED, calibrated=True)
+    result, tree = tune(start, GAMMAS, by="log_loss")
     assert result["tried"] >= 4 and result["plan"] == PLAN.description
     groups = [jobs for jobs in fits if jobs]
     # the best once more, with the maps of a final model, and two options on three parts
     assert [len(jobs) for jobs in groups] == [3] * (result["tried"] + 1 + 2 * 3)
     assert "-l" not in result["points"][result["best"]]["options"]  # it is chosen anew
     candidate = Candidate("plan", tree, None)
-    row, = compare(replace(begin(data, "one-vs-one", SHARED).experiment, cache=ResultCache(None)),
-                   [candidate])["rows"]
+    row, = compare(start.experiment, [candidate])["rows"]
     assert result["whole"]["tuned"]["log_loss"]["values"] == row["log_loss"]["values"]
     assert len(row["log_loss"]["values"]) == 3
 
