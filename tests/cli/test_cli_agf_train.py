@@ -18,8 +18,8 @@ def table(folder, monkeypatch):
     """A table with words, blanks and an id; and a cache folder of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     rng = np.random.default_rng(1)
-    y = np.arange(70) % 2
-    x = rng.normal(size=(70, 2)) + 1.5 * y[:, None]
+    y = np.arange(50) % 2
+    x = rng.normal(size=(50, 2)) + 1.5 * y[:, None]
     rows = [f"{i},{a:.4f},{'' if i % 9 == 0 else f'{b:.4f}'},{'red blue'.split()[i // 2 % 2]},"
             f"{'ash oak'.split()[c]}" for i, ((a, b), c) in enumerate(zip(x, y))]
     Path("my trees.csv").write_text("\n".join(["no,width,height,colour,tree", *rows]) + "\n")

@@ -43,8 +43,7 @@ def test_a_code_from_data(control, run):
         str(number) for number in range(8 - len(notes) + 3, 6)]
     assert rows_of(done.out) == 5 and parse(done.out).classes == (2, 3, 5, 9)
     assert {row.text for row in parse(done.out).rows} == {"-g 0.3"}
-    for words in (("--rows", 5, "-j", 1), ("--rows", 5, "-j", 3)):
-        assert control("-M", *FAST, "-+", "-g 0.3", *words, "data.svm") == done
+    assert control("-M", *FAST, "-+", "-g 0.3", "--rows", 5, "-j", 3, "data.svm") == done
     Path("c").write_text(done.out)
     run("multi_borders", "-M", "c", "data.svm", "m", "m.mbc")
     assert run("classify_m", "-M", "m.mbc", "data.svm", "answers").status == 0

@@ -56,15 +56,12 @@ def notes(done):
     (("lonely",), 1, "lonely: class 4 has one point: a leave-one-out value needs two or more"),
     (("--min-class", "50", "five"), 1, "no classes of 5 would be left by --min-class 50"),
     (("missing",), 1, "missing.vec: cannot read"),
-    (("-M", "missing"), 1, "missing: cannot read"),
     (("7",), 2, "expected training data, found the number 7"),
     (("five", "7"), 2, "nrow is for"),
     (("-G", "five"), 2, "-G is for"),
     (("--metric", "hausdorff", "five"), 2, "--metric is for"),
     (("--trials", "3", "five"), 2, "--trials needs --best"),
-    (("--platt", "loo", "five"), 2, "--platt needs --best"),
     (("--uncalibrated", "five"), 2, "--uncalibrated needs --best"),
-    (("--executor", "threads", "five"), 2, "--executor needs --best"),
     (("--names", "five.names", "--no-names", "five"), 2, "exclude each other"),
     (("--learn-metric", "five"), 2, "--learn-metric needs normalised features"),
     (("--splits", "3", "five"), 2, "a search for a tree of 5 classes needs --splits"),
@@ -72,7 +69,6 @@ def notes(done):
     # what is minimised, and the machine
     (("--by", "brier", "five"), 2, "--by brier: expected log-loss, error or cost:FILE"),
     (("--balance", "-1", "five"), 2, "--balance: expected a number, 0 or more, or auto"),
-    (("--balance", "nan", "five"), 2, "--balance: expected a number, 0 or more, or auto"),
     (("--balance", "foo", "five"), 2, "--balance: expected a number, 0 or more, or auto"),
     (("--search-options", "-c 5", "five"), 2, "unknown training option '-c'"),
     (("--search-options", "learner=svm -c 5", "five"), 2,
@@ -81,7 +77,6 @@ def notes(done):
     (("--best", "five"), 2, "--search-options is for a search alone, not for --best"),
     (("-Q", "ensemble", "five"), 2, "and -Q ensemble --of best-tree or with --draws, not for an "
      "ensemble of random-tree"),
-    (("-Q", "best", "five"), 2, "there is no scheme 'best'"),
     (("--plot", "x.bmp", "five"), 2, "--plot x.bmp: expected a name that ends in"),
     (("--plot", "none/x.png", "five"), 1, "none/x.png: cannot write")])
 def test_wrong_input_is_one_line(best, words, status, told):
@@ -183,19 +178,6 @@ def test_points_from_standard_input(best, run):
     text = run("agf2ascii", "-M", "five").out
     words = ("print_control", "-Q", "best-tree", *MACHINE, "-M", "-")
     assert run(*words, stdin=text).out.splitlines()[0] == best("five").out.splitlines()[0]
-
-
-@pytest.mark.long
-def test_pictures(best, folder):
-    pytest.importorskip("matplotlib")
-    plain = best("five").out
-    words = ("--plot", "tree.svg")
-    assert best(*words, "five").out == plain
-    first = (folder / "tree.svg").read_bytes()
-    best("-j", "2", *words, "five")
-    assert (folder / "tree.svg").read_bytes() == first
-    best(*words, "--no-names", "five")
-    assert (folder / "tree.svg").read_bytes() != first
 
 
 def test_text_for_graphviz_has_the_losses(best):

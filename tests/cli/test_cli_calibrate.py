@@ -11,7 +11,6 @@ import pytest
 from agfmc.calibration.maps import apply_map, fit_temperature
 from agfmc.calibration.sets import prediction_sets, quantiles
 from agfmc.calibration.thresholds import error_threshold
-from agfmc.calibration.file import read_calibration
 from agfmc.data.libagf import read_cls, write_cls, write_vec
 from agfmc.prediction.classifier import Classifier
 from agfmc.models.files import load
@@ -109,35 +108,6 @@ def test_weights_of_points_and_classes(run, here):
 
 
 @pytest.mark.long
-def test_a_calibration_alone_beside_the_control_file(run, here):
-    run("calibrate_m", "--data", "apart", "-Q", "least-squares", "pairs.mbc", "-o",
-        "pairs.mbc.cal")
-    run("calibrate_m", "--data", "apart", "-Q", "0", "pairs.mbc", "-o", "model.mbm")
-    alone = read_calibration("pairs.mbc.cal").decoders["least-squares"]
-    whole = load("model.mbm").calibration.decoders["least-squares"]
-    assert alone.map.kind == whole.map.kind
-    np.testing.assert_array_equal(alone.points.p_true, whole.points.p_true)
-    printed = run("classify_m", "pairs.mbc", "test.vec", "a").out
-    assert printed == run("classify_m", "model.mbm", "test.vec", "b").out
-    assert printed != run("classify_m", "--uncalibrated", "model.mbm", "test.vec", "b").out
-
-
-@pytest.mark.long
-def test_json_and_text_have_the_same_numbers(run, here):
-    words = ("calibrate_m", "--data", "apart", "tree.mbm")
-    reports = json.loads(run(*words, "--json").out)
-    assert [one["decoder"] for one in reports] == ["recursive", "least-squares", "full"]
-    text = run(*words, "-j", 2).out
-    for one in reports:
-        assert one["decoder"] in text
-        assert f"{one['scores']['log_loss']['after']['value']:.4f}" in text
-    assert run(*words).out == text
-    assert run(*words, "--seed", 2).out != text
-    assert [one["decoder"] for one in json.loads(
-        run(*words, "--tree", "full", "--json").out)] == ["full"]
-
-
-@pytest.mark.long
 def test_answers_of_a_cross_validation(run, here, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(here / "cache"))
     run("nfold", "--quiet", "one-vs-one", "trn", "held")
@@ -170,41 +140,14 @@ def test_answers_of_a_cross_validation_of_a_tree(run, here, monkeypatch):
     assert not Path("held.raw.con").exists()
 
 
-@pytest.mark.long
-def test_the_normalisation_is_missing_or_stored(run, here):
-    Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
-    run("multi_borders", "--quiet", "-n", "--no-names", "plan", "trn", "n", "n.mbc")
-    assert "n.mbc: trained on normalised points, and no normalisation is given (-a)" in \
-        run("calibrate_m", "--data", "apart", "n.mbc").err
-    assert run("calibrate_m", "-a", "n.std", "--data", "apart", "n.mbc", "-o", "n.mbm").err == ""
-    assert run("classify_m", "n.mbm", "test.vec", "out").err == ""
-
-
-@pytest.mark.long
-def test_text_and_points_of_few_features(run, here):
-    x, y = points(2, 300)
-    x[:, 2] = 0
-    write_vec("apart.vec", x)
-    Path("apart.svm").write_text("".join(
-        f"{label} 1:{float(a)!r} 2:{float(b)!r}\n" for label, (a, b, _) in zip(y, x)))
-    assert run("calibrate_m", "-M", "--data", "apart.svm", "pairs.mbm").out == \
-        run("calibrate_m", "--data", "apart", "pairs.mbm").out
-
-
 @pytest.mark.parametrize("words, status, message", [
-    ("pairs.mbm", 2, "expected points, either --data or --from"),
-    ("--data apart --from held pairs.mbm", 2, "--data and --from exclude each other"),
     ("--from held -M pairs.mbm", 2, "-M needs --data"),
     ("--data apart -o apart.cls pairs.mbm", 2, "--output would overwrite "),
-    ("--data apart -o pairs.mbc pairs.mbc", 2, "--output would overwrite "),
     ("--data apart -o pairs-00 pairs.mbc", 2, "--output would overwrite "),
     ("--data apart -o - pairs.mbm", 2, "expected the name of a file for the model, found '-'"),
     ("--data apart --tree full pairs.mbm", 2, "--tree is for trees, and pairs.mbm is none"),
     ("--data apart -Q vote pairs.mbm", 2, "the decoder vote does not give the probabilities"),
-    ("--data apart -Q ddag pairs.mbm", 2, "the decoder ddag does not give the probabilities"),
-    ("--data apart --map spline pairs.mbm", 2, "spline"),
-    ("--data nowhere pairs.mbm", 1, "nowhere"),
-    ("--from nowhere pairs.mbm", 1, "nowhere.truth")])
+    ("--data apart --map spline pairs.mbm", 2, "spline")])
 def test_refused(run, here, words, status, message):
     run("calibrate_m", *words.split(), status=status).refused(message)
 
@@ -280,17 +223,6 @@ def test_errors_are_bounded(run, here, model, words):
     np.testing.assert_array_equal(read_cls("out.cls", negative=True),
                                   np.where(rejected, -1, LABELS[p.argmax(axis=1)]))
     assert done.line(f"{rejected.sum()} of 200 points rejected, below probability {threshold:g}")
-
-
-@pytest.mark.long
-def test_trees(run, here):
-    run("calibrate_m", "--data", "apart", "tree.mbm", "-o", "tree.mbm")
-    kept = load("tree.mbm").calibration.decoders["recursive"].points
-    threshold = error_threshold(kept.p_largest, kept.right, .3).threshold
-    assert f"below probability {threshold:g}" in run(
-        "classify_m", "--max-error", ".3", "tree.mbm", "test.vec", "out").err
-    assert run("classify_m", "--tree", "full", "--coverage", ".9", "tree.mbm", "test.vec",
-               "out").out.count("\n") == 200
 
 
 def test_trained_models_have_points_already(run, here):

@@ -94,17 +94,6 @@ def test_support_vectors_as_they_were_have_the_same_calibration(here, run, way):
     assert files("a.mbc.cal")["a.mbc.cal"] == files("m.mbc.cal")["m.mbc.cal"]
 
 
-@pytest.mark.long
-def test_text_that_stays_sparse(here, run):
-    for name, more in (("s", []), ("d", ["--dense"])):
-        run("multi_borders", "-M", *more, "-+", "learner=linear", "pairs", "trn.svm", name,
-            f"{name}.mbc")
-    sparse, dense = (read_calibration(f"{name}.mbc.cal").decoders["least-squares"] for name in "sd")
-    np.testing.assert_allclose(sparse.points.p_true, dense.points.p_true, atol=1e-6)
-    assert printed(run, "-M", "s.mbc", points="tst.svm") != \
-        printed(run, "-M", "--uncalibrated", "s.mbc", points="tst.svm")
-
-
 @pytest.mark.parametrize("plan, sizes", [
     ('"" {0 1}', [20, 9]), ('"" 0 1 / 2 3; "" 0 2 / 1 3; {0 1 2 3}', [20, 2, 15, 2]),
     ('"" {0 "" L {1 2}}', [20, 2, 9]), ('"-k 1" K {0 1 2}', [9, 2, 9]), ('"" {0 1}', [2, 2])])
@@ -138,21 +127,6 @@ def test_the_same_after_an_interruption(train, plan):
     os.remove("m.mbc.cal")
     assert "m.mbc.cal: calibrated with 90" in train(plan).err  # nothing is trained
     assert {name: Path(name).read_bytes() for name in wanted} == wanted
-
-
-@pytest.mark.long
-def test_counting_errors_changes_nothing(train, monkeypatch):
-    """Fewer points than samples too, where logistic regression has other folds for them."""
-    for count in (5000, 20):
-        monkeypatch.setattr("agfmc.training.held_out.CALIBRATION_POINTS", count)
-        train("--retrain", "mixed")
-        wanted = files("m.mbc.cal", "m-00", "m-01", "m-02")
-        train("--cv-errors", "errors", "mixed", control="e.mbc")
-        if count == 5000:
-            assert files("m-00", "m-01", "m-02").items() <= wanted.items()
-        done = train("mixed")
-        assert (" 3 of 3 " if count == 5000 else " 1 of 3 ") in done.err
-        assert files(*wanted) == wanted
 
 
 # -- the file -----------------------------------------------------------------------------------
@@ -298,20 +272,6 @@ def test_damaged_and_foreign_calibrations_are_refused(train, run, change, told, 
 
 
 # -- without one --------------------------------------------------------------------------------
-
-@pytest.mark.long
-def test_other_programs_give_none(train, run):
-    copy = f"{shlex.quote(sys.executable)} -c 'import shutil, sys; shutil.copy(*sys.argv[-2:])'"
-    train("pairs", model="x")  # their calibration goes
-    for words in (["--", copy], ["--quiet", "--", copy]):
-        done = run("multi_borders", "-M", *words, "pairs", "trn.svm", "y", "m.mbc")
-        if "--quiet" in words:
-            assert done.err == ""
-        else:
-            done.line("the probabilities are not calibrated: another program gives no decision")
-        assert not os.path.exists("m.mbc.cal")
-    assert run("multi_borders", "--no-calibration", "-M", "--", copy, "pairs", "trn.svm", "y",
-               "m.mbc").err == ""
 
 
 def test_a_node_of_another_program_has_none(train, run):

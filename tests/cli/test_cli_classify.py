@@ -130,20 +130,6 @@ def test_a_model_of_svm_train(here, run):
     assert Path("told").read_text() == Path("told2").read_text()
 
 
-def test_reference_model_of_libagf(segment, tmp_path, monkeypatch, run):
-    monkeypatch.chdir(tmp_path)
-    folder = segment
-    run("mbh2mbm", folder / "models" / "m_1v1.mbaio", "m.mbm")
-    wanted = np.loadtxt(folder / "m_1v1_r64.txt")
-    for model in (folder / "models" / "m_1v1.mbaio", "m.mbm"):
-        r, classes = answers(run, model, "-Q", "-1", kind=folder / "tst.vec")
-        np.testing.assert_allclose(r, wanted, rtol=0, atol=5.1e-7)
-        p, _ = answers(run, model, kind=folder / "tst.vec")
-        np.testing.assert_allclose(p[:, :7], np.loadtxt(folder / "m_1v1_Q0fixed.txt")[:, :7],
-                                   rtol=0, atol=1.1e-3)
-        np.testing.assert_array_equal(classes, read_cls(folder / "m_1v1_Q0fixed.cls"))
-
-
 def test_y_is_where_the_models_are(made, run, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     shutil.copy(made / "pairs.mbc", "pairs.mbc")
@@ -162,15 +148,11 @@ def test_y_is_where_the_models_are(made, run, monkeypatch, tmp_path):
 @pytest.mark.parametrize("words, status, text", [
     ("-Z --libsvm pairs.mbc x", 2, "--libsvm and -Z exclude each other"),
     ("-Z -a n.std pairs.mbc x", 2, "-Z and -a exclude each other: that format has no place for it"),
-    ("--libsvm -a n.std pairs.mbc x", 2, "--libsvm and -a exclude each other"),
     ("-Z --names names pairs.mbc x", 2, "-Z and --names exclude each other"),
     ("-Z n.mbm x", 1, "no place for a normalisation"),
     ("--libsvm n.mbm x", 1, "no place for a normalisation"),
     ("-Z kernels.mbc x", 1, "one kernel for all binary classifiers, these have 2"),
-    ("--libsvm kernels.mbm x", 1, "one kernel for all binary classifiers, these have 2"),
     ("--libsvm rest.mbc x", 1, "one binary classifier for each of the 3 pairs"),
-    ("--libsvm tree.mbm x", 1, "one binary classifier for each of the 3 pairs"),
-    ("-Z pairs.mbc nowhere/x", 1, "nowhere/x: cannot write"),
     ("cut.mbaio x", 1, "cut.mbaio:"),
     ("cut.model x", 1, "cut.model:")])
 def test_what_cannot_be_done(here, run, words, status, text):
@@ -463,8 +445,8 @@ def test_decoders_without_all_probabilities(refused, words, says):
 
 
 @pytest.mark.parametrize("priors, status, says", [
-    ("0.5,0.5", 2, "expected 3 numbers"), ("0,0,0", 2, "nor all 0"), ("-1,1,1", 2, "not negative"),
-    ("0.5", 2, "expected 3 numbers"), ("2=0.5,5=0.5", 2, "found none for 9"),
+    ("0.5,0.5", 2, "expected 3 numbers"), ("-1,1,1", 2, "not negative"),
+    ("2=0.5,5=0.5", 2, "found none for 9"),
     ("2=0.5,5=0.2,7=0.3,9=0", 2, "class 7 is not one of the classes 2 5 9"),
     ("2=0.5,2=0.5", 2, "class 2 is named twice"), ("2=0.5,0.5", 2, "expected label=p"),
     ("birch=1", 2, "class birch is not one of the classes 2 5 9"),
@@ -524,32 +506,6 @@ def test_mbm_info_of_models_that_do_not_tell(prior, run):
     assert json.loads(run("mbm_info", "--json", "silent.mbm").out)["samples"] is None
 
 
-@pytest.mark.long
-def test_the_ordered_sample_in_other_proportions(root, tmp_path, monkeypatch, run):
-    """Every other class is ten times rarer: knowing that is worth a sixth of all answers."""
-    monkeypatch.chdir(tmp_path)
-    x, y = read_vec(root / "sample_data" / "ordered.vec"), read_cls(
-        root / "sample_data" / "ordered.cls")
-    generator = np.random.default_rng(1)
-    order = generator.permutation(len(y))
-    train, test = order[:600], order[600:]
-    share = np.where(y[test] % 2 == 0, 1, .1)
-    test = generator.choice(test, 1000, p=share / share.sum())
-    for name, rows in (("trn", train), ("tst", test)):
-        write_vec(f"{name}.vec", x[rows])
-        write_cls(f"{name}.cls", y[rows])
-    (tmp_path / "plan").write_text(run("print_control", "8").out)
-    run("multi_borders", "--quiet", "-j", "2", "-+", "-t 0", "plan", "trn", "m", "m.mbc")
-    scores = []
-    for words in ([], ["--priors", "1,.1,1,.1,1,.1,1,.1", "--quiet"]):
-        (tmp_path / "p.txt").write_text(run("classify_m", *words, "m.mbc", "tst.vec", "out").out)
-        scores.append(json.loads(run("eval_uc", "--json", "tst.cls", "out", "p.txt").out))
-    before, after = scores
-    assert after["accuracy"] > before["accuracy"] + .1
-    assert after["log_loss"] < .75 * before["log_loss"]
-    assert after["brier_all"] < .85 * before["brier_all"]
-
-
 LABELS = (1, 4, 6, 7)
 
 
@@ -577,29 +533,6 @@ def pairs(run, tmp_path_factory):
 def pairwise(pairs, monkeypatch):
     monkeypatch.chdir(pairs)
     return pairs
-
-
-def test_errors_of_pairs(pairwise, run):
-    counted = read_pair_errors("errors")
-    assert counted.labels == LABELS
-    off = ~np.eye(4, dtype=bool)
-    assert (counted.n[off] == 60).all() and (counted.errors <= counted.n).all()
-    # they are held out: more errors than on the training samples themselves, fewer than guessing
-    done = run("classify_m", "-Q", "-1", "all.mbm", "trn.vec", "told")
-    r = np.array([line.split() for line in done.out.splitlines()], dtype=float)
-    y = read_cls("trn.cls")
-    rows = parse((pairwise / "ctl").read_text()).sides()
-    resubstituted = sum(np.count_nonzero((r[:, i] >= 0)[y == left[0]])
-                        + np.count_nonzero((r[:, i] < 0)[y == right[0]])
-                        for i, (left, right) in enumerate(rows))
-    assert resubstituted < counted.errors.sum() < 0.5 * counted.n.sum()
-    # where the classifiers send others is not held out: they never saw them
-    for i, ((left,), (right,)) in enumerate(rows):
-        a, b = LABELS.index(left), LABELS.index(right)
-        for t, label in enumerate(LABELS):
-            if label not in (left, right):
-                assert counted.irrelevant[t, a, b] == 60
-                assert counted.wins[t, a, b] == np.count_nonzero((r[:, i] < 0)[y == label])
 
 
 def test_parts_are_the_whole(pairwise, run):
@@ -691,6 +624,10 @@ def test_radag(pairwise, run):
     ("classify_m -Q loss:zero all.mbm tst.vec o", "no decoder 'loss:zero'"),
     ("classify_m -Q loss:hinge -O cat ctl tst.vec x", "decision values"),
     ("classify_m --count -O cat ctl tst.vec x", "--count"),
+    ("classify_m --quantiles .5 all.mbm tst.vec x", "--quantiles needs --quantity"),
+    ("classify_m --quantity --quantiles .5,2 all.mbm tst.vec x", "expected a number from 0 to 1"),
+    ("classify_m --quantity -0 all.mbm tst.vec x", "needs the probabilities of all classes"),
+    ("classify_m --quantity -O cat ctl tst.vec x", "-O and --quantity exclude each other"),
     ("multi_borders --cv-irrelevant plan trn m o", "needs --cv-errors"),
     ("multi_borders --cv-errors e -- cat plan trn m o",
      "-- COMMAND and --cv-errors exclude each other")])
@@ -703,71 +640,3 @@ def test_errors_of_pairs_are_for_pairs(pairwise, run):
     assert run("multi_borders", "--cv-errors", "e", "rest", "trn", "x", "xctl",
                status=2).err.startswith("multi_borders: rest:1:1: --cv-errors is for one-vs")
     assert not (pairwise / "xctl").exists()
-
-
-@pytest.fixture
-def amounts(folder, run):
-    """Training data of a quantity, in four classes, and models of three thresholds."""
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=(240, 3)).astype("<f4")
-    amount = np.exp(x @ [1, 0.5, 0.2]).astype("<f4")
-    write_vec("rain.vec", x)
-    amount.tofile("rain.dat")
-    run("float_to_class", "-q", "4", "-g", "rain.dat", "rain.cls")
-    Path("design").write_text(run("print_control", "-Q", "5", "4").out)
-    run("multi_borders", "--quiet", "design", "rain", "m", "m.mbc")
-    return amount
-
-
-@pytest.mark.long
-def test_expected_quantity_and_quantiles(amounts, run):
-    names = Path("rain.names").read_text().split("\n")[:-1]
-    low, high, mean = np.array([name.replace("~", "..").split("..") for name in names], float).T
-    words = ("m.mbc", "rain.vec", "out")
-    plain = [[line.split() for line in run("classify_m", "--uncalibrated", *more, *words).out
-              .splitlines()] for more in ((), ("--quantity",))]
-    np.testing.assert_allclose(np.array(plain[1], float)[:, 0],
-                               np.array(plain[0], float)[:, :4] @ mean, rtol=1e-4, atol=1e-4)
-    printed = run("classify_m", "--quantity", "--quantiles", "0,.05,.95,1", "--header", *words).out
-    head, *lines = printed.splitlines()
-    assert head == "quantity mean 0 0.05 0.95 1 class"
-    told = np.array([line.split() for line in lines], float)
-    np.testing.assert_array_equal(told[:, -1], [int(row[-1]) for row in plain[0]])
-    assert (np.diff(told[:, 1:5], axis=1) >= 0).all()
-    assert told[:, 1].min() >= low[0] - 1e-6 and told[:, 4].max() <= high[-1] * (1 + 1e-6)
-    inside = (told[:, 2] <= amounts) & (amounts <= told[:, 3])
-    assert inside.mean() > 0.8
-    run("mbh2mbm", "m.mbc", "m.mbm")
-    for more in (("-j", "3"), ("--executor", "processes:2")):
-        assert run("classify_m", *more, "--quantity", "--quantiles", "0,.05,.95,1", "--header",
-                   "m.mbm", "rain.vec", "other").out == printed
-    assert Path("other.cls").read_bytes() == Path("out.cls").read_bytes()
-
-
-@pytest.mark.long
-def test_quantities_that_cannot_be_told(amounts, run):
-    for words, text in (
-            (("--quantiles", ".5", "m.mbc"), "--quantiles needs --quantity"),
-            (("--quantity", "--quantiles", ".5,2", "m.mbc"), "expected a number from 0 to 1"),
-            (("--quantity", "-Q", "3", "m.mbc"), "needs the probabilities of all classes"),
-            (("--quantity", "-0", "m.mbc"), "needs the probabilities of all classes"),
-            (("--quantity", "-O", "svm-predict", "m.mbc"), "they exclude each other")):
-        run("classify_m", *words, "rain.vec", "out", status=2).refused(text)
-    Path("names").write_text("a\nb\nc\nd\n")
-    run("mbh2mbm", "--names", "names", "m.mbc", "m.mbm")
-    run("classify_m", "--quantity", "m.mbm", "rain.vec", "out", status=2).refused(
-        "class 0 is named 'a'")
-    assert not Path("out.cls").exists()
-
-
-@pytest.mark.long
-def test_other_data_in_the_same_classes_are_the_same_classes(amounts, run):
-    edges = run("float_to_class", "-q", "4", "-g", "rain.dat", "again.cls").out.split()
-    amounts[:50].tofile("part.dat")
-    write_vec("part.vec", read_vec("rain.vec")[:50])
-    run("float_to_class", "part.dat", "part.cls", *edges)
-    assert Path("part.names").read_bytes() != Path("rain.names").read_bytes()
-    assert run("classify_m", "m.mbc", "part.vec", "out").err == ""
-    run("float_to_class", "part.dat", "part.cls", "0.1", *edges[1:])
-    done = run("classify_m", "m.mbc", "part.vec", "out")
-    assert "part.names: class 0 is" in done.err and "(and 1 more)" in done.err

@@ -177,7 +177,6 @@ ERRORS = [
     ("classify_m", "--costs costs --reject .5 pairs.mbm trn.vec o", "a last column - of the costs"),
     ("classify_m", "--costs costs --max-error .1 pairs.mbm trn.vec o", "--max-error refuses"),
     ("classify_m", "--costs costs -Q vote pairs.mbm trn.vec o", "all classes, not vote"),
-    ("classify_m", "--costs costs -Q ddag pairs.mbm trn.vec o", "all classes, not ddag"),
     ("classify_m", "--costs costs -0 pairs.mbm trn.vec o", "all classes, not -0"),
     ("classify_m", "--costs costs --stop .6 tree.mbm trn.vec o", "combined with --costs"),
     ("classify_m", "--costs costs tree.mbm trn.vec o", "they come with --tree full"),
@@ -186,7 +185,6 @@ ERRORS = [
     ("classify_m", "--costs costs --decisions pairs.mbm trn.vec o.csv", "has these columns"),
     ("classify_m", "--costs - - trn.vec o", "both be standard input"),
     ("eval_uc", "--costs two trn.cls trn", "two:1: class 7 has no column"),
-    ("eval_uc", "--costs - - trn", "both be standard input"),
     ("eval_uc", "--costs costs trn.cls rejected", "3 of 150 points have no answer, whose cost is")]
 
 
@@ -218,27 +216,6 @@ def test_trees_decide_by_all_their_classes(run, here):
 # -- experiments -----------------------------------------------------------------------------------
 
 LEARNER = ("--no-state", "-j", "1", "-+", "learner=nystrom -m 10")
-
-
-@pytest.mark.long
-def test_comparison_by_cost(run, here):
-    words = (*LEARNER, "--json", "-d", "2", "trn", "pairs:inverse,vote", "tree:recursive")
-    plain = json.loads(run("compare_control", *words).out)
-    found = json.loads(run("compare_control", "--costs", "refusing", "--by", "cost", *words).out)
-    assert "cost" not in plain["rows"][0] and "costs" not in plain
-    assert found["by"] == "cost" and found["costs"] == "refusing"
-    decided, votes, tree = found["rows"]
-    for row, before in zip(found["rows"], plain["rows"]):  # the probabilities are untouched
-        assert (row["log_loss"] or {}).get("values") == (before["log_loss"] or {}).get("values")
-    assert decided["accuracy"] != plain["rows"][0]["accuracy"]
-    for row, before in zip((votes, tree), plain["rows"][1:]):  # answers as ever, and their cost
-        assert row["accuracy"] == before["accuracy"] and row["cost"]["pooled"] > 0
-    assert decided["cost"]["pooled"] < min(votes["cost"]["pooled"], .8)
-    assert set(tree["difference"]) == {"accuracy", "uncertainty_coefficient", "cost",
-                                       "brier_winning"}
-    head = run("compare_control", "--costs", "refusing", *LEARNER, "-d", "2", "trn", "pairs").out
-    assert "  cost" in head.splitlines()[1]
-    assert "cost" not in run("compare_control", *LEARNER, "-d", "2", "trn", "pairs").out
 
 
 def test_cross_validation_writes_decisions(run, here):
@@ -286,23 +263,10 @@ def test_costs_are_a_part_of_what_is_kept(run, here):
     assert json.loads(other.out)["rows"][0]["cost"] != json.loads(first.out)["rows"][0]["cost"]
 
 
-@pytest.mark.long
-def test_options_are_searched_by_cost(run, here):
-    done = run("tune_m", *LEARNER, "--costs", "refusing", "--by", "cost", "--log2g", "-3:1",
-               "--json", here / "t.json", "pairs", "trn")
-    found = json.loads((here / "t.json").read_text())
-    scores = [point["score"] for point in found["points"]
-              if point["score"] is not None and point["rows"] is None]
-    assert found["by"] == "cost" and found["points"][found["best"]]["score"] == min(scores)
-    assert found["whole"]["tuned"]["cost"]["pooled"] > 0 and "-g" in done.out
-
-
 @pytest.mark.parametrize("command, words, told", [
     ("compare_control", "--by cost trn pairs", "--by cost needs the costs of the answers"),
-    ("tune_m", "--by cost pairs trn", "--by cost needs the costs of the answers"),
     ("nfold", "--by cost --tune pairs trn", "--by cost needs the costs of the answers"),
     ("compare_control", "--by cost:costs trn pairs", "given apart: --by cost --costs FILE"),
-    ("tune_m", "--by cost:costs pairs trn", "given apart: --by cost --costs FILE"),
     ("print_control", "--costs costs --by cost -Q best-tree trn", "unrecognized arguments: --co"),
     ("tune_m", "--costs costs --by cost --per-partition pairs trn", "--per-partition scores"),
     ("nfold", "--costs two pairs trn", "two:1: class 7 has no column")])

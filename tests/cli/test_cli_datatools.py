@@ -272,11 +272,11 @@ def test_a_partition_leaves_rejected_points_out(run, data):
     ("-L -f 0.5 --stratified trn o t", "--stratified needs classes"),
     ("-C -f 0.5 --stratified trn o t", "--stratified needs labels"),
     ("-C -L trn o", "exclude each other"), ("-M -C trn.svm o", "begin with labels"),
-    ("-H trn o", "-H needs -A"), ("-M -H trn.svm o", "-H needs -A"),
+    ("-H trn o", "-H needs -A"),
     ("-A -E 1 trn.lvq o", "-E needs -M"), ("-R trn o", "-R needs -f"),
     ("-R --stratified -f 0.5 trn o t", "exclude each other"),
     ("-P -f 0.5 trn o t", "exclude each other"),
-    ("-P -d 2 trn o", "exclude each other"), ("-P", "input and output"),
+    ("-P", "input and output"),
     ("--min-per-class 3 trn o", "needs --rows"), ("--rows 0 trn o", "1"),
     ("--rows 9 --min-per-class 3 -L trn o", "needs classes"),
     ("--rows 9 trn trn", "overwrite"), ("-A -0", "input and output"),
@@ -358,11 +358,10 @@ def test_labels_omitted(run):
 
 @pytest.mark.parametrize("words, text", [
     ("lvq2agf -H", "expected the base name"),
-    ("lvq2agf -L", "expected the base name"), ("lvq2agf trn.lvq", "after 'trn.lvq'"),
+    ("lvq2agf trn.lvq", "after 'trn.lvq'"),
     ("lvq2agf trn.lvq -", "cannot go through a pipe"), ("lvq2agf -C -o a b", "exclude"),
-    ("lvq2agf -L -C a b", "exclude"), ("svm2agf trn.svm -", "cannot go through a pipe"),
+    ("lvq2agf -L -C a b", "exclude"),
     ("svm2agf -L -U a b", "-U and -L exclude"), ("svm2agf -L --names n a b", "-L and --names excl"),
-    ("lvq2agf -L --names n a b", "exclude"),
     ("agf2ascii -L -C trn", "exclude"), ("agf2ascii -L --words trn", "exclude"),
     ("agf2ascii -M -C trn", "-M and -C exclude")])
 def test_what_the_converters_refuse(run, words, text):

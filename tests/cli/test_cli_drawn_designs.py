@@ -104,14 +104,11 @@ def test_costs_decide(control, folder):
      "--by is for -Q best-tree, random-tree with --draws and -Q ensemble --of best-tree or with "
      "--draws, not for random-tree"),
     (["random-tree", "--draws", "3", "--splits", "9", "-M", "train"], 2, "--splits is for -Q"),
-    (["random-tree", "-n", "4"], 2, "-n is for training data: found the number 4"),
     (["random-tree", "--of", "random", "4"], 2, "--of is for -Q ensemble, not for random-tree"),
     (["random-tree", "4", "9"], 2, "nrow is for -Q random, "),
-    (["random-tree", "1"], 2, "expected at least 2 classes"),
     (["tree", "tree", "pairs"], 2, "-Q ensemble joins control files"),
     (["ensemble", "--of", "tree", "4"], 2, "expected one of random-tree, best-tree, random, "),
     (["ensemble", "--of", "best-tree", "4"], 2, "best-tree searches in data"),
-    (["ensemble", "--of", "nothing", "4"], 2, "there is no scheme 'nothing'"),
     (["ensemble", "--of", "random", "--kind", "uniform", "4"], 2, "--kind is not for an ens"),
     (["ensemble", "--balance", "1", "-M", "train"], 2, "--balance is for -Q best-tree and -Q "
      "ensemble --of best-tree, not for an ensemble of random-tree (--of)"),
@@ -127,8 +124,7 @@ def test_costs_decide(control, folder):
     (["ensemble", "trained", "tree"], 1, "tree:1:1: expected the name of a trained model"),
     (["tree", "--average", "geometric", "4"], 2, "--average is for -Q ensemble, not for tree"),
     (["best-tree", "--by", "cost:", "-M", "train"], 2, "expected log-loss, error or cost:FILE"),
-    (["best-tree", "--by", "cost:tree", "-M", "train"], 1, "tree:1: class 0, 'ant', has no"),
-    (["best-tree", "--by", "cost:nothing", "-M", "train"], 1, "nothing: cannot read")])
+    (["best-tree", "--by", "cost:tree", "-M", "train"], 1, "tree:1: class 0, 'ant', has no")])
 def test_refused(control, words, status, text):
     answer = control("-Q", *words)
     assert answer[:2] == (status, "") and answer[2].count("\n") == 1 and text in answer[2]

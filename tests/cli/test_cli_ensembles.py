@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from agfmc.models.control_files import read_control, write_control
-from agfmc.data.libsvm import read_svm
 from agfmc.data.libagf import write_cls, write_vec
 
 TREE = '"" {"" {0 2} "" {5 6}}\n'
@@ -200,19 +199,6 @@ def test_what_is_told_of_them(trained, run):
             f"{what} holds one configuration, and this is an ensemble of 3")
 
 
-@pytest.mark.long
-def test_comparisons(here, run):
-    words = ["-f", .3, "--trials", 2, "-j", 1, "--no-state", "--json"]
-    found = json.loads(run("compare_control", *words, "trn",
-                           "joint:average,geometric,least-squares", "tree").out)
-    rows = [(row["configuration"], row["decoder"], row["classifiers"]) for row in found["rows"]]
-    assert rows[:3] == [("joint", name, 11) for name in ("average", "geometric", "least-squares")]
-    assert [row["decoder"] for row in json.loads(run(
-        "compare_control", *words, "trn", "joint").out)["rows"]] == ["average"]
-    text = run("nfold", "-d", 2, "--no-state", "joint", "trn", "out").out
-    assert "average" in text and Path("out.txt").exists()
-
-
 def test_weights_matter_to_a_kept_result(here, run):
     rows = []
     for weights in ("1 1 1", "1 0 0"):
@@ -240,20 +226,3 @@ def test_pictures(here, run):
     text = Path("many.svg").read_text()
     assert "ensemble of 9 configurations, the first 6" in text and "6: weight 0.111" in text
     assert "7: weight" not in text and "ensemble of 3 conf" in Path("joint.svg").read_text()
-
-
-@pytest.mark.long
-def test_sample_data(here, run, root):
-    """A tree and one-vs-rest for written digits are better together."""
-    lines = (root / "sample_data" / "digits.svm").read_text().splitlines(keepends=True)
-    Path("trn.svm").write_text("".join(lines[::7]))
-    Path("tst.svm").write_text("".join(lines[1::7]))
-    both = "".join(run("print_control", "-M", "-Q", scheme, "trn.svm").out
-                   for scheme in ("tree", "one-vs-rest"))
-    Path("both").write_text(both)
-    run("multi_borders", "-M", "-+", "-g .001 -c 10", "--member-weights", "held-out", "both",
-        "trn.svm", "m", "m.mbc")
-    run("mbh2mbm", "--quiet", "m.mbc", "m.mbm")
-    run("classify_m", "-M", "m.mbm", "tst.svm", "out")
-    right = np.fromfile("out.cls", "<i4") == read_svm("tst.svm").y
-    assert right.mean() > .93

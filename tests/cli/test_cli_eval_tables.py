@@ -210,7 +210,6 @@ def changed(path, old, new):
     (None, ["truth.cls"], 2, "operands are missing"),
     (None, ["truth.cls", "answers.csv"], 2, "comes first: eval_uc answers.csv [--truth COL"),
     (None, [*FILES, "--data", "data.csv"], 2, "--data is for a table of answers"),
-    (None, [*TABLES, "-k", "3"], 2, "-k is for files of numbers"),
     (None, ["answers.csv", "out", *TABLES[1:]], 2, "result is for files of numbers"),
     (None, ["answers.csv", "--truth", "class"], 2, "cannot hold the answers and the truth"),
     (None, ["answers.csv", "--truth", "id", "--id", "id"], 2, "--id joins the answers"),
@@ -232,17 +231,6 @@ def test_refused_in_one_line(run, change, words, status, text):
     if change is not None:
         change()
     run("eval_uc", *words, status=status).refused(text)
-
-
-@pytest.mark.parametrize("cell, text", [
-    ("", "answers.csv:4: column 'p:oak' has no number"),
-    ("many", "answers.csv:4: expected a number in column 'p:oak', found 'many'"),
-    ("inf", "answers.csv:4: expected a number in column 'p:oak', found 'inf'")])
-def test_a_probability_that_is_none(run, cell, text):
-    lines = Path("answers.csv").read_text().splitlines()
-    lines[3] = lines[3].rpartition(",")[0] + "," + cell
-    Path("answers.csv").write_text("\n".join(lines) + "\n")
-    run("eval_uc", *TABLES, status=1).refused(text)
 
 
 def test_a_missing_truth_is_told_with_its_line_and_the_count(run, points):
@@ -288,17 +276,3 @@ def test_the_real_commands_give_the_same_scores_both_ways(run, root):
     assert table == scores(run, "b.cls", "out", "p.txt") and table["accuracy"] > 0.9
     run("classify_m", "--all-columns", "m.mbm", "t.csv", "all.tsv.gz")
     assert scores(run, "all.tsv.gz", "--truth", "species") == table
-
-
-def test_sets_of_a_trained_tree(run, root):
-    rows = (root / "sample_data" / "penguins.csv").read_text().splitlines()
-    Path("t.csv").write_text("\n".join([rows[0], *rows[1::4]]) + "\n")
-    words = "--label", "species", "--id", "id", "--ignore", "comments,sex", "-E", "median"
-    run("table2agf", "t.csv", "b", *words)
-    Path("c.mbt").write_text(run("print_control", "-Q", "tree", "b").out)
-    run("multi_borders", "-n", "c.mbt", "t.csv", "m", "m.mbc", "-a", "m.std", *words)
-    run("classify_m", "-a", "m.std", "--stop", "0.99", "m.mbc", "t.csv", "a.csv")
-    run("classify_m", "-a", "m.std", "--stop", "0.99", "m.mbc", "b.vec", "out")
-    table = scores(run, "a.csv", "--truth", "species", "--data", "t.csv", "--control", "m.mbc")
-    files = scores(run, "--sets", "out.sets", "--control", "m.mbc", "b.cls", "out")
-    assert table["sets"] == files["sets"] and table["contingency"] == files["contingency"]

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -151,7 +150,7 @@ def test_plot(files, run, tmp_path):
     pytest.importorskip("matplotlib")
     (tmp_path / "truth.names").write_text("\n".join("abcdefgh"))
     page = printed(run, "truth.cls", "out", "probs")
-    for words in (["probs"], [], ["probs", "--priors", "0.2,0.8"], ["-b"]):
+    for words in (["probs", "--priors", "0.2,0.8"], ["-b"]):
         printed(run, "--plot", "x.svg", "truth.cls", "out", *words)
         assert b"<svg" in (tmp_path / "x.svg").read_bytes()
         (tmp_path / "x.svg").unlink()
@@ -178,194 +177,6 @@ def test_classes_with_another_numbering_give_a_warning(monkeypatch, tmp_path, ru
         (truth + shift).tofile("truth.cls")
         done = run("eval_uc", "-b", "truth.cls", "out")
         assert ("numbered differently from the truth" in done.err) == told
-
-
-# {key: title} of all that is printed: a new score needs its definition in `scores` below
-TITLES = {name: PAGE[name].title for name in (
-    *SCORES, "uncertainty_coefficient_reverse", "uncertainty_coefficient_symmetric",
-    "expected_calibration_error")}
-KEYS, LINES = tuple(TITLES), tuple(TITLES.values())
-LABELS = {2: [0, 1], 3: [2, 7, 2**31 - 1], 5: [0, 1, 4, 9, 1000]}
-
-
-class Case:
-    """Truth, answers and probabilities in files of a folder, and their scores by definition."""
-
-    def __init__(self, folder, k, seed, rejecting=False, priors=False, sharp=False):
-        rng = np.random.default_rng(seed)
-        self.labels, n = LABELS[k], 60
-        p = rng.dirichlet(np.full(k, 0.05 if sharp else 0.7), n)
-        text = [[f"{v:9.6f}" for v in row] for row in p]
-        text[0] = ["1.000000"] + ["0.000000"] * (k - 1)  # edges of bins
-        text[1] = ["0.500000"] * 2 + ["0.000000"] * (k - 2)
-        text[2] = ["0.000000"] * (k - 1) + ["1.000000"]
-        for row, v in enumerate((.6, .7, .3, .9, .8), 3):
-            text[row] = [f"{v:8.6f}", f"{1 - v:8.6f}"] + ["0.000000"] * (k - 2)
-        self.p = [[float(v) for v in row] for row in text]
-        self.truth = [self.labels[int(rng.choice(k, p=row / row.sum()))] for row in p]
-        self.truth[2] = self.labels[0]  # told with probability 0
-        self.truth[-k:] = self.labels
-        self.result = [self.labels[row.index(max(row))] for row in self.p]
-        if rejecting:
-            self.result = [-1 if max(row) < .55 else answer
-                           for row, answer in zip(self.p, self.result)]
-        np.array(self.truth, "<i4").tofile(folder / "truth.cls")
-        np.array(self.result, "<i4").tofile(folder / "out.cls")
-        self.rating = np.array([(k * max(row) - 1) / (k - 1) for row in self.p], "<f4")
-        self.rating.tofile(folder / "out.con")
-        (folder / "p").write_text(f"labels {' '.join(map(str, self.labels))}\n" + "".join(
-            "".join(f" {v}" for v in row) + f"{c: 4d}\n" for row, c in zip(text, self.result)))
-        self.k = k
-        self.shares = None
-        self.weight = [1] * n
-        if priors:
-            self.shares = [(j + 1) / (k * (k + 1) / 2) for j in range(k)]
-            self.weight = [self.shares[self.labels.index(t)] * n / self.truth.count(t)
-                           for t in self.truth]
-
-    def rows(self, answers):
-        """(truth, answer, p, winner, weight) of each point."""
-        winners = [max(row) for row in self.p]
-        if answers == "con":
-            winners = [(c * (self.k - 1) + 1) / self.k for c in self.rating.tolist()]
-        return list(zip(self.truth, self.result, self.p, winners, self.weight))
-
-    def scores(self, bins, answers="p"):
-        rows = self.rows(answers)
-        total = math.fsum(w for *_, w in rows)
-        columns = self.labels + [-1] * (-1 in self.result)
-        table = [[math.fsum(w for t, a, _, _, w in rows if (t, a) == (i, j)) for j in columns]
-                 for i in self.labels]
-        cells = list(chain(*table))
-        h_t = entropy([math.fsum(row) for row in table])
-        h_a = entropy([math.fsum(column) for column in zip(*table)])
-        mutual = h_t + h_a - entropy(cells)
-        all_p = answers == "p"
-        told = [(w, max(row) if all_p else winner, t == a)
-                for t, a, row, winner, w in rows if a >= 0]
-        counted = math.fsum(w for w, *_ in told)
-        values = {
-            "accuracy": math.fsum(w for t, a, _, _, w in rows if t == a) / counted,
-            "coverage": counted / total,
-            "zero_probability": sum(row[self.labels.index(t)] == 0 for t, _, row, _, _ in rows)
-            if all_p else None,
-            "uncertainty_coefficient": mutual / h_t,
-            "uncertainty_coefficient_reverse": mutual / h_a,
-            "uncertainty_coefficient_symmetric": 2 * mutual / (h_t + h_a),
-            "brier_all": math.sqrt(math.fsum(
-                w * (p - (label == t))**2 for t, _, row, _, w in rows
-                for p, label in zip(row, self.labels)) / total / self.k) if all_p else None,
-            "brier": math.fsum(
-                w * (p - (label == t))**2 for t, _, row, _, w in rows
-                for p, label in zip(row, self.labels)) / total if all_p else None,
-            "log_loss": math.fsum(-w * math.log(max(row[self.labels.index(t)], 2**-52))
-                                  for t, _, row, _, w in rows) / total if all_p else None,
-            "brier_winning": math.sqrt(math.fsum(w * (p - hit)**2 for w, p, hit in told) / counted)}
-        values["calibration"] = [self.bin(told, b, bins) for b in range(bins)]
-        values["expected_calibration_error"] = math.fsum(
-            row["count"] * abs(row["observed"] - row["forecast"])
-            for row in values["calibration"] if row["count"]) / counted
-        return table, values
-
-    @staticmethod
-    def bin(told, number, bins):
-        # which bin: the edges are number/bins, and 1 belongs to the last
-        inside = [(w, p, hit) for w, p, hit in told
-                  if min(int(np.floor(np.round(p * bins, 9))), bins - 1) == number]
-        count = math.fsum(w for w, *_ in inside)
-        row = {"lower": number / bins, "upper": (number + 1) / bins, "count": count,
-               "forecast": None, "observed": None, "error": None}
-        if inside:
-            row["forecast"] = math.fsum(w * p for w, p, _ in inside) / count
-            row["observed"] = math.fsum(w * hit for w, _, hit in inside) / count
-            row["error"] = math.sqrt(math.fsum(w**2 * p * (1 - p) for w, p, _ in inside)) / count
-        return row
-
-
-def entropy(counts):
-    total = math.fsum(counts)
-    return -math.fsum(c / total * math.log(c / total) for c in counts if c)
-
-
-CASES = [(k, seed, rejecting, priors, sharp)
-         for seed, (k, rejecting, priors, sharp) in enumerate([
-             (2, False, False, False), (3, False, False, False), (5, False, False, True),
-             (3, True, False, False), (5, True, True, False), (2, False, True, True),
-             (5, False, True, False)])]
-
-
-@pytest.fixture(params=CASES, ids=lambda case: "-".join(map(str, case)))
-def case(request, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    return Case(tmp_path, *request.param)
-
-
-def words(case, answers, *more):
-    if case.shares is not None:
-        more += ("--priors", ",".join(map(repr, case.shares)))
-    labels = ("--labels", ",".join(map(str, case.labels)))
-    return [*more, "truth.cls", "out", "p"] if answers == "p" else [
-        *more, *labels, "truth.cls", "out"]
-
-
-@pytest.mark.few(11)
-@pytest.mark.parametrize("answers, bins", [("p", 10), ("p", 7), ("con", 10), ("con", 1)])
-def test_json_case(case, run, answers, bins):
-    told = json.loads(printed(run, *words(case, answers, "--json", "-q", bins)))
-    table, values = case.scores(bins, answers)
-    np.testing.assert_allclose(told["contingency"], table, rtol=1e-12, atol=1e-12)
-    assert told["labels"] == case.labels and told["classes"] == case.k
-    assert told["points"] == len(case.truth) and told["rejected"] == case.result.count(-1)
-    for name in (*KEYS, "coverage", "zero_probability"):
-        assert told[name] == (None if values[name] is None
-                              else pytest.approx(values[name], rel=1e-9, abs=1e-12)), name
-    assert len(told["calibration"]) == bins
-    for row, wanted in zip(told["calibration"], values["calibration"], strict=True):
-        assert row == {name: value if value is None else pytest.approx(value, rel=1e-9, abs=1e-12)
-                       for name, value in wanted.items()}
-    if case.shares is not None:
-        assert told["priors"] == pytest.approx(case.shares)
-
-
-@pytest.mark.parametrize("answers", ["p", "con"])
-def test_page_case(case, run, answers):
-    page = printed(run, *words(case, answers))
-    table, values = case.scores(10, answers)
-    found = dict(re.split(" {2,}", line)[:2] for line in page.splitlines() if "  " in line[1:])
-    rejecting = -1 in case.result
-    assert ("rejected" in found) == rejecting
-    for line, name in zip(LINES, KEYS):
-        line += " of the answered" * (line == "accuracy" and rejecting)
-        if values[name] is not None:
-            assert abs(float(found[line]) - values[name]) <= .5e-6 + 1e-9, name
-        else:
-            assert line not in found
-    assert found["points"] == str(len(case.truth))
-    lines = page.split("weights.\n" if case.shares else "answers.\n")[1].splitlines()
-    assert lines[0].split() == [str(label) for label in case.labels] + \
-        ["rejected"] * (-1 in case.result)
-    for line, label, row in zip(lines[1:], case.labels, table):
-        first, *counts = line.split()
-        assert first == str(label)
-        if case.shares is None:
-            assert counts == [str(int(count)) for count in row]
-        else:
-            np.testing.assert_allclose([float(c) for c in counts], row, atol=.00501)
-    bins = page.split("std.error\n")[1].split("\n\n")[0].splitlines()
-    for line, row in zip(bins, [row for row in values["calibration"] if row["count"]], strict=True):
-        np.testing.assert_allclose([float(v) for v in line.split()], [
-            row[key] for key in ("lower", "upper", "count", "forecast", "observed", "error")],
-            rtol=0, atol=.51e-6)
-
-
-def test_short_forms(case, run):
-    _, values = case.scores(10)
-    pairs = [("-b", "{accuracy:6.4f} {uncertainty_coefficient:6.4f}\n"),
-             ("-B", "{brier_all:8.6f}\n")]
-    for flag, form in pairs:
-        assert printed(run, *words(case, "p", flag, "-H")) == form.format(**values)
-    assert printed(run, *words(case, "p", "-B", "-b", "-H")) == \
-        f"{values['brier_winning']:8.6f}\n"
 
 
 def test_one_class_alone_and_answers_that_are_all_right(monkeypatch, tmp_path, run):
@@ -400,6 +211,33 @@ def ten(monkeypatch, tmp_path):
     (tmp_path / "raw").write_text(lines(np.where(p < .06, 0, p)))  # a point of class 7: p = .05
     (tmp_path / "out.sets").write_text(
         "2\n5\n2 5 7\n2 5\n5 7\n7\n2 5\n2\n5\n-\n")
+
+
+@pytest.mark.parametrize("more", [(), ("--priors", "0.2,0.5,0.3")])
+def test_the_page_has_the_numbers_of_json(ten, run, more):
+    answers = np.fromfile("out.cls", "<i4")
+    answers[:2] = -1
+    answers.tofile("out.cls")
+    text = Path("p").read_text().splitlines()
+    text[1:3] = [f"{line[:-1]}-1" for line in text[1:3]]
+    Path("p").write_text("\n".join(text) + "\n")
+    page = printed(run, *more, "truth.cls", "out", "p")
+    told = json.loads(printed(run, "--json", *more, "truth.cls", "out", "p"))
+    found = dict(re.split(" {2,}", line)[:2] for line in page.splitlines() if "  " in line[1:])
+    for name in (*SCORES, "uncertainty_coefficient_reverse", "uncertainty_coefficient_symmetric",
+                 "expected_calibration_error"):
+        title = PAGE[name].title + " of the answered" * (name == "accuracy")
+        assert float(found[title]) == pytest.approx(told[name], abs=.51e-6), name
+    assert (found["points"], found["rejected"]) == ("10", "2")
+    table = page.split("weights.\n" if more else "answers.\n")[1].splitlines()
+    assert table[0].split() == ["2", "5", "7", "rejected"]
+    np.testing.assert_allclose([list(map(float, line.split()[1:])) for line in table[1:4]],
+                               told["contingency"], atol=.00501)
+    bins = page.split("std.error\n")[1].split("\n\n")[0].splitlines()
+    keys = "lower", "upper", "count", "forecast", "observed", "error"
+    for line, row in zip(bins, filter(lambda row: row["count"], told["calibration"]), strict=True):
+        np.testing.assert_allclose([float(v) for v in line.split()], [row[key] for key in keys],
+                                   rtol=0, atol=.51e-6)
 
 
 def test_csv_and_json_have_the_same_numbers(ten, run):
@@ -499,19 +337,6 @@ def test_before_and_after(ten, run):
     for words, says in ((["--before", "raw", "truth.cls", "out"], "give the file that classify_m"),
                         (["--before", "out.sets", "truth.cls", "out", "p"], "expected")):
         assert says in run("eval_uc", *words, status=None).refused()
-
-
-@pytest.mark.long
-def test_intervals_come_from_the_seed(ten, run):
-    def page(*told):
-        return printed(run, *told, "truth.cls", "out", "p")
-    assert page("--intervals") == page("--intervals", "1000", "--seed", "1") != page()
-    assert page("--intervals") != page("--intervals", "--seed", "2")
-    text = page("--intervals=50")
-    for title in ("log loss", "Brier score", "Cohen's kappa", "AUC, Hand and Till"):
-        line = next(line for line in text.splitlines() if line.startswith(title))
-        value, low, high = map(float, re.findall(r"-?\d\.\d+", line)[:3])
-        assert low <= value <= high
 
 
 def test_options_that_need_probabilities(ten, run):

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.cli import tune_m
 from agfmc.data.libagf import write_cls, write_vec
 
 
@@ -165,16 +164,3 @@ def test_the_column_of_the_true_classes(run, there):
     run("eval_uc", "plain.csv", status=2).refused("--truth COLUMN names the column")
     Path("two.csv").write_text(Path("two.csv").read_text().replace("segment", "TARGET"))
     assert run("eval_uc", "two.csv").out == scores
-
-
-@pytest.mark.long
-def test_kernels_have_names(run, there):
-    for name, number in (("poly", 1), ("Polynomial", 1), ("rbf", 2), ("radial", 2), ("linear", 0)):
-        for word in (name, number):
-            run("multi_borders", "--quiet", "--retrain", "-+", f"-t {word} -c 2", "ovo", "trn",
-                f"k{word}", "k.mbc")
-        a, b = (Path(f"k{word}-00").read_bytes() for word in (name, number))
-        assert a == b
-    run("multi_borders", "-+", "-t cubic", "ovo", "trn", "k", "k.mbc", status=2).line("-t: exp")
-    args = tune_m.get_parser().parse_args(["--kernels", "Poly,radial", "ovo", "trn"])
-    assert args.kernels == ("polynomial", "rbf")

@@ -131,18 +131,6 @@ def test_models_whose_decoder_is_not_known_take_another(run, trained):
 
 
 @pytest.mark.long
-def test_libagf_gets_none_of_it(run, trained):
-    trained(f"# decoder: inverse\n{PAIRS}", "--no-names")
-    assert Path("m.mbc").read_text().startswith("m-00 ")
-    trained(f"# decoder: inverse\n{PAIRS}")
-    run("mbh2mbm", "-Z", "m.mbm", "m.txt")
-    assert "#" not in Path("m.txt").read_text()
-    text = run("print_control", "--best", "--no-names", "-Q", "one-vs-one", "--trials", "1", "-+",
-               "-c 3", "train").out
-    assert text.startswith('"-c 3" 0 / 1;\n')
-
-
-@pytest.mark.long
 def test_from_the_best_to_a_tuned_model(run, data):
     best = run("print_control", "--best", "-Q", "one-vs-one:wu-lin-weng", "--trials", "1",
                "-+", "-c 3 -g 0.1 -e 0.01", "train")

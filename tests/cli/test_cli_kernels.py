@@ -36,13 +36,3 @@ def test_from_training_to_the_page(folder, run):
         run("mbh2mbm", form, "m.mbc", "other", status=1).refused(
             "do not have the laplacian kernel of this model: a .mbm file can hold it")
     assert not (folder / "other").exists()
-
-
-@pytest.mark.long
-def test_tune_m_finds_it(run):
-    tuned = run("tune_m", "-n", "--no-state", "--log2c", "1:4:3", "--log2g", "-3:-1:2",
-                "one-vs-one", "trn").out
-    assert "-t laplacian -g" in tuned
-    alone = run("tune_m", "-n", "--no-state", "--log2c", "1:4:3", "--log2g", "-3:-1:2",
-                "--kernels", "rbf", "one-vs-one", "trn").out
-    assert "laplacian" not in alone

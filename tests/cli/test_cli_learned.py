@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc import classifier_for, load
+from agfmc import load
 from agfmc.calibration.file import read_calibration
 from agfmc.data.libagf import read_cls, write_cls, write_vec
 
@@ -100,20 +100,6 @@ def test_fitted_to_points_kept_apart(run, here, model):
     other = load("other.mbm").calibration
     assert other.learned.weights.tobytes() != after.learned.weights.tobytes()
     assert set(other.decoders) == {"learned"}
-
-
-@pytest.mark.long
-def test_fitted_to_a_tree_as_a_code(run, here):
-    run("calibrate_m", "--data", "apart", "-Q", "learned", "tree.mbm", "-o", "tree.mbm")
-    found = classifier_for(load("tree.mbm"), "learned").classify(points(3, 300)[0])
-    assert np.mean(found.classes == points(3, 300)[1]) > .75
-
-
-@pytest.mark.long
-def test_calibrated_with_the_others(run, here):
-    text = run("calibrate_m", "--data", "apart", "rest.mbm").out
-    assert "\nlearned: 300 points of 3 classes; " in text
-    assert "learned" not in run("calibrate_m", "--data", "apart", "pairs.mbm").out
 
 
 @pytest.mark.parametrize("words, status, message", [

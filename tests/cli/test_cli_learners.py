@@ -1,7 +1,5 @@
 """Learners chosen in control files: from the training to the answers of every command."""
 
-import json
-import re
 import shlex
 import shutil
 import subprocess
@@ -102,28 +100,6 @@ def test_probabilities_of_logistic_regression_are_its_own(run, folder):
                                atol=0.01)
 
 
-@pytest.mark.long
-def test_votes_errors_and_every_export(folder, pairs, run):
-    for number, text in enumerate(("learner=linear", "learner=linear -s 3", "learner=logistic")):
-        run("multi_borders", "-+", text, "--cv-errors", f"e{number}", pairs, "trn", f"m{number}",
-            f"c{number}")
-        lines = (folder / f"e{number}").read_text().splitlines()
-        assert len(lines) == 11 and any(re.search(r" [1-9]\d*$", line) for line in lines)
-        run("multi_borders", "-+", text, pairs, "trn", f"n{number}", f"d{number}")
-        for name, model in files(folder, f"m{number}-").items():  # counting changes no model
-            assert model == (folder / name.replace("m", "n")).read_bytes()
-        answers = []
-        for form, end in ((), "mbm"), (("--ascii",), "ascii"), (("--libsvm",), "svm"):
-            run("mbh2mbm", *form, f"c{number}", f"all.{end}")
-            run("classify_m", f"all.{end}", "tst.vec", end)
-            assert accuracy(end) > 0.8
-            answers.append(np.fromfile(f"{end}.cls", "<i4"))
-        assert (answers[0] == answers[2]).all() and np.mean(answers[0] == answers[1]) > 0.99
-        for method in ("ddag", "vote"):
-            run("classify_m", "-Q", method, "all.mbm", "tst.vec", "d")
-            assert accuracy("d") > 0.8
-
-
 @pytest.mark.skipif(shutil.which("svm-predict") is None, reason="svm-predict is not installed")
 def test_svm_predict_reads_a_plane(folder, pairs, run):
     run("multi_borders", "-+", "learner=linear -s 2", pairs, "trn", "m", "c")
@@ -190,14 +166,6 @@ def test_without_the_library(folder, pairs, run, monkeypatch):
     assert "pip install 'agfmc[linear]'" in told and told.count("\n") == 1
     assert not files(folder, "m") and not files(folder, "c")
     run("multi_borders", "-+", "learner=logistic", pairs, "trn", "m", "c")
-
-
-@pytest.mark.long
-def test_exploring(folder, pairs, run):
-    for text in ("learner=linear", "learner=linear -s 1", "learner=logistic"):
-        run("nfold", "-d", "2", "-+", text, pairs, "trn")
-    found = json.loads(run("compare_control", "-d", "2", "--json", "trn", pairs, "plan").out)
-    assert found
 
 
 def test_finished_planes_are_kept(folder, monkeypatch):

@@ -8,7 +8,6 @@ import pytest
 
 from agfmc.api.estimator import MultiClassFromBinary
 from agfmc.training.metric import MetricOptions
-from agfmc.experiments import nested, search, tuning
 from agfmc.data.reading import read_training
 from agfmc.data.libagf import read_std, write_cls, write_vec
 from agfmc.data.types import InputFormat
@@ -65,58 +64,6 @@ def test_a_trial_is_what_the_commands_give(run, compare, data):
 
 
 @pytest.mark.long
-def test_what_a_cache_shares(compare, data):
-    """Results of other metrics are other results, and a second run takes all of them."""
-    runs = [("-n",), LEARN, ("-n", "--learn-metric", "2", "--metric-options", "-m 30"),
-            (*LEARN, "--seed", "4"), (*LEARN, "--diagonal")]
-    runs = [(*words, "--uncalibrated") for words in runs]
-    alone = [compare(*words, "--no-state") for words in runs]
-    losses = [row["log_loss"]["values"] for [row] in alone]
-    assert len({*map(tuple, losses)}) == len(runs)
-    for _ in range(2):
-        found = [compare(*words, "--state", "work") for words in runs]
-        assert [row["log_loss"]["values"] for [row] in found] == losses
-
-
-@pytest.mark.long
-def test_a_search_is_on_the_learned_features(run, data):
-    words = (*LEARN, "--min-class", "31", "one-vs-rest", "train")
-    one = run("tune_m", *QUICK, *words, "--no-state", "--json", "one.json")
-    two = run("tune_m", *QUICK, *words, "-j", "2", "--state", "state", "--json", "two.json")
-    again = run("tune_m", *QUICK, *words, "--state", "state")
-    assert one.out == two.out == again.out and "there already" in again.err
-    first, second = (json.loads(Path(name).read_text()) for name in ("one.json", "two.json"))
-    assert first["points"] == second["points"] and " / 9" not in one.out
-    Path("tuned.mbc").write_text(one.out)
-    run("multi_borders", *LEARN, "--min-class", "31", "tuned.mbc", "train", "m", "m.mbc")
-    learned = read_std("m.std").metric
-    assert learned.classes == 2 and learned.points == 90
-    # which nfold then judges by maps of the training parts
-    told = json.loads(run("nfold", *LEARN, "--min-class", "31", "-d", "3", "--seed", "1", "--platt",
-                          "loo", "--json", "tuned.mbc", "train").out)
-    assert told["over_splits"]["accuracy"]["values"]
-
-
-@pytest.mark.long
-def test_runs_that_end_early_come_to_an_end_together(run, data):
-    plain = ("tune_m", *QUICK, *LEARN, "--search", "full", "one-vs-one", "train")
-    words = (*plain, "--state", "state")
-    early = run(*words, "--time-limit", "0", status=3)
-    assert not early.out and "continues" in early.err
-    size = Path("state").stat().st_size
-    assert "reused 1 result" in run(*words, "--time-limit", "0", status=3).err
-    assert Path("state").stat().st_size == size > 100
-    assert run(*words).out == run(*plain, "--no-state").out
-
-
-@pytest.mark.long
-def test_each_partition(run, data):
-    words = ("tune_m", *QUICK, *LEARN, "--per-partition", "--uncalibrated", "--no-state")
-    first, second = (run(*words, *more, "one-vs-one", "train").out for more in ((), ("-j", "2")))
-    assert first == second and first.count('"') == 6
-
-
-@pytest.mark.long
 def test_shared_landmarks_are_not_judged_by_values_that_the_metric_has_seen(run, data):
     words = ("tune_m", "-d", "3", "--log2g=-3:-1:2", "--refine", "0", "-+",
              "learner=nystrom -m 20", "--json", "all.json")
@@ -129,32 +76,6 @@ def test_shared_landmarks_are_not_judged_by_values_that_the_metric_has_seen(run,
                     ("tune_m", "--loo", *LEARN, "-+", "learner=nystrom -m 20", "one-vs-rest",
                      "train")):
         run(*command, status=2).refused("leave --loo out")
-
-
-@pytest.mark.long
-def test_options_are_searched_inside(run, data, monkeypatch):
-    narrow = search.SearchSpace(log2c=search.Axis(0.0, 2.0, 2.0),
-                                log2g=search.Axis(-2.0, -2.0, 1.0), refine=0)
-    monkeypatch.setattr(nested, "tune", lambda task, _, **more: tuning.tune(task, narrow, **more))
-    words = ("nfold", *LEARN, "--tune", "--uncalibrated", "-d", "2", "--json", "one-vs-rest",
-             "train")
-    told = [json.loads(run(*words, *more).out)
-            for more in (("--state", "work"), ("--no-state", "-j", "2"))]
-    assert told[0]["over_splits"]["log_loss"] == told[1]["over_splits"]["log_loss"]
-    assert [one["options"] for one in told[0]["tuned"]["searches"]] == \
-        [one["options"] for one in told[1]["tuned"]["searches"]]
-
-
-@pytest.mark.long
-def test_designs_are_of_the_learned_features(run, data):
-    control = run("print_control", "-Q", "empirical", *LEARN, "train").out
-    run("agf_preprocess", *LEARN, "train", "mapped")
-    assert run("print_control", "-Q", "empirical", "mapped").out == control
-    for words in (("-Q", "tree", "train"), ("5",), ("-Q", "empirical", "train")):
-        run("print_control", *words, "--learn-metric", status=2).refused("--learn-metric")
-    best = run("print_control", "--best", "-d", "2", "--trials", "1", *LEARN, "-Q",
-               "one-vs-one,empirical", "train").out
-    assert "decoder" in best
 
 
 @pytest.mark.long

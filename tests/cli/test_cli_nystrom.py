@@ -139,12 +139,9 @@ def test_words_on_standard_error(folder, run, pairs):
 
 @pytest.mark.parametrize("options, told", [
     ("-m 1", "option -m: 1 is out of range: expected 2 to"),
-    ("-m 1e3", "option -m: expected a whole number"),
     ("-l 0", "option -l: 0 is out of range: expected more than 0"),
-    ("-l inf", "option -l: inf is out of range"), ("-l best", "expected a number, found 'best'"),
-    ("--loo 5", "option --loo: 5 is out of range"), ("--loo", "expected a value after it"),
-    ("-t 3", "positive definite"), ("-r -1", "option -r: -1 is out of range"),
-    ("-g -1", "option -g: -1 is out of range"), ("-c 10", "-l LAMBDA"),
+    ("-t 3", "positive definite"),
+    ("-c 10", "-l LAMBDA"),
     ("-s 1", "no such option"), ("-w2 1", "weights are for the sides"),
     ("-m 401", "-m 401 is more than the number of different points of these classes, 400"),
     ("-t 1 -d 100 -g 1e9 -m 20", "kernel values of the landmarks are too large")])
@@ -211,34 +208,6 @@ def test_points_that_are_all_equal(folder, run):
     assert read_svm_model("m-00").platt[0] == 0 and "log loss 1.61 -> 1.61" in told
     found = run("classify_m", "c", "same.vec", "out").out.split()
     np.testing.assert_allclose(np.array(found, float).reshape(100, -1)[:, :5], .2, atol=1e-3)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("words", [("-n",), ("-S", "3"), ("-n", "-S", "2")])
-def test_raw_landmarks(run, words):
-    answers = []
-    for base, raw in (("m", ()), ("r", ("-u",))):
-        run("multi_borders", *words, *raw, "-+", NYSTROM, "rest", "trn", base, f"{base}.c")
-        answers.append(run("classify_m", "-a", f"{base}.std", f"{base}.c", "tst.vec", "out").out)
-    assert answers[0] == answers[1] and accuracy("out") > .75
-    raw = read_svm_model("r-00").sv.astype(np.float32)
-    trained = points(400, 1)[0]
-    assert all((trained == row).all(axis=1).any() for row in raw)
-
-
-@pytest.mark.long
-def test_small_classes_are_left_out(run, pairs):
-    x, y = points(400, 1)
-    y[:3], y[3:] = 4, y[3:] % 4
-    for base, keep in (("all", y < 5), ("large", y < 4)):
-        write_vec(f"{base}.vec", x[keep])
-        write_cls(f"{base}.cls", y[keep])
-    run("multi_borders", "--min-class", "9", "-+", NYSTROM, pairs, "all", "a", "a.c")
-    (plan := run("print_control", "-Q", "1", "large").out)
-    run("multi_borders", "-+", NYSTROM, "-", "large", "b", "b.c", stdin=plan)
-    for number in range(6):
-        one, other = (read_svm_model(f"{base}-{number:02d}") for base in "ab")
-        assert one.coef.tobytes() == other.coef.tobytes() and one.platt == other.platt
 
 
 @pytest.mark.long

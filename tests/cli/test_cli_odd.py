@@ -11,14 +11,12 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from agfmc.control.tree import changed
-from agfmc.core.errors import ModelError, one_line
+from agfmc.core.errors import one_line
 
 NAMES = [
     "a b", " lead", "trail ", "it's", 'say "so"', "a;b", "a&b|c>d<e", "$(touch pwned)",
@@ -309,20 +307,6 @@ def test_a_message_is_one_line_and_forges_none(run, folder, command, words):
     assert done.status in (1, 2) and "\u2028" not in done.refused()
 
 
-@pytest.mark.long
-def test_a_model_whose_names_hold_line_breaks_is_refused(data, call, unchecked, tmp_path):
-    from agfmc.models.mbm import read_store, write_store
-
-    call("multi_borders", "-+", "-c 1 -t 0", "tree", "trn", "m", "c")
-    call("mbh2mbm", "c", "x.mbm")
-    configuration = read_store("x.mbm")
-    names = {**configuration.tree.names, 3: 'x\n"touch pwned" G { 0 1 }'}
-    write_store("y.mbm", replace(configuration, tree=changed(configuration.tree, names=names)), {})
-    with pytest.raises(ModelError, match="wrong type"):
-        read_store("y.mbm")
-    call("mbm_info", "--control", "y.mbm", status=1)
-
-
 BIN = Path(__file__).resolve().parents[2] / "bin"
 OUTSIDE_NAMES = [
     "a b", "it's", 'say "so"', "a;touch pwned", "a&b|c>d<e", "$(touch pwned)", "`touch pwned`",
@@ -545,29 +529,6 @@ def test_nothing_in_the_current_folder_is_run(trap, words):
     else:
         assert done.returncode == 0, done.stderr
         assert done.stderr.count(b"\n") <= 2, done.stderr
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["evil", "pipe", *(
-    pytest.param(kind, marks=pytest.mark.long) for kind in ("no text", "folder", "dangling"))])
-def test_settings_of_pictures_in_the_current_folder_change_nothing(outside, kind):
-    pytest.importorskip("matplotlib")
-    done = process(outside, "print_control", "--plot", "plain.svg", "4")
-    assert done.returncode == 0, done.stderr
-    if kind == "evil":
-        Path("matplotlibrc").write_text("font.size: 40\nsvg.fonttype: none\npath.sketch: 9, 9, 9\n"
-                                        "nonsense\nbackend: tkagg\n", encoding="ascii")
-    elif kind == "no text":
-        Path("matplotlibrc").write_bytes(b"\xff\xfe\0")
-    elif kind == "pipe":
-        os.mkfifo("matplotlibrc")
-    elif kind == "folder":
-        os.mkdir("matplotlibrc")
-    else:
-        os.symlink("nowhere", "matplotlibrc")
-    done = process(outside, "print_control", "--plot", "here.svg", "4")
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert Path("here.svg").read_bytes() == Path("plain.svg").read_bytes()
 
 
 @pytest.mark.long

@@ -17,7 +17,7 @@ from agfmc.designs.schemes import SCHEMES
 from agfmc.control.build import code_rows
 from agfmc.control.graphviz import format_dot
 from agfmc.control.parse import parse
-from agfmc.data.libagf import read_cls, read_vec, write_cls, write_vec
+from agfmc.data.libagf import write_cls, write_vec
 from agfmc.designs.design import design, matrix_of
 
 FROM_NUMBERS = [scheme for scheme in SCHEMES if "classes" in scheme.made_of]
@@ -168,14 +168,13 @@ def test_more_random_rows_than_there_are(control, words, exist):
     (["-Q", "7", "4", "0"], 2, "1 or more"),
     (["-Q", "7", "4", "x"], 2, "expected a whole number"),
     (["-Q", "3", "4"], 2, "expected training data"),
-    (["1"], 2, "at least 2 classes"), (["0"], 2, "at least 2 classes"),
-    (["100001"], 2, "100000"), (["9" * 30], 2, "100000"),
+    (["1"], 2, "at least 2 classes"),
+    (["100001"], 2, "100000"),
     (["-Q", "10", "8", "3"], 2, "possible:"),
-    (["nothing"], 1, "nothing.cls: cannot read"), (["-M", "nothing"], 1, "nothing: cannot read"),
+    (["nothing"], 1, "nothing.cls: cannot read"),
     (["-M", "-A", "x"], 2, "exclude each other"),
     (["--names", "nothing", "3"], 1, "nothing: cannot read"),
     ([], 2, "operands are missing"), (["3", "4", "5"], 2, "unrecognized"),
-    (["--frob", "3"], 2, "--frob"),
     (["-Q"], 2, "expected a value"), (["--seed", "x", "3"], 2, "whole number"),
     (["-Q", "9", "nothing"], 1, "nothing: cannot read"),
     (["-Q", "9", "--options", "-c 2", "-"], 2, "--options"),
@@ -213,9 +212,9 @@ def test_fewer_rows_than_determine_probabilities(control):
     (["-Q", "0", "8000"], "it would have 297 MiB of text, and 256 are the most; print_control"),
     (["-Q", "4", "10000"], "a code of at least 10000 rows for 10000 classes"),
     (["-Q", "5", "100000"], "rows times classes"), (["-Q", "6", "23171"], "rows times classes"),
-    (["-Q", "7", "10000"], "308 MiB"), (["-Q", "7", "-G", "8000"], "297 MiB"),
-    (["-Q", "7", "9", "99999999"], "rows times classes"), (["-Q", "16", "8000"], "297 MiB"),
-    (["-Q", "10", "30000"], "rows times classes"), (["many"], "for 1025 classes"),
+    (["-Q", "7", "-G", "8000"], "297 MiB"),
+    (["-Q", "7", "9", "99999999"], "rows times classes"),
+    (["many"], "for 1025 classes"),
     (["-Q", "ordered", "-M", "far.svm"], "a code of 7999 rows for 8000 classes")])
 def test_codes_too_large_to_be_read(control, words, text):
     if "many" in words:
@@ -399,19 +398,15 @@ def test_a_tree_from_a_contingency_table(control_of):
 @pytest.mark.parametrize("words, status, text", [
     (["-Q", "contingency", "5"], 2, "expected a contingency table, found the number 5"),
     (["-Q", "ordered", "5"], 2, "expected training data or a contingency table"),
-    (["-Q", "contingency", "nothing"], 1, "nothing: cannot read"),
     (["-Q", "ordered", "nothing"], 1, "nothing.vec: cannot read"),
     (["-Q", "contingency", "line"], 1, "line: cannot read"),
     (["-Q", "contingency", "bad"], 1, "bad: `labels` lists class 1 twice"),
-    (["-Q", "ordered", "bad"], 1, "bad: `labels` lists class 1 twice"),
     (["-Q", "contingency", "-M", "two.svm"], 2, "-M and -A are for training data"),
     (["-Q", "contingency", "-n", "bad"], 2, "-n is for -Q empirical, adjacent-ordered"),
     (["-Q", "contingency", "--metric", "hausdorff", "bad"], 2, "--metric is for -Q empirical and"),
     (["-Q", "ordered", "--linkage", "single", "line"], 2, "--linkage is for -Q empirical and con"),
     (["-Q", "ordered", "-n", "good"], 2, "-n is for training data, and good holds"),
-    (["-Q", "ordered", "--metric", "hausdorff", "good"], 2, "--metric is for training data"),
     (["-Q", "ordered", "--diagonal", "good"], 2, "--diagonal needs --learn-metric"),
-    (["--diagonal", "4"], 2, "--diagonal needs --learn-metric"),
     (["--components", "3", "line"], 2, "--components needs --learn-metric"),
     (["--metric-options", "-m 9", "4"], 2, "--metric-options needs --learn-metric"),
     (["-Q", "3", "--draws", "4", "line"], 2, "--draws is for -Q random, random-as-"),
@@ -419,14 +414,11 @@ def test_a_tree_from_a_contingency_table(control_of):
     (["-Q", "3", "--linkage", "ward", "line"], 2, "ward"),
     (["-Q", "3", "--metric", "l2", "line"], 2, "l2"),
     (["-Q", "7", "--draws", "0", "5"], 2, "1 to 10000000"),
-    (["-Q", "none", "5"], 2, "there is no scheme 'none'"),
     (["-Q", "contingency", "line", "4"], 2, "nrow is for"),
     (["--dot", "-y", "f", "shown"], 2, "not for a control file that is shown"),
-    (["--dot", "-G", "shown"], 2, "not for a control file that is shown"),
     (["--dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
     (["shown"], 1, "there is no shown.cls; LIBSVM text is read with -M"),
-    (["--plot", "a.txt", "4"], 2, "a.txt: expected a name that ends in .png"),
-    (["--dot"], 2, "operands are missing")])
+    (["--plot", "a.txt", "4"], 2, "a.txt: expected a name that ends in .png")])
 def test_refused_designs(control_of, words, status, text):
     save_line()
     save_designs("two.svm", "0 1:0 2:0\n1 1:1\n")
@@ -454,34 +446,6 @@ def test_the_kind_of_the_operand(control_of):
     assert tree_of(control_of("-Q", "adjacent-ordered", "-M", "-n", "text.svm")).labels == (0, 2, 1)
     save_designs("text.lvq", "1 1 1 1 0\n2 1 1 1 0\n9 1 1 1 1\n8 1 1 1 1\n")  # not errors of pairs
     assert tree_of(control_of("-Q", "ordered", "-A", "-H", "text.lvq")).labels == (0, 1)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_order_of_shuffled_labels_is_found(control_of, root, seed):
-    """From data, from the table of a one-vs-one classification, and from errors of its pairs."""
-    generator = np.random.default_rng(seed)
-    x = read_vec(str(root / "sample_data" / "ordered.vec"))
-    y = read_cls(str(root / "sample_data" / "ordered.cls"))
-    shuffled = generator.permutation(8)
-    rows = generator.permutation(len(y))
-    for name, part in (("all", rows), ("train", rows[:600]), ("test", rows[600:])):
-        write_vec(f"{name}.vec", x[part])
-        write_cls(f"{name}.cls", shuffled[y[part]])
-    order = tuple(shuffled.tolist())
-    expected = order if order[0] < order[-1] else order[::-1]
-
-    assert tree_of(control_of("-Q", "adjacent-ordered", "all")).labels == expected
-
-    save_designs("plan", control_of("train")[1])
-    learnt = ["--quiet", "-+", "-t 0", "--cv-errors", "errors", "plan", "train", "m", "m.mbc"]
-    assert control_of(*learnt, command="multi_borders")[0] == 0
-    assert tree_of(control_of("-Q", "ordered", "errors")).labels == expected
-    assert control_of("m.mbc", "test.vec", "r", command="classify_m")[0] == 0
-    save_designs("r.json", control_of("--json", "test.cls", "r", command="eval_uc")[1])
-    tree = tree_of(control_of("-Q", "ordered", "r.json"))
-    assert tree.labels == expected
-    assert [row.left for row in tree.rows] == [tuple(range(i)) for i in range(1, 8)]
 
 
 # Draws

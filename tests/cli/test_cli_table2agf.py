@@ -117,17 +117,12 @@ def test_a_stream_weights_and_order_of_classes(run, rows):
 
 @pytest.mark.parametrize("words, status, text", [
     (["t.csv", "b"], 1, "t.csv: no column is named class, label or target"),
-    (["t.csv", "b", "--label", "kind"], 1, "t.csv:9: 2 missing values in column 'b' (2)"),
     (["t.csv", "b", *WORDS, "--weight", "a"], 1, "column 'a' of the weights: expected a number"),
-    (["t.csv", "b", *WORDS, "--weight", "colour"], 1, "t.csv:2: expected a number in column "),
     (["t.csv", "b.vec", *WORDS], 2, "expected a base name"),
     (["t.csv", "b", "-C"], 2, "-C needs --recipe"),
     (["t.csv", "b", "--recipe", "r.recipe", "-E", "mean"], 2, "--recipe and -E exclude each other"),
     (["t.csv", "b", "--recipe", "r.recipe", "-C", "--label", "kind"], 2, "exclude each other"),
     (["t.csv", "b", "--recipe", "t.csv"], 1, "t.csv:1: expected 'agfmc table recipe'"),
-    (["t.csv", "b", "-E", "zero"], 2, "there is no way 'zero'"),
-    (["c.csv", "c", *WORDS], 1, "c.csv:3: 4 cells, expected 5"),
-    (["absent.csv", "b"], 1, "absent.csv: cannot read: No such file"),
 ])
 def test_refused_in_one_line_and_nothing_written(run, rows, words, status, text):
     Path("c.csv").write_text("id,a,b,colour,kind\nR,1,2,blue,oak\nS,1,2,blue\n")
@@ -139,12 +134,6 @@ def test_refused_in_one_line_and_nothing_written(run, rows, words, status, text)
 def test_an_input_is_not_overwritten(run, rows):
     os.rename("t.csv", "t.cls")
     run("table2agf", "t.cls", "t", *WORDS, status=2).refused("both are the file ")
-
-
-def test_files_of_other_points_are_told(run, rows):
-    run("table2agf", "t.csv", "b", *WORDS)
-    done = run("table2agf", "t.csv", "b", "--label", "kind", "--ignore", "id,b")
-    assert "b.ids existed before, and is not of these points" in done.err
 
 
 def test_a_column_that_single_precision_does_not_hold(run, rows):
@@ -161,14 +150,6 @@ def test_a_column_that_single_precision_does_not_hold(run, rows):
         row[:2] = str(int(row[0]) - 1_700_000_000), str(float(row[1]) - 1e9)
     write("w.csv", times, ["time", "near", "far", "kind"])
     assert "single" not in run("table2agf", "w.csv", "w", "--label", "kind").err
-
-
-def test_an_id_that_stands_twice_is_an_error(run, rows):
-    rows[50][0] = "R004"
-    write("t.csv", rows)
-    run("table2agf", "t.csv", "b", *WORDS, status=1).refused(
-        "t.csv:52: column 'id' has 'R004': the id is that of an earlier line already")
-    assert os.listdir() == ["t.csv"]
 
 
 # agf2ascii --table

@@ -1,7 +1,6 @@
 """Commands that take training data, from tables: as from binary files made of them by hand."""
 
 import gzip
-import json
 import os
 import shutil
 import subprocess
@@ -143,42 +142,12 @@ def test_designs_of_normalised_and_of_few_points(run, folder):
                                        "--min-class", "3").out.partition('"')[2]
 
 
-@pytest.mark.long
-def test_best_configuration_is_that_of_binary_files(run):
-    found = [run("print_control", "--best", "-Q", "one-vs-one,one-vs-rest", "-d", "3", "--trials",
-                 "1", "--no-state", *words).out for words in (["t.csv", *LABEL], ["b", "-n"])]
-    assert found[0] == found[1]
-
-
-@pytest.mark.long
-def test_comparisons_are_those_of_binary_files(run):
-    found = [json.loads(run("compare_control", *words, "one-vs-one", "one-vs-rest", "--json", "-d",
-                            "3", "--no-state").out) for words in (["t.csv", *LABEL], ["b", "-n"])]
-    assert found[0]["data"] == "t.csv"
-    assert without_times(found[0]) == without_times(found[1])
-
-
 def test_cross_validation_is_that_of_binary_files(run):
     for name, *words in (["x", "t.csv", *LABEL], ["y", "b", "-n"]):
         run("nfold", "pairs", words[0], name, "-d", "3", "--no-state", *words[1:])
     one, two = outputs("x."), outputs("y.")
     assert {"x.cls", "x.txt", "x.truth"} <= set(one)
     assert list(one.values()) == list(two.values())
-
-
-@pytest.mark.long
-def test_tuning_is_that_of_binary_files(run):
-    found = [run("tune_m", "pairs", *words, "-d", "3", "--log2c", "0:2", "--log2g=-3:-1",
-                 "--no-state").out for words in (["t.csv", *LABEL], ["b", "-n"])]
-    assert found[0] == found[1] and "-g" in found[0]
-
-
-@pytest.mark.long
-def test_a_kept_result_is_used_for_the_same_points(run):
-    words = "pairs", "-d", "3", "--state", "state.sqlite"
-    run("nfold", *words[:1], "b", "-n", *words[1:])
-    again = run("nfold", *words[:1], "t.csv", *LABEL, *words[1:])
-    assert "that were there already" in again.err
 
 
 def test_orders_are_those_of_binary_files(run):
@@ -521,24 +490,16 @@ def test_a_table_that_changes_while_it_is_read(run, folder, monkeypatch, rows_th
     (["multi_borders", "pairs", "b", "m", "c", "--blanks", ""], "--blanks is for tables"),
     (["multi_borders", "-M", "pairs", "t.csv", "m", "c", "--classes", "a,b"],
      "--classes is for tables"),
-    (["nfold", "-A", "pairs", "t.csv", "--delimiter", ";"], "--delimiter is for tables"),
     (["tune_m", "--table", "-M", "pairs", "t.csv"], "-M and --table exclude each other"),
     (["compare_control", "b", "--no-quotes"], "--no-quotes is for tables"),
     (["compare_control", "b", "-E", "mean"], "-E needs -M, or a table"),
     (["compare_control", "-M", "b", "-E", "mean"], "expected a number, found 'mean'"),
-    (["compare_control", "t.csv", "-E", "zero"],
-     "there is no way 'zero' to treat missing values: expected error, mean, median, indicator, "
-     "keep or value:X"),
-    (["print_control", "-Q", "one-vs-one", "4", "--id", "x"], "--id is for tables"),
     (["order_classes", "pairs", "--ignore", "x"], "--ignore is for tables"),
     (["calibrate_m", "--from", "x", "--table", "m.c"], "--table needs --data"),
     (["calibrate_m", "--data", "t.csv", "-E", "mean", "m.c"],
      "-E with a table is for training: the model knows how missing values are filled"),
     (["calibrate_m", "--data", "t.csv", "--id", "x", "m.c"],
      "arguments: --id"),
-    (["agf_preprocess", "t.csv", "q", "--delimiter", "ab"], "expected one character"),
-    (["agf_preprocess", "t.csv", "q", "--classes", "a,a"], "a class is named twice"),
-    (["agf_preprocess", "t.csv", "q", "--id", "a,,b"], "a name is empty in 'a,,b'"),
     (["print_control", "-Q", "one-vs-one", "4", "--weight", "w"],
      "--weight is for the samples of training data")],
     ids=lambda value: value if isinstance(value, str) else None)

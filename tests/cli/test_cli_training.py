@@ -371,25 +371,6 @@ def test_printed_commands_and_resume(rare, run, trained_rare):
     run("multi_borders", "--min-class", 4, "--only", "m-06", "plan", "rare", "m", "m.mbc", status=2)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("control", ["one-vs-one", "rare.mbt"])
-def test_evaluation_is_that_of_data_without_them(control, rare, run):
-    for name in ("rare", "clean"):
-        (rare / f"{name}.mbt").write_text(run("print_control", name).out)
-    clean = control.replace("rare", "clean")
-    run("nfold", "-n", "-d", 3, "--min-class", 4, control, "rare", "r")
-    run("nfold", "-n", "-d", 3, clean, "clean", "c")
-    for end in ("cls", "con", "txt", "truth"):
-        assert (rare / f"r.{end}").read_bytes() == (rare / f"c.{end}").read_bytes()
-    options = ("--trials", 2, "--csv")
-    tables = [[line.split(",")[9:] for line in run("compare_control", *options, *words).out
-               .splitlines()] for words in (["--min-class", 4, "rare", control], ["clean", clean])]
-    assert tables[0] == tables[1]
-    small = ("--log2c", "0:2", "--log2g", "-2:0", "--refine", 0, "--quiet")
-    assert run("tune_m", *small, "--min-class", 4, control, "rare").out == \
-        run("tune_m", *small, clean, "clean").out
-
-
 def test_the_best_configuration_is_that_of_data_without_them(run, rare):
     options = ("--best", "-Q", "one-vs-one,adjacent", "--quiet", "-d", "3", "--trials", 1)
     assert run("print_control", *options, "--min-class", 4, "rare").out == \

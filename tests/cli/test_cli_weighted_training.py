@@ -73,20 +73,6 @@ def test_a_later_run_notices_changed_weights(run, learner):
     assert "kept" not in trained(run, "-+", learner)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_workers_change_no_byte(run, learner):
-    options = ["-+", learner, "--class-weight", "balanced", "--weights", "w.txt"]
-    trained(run, *options)
-    before = files()
-    trained(run, *options, "--retrain", "-j", "2")
-    assert files() == before
-    trained(run, *options, "--retrain", "--executor", "processes:2")
-    assert files() == before
-    commands = run("multi_borders", *options, "-0", "--retrain", "code", "t", "m", "m.mbc").out
-    assert commands.count("--weights=w.txt --class-weight=balanced") == len(commands.splitlines())
-
-
 def test_weights_of_one_are_none(run):
     trained(run)
     before = files()

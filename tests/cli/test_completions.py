@@ -1,6 +1,7 @@
 """Completions for bash, zsh and fish: made for every command, read and driven by the shells."""
 
 import configparser
+import functools
 import importlib
 import re
 import shutil
@@ -38,6 +39,7 @@ def share(tmp_path_factory):
     return folder
 
 
+@functools.cache
 def parser_of(command):
     return importlib.import_module(f"agfmc.cli.{command}").get_parser()
 

@@ -36,9 +36,10 @@ GOLDEN_P = [(m, q) for m in CODES for q in ("0fixed", *range(1, 8))]
 
 
 def cases(pairs):
-    """A test for every golden file and source."""
-    return [pytest.param(m, q, source, id=f"{m}_Q{q}-{source}")
-            for m, q in pairs for source in SOURCES]
+    """A test for every golden file and source; the default run takes one source of each file."""
+    return [pytest.param(m, q, source, id=f"{m}_Q{q}-{source}",
+                         marks=pytest.mark.long if (i + j) % 2 else ())
+            for i, (m, q) in enumerate(pairs) for j, source in enumerate(SOURCES)]
 
 
 @pytest.fixture(scope="module")
@@ -109,11 +110,11 @@ def method(q):
     return "-Q", str(q).removesuffix("fixed")
 
 
-@pytest.mark.few(32)
 @pytest.mark.parametrize("model, q, source", cases(GOLDEN_P))
-def test_probabilities(golden, answer, model, q, source):
+def test_probabilities_classes_and_confidence(golden, answer, model, q, source):
+    """No class differs at any point, ties of votes and -Q 7 included."""
     path = golden / f"{model}_Q{q}.txt"
-    text, classes, _ = answer(model, source, *method(q))
+    text, classes, confidence = answer(model, source, *method(q))
     ours, theirs = table(text), told(path)
     assert ours.shape == theirs.shape == (N, K + 1)
     assert form(text) == form(path.read_bytes())
@@ -124,21 +125,9 @@ def test_probabilities(golden, answer, model, q, source):
     assert np.median(difference) < {2: 1e-5, 7: 2.1e-4}.get(q, 1.01e-6)
     np.testing.assert_array_equal(ours[:, K], theirs[:, K])
     np.testing.assert_array_equal(ours[:, K], classes)
-
-
-@pytest.mark.few(24)
-@pytest.mark.parametrize("model, q, source", cases(GOLDEN_P))
-def test_classes(golden, answer, model, q, source):
-    """No point differs, ties of votes and -Q 7 included."""
-    np.testing.assert_array_equal(answer(model, source, *method(q))[1],
-                                  told(golden / f"{model}_Q{q}.cls"))
-
-
-@pytest.mark.parametrize("model, q, source", cases(GOLDEN_P))
-def test_confidence(golden, answer, model, q, source):
-    text, _, confidence = answer(model, source, *method(q))
-    assert np.abs(confidence - told(golden / f"{model}_Q{q}.con")).max() < con_bound(q, source)
-    winner = table(text)[:, :K].max(axis=1)
+    np.testing.assert_array_equal(classes, told(path.with_suffix(".cls")))
+    assert np.abs(confidence - told(path.with_suffix(".con"))).max() < con_bound(q, source)
+    winner = ours[:, :K].max(axis=1)
     np.testing.assert_allclose(confidence, (K * winner - 1) / (K - 1), rtol=0, atol=1.2e-6)
 
 
@@ -172,7 +161,6 @@ def test_stock_least_squares_files(golden, answer, model, end):
     assert np.abs(np.delete(ours - stock, wrong)).max() < CON
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("model, q, source", cases([(m, -1) for m in CODES]))
 def test_decision_values(golden, answer, model, q, source):
     text, classes, confidence = answer(model, source, "-Q", q)

@@ -197,15 +197,8 @@ LARGE = {
     "json of digits": (confusions.read_confusions, b'{"labels":[' + b"1" * (4 * M) + b"]}"),
     "json of labels": (confusions.read_confusions, b'{"labels":[' + b"1," * M + b"1]}"),
     "json, a long text": (confusions.read_confusions, b'{"labels":["' + b"a" * (4 * M) + b'"]}'),
-    "many calibration points": a_calibration(b"0 1", POINTS % M + b"1 1\n" * M),
-    "calibration points of words": a_calibration(b"0 1", POINTS % 1 + b"1 " * (2 * M) + b"\n"),
-    "a calibration of lines": a_calibration(b"0 1", b"\n" * (4 * M)),
-    "a calibration of comments": a_calibration(b"0 1", b"#\n" * (2 * M)),
-    "a calibration of decoders": a_calibration(b"0 1", b"".join(
-        b"decoder a%d\nmap none\n" % i for i in range(150 * K)) + b"end\n"),
-    "calibrated classes, many": a_calibration(b" ".join(
-        b"%d" % i for i in range(200 * K)), b"end\n"),
-    "a digit of a calibration": a_calibration(b"0" * (2 * M), b"end\n"),
+    "many calibration points": a_calibration(b"0, 1", POINTS % (
+        b'{"label": [0' + b", 1" * (300 * K) + b"]}")),
     "many held-out values": (
         lambda path: libsvm_model.held_out_values(Path(path).read_bytes(), path),
         b"SV\n# agfmc held out %d " % (3 * M // 4) + b"AAAA" * M + b"\n"),

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hostile_readers import ASCII, MULTICLASS, readers
+from hostile_readers import ASCII, LINEAR, MULTICLASS, readers
 
 from agfmc.cli import main_of
 from agfmc.models.merge import collate
@@ -37,19 +37,7 @@ from agfmc.models import files as configuration
 from agfmc.prediction.classifier import Classifier
 from agfmc.models.files import load
 
-MODEL = """svm_type c_svc
-kernel_type linear
-nr_class 2
-total_sv 2
-rho 0
-label 0 1
-probA -1
-probB 0
-nr_sv 1 1
-SV
-1 1:1 {}:{}
--1 1:2
-"""
+MODEL = LINEAR.replace("1 1:1\n-1 1:-1", "1 1:1 {}:{}\n-1 1:2")
 WIDE = 1000
 LOADS = 2 * (3 * 2 * WIDE * 8)  # a limit of which three models of that width take half
 
@@ -220,21 +208,6 @@ def test_what_is_read_has_waiting_handles(here):
             pass
 
 
-DEEP_MODEL = """svm_type c_svc
-kernel_type linear
-nr_class 2
-total_sv 2
-rho 0
-label 0 1
-probA -1
-probB 0
-nr_sv 1 1
-SV
-1 1:1
--1 1:-1
-"""
-
-
 def left(depth, head='""'):
     """The deep branch is the first of each node."""
     return f"{head} {{\n" * depth + "0 " + "\n".join(f"{i} }}" for i in range(1, depth + 1))
@@ -284,7 +257,7 @@ def test_a_deep_file_as_a_code(make):
 
 
 def commands(depth, shapes, folder, run):
-    (folder / "m").write_text(DEEP_MODEL)
+    (folder / "m").write_text(LINEAR)
     (folder / "t.svm").write_text("0 1:1\n1 1:-1\n")
     (folder / "plan").write_text(left(depth))
     for make in shapes:
@@ -302,7 +275,7 @@ def commands(depth, shapes, folder, run):
 def test_a_description_is_written_as_it_is_made(tmp_path, monkeypatch):
     """The sides of a chain grow with the square of its length, and so does their text."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "m").write_text(DEEP_MODEL)
+    (tmp_path / "m").write_text(LINEAR)
     (tmp_path / "ctl").write_text(left(400, "m"))
     pieces = []
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(
@@ -338,11 +311,6 @@ def test_a_chain_from_data_is_trained(tmp_path, monkeypatch, run):
     for model in ("ctl", "all.mbm"):
         assert run("classify_m", "--quiet", "-M", model, "t.svm", model).err == ""
     assert (tmp_path / "ctl.cls").read_bytes() == (tmp_path / "all.mbm.cls").read_bytes()
-
-
-@pytest.mark.long
-def test_commands_on_a_deep_file(folder, run):
-    commands(sys.getrecursionlimit() + 50, [left], folder, run)
 
 
 @pytest.mark.long
@@ -567,9 +535,10 @@ def test_a_row_from_a_pipe_is_no_larger_than_a_row_can_be():
         read_vec("-", stdin=io.BytesIO(b"\xff\xff\xff\x7f" + bytes(100)))
 
 
-def test_rows_of_many_features_come_a_few_at_a_time(tmp_path):
+def test_rows_of_many_features_come_a_few_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(libagf, "_CHUNK", 1 << 22)
     path = tmp_path / "wide.vec"
-    d = 1 << 22
+    d = 1 << 16
     with open(path, "wb") as file:
         file.write(d.to_bytes(4, "little"))
         file.truncate(4 + 4 * d * 20)

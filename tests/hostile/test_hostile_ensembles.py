@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from hostile_readers import LINEAR
 
 from agfmc.control import parse as parsing
 from agfmc.control.build import to_code
@@ -13,21 +14,6 @@ from agfmc.control.tree import model_names
 from agfmc.control.write import format_tree, require_readable
 from agfmc.core.errors import ControlError
 from agfmc.learners.protocol import distinct, plan_jobs
-
-MODEL = """svm_type c_svc
-kernel_type linear
-nr_class 2
-total_sv 2
-rho 0
-label 0 1
-probA -1
-probB 0
-nr_sv 1 1
-SV
-1 1:1
--1 1:-1
-"""
-
 
 MANY = 3000
 
@@ -107,7 +93,7 @@ def test_odd_weights(text):
 
 
 def test_commands_on_many_members(folder, run):
-    (folder / "m").write_text(MODEL)
+    (folder / "m").write_text(LINEAR)
     (folder / "t.svm").write_text("0 1:1\n1 1:-1\n")
     (folder / "ctl").write_text("m {0 1}\n" * 300)
     for line in ("print_control -Q 9 ctl", "print_control --dot ctl", "mbh2mbm ctl all.mbm",

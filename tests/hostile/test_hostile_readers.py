@@ -220,10 +220,5 @@ def check_sizes(found):
 
 
 @pytest.mark.long
-def test_numbers_that_lie_and_files_of_some_size():
-    check_sizes(cases(15))
-
-
-@pytest.mark.long
 def test_files_of_several_megabytes():
     check_sizes(cases(1000))

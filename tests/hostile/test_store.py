@@ -103,12 +103,6 @@ def flips(name, tmp_path, step):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["mixed", "normalised"])
-def test_cut_and_flipped_with_a_new_checksum(tmp_path, name):
-    flips(name, tmp_path, 41)
-
-
-@pytest.mark.long
 def test_every_fifth_byte_cut_and_flipped_with_a_new_checksum(tmp_path, capsys):
     count = sum(flips(name, tmp_path, 5) for name in MODELS)
     with capsys.disabled():
@@ -326,12 +320,6 @@ def test_points_of_no_features(tmp_path):
     raw = changed("votes", lambda h: h["machines"]["kernels"][0].update(kind="linear"),
                   sv=np.zeros((6, 0)), kernel_of=np.zeros(3))
     assert forge.use(raw, str(tmp_path / "out")) == "accepted"
-
-
-@pytest.mark.long
-def test_fuzz():
-    ends = fuzz_store.at_random(60, 7, count=250).ends
-    assert ends.total() == 250 and min(ends.values()) > 15
 
 
 @pytest.mark.long

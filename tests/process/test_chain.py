@@ -24,34 +24,17 @@ def table(text):
 
 
 def test_from_text_to_scores(place):
+    """The answers are there when the table in the pipe ends, and not before."""
     place.ok("svm2agf", "trn.svm", "a")
     place.ok("agf_preprocess", "-f", "0.25", "--stratified", "a", "b", "c")
     out = place.shell(
         "print_control -Q 0 b | multi_borders -n b n nctl; mbh2mbm -a n.std nctl n.mbm;"
-        "classify_m --header n.mbm c.vec out > p; eval_uc -b -H c.cls out p")
+        "classify_m --header n.mbm c.vec out | eval_uc -b -H c.cls out -")
     truth, answers = classes(place, "c"), classes(place, "out")
     accuracy, uncertainty = map(float, out.split())
     assert accuracy == round(np.mean(truth == answers), 4)
     assert accuracy > 0.7 and 0 < uncertainty <= 1
     assert sorted(set(classes(place, "b"))) == sorted(set(truth)) == [2, 5, 9]
-
-
-def test_columns_are_the_labels_in_order(place):
-    out = place.ok("classify_m", "--header", "all.mbm", "tst.vec", "out").splitlines(True)
-    assert out[0] == b"labels 2 5 9\n"
-    rows = table(b"".join(out[1:]))
-    assert rows.shape == (60, 4)
-    assert np.array_equal(np.array([2, 5, 9])[rows[:, :3].argmax(axis=1)], rows[:, 3])
-    assert np.array_equal(rows[:, 3], classes(place, "out"))
-    assert np.mean(classes(place, "out") == classes(place, "tst")) > 0.8
-    assert np.allclose((3 * rows[:, :3].max(axis=1) - 1) / 2, confidence(place, "out"), atol=2e-6)
-
-
-def test_raw_values_have_one_column_for_each_model(place):
-    f = table(place.ok("classify_m", "-0", "ctl", "tst.vec", "out"))
-    r = table(place.ok("classify_m", "-Q", "-1", "ctl", "tst.vec", "out"))
-    assert f.shape == r.shape == (60, 3)
-    assert np.abs(r).max() <= 1 < np.abs(f).max()
 
 
 @pytest.mark.parametrize("words, stdin", [
@@ -111,21 +94,6 @@ def test_options_of_each_partition(place):
     assert (place / "d").read_bytes() == (place / "o").read_bytes()
 
 
-def test_tree_modes(place):
-    place.ok("multi_borders", "--no-calibration", "trn", "t", "tctl",
-             stdin=place.ok("print_control", "-Q2", "trn"))
-    place.ok("mbh2mbm", "tctl", "t.mbm")
-    assert place.ok("classify_m", "t.mbm", "tst.vec", "r") == b""
-    path = table(place.ok("classify_m", "--tree", "path", "t.mbm", "tst.vec", "p"))
-    full = table(place.ok("classify_m", "--tree", "full", "tctl", "tst.vec", "f"))
-    assert path.shape == (60, 2) and full.shape == (60, 4)
-    assert np.allclose(full[:, :3].sum(axis=1), 1, atol=2e-6)
-    assert (place / "r.cls").read_bytes() == (place / "p.cls").read_bytes()
-    assert np.array_equal(path[:, 1], classes(place, "r"))
-    column = np.searchsorted([2, 5, 9], path[:, 1])
-    assert np.allclose(full[np.arange(60), column], path[:, 0], atol=2e-6)
-
-
 def test_a_trained_tree_becomes_a_code_over_the_same_models(place):
     place.ok("multi_borders", "trn", "t", "tctl", stdin=place.ok("print_control", "-Q2", "trn"))
     (place / "code").write_bytes(place.ok("print_control", "-Q", "9", "tctl"))
@@ -135,42 +103,6 @@ def test_a_trained_tree_becomes_a_code_over_the_same_models(place):
     assert place.ok("classify_m", "-0", "code", "tst.vec", "a") == \
         place.ok("classify_m", "-0", "tctl", "tst.vec", "b")
     assert table(place.ok("classify_m", "code", "tst.vec", "a")).shape == (60, 4)
-
-
-def test_reject(place):
-    everything = table(place.ok("classify_m", "all.mbm", "tst.vec", "one"))
-    done = place.call("classify_m", "--reject", "0.8", "all.mbm", "tst.vec", "two", status=0)
-    winner = everything[:, :3].max(axis=1)
-    answers = classes(place, "two")
-    assert np.array_equal(answers == -1, winner < 0.8)
-    assert np.array_equal(answers[winner >= 0.8], everything[winner >= 0.8, 3])
-    assert 0 < (answers == -1).sum() < 60
-    assert done.err == f"classify_m: {(answers == -1).sum()} of 60 points rejected\n"
-    assert np.array_equal(table(done.raw)[:, 3], answers)
-    assert f"rejected{'':20}{(answers == -1).sum()}\n" in \
-        place.ok("eval_uc", "-k", "3", "tst.cls", "two").decode()
-
-
-def test_scores_at_the_end_of_a_pipe(place):
-    """The answers are there when the table ends, and not before."""
-    told = place.shell("classify_m all.mbm tst.vec piped | eval_uc tst.cls piped -")
-    (place / "table").write_bytes(place.ok("classify_m", "all.mbm", "tst.vec", "out"))
-    assert told == place.ok("eval_uc", "tst.cls", "out", "table")
-
-
-def test_normalisation_has_one_route(place):
-    place.ok("multi_borders", "-n", "plan", "trn", "n", "nctl")
-    place.ok("multi_borders", "-n", "-a", "own.std", "plan", "trn", "o", "octl")
-    place.ok("multi_borders", "-a", "own.std", "plan", "trn", "p", "pctl")
-    assert (place / "n.std").read_bytes() == (place / "own.std").read_bytes()
-    for row in ("00", "01", "02"):
-        assert (place / f"n-{row}").read_bytes() == (place / f"p-{row}").read_bytes()
-    place.ok("mbh2mbm", "-a", "n.std", "nctl", "n.mbm")
-    one = place.ok("classify_m", "-a", "n.std", "nctl", "tst.vec", "one")
-    two = place.ok("classify_m", "n.mbm", "tst.vec", "two")
-    assert one == two
-    assert (place / "one.con").read_bytes() == (place / "two.con").read_bytes()
-    assert np.mean(classes(place, "two") == classes(place, "tst")) > 0.8
 
 
 def test_the_seed_moves_the_probabilities_only(place):
@@ -226,28 +158,12 @@ def test_commands_give_the_files_of_a_run(place, train, model, control, order):
     assert len(whole.files()) == 2 + 3 + 1 + 1 + 1
 
 
-@pytest.mark.long
-def test_control_from_a_pipe_and_text_data(place):
-    lines = place.shell("print_control -Q 2 trn | multi_borders -0 -M -E 0.5 trn.svm t tctl")
-    place.shell(lines.decode())
-    place.shell("print_control -Q 2 trn | multi_borders -M -E 0.5 trn.svm u uctl")
-    assert (place / "t").read_bytes() == (place / "u").read_bytes()
-    assert (place / "t.01").read_bytes() == (place / "u.01").read_bytes()
-    assert b"t.01" in (place / "tctl").read_bytes()
-
-
 def test_options_of_partitions_stand_in_the_commands(place):
     (place / "own").write_text('"-c 1 -g 0.5" {"-c 2 -t 0" {2 5} 9}\n')
     place.ok("multi_borders", "own", "trn", "o", "octl")
     place.shell(place.ok("multi_borders", "-0", "own", "trn", "p", "pctl").decode())
     assert (place / "o").read_bytes() == (place / "p").read_bytes()
     assert (place / "o.00").read_bytes() == (place / "p.00").read_bytes()
-
-
-def test_it_trains_nothing(place):
-    before = set(place.files())
-    place.ok("multi_borders", "-0", "plan", "trn", "new", "newctl")
-    assert set(place.files()) - before == {"newctl"}
 
 
 def test_only_one_from_either_kind_of_control_file(place):

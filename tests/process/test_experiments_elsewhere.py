@@ -1,16 +1,11 @@
 """Experiments on workers: the same tables, whoever dies, and a killed run goes on."""
 
-import functools
 import json
-import re
 
 import numpy as np
 import pytest
 
-from agfmc.experiments import nested
-from agfmc.experiments.search import Axis, SearchSpace
 
-PATIENCE = 60
 EXECUTORS = ("processes:2",)  # threads:2 is -j 2, of which other tests are
 LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
 TIMES = ("design_s", "train_s", "classify_s", "best")
@@ -64,32 +59,6 @@ def test_same_search(big, executor, more):
     assert (big / "tried").read_bytes() == tried
 
 
-@pytest.fixture
-def slow(big):
-    """`big` with classifiers that take some tenths of a second."""
-    rng = np.random.default_rng(4)
-    y = rng.integers(0, 4, 2600)
-    big.points("big", rng.normal(size=(2600, 6)) + 0.7 * np.eye(6)[y], y)
-    return big
-
-
-SLOW = ("compare_control", "-d", "2", "-+", "-c 20", "--json", "big", "one-vs-one", "tree")
-
-
-@pytest.mark.long
-def test_command_killed(slow, wait):
-    one = table(slow.ok(*SLOW, "-j", "2", "--no-state"))
-    words = (*SLOW, "--state", "st", "--executor=processes:2")
-    with slow.start(*words) as process:
-        wait(lambda: len(list((slow / "st").glob("??/*"))) > 0, process)
-        process.kill()
-        process.communicate(timeout=PATIENCE)
-    done = slow.run(*words)
-    assert done.returncode == 0 and table(done.stdout) == one
-    found = re.search(rb"reused (\d+) results? that w(?:ere|as) there already", done.stderr)
-    assert found and int(found[1]) > 0
-
-
 def test_error_of_a_learner_comes_back_as_it_is(big):
     words = ("compare_control", "--no-state", "-d", "2", "-+", "-s 1 -n 1", "--json", "big", "tree")
     one, two = big.call(*words), big.run(*words, "--executor=processes:2")
@@ -110,15 +79,3 @@ def test_wrong_executors(big, words, status, told):
     for command in commands[:1] if "no scheduler" in told else commands:  # which is waited for
         big.call(*command, *words, status=status).refused(told)
     assert not (big / "cache").exists()
-
-
-@pytest.mark.long
-def test_same_nested_search(big, monkeypatch):
-    monkeypatch.setattr(nested, "NestedTuning", functools.partial(
-        nested.NestedTuning,
-        space=SearchSpace(log2c=Axis(0, 2, 2), log2g=Axis(-4, -2, 2), refine=0)))
-    words = ("nfold", "--tune", "-b", "-d", "2", "--no-state", "tree", "big", "held")
-    big.ok(*words)
-    files = big.files()
-    big.ok(*words, "--executor=processes:2")
-    assert big.files() == files and "held.txt" in files

@@ -496,18 +496,13 @@ for row, words in zip(x, lines):
         row[int(word.split(":")[0]) - 1] = float(word.split(":")[1])
 if kind == "centre":
     json.dump({"means": [x[y == side].mean(axis=0).tolist() for side in (0, 1)]}, open(model, "w"))
-elif kind == "perceptron":
+else:
     w, z = np.zeros(x.shape[1] + 1), np.c_[x, np.ones(len(x))]
     for _ in range(50):
         for row, side in zip(z, 2 * y - 1):
             if side * (row @ w) <= 0:
                 w += side * row
     json.dump({"weights": w.tolist()}, open(model, "w"))
-else:
-    import pickle
-    from sklearn.tree import DecisionTreeClassifier
-    found = DecisionTreeClassifier(min_samples_leaf=5, random_state=0).fit(x, y)
-    pickle.dump(found, open(model, "wb"))
 """
 ASKED = """import json, sys
 import numpy as np
@@ -519,13 +514,7 @@ for row, words in zip(x, lines):
         row[int(word.split(":")[0]) - 1] = float(word.split(":")[1])
 raw = open(model, "rb").read()
 with open(output, "w") as out:
-    if raw[:1] != b"{":
-        import pickle
-        found = pickle.loads(raw)
-        print("labels", *found.classes_, file=out)
-        for row in found.predict_proba(x):
-            print(found.classes_[row.argmax()], *map(repr, row.tolist()), file=out)
-    elif b"weights" in raw:
+    if b"weights" in raw:
         for value in np.c_[x, np.ones(len(x))] @ json.loads(raw)["weights"]:
             print(-1 if value < 0 else 1, file=out)
     else:
@@ -539,12 +528,8 @@ with open(output, "w") as out:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kind", ["centre", "perceptron",
-                                  pytest.param("tree", marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", ["centre", "perceptron"])
 def test_learners_in_scripts(place, script, kind):
-    if kind == "tree":
-        pytest.importorskip("sklearn")  # slow to load: one classifier is enough
-        (place / "plan").write_text('"" { "-k 5" K { 9 2 } 5 }')
     learn, ask = script("learn.py", LEARNER), script("ask.py", ASKED)
     place.ok("multi_borders", "-j", "2", "--", f"{learn} {kind}", "plan", "trn", "l", "lctl")
     place.ok("classify_m", "-M", "-j", "2", "--tree", "full", "-O", ask, "lctl", "tst.svm",

@@ -6,13 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 PATIENCE = 60
-CLASSES = 8
+CLASSES = 6
 COUNT = CLASSES * (CLASSES - 1) // 2
 WORDS = ("multi_borders", "-n", "-+", "-c 50 -g 2 -e 1e-4", "pairs", "big")
 ENDLESS = "-t 1 -d 5 -g 5 -c 1e6 -e 1e-12 -h 0"
@@ -60,7 +59,7 @@ def kept(done):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("threads, when", [("1", 1), ("1", 11), ("2", 5), ("2", 16)])
+@pytest.mark.parametrize("threads, when", [("1", 1), ("1", 8), ("2", 3), ("2", 9)])
 def test_killed_in_the_middle(here, data, threads, when, wait):
     with here.start(*WORDS, "-j", threads, "m", "ctl") as process:
         wait(lambda: len(models(here)) >= when, process)
@@ -77,19 +76,6 @@ def test_killed_in_the_middle(here, data, threads, when, wait):
     assert files == data[1]
 
 
-@pytest.mark.long
-def test_a_finished_run_again(whole, data):
-    here, before = whole, models(whole)
-    done = here.run(*WORDS, "-j", "2", "--kernel-memory", "0", "m", "ctl")
-    assert (done.returncode, kept(done)) == (0, COUNT) and models(here) == before
-    done = here.run(*WORDS, "--quiet", "m", "ctl")
-    assert (done.returncode, done.stderr) == (0, b"") and models(here) == before
-    done = here.run(*WORDS, "--retrain", "m", "ctl")
-    assert (done.returncode, kept(done)) == (0, 0)
-    assert not before.items() & models(here).items()
-    assert here.files() == data[1]
-
-
 def test_only_what_is_missing_or_changed(whole, data):
     here, before = whole, models(whole)
     (here / "m-03").unlink()
@@ -99,9 +85,6 @@ def test_only_what_is_missing_or_changed(whole, data):
     same = dict(before.items() & models(here).items())
     assert set(before) - set(same) == {"m-03", "m-07"}
     assert here.files() == data[1]
-    done = here.run(*WORDS, "--seed", "2", "m", "ctl")
-    assert (done.returncode, kept(done)) == (0, 0)
-    assert here.files().keys() == data[1].keys()
 
 
 @pytest.mark.long
@@ -111,27 +94,6 @@ def test_held_out_samples_need_training(whole):
     assert done.returncode == 0 and b"all are trained again" in done.stderr
     assert not before.items() & models(here).items()
     assert (here / "pairs.txt").stat().st_size
-
-
-@pytest.mark.long
-def test_commands_of_a_job_array_started_again(place):
-    whole = {name: content for name, content in place.files().items() if name.startswith("m-")}
-    for name in whole:
-        (place / name).unlink()
-    words = "-0", "plan", "trn", "m", "ctl"
-    lines = place.ok("multi_borders", *words).decode().splitlines()
-    place.shell("\n".join(lines[:2]))
-    before = models(place)
-    assert len(before) == 2
-    done = [subprocess.run(["sh", "-ec", line], cwd=place.folder, env=place.env, check=True,
-                           capture_output=True, timeout=PATIENCE) for line in lines]
-    assert [kept(one) for one in done] == [1, 1, 0]
-    assert before.items() <= models(place).items()
-    assert {name: (place / name).read_bytes() for name in models(place)} == whole
-    again = place.ok("multi_borders", "--retrain", "--time-limit", "1:00", *words).splitlines()
-    assert all(b"--retrain --time-limit=60.0" in line for line in again)
-    place.shell(again[0].decode())
-    assert before["m-00"] != models(place)["m-00"]
 
 
 @pytest.mark.long
@@ -148,7 +110,7 @@ def test_a_time_limit(here, data):
         if done.returncode == 0:
             break
         assert done.returncode == 3 and not (here / "ctl").exists()
-        told = re.search(rb"time limit reached: (\d+) of 28 classifiers", done.stderr)
+        told = re.search(rb"time limit reached: (\d+) of 15 classifiers", done.stderr)
         assert int(told[1]) == len(models(here)) >= finished
         finished = int(told[1])
     else:
@@ -234,7 +196,6 @@ def test_comparison_goes_on(big, number, wait):
     assert len(list(big.folder.glob("cache/agfmc/*"))) == 1
 
 
-ROOT = Path(__file__).resolve().parents[2]
 SOAK_PATIENCE = 3000
 
 # Runs the chain in one process, again and again; tells what it holds after each round.
@@ -311,99 +272,3 @@ def check(told, warm, grows):
 @pytest.mark.long
 def test_a_few_rounds(place):
     check(soak(place, 6), 4, 8 << 20)
-
-
-@pytest.mark.long
-def test_two_hundred_rounds(place):
-    pytest.importorskip("matplotlib")
-    told = soak(place, 200, "pictures")
-    check(told, 40, 6 << 20)
-    print(f"\n200 rounds of 16 commands; memory {told[40]['rss'] >> 10} KiB after 40 rounds, "
-          f"{told[-1]['rss'] >> 10} KiB at the end; {told[-1]['files']} files open")
-
-
-ESTIMATOR = """
-import gc, json, os, sys, threading
-import numpy as np
-from agfmc.estimators import MultiClassFromBinary
-from sklearn.base import clone
-rng = np.random.default_rng(1)
-y = np.tile(np.arange(3), 30)
-x = rng.normal(size=(90, 3)) + 2 * np.eye(3)[y]
-first = None
-for number in range(int(sys.argv[1])):
-    model = clone(MultiClassFromBinary(n_jobs=2)).fit(x, y)
-    p = model.predict_proba(x)
-    first = p.tobytes() if first is None else first
-    assert p.tobytes() == first
-    gc.collect()
-    with open("/proc/self/statm") as file:
-        pages = int(file.read().split()[1])
-    print(json.dumps({"rss": pages * 4096, "files": len(os.listdir("/proc/self/fd")),
-          "threads": threading.active_count(), "tasks": len(os.listdir("/proc/self/task")),
-          "objects": len(gc.get_objects()), "temporary": len(os.listdir(os.environ["TMPDIR"])),
-          "here": len(os.listdir("."))}), file=sys.stderr)
-"""
-
-
-@pytest.mark.long
-def test_estimators_in_a_loop(place):
-    pytest.importorskip("sklearn")
-    check(soak(place, 200, code=ESTIMATOR), 40, 6 << 20)
-
-
-def together(place, works):
-    """Start all of (words, stdin bytes or None), wait for all; -> [(status, out, err)]."""
-    running, files = [], []
-    for words, data in works:
-        if data is not None:
-            files.append(open(place / data, "rb"))
-        running.append(place.start(*words,
-                                   stdin=files[-1] if data is not None else subprocess.DEVNULL))
-    results = []
-    for process in running:
-        out, err = process.communicate(timeout=600)
-        results.append((process.returncode, out, err))
-    for file in files:
-        file.close()
-    return results
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("count", [6, pytest.param(50, marks=pytest.mark.long)])
-def test_side_by_side_on_one_model(many, count):
-    wanted = many.ok("classify_m", "all.mbm", "many.vec", "one")
-    ways = [(("all.mbm", "many.vec"), None), (("all.mbm", "-"), "many.vec"),
-            (("-j", "2", "all.mbm", "many.vec"), None), (("ctl", "many.vec"), None),
-            (("-", "many.vec"), "all.mbm"), (("--executor", "processes:1", "all.mbm", "many.vec"),
-                                             None)]
-    works = [(("classify_m", *ways[i % 6][0], f"out{i}"), ways[i % 6][1]) for i in range(count)]
-    for number, (status, out, err) in enumerate(together(many, works)):
-        assert (status, err) == (0, b""), (number, err)
-        assert out == wanted, number
-        for end in ("cls", "con"):
-            assert (many / f"out{number}.{end}").read_bytes() == \
-                (many / f"one.{end}").read_bytes()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.long)])
-def test_trainings_side_by_side_into_the_same_folder(place, count):
-    """Resuming, new and repeated trainings of the same models: all succeed, with the same bytes."""
-    place.ok("multi_borders", "-n", "plan", "trn", "a", "actl")
-    for number in range(max(1, count // 10)):
-        if number % 2:
-            (place / "b-01").unlink()  # some begin with a part of the work done
-            (place / "bctl").unlink()
-        works = [(("multi_borders", *(["--retrain"] if i % 3 == 1 else []),
-                   *(["-j", "2"] if i % 2 else []), "-n", "plan", "trn", "b", "bctl"), None)
-                 for i in range(min(count, 10))]
-        for status, out, err in together(place, works):
-            assert status == 0 and err.count(b"\n") <= 2, err
-        assert (place / "bctl.cal").read_bytes() == (place / "actl.cal").read_bytes()
-        for name in ("-00", "-01", "-02", ".std"):
-            assert (place / f"b{name}").read_bytes() == (place / f"a{name}").read_bytes()
-        assert (place / "bctl").read_bytes() == \
-            (place / "actl").read_bytes().replace(b"a-", b"b-") \
-                .replace(b"a.std", b"b.std")
-        assert not list(place.folder.glob(".agfmc*"))

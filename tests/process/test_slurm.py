@@ -286,20 +286,25 @@ def test_wrong_arguments_of_the_job_array(script, place, root, words, env, messa
     assert not (place / "done").exists()
 
 
-@pytest.mark.long
-def test_by_hand(script, place):
-    """The tasks and the merging of the script, which a program in place of sbatch writes down."""
+@pytest.fixture
+def submitting(place):
+    """The PATH with programs in the place of Slurm's, which write `submitted`."""
     programs = place / "programs"
     programs.mkdir()
     for name, text in (("scontrol", "echo MaxArraySize = 1001"),
                        ("sbatch", 'echo "$@" >>submitted; echo 7')):
         (programs / name).write_text(f"#!/bin/sh\n{text}\n")
         (programs / name).chmod(0o755)
-    path = {"PATH": f"{programs}{os.pathsep}{place.env['PATH']}"}
-    done = script("-n", "plan", "trn", "m", "ctl", "TASKS", **path)
+    return f"{programs}{os.pathsep}{place.env['PATH']}"
+
+
+@pytest.mark.long
+def test_by_hand(script, place, submitting):
+    """The tasks and the merging of the script, which a program in place of sbatch writes down."""
+    done = script("-n", "plan", "trn", "m", "ctl", "TASKS", PATH=submitting)
     assert done.returncode == 2 and b"unrecognized arguments" in done.stderr
     assert not list(place.folder.glob("*.jobs*"))
-    done = script("-n", "plan", "trn", "m", "ctl", TASKS="2", **path)
+    done = script("-n", "plan", "trn", "m", "ctl", TASKS="2", PATH=submitting)
     assert done.stdout == b"array 7 (2 tasks), then 7: m.mbm\n", done.stderr.decode()
     array, merge = (place / "submitted").read_text().splitlines()
     assert array.startswith("--parsable --array=0-1 ") and array.endswith(" --task m.jobs 2")
@@ -321,7 +326,7 @@ def test_by_hand(script, place):
                           ("--no-calibration plan trn m ctl", ""),
                           ("--cv-errors e plan trn m ctl", ""),
                           ("-M -- cp plan trn.svm m ctl", "")):
-        assert script(*words.split(), **path).returncode == 0
+        assert script(*words.split(), PATH=submitting).returncode == 0
         assert (place / "submitted").read_text().splitlines()[-1].endswith(
             f" --merge m.jobs ctl m.mbm {passed}".rstrip())
     place.ok("multi_borders", "--retrain", "-n", "plan", "trn", "m", "ctl")
@@ -330,20 +335,14 @@ def test_by_hand(script, place):
 
 
 @pytest.mark.long
-def test_ranges_by_hand(script, place):
+def test_ranges_by_hand(script, place, submitting):
     """The array makes sums, and the second job trains."""
-    programs = place / "programs"
-    programs.mkdir()
-    for name, text in (("scontrol", "echo MaxArraySize = 1001"),
-                       ("sbatch", 'echo "$@" >>submitted; echo 7')):
-        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
-        (programs / name).chmod(0o755)
     for path in place.folder.glob("m-0*"):
         path.unlink()
     (place / "mixed").write_text(
         '"learner=nystrom -m 20" 0 / 1 2; "" 0 / 1; "learner=nystrom -m 9" 1 / 2; {2 5 9}')
     words = ("-n", "--no-calibration", "mixed", "trn", "m", "ctl")
-    done = script(*words, PATH=f"{programs}{os.pathsep}{place.env['PATH']}")
+    done = script(*words, PATH=submitting)
     assert done.stdout == b"array 7 (3 tasks), then 7: m.mbm\n", done.stderr.decode()
     assert place.files()["m.jobs"].count(b"--sums=") == 2
     task = script("--task", "m.jobs", "3", SLURM_ARRAY_TASK_ID="0")
@@ -382,18 +381,6 @@ def test_wrong_arguments_of_the_search(script, place, words, env, message):
     assert place.files() == before
     assert (done.returncode, done.stdout, done.stderr.decode()) == (
         2, b"", f"tune_array.sbatch: {message}\n")
-
-
-@pytest.fixture
-def submitting(place):
-    """The PATH with programs in the place of Slurm's, which write `submitted`."""
-    programs = place / "programs"
-    programs.mkdir()
-    for name, text in (("scontrol", "echo MaxArraySize = 1001"),
-                       ("sbatch", 'echo "$@" >>submitted; echo 7')):
-        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
-        (programs / name).chmod(0o755)
-    return f"{programs}{os.pathsep}{place.env['PATH']}"
 
 
 @pytest.mark.few(2)

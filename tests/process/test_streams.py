@@ -238,19 +238,6 @@ def on_terminal(place, command, *args):
     return shown, out
 
 
-@pytest.mark.long
-def test_progress_is_for_terminals(place):
-    shown, out = on_terminal(place, "multi_borders", "plan", "trn", "t", "tctl")
-    assert out == b""
-    assert shown.startswith(b"\rtraining [") and b"100%" in shown
-    shown, told = shown.split(b"\r\x1b[K")
-    assert b"\n" not in shown and told.startswith(b"multi_borders: tctl.cal: calibrated with ")
-    quiet = "--quiet", "--retrain", "plan", "trn", "t", "tctl"
-    assert on_terminal(place, "multi_borders", *quiet) == (b"", b"")
-    done = place.run("multi_borders", "--no-calibration", "plan", "trn", "t", "tctl")
-    assert (done.stdout, done.stderr) == (b"", b"")
-
-
 def test_progress_does_not_reach_results(place):
     shown, out = on_terminal(place, "multi_borders", "--retrain", "plan", "trn", "m", "-")
     assert out == (place / "ctl").read_bytes() and b"training" in shown
@@ -496,19 +483,6 @@ def test_no_temporary_folder_is_left_where_few_files_can_be_opened(place, words,
     assert done.returncode in (1, 3), done.stderr
     assert b"oo many open files" in done.stderr or files > 8, done.stderr
     assert not [*place.folder.glob(".agfmc*"), *(place / "tmp").iterdir()]
-
-
-@pytest.mark.long
-def test_many_models_and_few_open_files(place):
-    """A hundred models, outputs that appear together, and 64 open files."""
-    place.shell("print_control -Q 2 -P 3 > /dev/null; print_control -Q 0 trn > p;"
-                "multi_borders p trn q qctl")
-    (place / "big").write_text("; ".join(['"" 0 / 1', '"" 0 / 2', '"" 1 / 2'] * 40) + "; { 2 5 9 }")
-    done = place.run("multi_borders", "-j", "4", "big", "trn", "g", "gctl",
-                     preexec_fn=limited(resource.RLIMIT_NOFILE, 64))
-    assert (done.returncode, done.stderr) == (0, b"")
-    done = place.run("mbh2mbm", "gctl", "g.mbm", preexec_fn=limited(resource.RLIMIT_NOFILE, 64))
-    assert done.returncode == 0, done.stderr
 
 
 # What a process meets that may not have more threads or processes: RLIMIT_NPROC does not bind

@@ -61,17 +61,6 @@ def test_harm_at_each_call(quick_scene, tmp_path, kind):
     assert check(quick_scene, quick_scene.drive([[kind, "every 4", ""]], tmp_path / "work")) >= 2
 
 
-@pytest.mark.long
-def test_a_signal_at_each_step(make_scene, tmp_path):
-    """Between two steps of the interpreter, in the code that writes files and ends the program."""
-    scene = make_scene("classify_m")
-    reports = scene.drive([["SIGTERM", "every 41", STEPS]], tmp_path / "work")
-    for report in reports:  # before there is a handler, a signal ends the program by itself
-        if report["status"] == -signal.SIGTERM:
-            report["status"] = 128 + signal.SIGTERM
-    assert check(scene, reports) > 15
-
-
 BEGIN = """import os, signal, sys, time
 from agfmc.cli.options import Parser
 from agfmc.cli.run import run_command
@@ -175,26 +164,10 @@ def check_disk(scene, reports):
     return failed
 
 
-def sizes(scene):
-    """Of the largest file that a command may write: all that there are."""
-    return max(path.stat().st_size for path in scene.place.folder.iterdir())
-
-
 @pytest.mark.few(1)
 def test_files_of_limited_length(quick_scene, tmp_path):
     faults = [["limit", n, ""] for n in (0, 1, 100, 600, 3000)]
     assert check_disk(quick_scene, quick_scene.drive(faults, tmp_path / "work")) >= 1
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("what", ["free", "inodes"])
-def test_a_small_file_system(make_scene, small_disk, what):
-    scene = make_scene("multi_borders")
-    work = small_disk / "work"
-    scene.place.env["TMPDIR"] = str(small_disk)
-    faults = [[what, n, ""] for n in range(0, 6)]
-    assert check_disk(scene, scene.drive(faults, work)) >= 1
-    assert os.listdir(small_disk) == ["work"]
 
 
 @pytest.mark.few(1)

@@ -109,13 +109,6 @@ def harm(place, seed, kills, chain=CHAIN):
 
 
 @pytest.mark.long
-def test_a_chain_that_is_killed(place):
-    chain = [line for line in CHAIN if line.startswith(("agf", "multi_borders -n plan", "mbh"))]
-    chain += [line for line in CHAIN if line.startswith("classify_m all")]
-    assert harm(place, 1, 4, chain) >= 8
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
 def test_a_chain_that_is_killed_often(place, seed, record_property):
     ended = harm(place, seed, 20)
@@ -179,17 +172,6 @@ def check_training(place, done, alone, names):
     if (place / "ctl").exists():
         assert models in alone
         place.ok("mbh2mbm", "ctl", "x.mbm")
-
-
-@pytest.mark.long
-def test_training_with_the_same_options(place):
-    words = ("multi_borders", "--retrain", "-n", "plan", "trn", "m", "ctl")
-    names = ("m-00", "m-01", "m-02", "m.std")
-    alone = files_of(place, words, names=names)
-    done = together(place, words, words, words)
-    assert [one[0] for one in done] == [0, 0, 0], done
-    check_training(place, done, alone, names)
-    assert (place / "ctl").exists()
 
 
 @pytest.mark.long
