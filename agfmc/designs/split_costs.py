@@ -173,7 +173,7 @@ class SplitCosts:
         ridged, v, b = solved or self._solved(classes, ridge)
         values = []
         for t, c in zip(np.eye(len(classes)), classes):
-            weights = None if self._weights is None else self._weights[self._spans[c]]
+            weights = 1.0 if self._weights is None else self._weights[self._spans[c]]
             values.append(leave_one_out(t[:, None], v.T @ self._phi[c] + b[:, None],
                                         ridged.leverages(self._phi[c], weights)))
         return np.concatenate(values, axis=1)
