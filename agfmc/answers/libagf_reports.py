@@ -27,7 +27,6 @@ from ..score.probabilities import all_samples, brier_winning, calibration, inver
 from .results import load_results, names_beside, with_weights_of
 
 _MOST_COLUMNS = 10_000  # of a table with one for each label from 0
-_ROWS = 8192  # of text made at once
 _CELLS = 1 << 18  # numbers made to text at once
 
 
@@ -234,11 +233,9 @@ def format_validation(samples, lines):
 def write_curves(path, lines):
     """Write `Curves` for plotting: i - mid, p_i and three sums up to it, a line for each i."""
     n = len(lines.p)
-    columns = (np.arange(n) - lines.mid, lines.p, inverse_sum(lines), lines.c, lines.s)
+    columns = np.arange(n) - lines.mid, lines.p, inverse_sum(lines)[:n], lines.c[:n], lines.s[:n]
     with replacing(path) as file:
-        for start in range(0, n, _ROWS):
-            rows = zip(*(column[start:min(start + _ROWS, n)].tolist() for column in columns))
-            file.write("".join(["%d %g %g %g %g\n" % row for row in rows]))
+        np.savetxt(file, np.column_stack(columns), "%d %g %g %g %g")
 
 
 def convert_svm_output(source, base, stream, names=None):

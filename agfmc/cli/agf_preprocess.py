@@ -9,7 +9,7 @@ from ..core.errors import UsageError
 from ..files.kinds import is_table, TEXT_ENDINGS
 from .data_options import add_weights
 from .messages import report, write_bytes
-from .option_types import output_base, refuse_given, whole_number
+from .option_types import fraction, output_base, refuse_given, whole_number
 from .options import (add_input_kind, add_normalisation, add_seed, add_workers, check_files,
                       data_files, fits_normalisation, input_format, learned_metric, NORMALISATION,
                       Parser, refuse_ending, report_metric)
@@ -49,7 +49,7 @@ def get_parser():
     group.add("-z, --shuffle", "put the rows in random order")
     group.add("-B, --sort", "sort the rows by class, with -L by ordinate; the sort is stable")
     group.add("-f, --fraction FRACTION", "put the last FRACTION of the rows into the test part",
-              float, excludes=("-d", "-P"))
+              fraction, excludes=("-d", "-P"))
     group.add("-R, --independent", "with -f: each row goes into the test part with probability "
               "FRACTION", needs="-f", excludes="--stratified")
     group.add("--stratified", "with -f: a random FRACTION of every class", needs="-f")

@@ -1,6 +1,5 @@
 """The options, the data and the result cache of commands that train on splits of the data."""
 
-import argparse
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
@@ -8,7 +7,7 @@ from typing import NamedTuple
 from ..core.errors import ControlError, DataError, UsageError
 from ..score.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
 from .messages import counted, library_words, report
-from .option_types import finite_number, output_file, time_span, whole_number
+from .option_types import fraction, output_file, time_span, whole_number
 from .options import (add_executor, add_kernel_memory, add_normalisation, add_seed,
                       add_training_kind, add_workers, checks_scales, input_format, learned_metric,
                       normalises, workers)
@@ -42,7 +41,7 @@ def add_splits(parser, trials):
     """-f, -d and --trials; -> their group."""
     group = parser.group("splits")
     group.add("-f, --fraction FRACTION", "hold out this fraction of each class, drawn at random "
-              "in each trial", _fraction, excludes="-d")
+              "in each trial", fraction, excludes="-d")
     group.add("-d, --parts PARTS", "divide the data into PARTS stratified folds, and hold out "
               "each in turn", whole_number(2, 10**6))
     group.add("--trials N", f"number of repetitions (default {trials})",
@@ -112,13 +111,6 @@ def add_state(parser):
               "machines can share (default: a folder for these data in the user's cache folder)",
               output_file, excludes="--no-state")
     group.add("--no-state", "store no results, and reuse none")
-
-
-def _fraction(text):
-    value = finite_number(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, found '{text}'")
-    return value
 
 
 def plan_of(args, trials, parts=None, repeats=1):

@@ -3,6 +3,7 @@
 import argparse
 import math
 import re
+from contextlib import suppress
 
 from ..core.errors import UsageError
 from ..core.text import numeral
@@ -91,6 +92,14 @@ def finite_number(text):
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"expected a number, found '{text}'")
     return value
+
+
+def fraction(text):
+    """A type for options: a number between 0 and 1."""
+    with suppress(ValueError):
+        if 0 < (value := numeral(text)) < 1:
+            return value
+    raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, found '{text}'")
 
 
 def or_auto(convert):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .errors import DataError, UsageError
+from .errors import DataError
 
 FOLDS = 5
 
@@ -26,9 +26,7 @@ def stratified_folds(y: np.ndarray, seed: int, count: int = FOLDS) -> np.ndarray
 
 
 def stratified_parts(y: np.ndarray, parts: int, seed: int) -> np.ndarray:
-    """Checked `stratified_folds`; UsageError below 2 parts, DataError for more parts than rows."""
-    if parts < 2:
-        raise UsageError(f"the number of parts must be 2 or more, not {parts}")
+    """`stratified_folds`; DataError for more parts than rows."""
     if parts > len(y):
         raise DataError(f"{len(y)} points cannot be divided into {parts} parts")
     return stratified_folds(np.asarray(y), seed, parts)
@@ -57,9 +55,8 @@ def split_fraction(n: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:
     """(training rows, test rows) of n rows: the last `fraction` of them is the test part.
 
     The size of the test part is rounded to the nearest whole number, halves up.
-    Raises UsageError unless 0 < fraction < 1, DataError where a part would be empty.
+    Raises DataError where a part would be empty.
     """
-    _check_fraction(fraction)
     test = int(fraction * n + 0.5)
     if test == 0 or test >= n:
         raise DataError(f"the fraction {fraction:g} of {n} points leaves a part without points")
@@ -71,9 +68,8 @@ def split_stratified(y: np.ndarray, fraction: float, seed: int) -> tuple[np.ndar
 
     The rows are drawn at random from `seed` and listed in their original order.
     A class of one row stays in the training part.
-    Raises UsageError unless 0 < fraction < 1, DataError where no row is left for testing.
+    Raises DataError where no row is left for testing.
     """
-    _check_fraction(fraction)
     _, code, size = np.unique(y, return_inverse=True, return_counts=True)
     take = np.minimum((fraction * size + 0.5).astype(np.intp), size - 1)
     if not take.any():
@@ -141,9 +137,8 @@ def split_random(n: int, fraction: float, seed: int) -> tuple[np.ndarray, np.nda
     """(training rows, test rows): each of n rows is for testing with probability `fraction`.
 
     The sizes are not definite; the choice depends on `seed`, and not on that of `shuffled`.
-    Raises UsageError unless 0 < fraction < 1, DataError where a part would be empty.
+    Raises DataError where a part would be empty.
     """
-    _check_fraction(fraction)
     test = np.random.default_rng([seed, 1]).random(n) < fraction
     if test.all() or not test.any():
         raise DataError(f"of {n} points, all went into one part: expected more points, or "
@@ -153,8 +148,6 @@ def split_random(n: int, fraction: float, seed: int) -> tuple[np.ndarray, np.nda
 
 def split_parts(n: int, parts: int) -> list[np.ndarray]:
     """A list of `parts` runs of rows, in order, whose sizes differ by one at most."""
-    if parts < 1:
-        raise UsageError(f"the number of parts must be 1 or more, not {parts}")
     if parts > n:
         raise DataError(f"{n} points cannot be divided into {parts} parts")
     return np.array_split(np.arange(n), parts)
@@ -163,11 +156,6 @@ def split_parts(n: int, parts: int) -> list[np.ndarray]:
 def shuffled(n: int, seed: int) -> np.ndarray:
     """The rows 0..n-1 in the random order of `seed`."""
     return np.random.default_rng(seed).permutation(n)
-
-
-def _check_fraction(fraction):
-    if not 0 < fraction < 1:
-        raise UsageError(f"a fraction must be between 0 and 1, not {fraction:g}")
 
 
 def calibration_rows(y: np.ndarray, labels: Sequence[int], count: int, seed: int) -> np.ndarray:

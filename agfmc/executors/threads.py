@@ -158,12 +158,12 @@ class Background:
     """A context manager whose call hands work to threads, and that ends when all is done.
 
     For what waits rather than computes, such as bringing files to the disk.
-    At most `most` calls are under way; the next one waits.  An error is raised by a later
+    At most 16 calls are under way; the next one waits.  An error is raised by a later
     call, or at the end.
     """
 
-    def __init__(self, threads: int = 4, most: int = 16):
-        self._threads, self._most = Threads(threads), most
+    def __init__(self):
+        self._threads = Threads(4)
         self._calls: deque[Future] = deque()
 
     def __enter__(self):
@@ -171,7 +171,7 @@ class Background:
 
     def __call__(self, function, *args):
         """Call function(*args) in the background, in the order of the calls."""
-        while self._calls and (len(self._calls) >= self._most or self._calls[0].done()):
+        while self._calls and (len(self._calls) >= 16 or self._calls[0].done()):
             self._calls.popleft().result()
         self._calls.append(self._threads.submit(function, *args))
 

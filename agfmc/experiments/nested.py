@@ -15,7 +15,7 @@ import numpy as np
 from ..core.errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
 from ..core.version import __version__
 from ..data.weights import chosen_rows
-from ..files.result_store import are_numbers, key_of, Record, weight_parts
+from ..files.result_store import is_number, key_of, Record, weight_parts
 from .candidates import Candidate, open_nodes, open_rows
 from .experiment import Experiment, part_of, PreparedSplit, SplitPlan
 from .search import SearchSpace
@@ -99,7 +99,7 @@ class NestedTuning:
             raise JobsFailed(f"{name}: time limit of the search reached before anything was "
                              "finished")
         stored, seconds = inner.cache.get(key), time.process_time() - start
-        if stored is not None and are_numbers(stored.head):  # of an earlier run
+        if stored is not None and is_number(stored.head):  # of an earlier run
             seconds = float(stored.head)
         elif result["complete"]:
             inner.cache.put(key, Record(seconds))

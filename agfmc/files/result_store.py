@@ -54,10 +54,9 @@ def weight_parts(weights: Weights | None) -> tuple:
     return () if weights is None else ("weights", weights.w, sorted(weights.factors.items()))
 
 
-def are_numbers(*values, finite: bool = True) -> bool:
-    """Return True if all `values`, from a file, are numbers, and finite if `finite` is true."""
-    return all(type(value) is float and (not finite or abs(value) < 1e300)
-               or type(value) is int and abs(value) < 2**53 for value in values)
+def is_number(value) -> bool:
+    """Return True if `value`, from a file, is a finite number."""
+    return type(value) in (int, float) and abs(value) < 1e300
 
 
 class Record(NamedTuple):

@@ -18,7 +18,7 @@ from agfmc.core.errors import DataError
 from agfmc.files import result_store as room
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.caches import to_record
-from agfmc.files.result_store import are_numbers, Record, ResultCache
+from agfmc.files.result_store import is_number, Record, ResultCache
 from agfmc.experiments.trial import Outcome
 from agfmc.files.npz import NpzReader, write_npz
 from agfmc.score.rows import SCORES
@@ -285,7 +285,7 @@ def test_classifiers_of_wrong_arrays(name, array):
 
 
 def test_numbers_of_wrong_types():
-    assert are_numbers(1, 2.0) and not are_numbers(True) and not are_numbers("1")
+    assert is_number(1) and is_number(2.0) and not is_number(True) and not is_number("1")
 
 
 @pytest.fixture

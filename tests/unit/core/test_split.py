@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from agfmc.core.errors import DataError, UsageError
+from agfmc.core.errors import DataError
 from agfmc.core.splits import (shuffled, split_fraction, split_parts, split_random,
                                split_stratified, stratified_rows)
 
@@ -25,14 +25,6 @@ def test_the_last_fraction_is_the_test_part():
 def test_a_part_without_points(n, fraction):
     with pytest.raises(DataError, match="without points"):
         split_fraction(n, fraction)
-
-
-@pytest.mark.parametrize("fraction", [0, 1, -0.1, 1.5, float("nan")])
-def test_a_fraction_that_is_none(fraction):
-    with pytest.raises(UsageError, match="between 0 and 1"):
-        split_fraction(10, fraction)
-    with pytest.raises(UsageError, match="between 0 and 1"):
-        split_stratified([0, 0, 1, 1], fraction, 1)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), FRACTIONS, st.integers(0, 9))
@@ -121,11 +113,6 @@ def test_parts_are_runs_of_nearly_equal_size(n, parts):
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_no_parts():
-    with pytest.raises(UsageError):
-        split_parts(5, 0)
-
-
 def test_shuffling_follows_the_seed():
     assert whole([shuffled(100, 1)], 100) and np.array_equal(shuffled(100, 1), shuffled(100, 1))
     assert not np.array_equal(shuffled(100, 1), shuffled(100, 2))
@@ -141,8 +128,7 @@ def test_each_row_is_drawn_with_the_probability():
     assert np.array_equal(split_random(400, 0.2, 3)[1], parts[3][1])
 
 
-@pytest.mark.parametrize("n, fraction, error", [(3, 0.0, UsageError), (3, 1.0, UsageError),
-                                                (3, 0.001, DataError), (3, 0.999, DataError)])
-def test_drawing_that_cannot_be(n, fraction, error):
-    with pytest.raises(error):
-        split_random(n, fraction, 1)
+@pytest.mark.parametrize("fraction", [0.001, 0.999])
+def test_drawing_that_cannot_be(fraction):
+    with pytest.raises(DataError):
+        split_random(3, fraction, 1)
