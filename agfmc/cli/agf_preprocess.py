@@ -101,7 +101,8 @@ def execute(args):
         recipe, source, output, test, sys.stdout.buffer, fitted_normalisation)
     _report(written)
     if recipe.metric is not None:
-        report_metric(args, normalisation, recipe.norm_out or f"{output}.std")
+        report_metric(recipe.metric, recipe.nsv, normalisation,
+                      recipe.norm_out or f"{output}.std")
 
 
 def _divide_table(args, recipe, source, output, test, rest):

@@ -7,6 +7,7 @@ import warnings
 from collections import deque
 from contextlib import suppress
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..control.tree import TREE_DECODERS
 from ..core.errors import AgfmcWarning, and_more, DataError, ModelError, UsageError
@@ -153,6 +154,24 @@ def _add_queries(group):
     group.add("--margins", "report the sum of 1/margin^2 over the binary classifiers")
 
 
+class _Answers(NamedTuple):
+    """The points, their `InputFormat`, and how the answers to them are written.
+
+    to_table: as a table;  all_columns: it repeats those of the points;  by_program: another program
+    classifies;  header, decisions: as the options;  default_way: --tree is not given.
+    """
+
+    points: str
+    form: object
+    output: str
+    to_table: bool
+    all_columns: bool
+    by_program: bool
+    header: bool
+    decisions: bool
+    default_way: bool
+
+
 def execute(args):
     """Take the options apart, load the model, stream points in and answers out, report."""
     from ..executors.threads import available_cores
@@ -168,7 +187,10 @@ def execute(args):
         and not is_table(args.test)
     pool = workers(args)
     form = input_format(args, args.test, lvq or args.lvq, not args.no_labels)
-    _check_together(args, form.kind)
+    request = _Answers(args.test, form, args.output, form.kind == "table" or not external and (
+        args.output == "-" or is_answer_table(args.output)), args.all_columns, external,
+        args.header, args.decisions, args.tree is None)
+    _check_together(args, request)
     # the text that -O writes has room for the one probability
     mode = args.tree or _MODES[0]
     decoding = Decoding(args.method or DEFAULT.name,
@@ -210,18 +232,22 @@ def execute(args):
                       stacklevel=2)
     classifier = Classifier(configuration, decoding, execution)
     quantity = quantity_of(classifier, args.quantiles or ()) if args.quantity else None
-    _check_files(args, form.kind, classifier)
+    _check_files(args, request, classifier)
     if form.fill != 0 and classifier.features is None:
         raise UsageError("-E needs a model that records its number of features; the files of "
                          f"{args.model} do not: missing features can only be 0")
     with pool as executor:
-        done = _classified(args, form, configuration.recipe, classifier, quantity, executor)
+        done = _classified(request, configuration.recipe, classifier, quantity, executor)
     if done.stops.warning():
         warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
-    _report(args, classifier, done)
+    _report(classifier, done)
+    if args.margins:
+        from ..kernels.machine import squared_norms
+        norms = squared_norms(classifier.values.model)
+        report(f"sum of 1/margin^2 over {len(norms)} binary classifiers: {norms.sum():.6g}")
 
 
-def _classified(args, form, recipe, classifier, quantity, executor):
+def _classified(request, recipe, classifier, quantity, executor):
     """The `Summary` of the points, whose answers are written."""
     from ..data.reading import iter_points
     from ..kernels.machine import KernelCounter
@@ -230,13 +256,13 @@ def _classified(args, form, recipe, classifier, quantity, executor):
     from ..answers.tables import answer_table, numbered, write_answer_table
     from ..tables.types import ROW
 
-    counter = KernelCounter(classifier.values.model) if args.count else None
+    form, output, decoding = request.form, request.output, classifier.decoding
+    counter = KernelCounter(classifier.values.model) if classifier.counting else None
 
     def to_table(heads, rows):
-        table = answer_table(classifier, _names_of(classifier, recipe), heads, args.output,
-                             quantity)
-        if classifier.decoding.descends(classifier.tree) and args.tree is None \
-                and args.top is None and args.stop is None:
+        table = answer_table(classifier, _names_of(classifier, recipe), heads, output, quantity)
+        if request.default_way and decoding.descends(classifier.tree) \
+                and decoding.top is None and decoding.stop is None:
             report("a descent of the tree gives the probability of its class alone: --tree full "
                    "gives those of all classes")
         waiting = deque()
@@ -247,31 +273,31 @@ def _classified(args, form, recipe, classifier, quantity, executor):
                 yield x
 
         answers = classify(classifier, points(), executor, table.formatted)
-        return write_answer_table(answers, iter(waiting.popleft, None), table, args.output,
+        return write_answer_table(answers, iter(waiting.popleft, None), table, output,
                                   write_bytes, counter)
 
     if form.kind == "table":
         from ..data.from_table import rows_to_classify
 
-        with rows_to_classify(args.test, form, recipe, args.all_columns) as rows:
+        with rows_to_classify(request.points, form, recipe, request.all_columns) as rows:
             return to_table(rows.heads, rows.chunks(classifier.rows))
-    chunks = iter_points(args.test, form, classifier.rows, d=classifier.features,
+    chunks = iter_points(request.points, form, classifier.rows, d=classifier.features,
                          sparse=classifier.values.takes_sparse,
                          missing=recipe is not None and recipe.keeps_missing)
-    if args.predictor is not None:
-        return write_predictions(classify(classifier, chunks), args.output, write_bytes,
+    if request.by_program:
+        return write_predictions(classify(classifier, chunks), output, write_bytes,
                                  classifier.classes if classifier.all_classes else None)
-    if _to_table(args, form.kind):
+    if request.to_table:
         return to_table((ROW,), numbered(chunks))
     layout = Layout(classifier.classes, classifier.all_classes,
-                    not classifier.decoding.prints_values, _with_sets(args), args.header, quantity,
-                    args.decisions)
-    return write_answers(classify(classifier, chunks, executor, layout.formatted), args.output,
+                    not decoding.prints_values, _with_sets(decoding), request.header, quantity,
+                    request.decisions)
+    return write_answers(classify(classifier, chunks, executor, layout.formatted), output,
                          write_bytes, layout, counter)
 
 
-def _with_sets(args):
-    return args.coverage is not None or args.stop is not None
+def _with_sets(decoding):
+    return decoding.guarantees.coverage is not None or decoding.stop is not None
 
 
 def _names_of(classifier, recipe):
@@ -280,16 +306,12 @@ def _names_of(classifier, recipe):
     return [known.get(label, str(label)) for label in classifier.classes.tolist()]
 
 
-def _to_table(args, kind):
-    return kind == "table" or args.predictor is None and (
-        args.output == "-" or is_answer_table(args.output))
-
-
-def _check_together(args, kind):
+def _check_together(args, request):
     """`UsageError`, before anything is read, for operands and options that do not go together."""
     refuse_scheme(args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                               "trained")
-    external, table, to_table = args.predictor is not None, kind == "table", _to_table(args, kind)
+    external, to_table, kind = request.by_program, request.to_table, request.form.kind
+    table = kind == "table"
     for wrong, message in (
             (table and external, "-O: other programs read points, not tables"),
             (table and args.output != "-" and not is_answer_table(args.output),
@@ -319,20 +341,21 @@ def _check_together(args, kind):
                          "choose another name")
 
 
-def _check_files(args, kind, classifier):
+def _check_files(args, request, classifier):
     """Refuse outputs that are inputs; warn of names of classes that are not those of the tree."""
     from ..models.control_files import model_files
 
     tree = classifier.tree
-    outputs = [args.output] if args.predictor is not None or _to_table(args, kind) else [
-        args.output + end for end in (".cls", ".con", ".sets")[:2 + _with_sets(args)]]
-    base = args.test[:-4] if kind == "binary" and args.test.endswith(".vec") else None
+    outputs = [args.output] if request.by_program or request.to_table else [
+        args.output + end for end in (".cls", ".con", ".sets")[:2 + _with_sets(
+            classifier.decoding)]]
+    binary = request.form.kind == "binary" and args.test.endswith(".vec")
     check_files(args, {"output": outputs}, {
         "model": [args.model, *model_files(tree, args.path, outputs)],
         "--priors": [args.priors] * isinstance(args.priors, str),
         "--trained-priors": [args.trained_priors] * isinstance(args.trained_priors, str)})
-    if base is not None:
-        _warn_of_other_names(args.model, tree, f"{base}.names")
+    if binary:
+        _warn_of_other_names(args.model, tree, f"{args.test[:-4]}.names")
 
 
 def _warn_of_other_names(model, tree, path):
@@ -354,26 +377,28 @@ def _warn_of_other_names(model, tree, path):
                       "words as in training)", AgfmcWarning, stacklevel=3)
 
 
-def _report(args, classifier, done):
-    """The numbers of --reject, --costs, --stop, --coverage, --count and --margins on stderr."""
-    from ..kernels.machine import KernelCounter, squared_norms
+def _report(classifier, done):
+    """The numbers of --reject, --costs, --stop, --coverage and --count on standard error."""
+    from ..kernels.machine import KernelCounter
     from ..core.text import member_text
     from ..models.description import describe_members
 
-    if classifier.threshold is not None or classifier.decoding.decoder.name == "and":
-        below = "" if args.max_error is None else f", below probability {classifier.threshold:g}"
+    decoding = classifier.decoding
+    if classifier.threshold is not None or decoding.decoder.name == "and":
+        below = "" if decoding.guarantees.max_error is None else \
+            f", below probability {classifier.threshold:g}"
         report(f"{done.rejected} of {done.points} points rejected{below}")
-    if args.costs is not None and done.points:
+    if decoding.costs is not None and done.points:
         none = f", {done.rejected} of them none" if done.rejected else ""
         report(f"expected cost {done.cost / done.points:.6g} of a point on average, {done.changed} "
                f"of {done.points} answers other than the most probable class{none}")
-    if args.stop is not None and done.points:
+    if decoding.stop is not None and done.points:
         report(f"{done.members / done.points:.2f} classes in an answer on average, "
                f"{done.points - done.rejected} of {done.points} answers one class")
-    if args.coverage is not None and done.points:
+    if decoding.guarantees.coverage is not None and done.points:
         report(f"{done.members / done.points:.2f} classes in a set on average, {done.empty} of "
                f"{done.points} sets empty")
-    if args.count and done.points:
+    if classifier.counting and done.points:
         model = classifier.values.model
         report(f"{done.queried / done.points:.2f} of {len(model.rho)} binary classifiers and "
                f"{done.kernels / done.points:.2f} of {KernelCounter(model).total} kernel "
@@ -381,6 +406,3 @@ def _report(args, classifier, done):
         for number, member in enumerate(describe_members(classifier.tree, model)
                                         if classifier.tree.is_ensemble else (), 1):
             report(f"member {number}: {member_text(member)}")
-    if args.margins:
-        norms = squared_norms(classifier.values.model)
-        report(f"sum of 1/margin^2 over {len(norms)} binary classifiers: {norms.sum():.6g}")

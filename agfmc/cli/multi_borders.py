@@ -7,8 +7,10 @@ import shlex
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 from ..core.errors import AgfmcError, JobsFailed, UsageError
 from ..files.atomic import remove, replacing_all
@@ -110,19 +112,72 @@ def _range(text):
     return int(match[1]), int(match[2])
 
 
+class _Request(NamedTuple):
+    """A run: its `Source`, `Output` and `TrainingSettings`, `Trainer` or None, and what follows.
+
+    control_out: as given;  beside: what the names of the files beside it, or, for a stream, beside
+    the models begin with;  names: the control file has a head;  irrelevant: samples of other
+    classes are counted, too;  deadline: on `time.monotonic`, or None;  others as the options.
+    """
+
+    source: object
+    output: object
+    settings: object
+    trainer: object
+    control_out: str
+    beside: str
+    names: bool
+    member_weights: str | None
+    retrain: bool
+    irrelevant: bool
+    deadline: float | None
+
+
 def execute(args):
     """Take the options apart, plan the jobs, train or print them, write the control file."""
-    from ..calibration.file import calibration_of
     from ..prediction.calibrate import check_weights
     from ..prediction.decoding import named_decoding
+    from ..training.pair_errors import PairTally
+    from ..training.plan import plan
+
+    pool = workers(args)
+    request = _request(args)
+    work = plan(replace(request.source, control=_control(request)), request.output,
+                request.settings, request.trainer)
+    if request.settings.metric is not None:
+        report_metric(request.settings.metric, request.settings.nsv, work.settings.normalisation,
+                      work.norm_file)
+    named_decoding(work.tree)  # refused before the training, not after it
+    check_weights(request.member_weights, work.tree, work.calibration_rows is not None)
+    tally = None if request.output.errors is None else PairTally(
+        work.binary, work.data.x, work.data.y, request.irrelevant, work.data.weights)
+    if args.dry_run:
+        _print_commands(args, request, work)
+        return
+    if args.sums is not None:
+        _make_sums(request, args.sums, work, pool)
+        return
+    trained = _train(request, work, pool, tally)
+    finish = partial(_finish, request, work, tally)
+    if request.output.only is not None:
+        finish()
+        return
+    tree, calibration, lines = _calibration(request, work, trained)
+    _save(request, work, tree, calibration, finish)
+    for line in lines:
+        report(line)
+
+
+def _request(args):
+    """The `_Request` of the options; `UsageError` where they do not go together."""
+    from ..calibration.file import calibration_of
+    from ..models.control_files import model_file
     from ..training.external import Command, Trainer
     from ..training.fit import TrainingSettings
     from ..training.held_out import CALIBRATION_POINTS
-    from ..training.pair_errors import PairTally
-    from ..training.plan import Output, plan, Source
+    from ..training.plan import Output, Source
 
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
-    pool = workers(args)
     # libAGF's: with -- LVQ text, if there are no binary files of that name
     binary = os.path.exists(f"{args.train}.vec") or not os.path.isfile(args.train)
     other = args.svm or args.table or binary or is_table(args.train)
@@ -131,58 +186,37 @@ def execute(args):
     trainer = None if args.command is None else Trainer(
         Command(args.command), args.convert and Command(args.convert), args.keep,
         args.allow_commands)
-    all_of_it = args.only is None and args.sums is None
-    scale = normalises(args, form)
-    is_file = all_of_it and args.control_out != "-"
+    all_of_it, scale = args.only is None and args.sums is None, normalises(args, form)
+    beside = model_file(args.model, args.path) if is_stream(args.control_out) else args.control_out
     output = Output(args.model, args.path, args.only, args.unnormalised,
-                    args.control_out if is_file else None, args.cv_errors,
-                    calibration_of(_beside(args)) if all_of_it else None)
+                    args.control_out if all_of_it and args.control_out != "-" else None,
+                    args.cv_errors, calibration_of(beside) if all_of_it else None)
     settings = TrainingSettings(
         args.options, args.seed, scale, args.svd, metric=learned_metric(args, scale),
         loo=args.platt == "loo", weighted_norm=args.weighted_norm,
         calibration=0 if args.no_calibration else CALIBRATION_POINTS, workers=args.jobs,
         kernel_memory=args.kernel_memory)
-    source = Source(_control(args, form, settings), args.train, form, args.norm_file,
-                    args.min_class, args.dense,
-                    all_of_it and trainer is None and checks_scales(args, form))
-    work = plan(source, output, settings, trainer)
-    if settings.metric is not None:
-        report_metric(args, work.settings.normalisation, work.norm_file)
-    named_decoding(work.tree)  # refused before the training, not after it
-    check_weights(args.member_weights, work.tree, work.calibration_rows is not None)
-    tally = None if args.cv_errors is None else PairTally(
-        work.binary, work.data.x, work.data.y, args.cv_irrelevant, work.data.weights)
-    if args.dry_run:
-        _print_commands(args, form, work)
-        return
-    if args.sums is not None:
-        _make_sums(args, work, pool)
-        return
-    trained = _train(args, work, pool, deadline, tally)
-    finish = partial(_finish, args, work, tally)
-    if args.only is not None:
-        finish()
-        return
-    tree, calibration, lines = _calibration(args, work, trained)
-    _save(args, work, tree, calibration, finish)
-    for line in lines:
-        report(line)
+    source = Source(args.control or "-", args.train, form, args.norm_file, args.min_class,
+                    args.dense, all_of_it and trainer is None and checks_scales(args, form))
+    return _Request(source, output, settings, trainer, args.control_out, beside, not args.no_names,
+                    args.member_weights, args.retrain, args.cv_irrelevant, deadline)
 
 
-def _control(args, form, settings):
+def _control(request):
     """The training control file, or the tree of the scheme that stands in its place."""
-    if not names_scheme(args.control):
-        return args.control or "-"
+    source, settings = request.source, request.settings
+    if not names_scheme(source.control):
+        return source.control
     from ..data.training import class_totals, load_training
     from ..experiments.candidates import read_candidate
 
-    candidate = read_candidate(args.control, seed=args.seed)
+    candidate = read_candidate(source.control, seed=settings.seed)
     if not candidate.made_of_data:
-        counts, names = class_totals(args.train, form, args.min_class)
+        counts, names = class_totals(source.path, source.form, source.min_class)
         return candidate.tree_for(None, list(counts), names, settings)
-    data, _, _ = load_training(args.train, form, norm_file=args.norm_file, min_class=args.min_class,
-                               fit=settings.fit_normalisation if settings.fits_normalisation
-                               else None)
+    data, _, _ = load_training(source.path, source.form, norm_file=source.norm_file,
+                               min_class=source.min_class, fit=settings.fit_normalisation
+                               if settings.fits_normalisation else None)
     return candidate.tree_for(data.x, data.y, data.name_of, settings, data.weights)
 
 
@@ -207,35 +241,29 @@ def _check_together(args, form, binary):
             raise UsageError(message)
 
 
-def _beside(args):
-    """The beginning of the names of files beside control-out, or beside the models for a stream."""
-    from ..models.control_files import model_file
-    return model_file(args.model, args.path) if is_stream(args.control_out) else args.control_out
-
-
-def _calibration(args, work, trained):
+def _calibration(request, work, trained):
     """The tree, the `Calibration` of the models, or None, and lines on what was found. trained:
     those that are in memory.  The tree has the weights that were wanted."""
-    from ..calibration.file import calibration_of
     from ..prediction.calibrate import fit_calibration, with_learned_weights
     from ..models.files import merged, ModelSource
     from ..prediction.decoding import Decoding
     from ..training.run import held_out_of
 
-    if args.no_calibration:
+    if not work.settings.calibration:
         return work.tree, None, []
     if work.calibration_rows is None:
         return work.tree, None, [
             "the probabilities are not calibrated: another program gives no decision values of "
             "samples that were held out (calibrate_m calibrates by data kept apart)"]
-    source = ModelSource(args.control_out, work.settings.normalisation, args.path,
-                         args.unnormalised)
+    output = request.output
+    source = ModelSource(request.control_out, work.settings.normalisation, output.folder,
+                         output.unnormalised)
     tree, lines = work.tree, []
     try:
         held_out, losses = held_out_of(work, trained), {}
         known = {name: fitted.model for name, fitted in trained.items()}
         configuration = merged(tree, source, known)
-        if args.member_weights is not None:
+        if request.member_weights is not None:
             configuration, held_out = with_learned_weights(configuration, held_out)
             tree, dropped = configuration.tree, len(tree.roots) - len(configuration.tree.roots)
             text = tree.headings["weights"].text if tree.is_ensemble else "1"
@@ -251,30 +279,30 @@ def _calibration(args, work, trained):
         count = sum(calibration.counts)
         these = "these" if judged == count else \
             f"{judged} of these, from which no metric was learned"
-        lines.append(f"{calibration_of(_beside(args))}: calibrated with {count} held-out points, "
+        lines.append(f"{output.calibration}: calibrated with {count} held-out points, "
                     f"log loss {before:.3g} -> {after:.3g} on {these} ({key}, "
                     f"{calibration.decoders[key].map.kind})")
     return tree, calibration, lines
 
 
-def _save(args, work, tree, calibration=None, finish=lambda: None):
+def _save(request, work, tree, calibration=None, finish=lambda: None):
     """Write control-out, the calibration and a table's recipe; without one an earlier one goes.
     finish: called when both are written but for their names: as late as can be, as it looks for
     models of another run."""
-    from ..calibration.file import calibration_of, format_calibration
+    from ..calibration.file import format_calibration
     from ..control.build import without_names
     from ..control.write import tree_lines
     from ..models.control_files import control_text
     from ..tables.recipe_file import format_recipe, recipe_beside
 
-    if args.no_names:
+    if not request.names:
         tree = without_names(tree)
     contents, goes = {}, []
-    if args.control_out != "-":
-        contents[args.control_out] = control_text(tree, args.control_out)
+    if request.control_out != "-":
+        contents[request.control_out] = control_text(tree, request.control_out)
     for path, content, form in (
-            (calibration_of(_beside(args)), calibration, format_calibration),
-            (recipe_beside(_beside(args)), work.data.recipe, format_recipe)):
+            (request.output.calibration, calibration, format_calibration),
+            (recipe_beside(request.beside), work.data.recipe, format_recipe)):
         if content is None:
             goes.append(path)
         else:
@@ -283,16 +311,16 @@ def _save(args, work, tree, calibration=None, finish=lambda: None):
         for file, content in zip(files, contents.values()):
             file.write(content)
         finish()
-        if args.control_out == "-":
+        if request.control_out == "-":
             write_stdout(tree_lines(tree))
 
 
-def _print_commands(args, form, work):
+def _print_commands(args, request, work):
     """Print the commands that train the jobs; write what they need, and the control file."""
     from ..training.fit import check_landmarks
     from ..training.run import ranges_of, save_normalisation
 
-    counts = ranges_of(work)
+    form, counts = request.source.form, ranges_of(work)
     if counts and args.cv_errors is not None:
         raise UsageError("-0 and --cv-errors exclude each other where classifiers share landmarks: "
                          "one run counts the errors of all pairs")
@@ -316,7 +344,7 @@ def _print_commands(args, form, work):
             args, form, work, [*options, *["--no-names"] * args.no_names, f"-j{args.jobs or 0}"],
             control=args.control, retrain=False))
     save_normalisation(work)
-    _save(args, work, work.tree)
+    _save(request, work, work.tree)
     sys.stdout.write("".join(lines))
 
 
@@ -353,35 +381,35 @@ def _ourselves():
     return ["multi_borders"]
 
 
-def _make_sums(args, work, pool):
+def _make_sums(request, group_and_range, work, pool):
     """Make the sums over one range of rows, where they are not there from an earlier run."""
     from ..training.run import make_range_sums
 
     with pool as executor, Progress("sums") as progress:
-        made = make_range_sums(work, *args.sums, progress, not args.retrain, executor)
+        made = make_range_sums(work, *group_and_range, progress, not request.retrain,
+                               executor)
     if not made:
         report("kept from an earlier run: the sums of this range, or what is trained from them "
                "(--retrain makes them again)")
 
 
-def _train(args, work, pool, deadline, tally):
+def _train(request, work, pool, tally):
     """Train what is not there from an earlier run; -> models in memory, of `Outcome`. Raises
-    `JobsFailed` where something is missing. pool: of `workers`;  deadline: on `time.monotonic`, or
-    None;  tally: `PairTally`, or None."""
+    `JobsFailed` where something is missing. pool: of `workers`;  tally: `PairTally`, or None."""
     from ..training.run import PreviousRun, train
 
-    earlier = PreviousRun(_kept(args, work, tally), _replaceable(work.control_out),
-                          not args.retrain)
+    kept = frozenset() if request.retrain else _kept(work, tally)
+    earlier = PreviousRun(kept, _replaceable(work.control_out), not request.retrain)
     with library_words(), pool as executor, Progress("training") as progress:
-        made = train(work, progress, earlier, deadline=deadline, held_out=tally and tally.add,
-                     workers=executor)
+        made = train(work, progress, earlier, deadline=request.deadline,
+                     held_out=tally and tally.add, workers=executor)
     _report_chosen(work, made.settled)
     for failure in made.errors:
         write_message(str(failure))
     if made.stopped:
         raise JobsFailed(f"time limit reached: {made.done} of {len(work.jobs)} classifiers are "
                          "trained; the same command "
-                         f"{'without --retrain ' * args.retrain}continues from there")
+                         f"{'without --retrain ' * request.retrain}continues from there")
     if made.errors:
         raise JobsFailed(f"{len(made.errors)} of {len(work.binary)} binary classifiers could not "
                          "be trained; the finished ones are kept, and control-out is not written")
@@ -403,7 +431,7 @@ def _report_chosen(work, chosen):
                f"lambda {between} ({counted(len(jobs), 'classifier')})")
 
 
-def _finish(args, work, tally):
+def _finish(request, work, tally):
     """Write the errors of the pairs; `JobsFailed` where another run has replaced a model."""
     from ..training.run import replaced
 
@@ -413,10 +441,10 @@ def _finish(args, work, tally):
                          "same names. control-out is not written; the same command continues from "
                          "there")
     if tally is not None:
-        tally.write(args.cv_errors)
-    if args.keep:
+        tally.write(request.output.errors)
+    if work.trainer is not None and work.trainer.keep:
         report("the temporary files are kept in the folders "
-               f"{os.path.join(args.path or '', args.model)}*.tmp")
+               f"{os.path.join(work.folder or '', request.output.base)}*.tmp")
 
 
 def _replaceable(control_out):
@@ -429,12 +457,10 @@ def _replaceable(control_out):
     return control_out
 
 
-def _kept(args, work, tally):
+def _kept(work, tally):
     """Names of the models of an earlier run that need no training."""
     from ..training.run import finished
 
-    if args.retrain:
-        return frozenset()
     kept = finished(work)
     if kept and tally is not None:
         report("--cv-errors counts samples that are held out: all are trained again")

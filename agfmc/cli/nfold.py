@@ -3,6 +3,7 @@
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..core.errors import one_line, UsageError
 from ..core.version import RESULTS
@@ -59,8 +60,17 @@ def execute(args):
         if page.requested:
             _write_page(page, request, experiment, candidate, results, args.bins)
         # in here, so that what is finished is kept where it fails
-        _print(args, request, experiment, candidate, results,
+        output = _Output(args.json, args.brief, args.both, args.bins, args.plot)
+        _print(output, request, experiment, candidate, results,
                None if tuning is None else tuning.words)
+
+
+class _Output(NamedTuple):
+    json: bool
+    brief: bool
+    both: bool
+    bins: int
+    plot: str | None
 
 
 def _check_outputs(args):
@@ -132,29 +142,29 @@ def _write_page(page, request, experiment, candidate, results, bins):
                model=ModelPart(experiment.design_of(candidate)[0].tree))
 
 
-def _print(args, request, experiment, candidate, results, tuned):
+def _print(output, request, experiment, candidate, results, tuned):
     from ..report.text import blocks_text, data_lines, format_scores, score_lines, zero_line
     from ..report.trials import tuned_blocks
     from ..score.evaluation import classwise_calibration, evaluate
 
     plan, names = experiment.plan, experiment.data.name_of
-    result, uncalibrated = results[0], results[1:] if args.both else []
+    result, uncalibrated = results[0], results[1:] if output.both else []
     before = uncalibrated[0].results.p if uncalibrated else None
-    scores = evaluate(replace(result.results, before=before), args.bins)
+    scores = evaluate(replace(result.results, before=before), output.bins)
     if names:
         scores["names"] = [names.get(label, "") for label in result.results.labels]
-    if args.plot is not None:
+    if output.plot is not None:
         from ..report.chart_scores import draw_scores
-        draw_scores(args.plot, {**classwise_calibration(result.results, args.bins), **scores},
-                    names, args.train)
+        draw_scores(output.plot, {**classwise_calibration(result.results, output.bins), **scores},
+                    names, request.source)
     head = {"configuration": candidate.name, "decoder": result.decoder,
             "classifiers": result.classifiers, "plan": plan.description,
             **request.head(experiment), "calibrated": result.calibrated,
             **({} if tuned is None else {"tuned": tuned})}
-    if args.json:
+    if output.json:
         content = {**scores, "over_splits": result.columns}
         for other in uncalibrated:
-            content["uncalibrated"] = {**evaluate(other.results, args.bins),
+            content["uncalibrated"] = {**evaluate(other.results, output.bins),
                                        "over_splits": other.columns}
         text = json_text({"version": RESULTS, **head, **content})
     else:
@@ -167,7 +177,7 @@ def _print(args, request, experiment, candidate, results, tuned):
             text += score_lines(one.columns) + zero_line(one.zero_probability)
         if tuned is not None:
             text += blocks_text(tuned_blocks(tuned, plan.count), folded=True)
-        if not args.brief:
+        if not output.brief:
             text += f"\nall held-out points together\n{format_scores(scores)}"
     sys.stdout.write(text)
     sys.stdout.flush()

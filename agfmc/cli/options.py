@@ -627,12 +627,13 @@ def load_normalised(args, source, form):
     if written:
         write_std(path, normalisation)
         if metric is not None:
-            report_metric(args, normalisation, path)
+            report_metric(metric, args.svd, normalisation, path)
     return data
 
 
-def report_metric(args, normalisation, path):
-    """A line about the metric that was learned with a normalisation; path: of its `.std` file."""
+def report_metric(metric, nsv, normalisation, path):
+    """A line about the metric that was learned with a normalisation, by `MetricOptions`. nsv: the
+    singular vectors of -S, or None;  path: of the `.std` file."""
     from ..data.metric_file import metric_path
     from ..training.metric import FEWEST, MOST_ROUNDS
 
@@ -646,13 +647,13 @@ def report_metric(args, normalisation, path):
     elif losses:
         text += ", as with more the log loss of pairs of classes for held-out points, " \
                 f"{losses[0]:.4g}, does not fall by a standard error"
-    elif args.learn_metric == "auto":
+    elif metric.rounds is None:
         text += ", as there are too few points to choose rounds"
     elif rounds and learned.points < FEWEST:
         text += f", learned from {learned.points} points, which are too few to trust it"
-    if args.components is not None:
+    if metric.components is not None:
         matrix = normalisation.matrix
-        before = args.svd or len(matrix) - len(normalisation.dropped)
+        before = nsv or len(matrix) - len(normalisation.dropped)
         text += f"; {matrix.shape[1]} of {before} directions"
     report(text + (f"; weights of features in {beside}" if beside and rounds else ""))
 
