@@ -5,7 +5,7 @@ import sys
 import warnings
 
 from ..core.errors import AgfmcWarning, UsageError
-from ..files.atomic import replacing_all
+from ..files.atomic import replacing_with
 from .messages import report
 from .option_types import finite_number, output_file, whole_number
 from .options import check_files, Parser
@@ -59,21 +59,18 @@ def execute(args):
     lines = [_line(value) for value in binning.range] if args.range else []
     lines.extend(break_down(binning, args.open) if args.break_down
                  else map(_line, binning.edges.tolist()))
-    named = [beside] if beside is not None and binning.names is not None else []
-    if not named and beside is not None and os.path.exists(beside):
+    contents = {args.out: cls_bytes(binning.classes, args.out)}
+    if beside is not None and binning.names is not None:
+        contents[beside] = names_bytes(binning.names, beside)
+    elif beside is not None and os.path.exists(beside):
         warnings.warn(f"{beside} existed before: its names now apply to these classes",
                       AgfmcWarning, stacklevel=2)
-    with replacing_all([args.out, *named], binary=True) as files:
-        files[0].write(cls_bytes(binning.classes, args.out))
-        for file in files[1:]:
-            file.write(names_bytes(binning.names, beside))
-        for file in files:
-            file.flush()
+    with replacing_with(contents, binary=True):
         sys.stdout.writelines(lines)
         sys.stdout.flush()  # before the file appears: a reader that left ends the run here
     count = len(binning.edges) + (-1 if args.open else 1)
     report(f"{args.out}: {len(binning.classes)} values in {count} classes"
-           + "".join(f", their limits in {path}" for path in named))
+           + f", their limits in {beside}" * (beside in contents))
 
 
 def _line(value):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 
-
 from ..answers.libagf_text import format_points
 from ..core.errors import AgfmcWarning, DataError
 from ..data.class_names import names_bytes
 from ..data.libagf import cls_bytes, con_bytes
 from ..data.weights import weights_bytes
 from ..experiments.comparison import CrossValidation
-from ..files.atomic import remove, replacing_all
+from ..files.atomic import replacing_with
 
 
 def write_held_out(base: str, held_out: CrossValidation,
@@ -27,29 +26,21 @@ def write_held_out(base: str, held_out: CrossValidation,
     last five does not stay.
     """
     results = held_out.results
-    contents = {f"{base}.cls": cls_bytes(results.result), f"{base}.con":
-                con_bytes(held_out.confidence), f"{base}.truth": cls_bytes(results.truth)}
     head = f"labels {' '.join(map(str, results.labels))}\n".encode()
-    texts = [f"{base}.txt", f"{base}.raw.txt"]
-    for path, some in zip(texts, (held_out, own if held_out.calibrated else None)):
+    contents = {".cls": cls_bytes(results.result), ".con": con_bytes(held_out.confidence),
+                ".truth": cls_bytes(results.truth),
+                **dict.fromkeys((".txt", ".raw.txt", ".raw.con", ".wgt", ".names"))}
+    for end, some in ((".txt", held_out), (".raw.txt", own if held_out.calibrated else None)):
         if some is not None and some.results.p is not None:
-            contents[path] = head + format_points(some.results.p, some.results.result)
+            contents[end] = head + format_points(some.results.p, some.results.result)
     if own is not None and held_out.calibrated and own.results.p is None:
-        contents[f"{base}.raw.con"] = con_bytes(own.confidence)
-
+        contents[".raw.con"] = con_bytes(own.confidence)
     if results.weights is not None:
-        contents[f"{base}.wgt"] = weights_bytes(results.weights, f"{base}.wgt")
+        contents[".wgt"] = weights_bytes(results.weights, f"{base}.wgt")
     if names is not None:
         try:
-            contents[f"{base}.names"] = names_bytes(names, f"{base}.names")
+            contents[".names"] = names_bytes(names, f"{base}.names")
         except DataError as error:
             warnings.warn(f"{error}: the names are left out", AgfmcWarning, stacklevel=2)
-
-    def remove_others():
-        for path in (*texts, f"{base}.raw.con", f"{base}.wgt", f"{base}.names"):
-            if path not in contents:
-                remove(path)
-
-    with replacing_all(list(contents), binary=True, before=remove_others) as files:
-        for file, content in zip(files, contents.values()):
-            file.write(content)
+    with replacing_with({base + end: content for end, content in contents.items()}, binary=True):
+        pass

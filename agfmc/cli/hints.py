@@ -90,11 +90,3 @@ def refuse_scheme(control, then):
     if names_scheme(control):
         raise UsageError(f"there is no file '{control}'; for the scheme of that name: "
                          f"print_control -Q {control} {then}")
-
-
-def with_scheme(message):
-    """The message, which says so where a decoder that does not exist is the name of a scheme."""
-    decoder = re.match("no decoder '([^']+)'", message)
-    if decoder is None or not names_scheme(decoder[1]):
-        return message
-    return f"{decoder[0]} ({decoder[1]} is a scheme of print_control){message[decoder.end():]}"

@@ -136,10 +136,8 @@ def _write_stderr(text):
 
 def _resources(status):
     """The exit status, and the time and memory of this process and its children."""
-    try:
-        import resource
-    except ImportError:  # not Unix
-        return {"status": status, "cpu_seconds": round(time.process_time(), 3), "max_memory": None}
+    import resource
+
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     unit = 1 if sys.platform == "darwin" else 1024
     return {"status": status,

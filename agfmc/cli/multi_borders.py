@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..core.errors import AgfmcError, JobsFailed, UsageError
-from ..files.atomic import remove, replacing_all
+from ..files.atomic import replacing_with
 from ..files.kinds import is_table
 from ..files.opening import is_stream
 from .data_options import TABLES, weight_files
@@ -297,19 +297,14 @@ def _save(request, work, tree, calibration=None, finish=lambda: None):
 
     if not request.names:
         tree = without_names(tree)
-    contents, goes = {}, []
+    contents = {}
     if request.control_out != "-":
         contents[request.control_out] = control_text(tree, request.control_out)
     for path, content, form in (
             (request.output.calibration, calibration, format_calibration),
             (recipe_beside(request.beside), work.data.recipe, format_recipe)):
-        if content is None:
-            goes.append(path)
-        else:
-            contents[path] = form(content, path)
-    with replacing_all(list(contents), before=lambda: [remove(path) for path in goes]) as files:
-        for file, content in zip(files, contents.values()):
-            file.write(content)
+        contents[path] = None if content is None else form(content, path)
+    with replacing_with(contents):
         finish()
         if request.control_out == "-":
             write_stdout(tree_lines(tree))

@@ -150,19 +150,24 @@ def proportions(text):
     if text.endswith(".cls"):
         return text
     words = text.split(",")
-    pairs = [word.partition("=") for word in words]
-    if not any(sign for _, sign, _ in pairs):
+    if "=" not in text:
         try:
             return [finite_number(word) for word in words]
         except argparse.ArgumentTypeError as error:
             raise argparse.ArgumentTypeError("expected p,p,... or label=p,... or a .cls file: "
                                              f"{error}") from None
+    return {int(key) if key.isdecimal() else key: number
+            for key, number in _by_class(words, "label=p").items()}
+
+
+def _by_class(words, form):
+    """{label or name: number} of words of this form."""
     numbers: dict = {}
-    for label, sign, number in pairs:
-        label = label.strip()
-        if not sign or not label:
-            raise argparse.ArgumentTypeError(f"expected label=p, found '{label}{sign}{number}'")
-        key = int(label) if label.isdecimal() else label
+    for word in words:
+        key, _, number = word.rpartition("=")
+        key = key.strip()
+        if not key:
+            raise argparse.ArgumentTypeError(f"expected {form}, found '{word}'")
         if key in numbers:
             raise argparse.ArgumentTypeError(f"class {key} is named twice")
         numbers[key] = finite_number(number)
@@ -179,18 +184,11 @@ def class_weights(text):
         if not text or "," in text:
             raise argparse.ArgumentTypeError(f"expected {CLASS_WEIGHTS}, found '{text}'")
         return text
-    numbers: dict = {}
-    for word in names(text):
-        key, _, number = word.rpartition("=")
-        key = key.strip()
-        if not key:
-            raise argparse.ArgumentTypeError(f"expected label=w or name=w, found '{word}'")
-        if key in numbers:
-            raise argparse.ArgumentTypeError(f"class {key} is named twice")
-        numbers[key] = finite_number(number)
-        if numbers[key] <= 0:
+    numbers = _by_class(names(text), "label=w or name=w")
+    for key, number in numbers.items():
+        if number <= 0:
             raise argparse.ArgumentTypeError(f"class {key}: expected a weight above 0, found "
-                                             f"'{number}'")
+                                             f"'{number:g}'")
     return numbers
 
 

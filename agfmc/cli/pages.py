@@ -5,7 +5,7 @@ import sys
 from typing import NamedTuple
 
 from ..core.errors import UsageError
-from ..files.atomic import check_output, replacing_all
+from ..files.atomic import check_output, replacing_with
 from .data_options import weight_files
 from .messages import json_text
 from .option_types import output_file, refuse_given
@@ -85,12 +85,10 @@ class Page(NamedTuple):
         if self.multiqc is not None:
             texts[self.multiqc] = section_of(content, self.given_title or "")
         shown = texts.pop("-", None)
-        with replacing_all(list(texts)) as files:
-            for file, text in zip(files, texts.values()):
-                file.write(text)
-        if shown is not None:
-            sys.stdout.write(shown)
-            sys.stdout.flush()
+        with replacing_with(texts):
+            if shown is not None:
+                sys.stdout.write(shown)
+                sys.stdout.flush()
 
 
 def page_of(args, inputs=(), path=None):

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 
 from ..core.errors import AgfmcError, AgfmcWarning, system_reason
 from ..files.atomic import remove_temporaries
-from .hints import with_scheme
 from .messages import (drop_stream, ERROR, logged, MessageHandler, wants_events, WARNING,
                        write_message)
 from .signals import raised_signals, Terminated
@@ -61,7 +60,7 @@ def _run(parser, execute, argv, came, log):
 
 def _status_and_message(error):
     if isinstance(error, AgfmcError):
-        return error.status, with_scheme(str(error))
+        return error.status, str(error)
     if isinstance(error, ImportError):
         if "failed to map segment" in str(error):
             return 1, "not enough memory: a library cannot be loaded"

@@ -1,17 +1,16 @@
 """tune_m: search training options by cross-validation, and write them into the control file."""
 
 import argparse
-import os
 import time
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
 from ..control.learners import LEARNERS, PARAMETERS
-from ..core.errors import DataError, JobsFailed, UsageError
+from ..core.errors import JobsFailed, UsageError
 from ..core.models import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
-from ..files.atomic import check_output, replacing_all
+from ..files.atomic import check_output, replacing_with
 from ..score.rows import BY_COST, COST
 from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, experiment_request,
                           plan_of, read_experiment, read_one_candidate, report_reused, result_cache,
@@ -177,8 +176,6 @@ def _check_outputs(args):
     for path in outputs:
         if path == "-":
             raise UsageError("the other outputs are files: standard output has the control file")
-        if not os.path.isdir(os.path.dirname(path) or os.curdir):
-            raise DataError("cannot write: there is no such folder", file=path)
         check_output(path)
 
 
@@ -189,18 +186,17 @@ def _write(outputs, result, tree):
 
     if result["tried"]:
         write_stderr(blocks_text(search_blocks(result)))
-    texts = [(outputs.json, json_text({"version": RESULTS, **result})),
-             (outputs.csv, search_csv(result.get("partitions") or [result.get("common", result)]))]
-    texts = [(path, text) for path, text in texts if path is not None]
+    texts = {outputs.json: json_text({"version": RESULTS, **result}),
+             outputs.csv: search_csv(result.get("partitions") or [result.get("common", result)])}
+    texts.pop(None, None)
 
     def draw():
         if outputs.plot is not None and result["best"] is not None:
             from ..report.chart_scores import draw_search
             draw_search(outputs.plot, result)
 
-    with replacing_all([path for path, _ in texts], before=draw) as files:
-        for file, (_, text) in zip(files, texts):
-            file.write(text)
+    with replacing_with(texts, before=draw):
+        pass
     if tree is not None:
         if "features" in result:
             write_stdout([f"# {data_lines(result)}"])

@@ -11,7 +11,7 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from ..core.errors import AgfmcError, DataError, ModelError, system_reason, UsageError
@@ -42,6 +42,26 @@ def replacing(path, binary: bool = False, before: Callable | None = None,
     """Replace one file, as `replacing_all` replaces several."""
     with replacing_all([path], binary, before, text) as (file,):
         yield file
+
+
+@contextmanager
+def replacing_with(contents: Mapping, binary: bool = False,
+                   before: Callable | None = None) -> Iterator[None]:
+    """Write {path: its contents} as `replacing_all` does when the block ends well; a file whose
+    contents are None is removed then, if it is there."""
+    def ready():
+        if before is not None:
+            before()
+        for path, content in contents.items():
+            if content is None:
+                remove(path)
+
+    new = {path: content for path, content in contents.items() if content is not None}
+    with replacing_all(list(new), binary, ready) as files:
+        for file, content in zip(files, new.values()):
+            file.write(content)
+            file.flush()
+        yield
 
 
 @contextmanager

@@ -175,7 +175,6 @@ ERRORS = {
       ("-a ctl nctl trn.vec out",
        r"ctl: looks like text, .* a normalisation .*svm-scale -r ctl data`")],
     ("classify_m", 2): [
-      ("-Q 1v1 all.mbm trn.vec out", r"no decoder '1v1' \(1v1 is a scheme of pri"),
       ("--hedaer all.mbm trn.vec out", r"--hedaer; did you mean --header\?"),
       ("--min-class 2 all.mbm trn.vec out", r"arguments: --min-class; did you "),
       ("one-vs-one trn.vec out", r"print_control -Q one-vs-one DATA \| multi_b"),
