@@ -64,7 +64,6 @@ except ImportError:  # scikit-learn before 1.6
 
 _MOST_CLASSES = 10_000  # that a recipe has names of
 # Of scikit-learn's `check_estimator`; before version 1.6 a tag has them.
-
 EXPECTED_FAILED_CHECKS = dict.fromkeys(
     ("check_sample_weights_invariance", "check_sample_weight_equivalence_on_dense_data",
      "check_sample_weight_equivalence_on_sparse_data"),
@@ -783,7 +782,6 @@ def _refuse_search(scheme, estimator):
 
 
 # Parameters of the learners, and the fields of their options, whose `letters` tell the rest.
-
 _FIELDS = {"kernel": "kernel", "degree": "degree", "gamma": "gamma", "coef0": "coef0", "C": "cost",
            "tol": "tolerance", "n_landmarks": "landmarks", "alpha": "ridge",
            "n_estimators": "rounds", "learning_rate": "rate", "num_leaves": "leaves",

@@ -249,7 +249,8 @@ def _answers(run, control, seconds):
     words = ["nfold", f"-d{_PARTS}", *(splits if word.startswith("--seed=") else word
                                        for word in run.common),
              _LOO, control, run.train]
-    with nfold.cross_validated(run.parsed(nfold, words), True) as (
+    validation = nfold.validation_request(run.parsed(nfold, words), True)
+    with nfold.cross_validated(validation) as (
             request, experiment, candidate, results, _):
         rows = TrainingRows(args.train, request.form, experiment.data)
         part = nfold.answers_of(experiment, replace(candidate, name="the chosen configuration"),

@@ -52,11 +52,11 @@ def add_drawing(parser):
               "arithmetic)", choices=_AVERAGES)
 
 
-def with_average(args, tree):
-    """`tree` with the decoder of --average in its head."""
+def with_average(average, tree):
+    """`tree` with the decoder of the option --average in its head."""
     from ..control.build import with_heading
 
-    return tree if args.average is None else with_heading(tree, "decoder", _AVERAGES[args.average])
+    return tree if average is None else with_heading(tree, "decoder", _AVERAGES[average])
 
 
 def drawn_design(args, scheme, labels):
@@ -200,19 +200,17 @@ def _code_search(args):
                       args.pool or POOL, None if args.start is None else read_control(args.start))
 
 
-def draw_design(args, tree, design):
+def draw_design(path, tree, design):
     """The picture of a design, with the losses of its nodes where a search knows them."""
-    if args.plot is None:
-        return
     if getattr(design, "best", None) is None:
         from ..report.chart_control import draw_control
-        draw_control(args.plot, tree, getattr(design, "heights", None))
+        draw_control(path, tree, getattr(design, "heights", None))
         return
     from dataclasses import replace
 
     from ..report.chart_control import draw_losses
     shares = dict(zip(design.costs.labels, design.costs.splits.shares.tolist()))
-    draw_losses(args.plot, replace(design.best, tree=tree), shares, design.costs.search.loss.title)
+    draw_losses(path, replace(design.best, tree=tree), shares, design.costs.search.loss.title)
 
 
 def with_losses(tree, design):

@@ -7,7 +7,6 @@ from ..files.kinds import ENDINGS, is_table
 
 _POINTS, _TEXTS = (".vec", ".cls"), (".svm", *ENDINGS)
 # What a name stands for: (the endings that a base name has no use for, those that it may lack).
-
 _ENDINGS = {
     "data": (_POINTS, (*_TEXTS, ".lvq", ".txt")),
     "design": (_POINTS, (*_TEXTS, ".mbt", ".mbc", ".mbm")),

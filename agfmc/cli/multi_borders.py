@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import sys
-import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -23,8 +22,8 @@ from .messages import counted, library_words, Progress, report, write_message, w
 from .option_types import option_words, output_base, output_file
 from .options import (add_executor, add_kernel_memory, add_normalisation, add_seed, add_time_limit,
                       add_train, add_training_kind, add_workers, check_files, checks_scales,
-                      input_format, learned_metric, normalises, Parser, refuse_name, report_metric,
-                      workers)
+                      deadline_of, input_format, learned_metric, normalises, Parser, refuse_name,
+                      report_metric, workers)
 
 
 def get_parser():
@@ -177,7 +176,7 @@ def _request(args):
     from ..training.held_out import CALIBRATION_POINTS
     from ..training.plan import Output, Source
 
-    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
+    deadline = deadline_of(args)
     # libAGF's: with -- LVQ text, if there are no binary files of that name
     binary = os.path.exists(f"{args.train}.vec") or not os.path.isfile(args.train)
     other = args.svm or args.table or binary or is_table(args.train)

@@ -53,14 +53,14 @@ def execute(args):
     check_plot(args)
     _check_outputs(args)
     page = page_of(args, training_inputs(args, args.control))
-    with cross_validated(args, args.outbase is not None or page.requested) as (
+    output = _Output(args.json, args.brief, args.both, args.bins, args.plot)
+    with cross_validated(validation_request(args, args.outbase is not None or page.requested)) as (
             request, experiment, candidate, results, tuning):
         if args.outbase is not None:
             write_held_out(args.outbase, *results, names=experiment.data.names)
         if page.requested:
-            _write_page(page, request, experiment, candidate, results, args.bins)
+            _write_page(page, request, experiment, candidate, results, output.bins)
         # in here, so that what is finished is kept where it fails
-        output = _Output(args.json, args.brief, args.both, args.bins, args.plot)
         _print(output, request, experiment, candidate, results,
                None if tuning is None else tuning.words)
 
@@ -86,15 +86,17 @@ def _check_outputs(args):
         check_output(path)
 
 
-@contextmanager
-def cross_validated(args, both):
-    """(`ExperimentRequest`, `Experiment`, `Candidate`, list of `CrossValidation`, `NestedTuning` or
-    None), for `with`: what is finished is kept until that block ends well.
+class ValidationRequest(NamedTuple):
+    """A cross-validation: an `ExperimentRequest`, a `Candidate`, `NestedTuning` or None."""
 
-    both: with the probabilities before the calibration, where there is one.
-    """
-    from ..experiments.comparison import cross_validate
+    experiment: object
+    candidate: object
+    tuning: object
 
+
+def validation_request(args, both):
+    """The `ValidationRequest` of the options; both: with the probabilities before the calibration,
+    where there is one."""
     tuning, plan = nested_tuning(args), plan_of(args, 1, 5)
     if args.seed is None:
         plan = plan._replace(seed=_SEED)
@@ -102,6 +104,17 @@ def cross_validated(args, both):
     request = experiment_request(args, args.train, plan, args.platt == "loo")
     if both and not args.uncalibrated:
         request = request._replace(calibrated=(True, False))
+    return ValidationRequest(request, candidate, tuning)
+
+
+@contextmanager
+def cross_validated(validation):
+    """(`ExperimentRequest`, `Experiment`, `Candidate`, list of `CrossValidation`, `NestedTuning` or
+    None) of a `ValidationRequest`, for `with`: what is finished is kept until that block ends well.
+    """
+    from ..experiments.comparison import cross_validate
+
+    request, candidate, tuning = validation
     experiment = read_experiment(request)
     candidate = request.suited(candidate, experiment)
     with result_cache(request, experiment) as experiment:

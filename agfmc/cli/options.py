@@ -10,6 +10,7 @@ import itertools
 import os
 import re
 import sys
+import time
 import warnings
 from collections import deque
 
@@ -28,12 +29,10 @@ from .option_types import (finite_number, is_given, or_auto, output_base, output
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
-
 _OPERAND = "\0"
 _GENERAL = ("--quiet", "--log", "--debug")  # options that say nothing of the work
 # Values of options that are names of files, and those that may be base names; the endings of the
 # files that a base name of data stands for, and one of answers besides.
-
 _BASES = frozenset("DATA BASE POINTS ANSWERS TRUTH".split())
 FILES = _BASES | {"FILE", "TABLE", "OUT", "CONTROL"}
 _OF_DATA = ("", ".vec", ".cls", ".dat", ".con", ".names", ".wgt", ".recipe", ".ids")
@@ -671,6 +670,11 @@ def add_time_limit(group, what, **settings):
     group.add("--time-limit TIME", f"stop after TIME, in seconds, M:SS or H:MM:SS, and {what}; the "
               "exit status is then 3, and the same command continues from there", time_span,
               **settings)
+
+
+def deadline_of(args):
+    """The end of --time-limit on `time.monotonic`, or None."""
+    return None if args.time_limit is None else time.monotonic() + args.time_limit
 
 
 def add_seed(group, splits=1):

@@ -2,9 +2,9 @@
 
 import os
 import sys
-import time
 import warnings
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from ..core.errors import AgfmcWarning, DataError, JobsFailed, UsageError
 from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
@@ -20,7 +20,7 @@ from .hints import refuse_scheme
 from .messages import CRITICAL, Progress, report, write_stdout, write_stderr
 from .option_types import given, refuse_given
 from .options import (add_normalisation, add_plot, add_seed, add_time_limit, add_training_kind,
-                      check_plot, input_format, load_normalised, NORMALISATION, Parser)
+                      check_plot, deadline_of, input_format, load_normalised, NORMALISATION, Parser)
 
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 _IS_FOR = {  # what the scheme of an option has
@@ -91,6 +91,18 @@ def get_parser():
     return parser.finish()
 
 
+class _Output(NamedTuple):
+    """What is written of a design: the values of the options, options "" where it keeps its own."""
+
+    options: str
+    average: str | None
+    no_names: bool
+    names: str | None
+    print_matrix: bool
+    plot: str | None
+    dot: bool
+
+
 def execute(args):
     """Design the control tree, draw it, print it."""
     check_plot(args)
@@ -99,25 +111,27 @@ def execute(args):
         raise UsageError(f"unrecognized operands: {' '.join(args.controls[1:])}"
                          if len(args.controls) > 1 else "argument nrow: expected a whole number, "
                          f"found '{args.controls[0]}'; -Q ensemble joins control files")
+    output = _Output(args.options if args.no_names or not args.best else "", args.average,
+                     args.no_names, args.names, args.print_matrix, args.plot, args.dot)
     if args.best:
-        _write_best(args)
+        _write_best(best_request(args), output)
         return
     scheme = scheme_of(args)
     _refuse_idle(args, scheme)
     if args.controls:
-        _output(args, joined_controls(args))
+        _write(output, joined_controls(args))
         return
     made = _searched if scheme is not None and scheme.searched else designed
     design = made(args, scheme, input_format(args, args.source))
-    _output(args, design.tree, design)
+    _write(output, design.tree, design)
 
 
-def _write_best(args):
+def _write_best(request, output):
     from ..training.run import TimeUp
 
     try:
-        with best(args) as (tree, choice):
-            _output(args, tree)
+        with best(request) as (tree, choice):
+            _write(output, tree)
             if not choice.complete:
                 # raised in here, so that what is finished is kept
                 raise JobsFailed(f"time limit reached after {choice.splits} of "
@@ -128,28 +142,29 @@ def _write_best(args):
                          f"{CONTINUES}") from None
 
 
-def _output(args, tree, design=None):
+def _write(output, tree, design=None):
     from ..control.build import for_output, with_options, without_names
     from ..control.graphviz import format_dot
     from ..control.tree import changed
     from ..control.write import require_readable, tree_lines
 
-    tree = with_average(args, tree)
-    if args.options and (args.no_names or not args.best):
-        tree = with_options(tree, args.options)
-    if args.no_names or args.names is not None:
+    tree = with_average(output.average, tree)
+    if output.options:
+        tree = with_options(tree, output.options)
+    if output.no_names or output.names is not None:
         from ..data.class_names import read_names_of
-        tree = without_names(tree) if args.no_names else \
-            changed(tree, names=read_names_of(args.names, tree.classes))
+        tree = without_names(tree) if output.no_names else \
+            changed(tree, names=read_names_of(output.names, tree.classes))
     require_readable(tree)
-    if args.print_matrix:
+    if output.print_matrix:
         _print_matrix(tree)
-    draw_design(args, tree, design)
-    if args.dot:
+    if output.plot is not None:
+        draw_design(output.plot, tree, design)
+    if output.dot:
         sys.stdout.write(format_dot(with_losses(tree, design)))
     else:
         # comments of any kind would be in libAGF's way
-        notes = () if design is None or args.no_names else design.notes
+        notes = () if design is None or output.no_names else design.notes
         write_stdout(f"# {line}\n" for line in notes)
         write_stdout(tree_lines(for_output(tree)))
     sys.stdout.flush()
@@ -312,22 +327,30 @@ def _require_two(labels, source):
         raise DataError("holds one class: expected at least two", file=source)
 
 
-@contextmanager
-def best(args):
-    """(control tree, `Choice`), for `with`: what is finished is kept until that block ends well.
-    Its head has the decoder, and the options if there are any.  The table goes to standard error.
-    Raises `TimeUp` where --time-limit comes before the end of the first split."""
-    from ..control.build import with_heading
-    from ..experiments.candidates import read_candidates, suited
-    from ..experiments.comparison import find_best
-    from ..report.text import data_lines, plain_table, row_notes
+class _BestRequest(NamedTuple):
+    """A choice: an `ExperimentRequest`, the `Candidate`s, by the option of a score.
 
-    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
+    chosen: True where the candidates are the user's;  options: of the training;  deadline: on
+    `time.monotonic`, or None.
+    """
+
+    experiment: object
+    candidates: list
+    chosen: bool
+    by: str
+    options: str
+    deadline: float | None
+
+
+def best_request(args):
+    """The `_BestRequest` of the options; `UsageError` where they are not for --best."""
+    from ..experiments.candidates import read_candidates
+
     refuse_given(args, SEARCHING, "is for a search alone, not for --best")
     refuse_given(args, ["--average"], "is for -Q ensemble alone: --best tries both averages")
-    by = BY_OPTION.get(args.by or "log-loss")
-    if by is None:
-        raise UsageError(f"--by {args.by}: expected, with --best, one of {', '.join(BY_OPTION)}")
+    by = args.by or "log-loss"
+    if by not in BY_OPTION:
+        raise UsageError(f"--by {by}: expected, with --best, one of {', '.join(BY_OPTION)}")
     if is_number(args.source):
         raise UsageError("--best tries configurations on training data, and cannot know them by "
                          f"their number of classes: found {args.source}")
@@ -335,14 +358,29 @@ def best(args):
         [word.strip() for word in args.type.split(",")]
     candidates = read_candidates(words, **{**scheme_settings(args), "draws": args.draws or 1})
     request = experiment_request(args, args.source, plan_of(args, 10, 5, 2), args.platt == "loo")
+    return _BestRequest(request, candidates, args.type is not None, by, args.options,
+                        deadline_of(args))
+
+
+@contextmanager
+def best(choosing):
+    """(control tree, `Choice`), for `with`: what is finished is kept until that block ends well.
+    Its head has the decoder, and the options if there are any.  The table goes to standard error.
+    Raises `TimeUp` where the deadline comes before the end of the first split."""
+    from ..control.build import with_heading
+    from ..experiments.candidates import suited
+    from ..experiments.comparison import find_best
+    from ..report.text import data_lines, plain_table, row_notes
+
+    request, candidates, deadline = choosing.experiment, choosing.candidates, choosing.deadline
     experiment = read_experiment(request)
-    if args.type is None:
+    if not choosing.chosen:
         candidates = suited(candidates, len(experiment.data.counts))
     candidates = [request.suited(candidate, experiment) for candidate in candidates]
     with result_cache(request, experiment) as experiment:
         with Progress("comparing", deadline=deadline) as progress:
-            choice = find_best(experiment, candidates, by=by, progress=progress,
-                               deadline=deadline)
+            choice = find_best(experiment, candidates, by=BY_OPTION[choosing.by],
+                               progress=progress, deadline=deadline)
         report_reused(experiment)
         for failed in choice.result["rows"]:
             if "error" in failed:
@@ -352,19 +390,18 @@ def best(args):
         write_stderr(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
                      f"{data_lines(request.head(experiment))}"
                      f"{plain_table(result, brief=True)}{row_notes(result)}")
-        _report_choice(args, choice)
+        _report_choice(choosing.by, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])
-        yield with_heading(tree, "options", args.options or tree.options or None), choice
+        yield with_heading(tree, "options", choosing.options or tree.options or None), choice
 
 
-def _report_choice(args, choice):
+def _report_choice(by, choice):
     """Which configuration was chosen, and why."""
     row, top, margin = choice.row, choice.top, choice.margin
     if margin is not None:
         first = choice.result["rows"][0]
-        report(f"{top['configuration']} {top['decoder']} is better by {args.by or 'log-loss'} than "
+        report(f"{top['configuration']} {top['decoder']} is better by {by} than "
                f"{first['configuration']} {first['decoder']} by {margin.gain:.4f}, "
                f"{'more' if row is top else 'not more'} than one standard error of the difference, "
                f"{margin.error:.4f} ({margin.source})")
-    report(f"best by {args.by or 'log-loss'}: {row['configuration']} with the decoder "
-           f"{row['decoder']}")
+    report(f"best by {by}: {row['configuration']} with the decoder {row['decoder']}")

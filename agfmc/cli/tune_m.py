@@ -1,7 +1,6 @@
 """tune_m: search training options by cross-validation, and write them into the control file."""
 
 import argparse
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, ex
                           SEARCHES)
 from .messages import json_text, Progress, report, write_stdout, write_stderr
 from .option_types import finite_number, list_of, output_file, whole_number
-from .options import add_control, add_plot, add_time_limit, check_plot, Parser
+from .options import add_control, add_plot, add_time_limit, check_plot, deadline_of, Parser
 from .pages import add_report, page_name, page_of, plain, training_inputs, write_page
 
 _LARGEST = 60  # exponent of 2
@@ -122,11 +121,10 @@ def search_request(args):
     space = SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
                         tuple(dict.fromkeys(args.coef0)),
                         axes.get("log2c"), axes.get("log2g"), args.refine, axes)
-    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     candidate = _again(args, read_one_candidate(args))
     return SearchRequest(
         experiment_request(args, args.train, plan_of(args, 1, 5), args.platt != "cv"), candidate,
-        space, BY_COST[args.by], args.search, args.per_partition, args.platt, deadline)
+        space, BY_COST[args.by], args.search, args.per_partition, args.platt, deadline_of(args))
 
 
 @contextmanager

@@ -54,7 +54,6 @@ class Learner(NamedTuple):
 
 
 # by the NAME of learner=NAME in the options of a partition, or by the letter of a node
-
 LEARNERS = {
     "svm": Learner("support vector machine", "learners.svm:SvmOptions", searched=(GAMMA, COST)),
     "linear": Learner("linear classifier of LIBLINEAR", "learners.linear:LinearOptions",
@@ -77,5 +76,4 @@ LEARNERS = {
 NODE_LEARNERS = {letter: row for letter, row in LEARNERS.items() if row.sides is None}
 
 # by their columns, as the first learner has them
-
 PARAMETERS = {one.column: one for row in reversed(LEARNERS.values()) for one in row.searched}

@@ -23,7 +23,6 @@ from .tree import (clash, Heading, HEADINGS, Leaf, looks_like_options, MAX_CELLS
 
 # Limits on a control file, and on the matrices that it describes: a short text can stand for
 # anything.
-
 MAX_DEPTH = 10_000
 MAX_TEXT = 256 * 2**20  # bytes
 MAX_SIDES = 2**26  # labels that classifiers separate, all together
@@ -65,7 +64,6 @@ class Sizes:
 
 
 # A thousand pieces at a time: the memory of a match grows with their number.
-
 _BLANK = re.compile(r"(?:\s+|#[^\n]*){0,1000}")
 _QUOTABLE = re.compile(r'(?:[^"\\\n]+|\\[^\n]){0,1000}')
 _WORD = re.compile(r"[^\s{};\"]+")

@@ -52,29 +52,23 @@ class LazySequence(Sequence):
 
 
 # The largest class label.
-
 MAX_LABEL = 2**31 - 1
 
 # Rows times columns of the coding matrices of a file: all pairs of 1024 classes.
-
 MAX_CELLS = 2**29
 
 # Of the name of a model, beyond its base: forty levels of a tree. A file name has room for 255
 # bytes, the base and an ending among them.
-
 LONGEST_NAME = 120
 
 # The lines `# KEYWORD: TEXT` that may stand at the head of a control file.
-
 HEADINGS = ("options", "decoder", "weights", "normalisation")
 
 # In place of a file: the classifiers have none, though one by the usual name is there.
-
 NO_NORMALISATION = "none"
 
 # Decoders that go through trees, or that average the members of an ensemble, and which of the two
 # they are for; any other takes either as the coding matrix it stands for.
-
 TREE_DECODERS = MappingProxyType({"recursive": "trees", "full": "trees",
                                   "average": "ensembles", "geometric": "ensembles"})
 

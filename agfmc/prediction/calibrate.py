@@ -39,7 +39,6 @@ from .decoding import calibrated_decodings, coding_matrix, decoders_of, Decoding
 
 # Calibration points times entries of the coding matrix: of decoders that suit it, and least
 # squares;  of others;  of those that iterate, which are slow.
-
 _BUDGETS = 1 << 28, 10_000_000, 300_000
 _FEWEST, _FEWEST_OF_OTHERS = 1000, 250  # points; others have no map where theirs are fewer
 _MOST_OF_OTHERS, _MOST_ITERATED = 2000, 500  # points, which are enough for two numbers

@@ -36,7 +36,6 @@ def _arctangent(values, out):
 
 
 # r = g(a f + b): libAGF's codes; a and b are fitted for the first.
-
 SIGMOIDS = {0: np.tanh, 1: _erf, 2: _logistic, 3: _arctangent}
 
 
