@@ -29,13 +29,14 @@ def test_the_way_to_probabilities_of_a_tree(data):
     x, y = data
     joint = agfmc.joined([agfmc.design("best-tree", [0, 2, 4], x=x, y=y),
                           agfmc.design("tree", [0, 2, 4])])
-    assert agfmc.Classifier(agfmc.train(joint, x, y)).probabilities(x).shape == (90, 3)
-    tree = agfmc.train("tree", x, y)
+    model = agfmc.train(joint, x, y, calibration=0)
+    assert agfmc.Classifier(model).probabilities(x).shape == (90, 3)
+    tree = agfmc.train("tree", x, y, calibration=0)
     with pytest.raises(UsageError, match="the decoder 'full' alone does"):
         agfmc.Classifier(tree).probabilities(x)
     assert agfmc.Classifier(tree, "full").probabilities(x).shape == (90, 3)
     with pytest.raises(UsageError, match="the decoder 'least-squares' alone does"):
-        agfmc.Classifier(agfmc.train("one-vs-one", x, y), "vote").probabilities(x)
+        agfmc.Classifier(agfmc.train("one-vs-one", x, y, calibration=0), "vote").probabilities(x)
     with pytest.raises(UsageError, match="for trees recursive and full, for ensembles average and"):
         agfmc.Classifier(tree, "gemetric")
 
@@ -123,17 +124,19 @@ def test_searches_take_tables(tmp_path):
 
 def test_a_search(data):
     x, y = data
-    space = SearchSpace(log2c=Axis(0, 4, 4), log2g=Axis(-1, -1, 2), refine=0)
-    model, result = agfmc.tune("one-vs-rest", x, y, by="accuracy", space=space, normalise=True)
+    settings = {"by": "accuracy", "normalise": True, "calibration": 0, "space": SearchSpace(
+        log2c=Axis(0, 4, 4), log2g=Axis(-1, -1, 2), refine=0)}
+    model, result = agfmc.tune("one-vs-rest", x, y, **settings)
     best = result["points"][result["best"]]
     assert best["score"] == max(point["score"] for point in result["points"])
-    same = agfmc.train("one-vs-rest", x, y, options=best["options"], normalise=True)
+    same = agfmc.train("one-vs-rest", x, y, options=best["options"], normalise=True,
+                       calibration=0)
     np.testing.assert_array_equal(agfmc.Classifier(model).probabilities(x),
                                   agfmc.Classifier(same).probabilities(x))
     tree = agfmc.design("one-vs-rest", [0, 2, 4])
-    again = agfmc.tune(tree, x, y, by="accuracy", space=space, normalise=True)[1]
+    again = agfmc.tune(tree, x, y, **settings)[1]
     assert again == result
-    again = agfmc.tune(tree, csr_matrix(x), y, by="accuracy", space=space, normalise=True)[1]
+    again = agfmc.tune(tree, csr_matrix(x), y, **settings)[1]
     assert again == result
     with pytest.raises(agfmc.DataError, match="row 3"):
         agfmc.tune("tree", np.where(np.arange(90)[:, None] == 3, np.nan, x), y)
@@ -178,7 +181,7 @@ def test_landmarks(data, tmp_path):
 
 def test_what_is_refused(data):
     x, y = data
-    tree = agfmc.train("tree", x, y, options="-t 0")
+    tree = agfmc.train("tree", x, y, options="-t 0", calibration=0)
     assert agfmc.Classifier(tree).classify(x).columns is None
     assert agfmc.Classifier(tree, "full").probabilities(x).shape == (90, 3)
     for refused in (lambda: agfmc.Classifier(tree).probabilities(x),
@@ -351,7 +354,7 @@ def test_classes_that_are_words_are_the_names(data, words):
     y = y // 2
     given = [words[label] for label in y]
     model = agfmc.train("one-vs-one", x, given if isinstance(words, list) else np.array(given),
-                        class_weight={"pine": 2.0})
+                        class_weight={"pine": 2.0}, calibration=0)
     assert dict(model.tree.names) == {0: "birch", 1: "moss", 2: "pine"}
     answers = agfmc.Classifier(model).classify(x).classes
     accuracy = agfmc.scores(np.unique(given, return_inverse=True)[1], answers)["accuracy"]
@@ -363,7 +366,8 @@ def test_classes_that_are_words_are_the_names(data, words):
 
 
 def test_numbers_that_cannot_be_labels_are_names(data):
-    model = agfmc.train("one-vs-rest", data[0], data[1].astype(np.int64) * 2**40 - 2)
+    model = agfmc.train("one-vs-rest", data[0], data[1].astype(np.int64) * 2**40 - 2,
+                        calibration=0)
     assert dict(model.tree.names) == {0: "-2", 1: str(2**41 - 2), 2: str(2**42 - 2)}
     assert set(agfmc.Classifier(model).classify(data[0]).classes) == {0, 1, 2}
 
@@ -383,7 +387,8 @@ def test_classes_that_cannot_be_trained_with(data, y, words):
     (None, "NoneType"), ([[1, 2], [3]], "list"), ([["a", "b", "c", "d"]], "words")])
 def test_points_of_another_shape(data, x, found):
     for normalise in (False, True):
-        classifier = agfmc.Classifier(agfmc.train("one-vs-one", *data, normalise=normalise))
+        classifier = agfmc.Classifier(agfmc.train(
+            "one-vs-one", *data, options="learner=logistic", normalise=normalise, calibration=0))
         for method in (classifier.probabilities, classifier.classify, classifier):
             with pytest.raises(DataError, match="x: expected an array of numbers of shape "
                                                 f".n, d., found {found}"):
@@ -392,7 +397,7 @@ def test_points_of_another_shape(data, x, found):
 
 def test_arguments_of_scores_that_are_none(data):
     y = data[1]
-    answers = agfmc.Classifier(agfmc.train("one-vs-one", *data)).classify(data[0])
+    answers = agfmc.Classifier(agfmc.train("one-vs-one", *data, calibration=0)).classify(data[0])
     for words, *given in (
             ("classes: .*found Answers", y, answers), ("labels: expected the names", WORDS, y),
             ("classes: .*found NoneType", y, None), ("truth: .*found shape", [y], y),

@@ -4,6 +4,7 @@ Each rule is tried on lines that break it as well, so that it is known to see th
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,9 +61,13 @@ def dotted(node):
     return node.id if isinstance(node, ast.Name) else "?"
 
 
-def faults(text, name):
-    """(line, what) of everything in the source `text` that breaks a rule in the file `name`."""
-    tree = ast.parse(text)
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def faults(tree, name):
+    """(line, what) of everything in a source that breaks a rule in the file `name`."""
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         for module in _modules(node):
@@ -116,7 +121,7 @@ def _variables(node):
 
 def test_nothing_of_a_stranger_is_run():
     assert [(name_of(path), *fault) for path in FILES
-            for fault in faults(path.read_text(encoding="utf-8"), name_of(path))] == []
+            for fault in faults(tree_of(path), name_of(path))] == []
 
 
 BREAKING = [
@@ -138,14 +143,14 @@ ALLOWED = [
 
 def test_the_rules_see_what_breaks_them_and_nothing_else():
     assert [line for line in BREAKING + ALLOWED
-            if list(faults(f"import os\n{line}\n", "agfmc/cli/run.py"))] == BREAKING
+            if list(faults(ast.parse(f"import os\n{line}\n"), "agfmc/cli/run.py"))] == BREAKING
 
 
 def test_outputs_are_opened_in_one_place():
     """`open` for writing is left to `files.atomic`, but for private folders and nothing."""
     writers = set()
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and dotted(node.func) == "open":
                 modes = [*node.args[1:2], *(word.value for word in node.keywords
                                             if word.arg == "mode")]
