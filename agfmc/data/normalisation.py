@@ -355,12 +355,8 @@ def covariance(x: np.ndarray) -> np.ndarray:
     x = np.asarray(x)
     if x.ndim != 2 or len(x) < 2:
         raise DataError("a covariance needs two points or more")
-    mean = moments(x)[0]
-    out = np.zeros((x.shape[1], x.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
-        for block in blocks(x):
-            block -= mean
-            out += block.T @ block
+        out = np.cov(x, rowvar=False, dtype=np.float64).reshape(x.shape[1], x.shape[1])
     if not np.isfinite(out).all():
         raise DataError("the values are too large for a covariance")
-    return out / (len(x) - 1)
+    return out

@@ -35,18 +35,12 @@ def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> D
 
     Its weights are those that the points count with, or None.
     """
-    data = read_training(base, form) if form.kind != "table" else \
-        read_table(base, form, recipe_for(base, recipe))
+    if form.kind == "table" and recipe is None:
+        raise DataError("is a table, and the model has no recipe of columns: expected a model "
+                        "that was trained from a table", file=base)
+    data = read_training(base, form) if form.kind != "table" else read_table(base, form, recipe)
     warn_of_weights(base, form)
     return with_final_weights(data, base, form.weights.classes)
-
-
-def recipe_for(table, recipe: TableRecipe | None) -> TableRecipe:
-    """The recipe of a model, for a table; `DataError` where it has none."""
-    if recipe is None:
-        raise DataError("is a table, and the model has no recipe of columns: expected a model "
-                        "that was trained from a table", file=table)
-    return recipe
 
 
 def training_labels(base, form: InputFormat) -> tuple[dict[int, int], dict[int, str]]:

@@ -39,7 +39,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import hstack, issparse
 from scipy.special import log_softmax, softmax
 
-from ..core.errors import AgfmcWarning, DataError, ModelError, UsageError
+from ..core.errors import AgfmcWarning, DataError, ModelError
 from ..core.models import NodeModel
 from ..core.points import is_sparse, padded_blocks
 from ..core.provenance import Provenance
@@ -182,11 +182,8 @@ def fit_logistic(x, y, c, ridge=1.0, w=None):
     standardised inside and their penalties with them, so that the meaning of
     the ridge is kept and the descent does not depend on their units.  w None: all are 1.
 
-    Raises `UsageError` for a ridge that is not above 0 and `DataError` where a class has no points;
-    warns where the minimum was not reached.
+    Raises `DataError` where a class has no points; warns where the minimum was not reached.
     """
-    if not 0.0 < ridge < math.inf:
-        raise UsageError(f"ridge {ridge!r}: expected a number above 0")
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.int64)
     empty = np.flatnonzero(np.bincount(y, minlength=c) == 0)
     if len(empty):

@@ -167,17 +167,11 @@ def _pieces(numbers, cells):
 class Neighbours:
     """Training points x (l, d) with classes y (l,) in 0..c-1, ready to classify.
 
-    w (l,): their weights, or None.  Raises `UsageError` for k below 1 and `DataError` for k above
-    l, or above the sum of the weights.
+    w (l,): their weights, or None;  k: not more than l, or than the sum of the weights.
     """
 
     def __init__(self, x, y, c, k=11, w=None):
         x = np.ascontiguousarray(x, dtype=np.float64)
-        if k < 1:
-            raise UsageError(f"{k} nearest neighbours: expected 1 or more")
-        if k > _most(len(x), w):
-            raise DataError(f"{k} nearest neighbours need as many training points, "
-                            f"there are {len(x)}{_of_weight(w)}")
         self.c, self.k, self._w = int(c), int(k), w
         self._y = np.asarray(y, dtype=np.int64)
         self._columns = np.ascontiguousarray(x.T)

@@ -47,8 +47,11 @@ def describe(configuration: Configuration) -> dict:
                                            "comparisons": int(forest.comparisons[i])}),
              "kernel": int(model.kernel_of[i]),
              "probabilities": bool(np.isfinite(model.a[i])),
-             "made_by": model.provenances[i].to_line(), **_samples_of(model.provenances[i])}
-            for i, (row, (left, right)) in enumerate(zip(tree.rows, tree.sides()))],
+             "made_by": made.to_line(), **{
+                 name: list(sizes) for name, sizes in (("samples", made.samples),
+                                                       ("weights", made.weights)) if sizes}}
+            for i, (row, (left, right), made) in enumerate(
+                zip(tree.rows, tree.sides(), model.provenances))],
         "direct_classifiers": [
             {"name": direct.name, "code": direct.learner_letter, "kind": direct.learner.title,
              "options": direct.options, "branches": list(map(list, tree.branch_labels()[number])),
@@ -236,13 +239,6 @@ def _sizes(configuration):
         return {"samples": samples}
     return {"samples": samples, **({} if sums == [samples, samples] else
                                    {"weights": sums[0], "seen": sums[1]})}
-
-
-def _samples_of(provenance):
-    """{"samples": those of a binary model in training, left and right}, {} where not known; with
-    weights their sums, too."""
-    return {name: list(sizes) for name, sizes in (
-        ("samples", provenance.samples), ("weights", provenance.weights)) if sizes is not None}
 
 
 def _kind(tree):

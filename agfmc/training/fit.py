@@ -335,8 +335,8 @@ def _one_fit(x, nodes, work, part):
     if part == _FULL_FIT:
         solution = options.solve(nodes, work.rows, work.side, work.w)
         values = None if work.fold is not None or options.own_probabilities else loo_values(
-            functools.partial(_kernel_values, kernel), x,
-            Problem(work.rows, work.side, work.w, work.equal), solution, options,
+            lambda a, b: a.products(b) if is_sparse(a) else PreparedKernel(kernel, b).values(a).T,
+            x, Problem(work.rows, work.side, work.w, work.equal), solution, options,
             table=nodes if getattr(nodes, "exact", False) else None)
         return _flat(solution, x, work.rows), values
     train = work.fold != part
@@ -348,11 +348,6 @@ def _one_fit(x, nodes, work, part):
     solution = _flat(solution, x, rows)
     return decision_values(kernel, solution.points(x, rows), solution.coef, solution.rho,
                            x[work.rows[~train]])
-
-
-def _kernel_values(kernel, a, b):
-    """K (p, q) of points a (p, d) and b (q, d)."""
-    return a.products(b) if is_sparse(a) else PreparedKernel(kernel, b).values(a).T
 
 
 def _flat(solution, x, rows):
@@ -442,7 +437,7 @@ def _fit_elsewhere(jobs, data, progress):
         settings, workers=1, kernel_memory=settings.kernel_memory // together_of(executor),
         sums=None))
     for done, (job, result) in enumerate(run_remote(
-            executor, _fit_or_error, data, jobs, name=lambda job: f"'{job.name}'",
+            executor, fit_one, data, jobs, name=lambda job: f"'{job.name}'",
             part=TrainingData.part), 1):
         if isinstance(result, AgfmcError):
             result = Fitted(job, job.place.error(type(result), result.message))
@@ -464,8 +459,3 @@ def fit_one(data: TrainingData, job: Job) -> Fitted:
     if fitted.rows is None:
         return fitted
     return fitted._replace(model=replace(fitted.model, sv=None), rows=data.rows[fitted.rows])
-
-
-def _fit_or_error(data, job):
-    fitted = fit_one(data, job)
-    return fitted.model if isinstance(fitted.model, AgfmcError) else fitted

@@ -99,7 +99,7 @@ def test_worker_killed(place, kill_worker):
     here, there = place.below("here"), place.below("there")
     words = ("multi_borders", "-+", "-c 100", "../plan", "../trn", "m", "ctl")
     here.ok(*words)
-    said = kill_worker(there, "agfmc.training.fit", "_fit_or_error", *words)
+    said = kill_worker(there, "agfmc.training.fit", "fit_one", *words)
     assert here.files() == there.files() and len(here.files()) == 5
     assert b": a worker process has ended; retrying" in said
 

@@ -7,7 +7,7 @@ import pytest
 
 from agfmc.learners import logistic
 from agfmc.learners.logistic import fit_logistic, logistic_probabilities, minimise
-from agfmc.core.errors import AgfmcWarning, DataError, UsageError
+from agfmc.core.errors import AgfmcWarning, DataError
 
 X = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
 Y = np.array([0, 1, 2, 1])
@@ -160,8 +160,6 @@ def test_more_features_than_points():
 
 
 def test_what_is_refused():
-    with pytest.raises(UsageError, match="expected a number above 0"):
-        fit_logistic(X, Y, 3, 0.0)
     with pytest.raises(DataError, match="class 3"):
         fit_logistic(X, Y, 4)
     with pytest.raises(DataError, match="have 3 features, the model needs 2"):
