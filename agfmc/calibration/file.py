@@ -8,13 +8,11 @@ import os
 
 import numpy as np
 
-from ..core.errors import DataError, ModelError
-from ..files.codec import decode, format_sidecar, is_sidecar, read_sidecar
+from ..core.errors import DataError
+from ..files.codec import Sidecar
 from ..files.opening import read_bytes, SMALL_TEXT
 from .maps import KINDS
 from .types import Calibration
-
-_TITLE = "agfmc calibration"
 
 
 def calibration_of(path):
@@ -24,14 +22,14 @@ def calibration_of(path):
 
 def check_calibration_output(path):
     """Raise `DataError` where a calibration would take the place of a file that is none."""
-    if os.path.isfile(path) and not is_sidecar(_TITLE, path):
+    if os.path.isfile(path) and not _CALIBRATION.begins(path):
         raise DataError("is no calibration, and the name is that of the calibration: expected "
                         "another name of control-out, or this file elsewhere", file=path)
 
 
 def format_calibration(calibration, path=None):
     """The text of a `Calibration`, which is `checked`."""
-    return format_sidecar(_TITLE, calibration, lambda plain: _calibration(plain, path), path)
+    return _CALIBRATION.format(calibration, path)
 
 
 def read_calibration(path):
@@ -40,16 +38,7 @@ def read_calibration(path):
     size = os.path.getsize(path) if os.path.isfile(path) else 0
     raw = read_bytes(path, most=max(size, SMALL_TEXT),
                      expected="a calibration, and a larger one without compression")
-    return _calibration(read_sidecar(_TITLE, raw, path), path)
-
-
-def _calibration(plain, path):
-    def fail(message):
-        return ModelError(message, file=path)
-
-    calibration = decode(Calibration, plain, fail)
-    check_calibration(calibration, fail)
-    return calibration
+    return _CALIBRATION.read(raw, path)
 
 
 def check_calibration(calibration, fail):
@@ -72,6 +61,9 @@ def check_calibration(calibration, fail):
         raise fail("the learned decoder does not fit the number of classes")
     if learned is not None and not (_moderate(learned.weights) and _moderate(learned.intercept)):
         raise fail("a number of the learned decoder is not finite, or too large")
+
+
+_CALIBRATION = Sidecar("agfmc calibration", Calibration, check_calibration)
 
 
 def _fault_of_map(stored, columns):

@@ -13,27 +13,28 @@ import numpy as np
 
 from ..core.errors import AgfmcWarning, DataError, ModelError
 from ..files.atomic import remove
-from ..files.codec import decode, format_sidecar, is_sidecar, read_sidecar
+from ..files.codec import Sidecar
 from ..files.opening import is_stream, read_bytes, SMALL_TEXT
 from .class_names import name_lines
 from .normalisation import LearnedMetric
-
-
-def check_metric(metric, fail):
-    """Check a `LearnedMetric`."""
-    if not len(metric.weights) or np.any(metric.weights < 0):
-        raise fail("the weights of the features are invalid")
-    if len(metric.names) not in (0, len(metric.weights)):
-        raise fail(f"expected the names of {len(metric.weights)} features, found "
-                   f"{len(metric.names)}")
-
-_TITLE = "agfmc metric"
 
 
 @dataclass(frozen=True)
 class _Record:
     normalisation: Annotated[str, "[0-9a-f]{16}"]
     learned: LearnedMetric
+
+
+def _check(record, fail):
+    metric = record.learned
+    if not len(metric.weights) or np.any(metric.weights < 0):
+        raise fail("the weights of the features are invalid")
+    if len(metric.names) not in (0, len(metric.weights)):
+        raise fail(f"expected the names of {len(metric.weights)} features, found "
+                   f"{len(metric.names)}")
+
+
+_METRIC = Sidecar("agfmc metric", _Record, _check, most=SMALL_TEXT)
 
 
 def metric_path(path):
@@ -47,7 +48,7 @@ def check_metric_output(path):
     beside = metric_path(path)
     if beside is None:
         return
-    if os.path.isdir(beside) or os.path.isfile(beside) and not is_sidecar(_TITLE, beside):
+    if os.path.isdir(beside) or os.path.isfile(beside) and not _METRIC.begins(beside):
         raise DataError("is no record of a learned metric, and the name is that of one: expected "
                         "another name of the normalisation, or this file elsewhere", file=beside)
 
@@ -55,14 +56,13 @@ def check_metric_output(path):
 def remove_metric(path, digest):
     """Remove the record beside the `.std` file `path` where it is that of the map `digest`."""
     beside = metric_path(path)
-    if beside is not None and os.path.isfile(beside) and is_sidecar(_TITLE, beside, digest):
+    if beside is not None and os.path.isfile(beside) and _METRIC.begins(beside, digest):
         remove(beside)
 
 
 def format_metric(normalisation, path=None):
     """The text about a `Normalisation` with a learned metric, which is `checked`."""
-    return format_sidecar(_TITLE, _Record(normalisation.digest(), normalisation.metric),
-                          lambda plain: _metric(plain, path), path, most=SMALL_TEXT)
+    return _METRIC.format(_Record(normalisation.digest(), normalisation.metric), path)
 
 
 def with_metric(normalisation, path):
@@ -75,7 +75,7 @@ def with_metric(normalisation, path):
     if beside is None or not os.path.lexists(beside):
         return normalisation
     try:
-        if not os.path.isfile(beside) or not is_sidecar(_TITLE, beside):
+        if not os.path.isfile(beside) or not _METRIC.begins(beside):
             raise DataError("is no record of a learned metric", file=beside)
         digest, learned = read_metric(beside)
         if digest != normalisation.digest() or len(learned.weights) != len(normalisation.mean):
@@ -90,16 +90,7 @@ def with_metric(normalisation, path):
 
 def read_metric(path):
     """(digest of the map, its `LearnedMetric`) of a file."""
-    raw = read_bytes(path, most=SMALL_TEXT, expected="a metric")
-    return _metric(read_sidecar(_TITLE, raw, path), path)
-
-
-def _metric(plain, path):
-    def fail(message):
-        return ModelError(message, file=path)
-
-    record = decode(_Record, plain, fail)
-    check_metric(record.learned, fail)
+    record = _METRIC.read(read_bytes(path, most=SMALL_TEXT, expected="a metric"), path)
     return record.normalisation, record.learned
 
 

@@ -27,7 +27,7 @@ import functools
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from itertools import chain
 from types import NoneType, UnionType
@@ -222,28 +222,54 @@ def _array(value, dtype, dimensions):
     return array.reshape(shape)
 
 
-def is_sidecar(title, path, part=""):
-    """Return True if the file begins as a sidecar of this title with `part` in its first lines."""
-    with open_input(path) as file:
-        head = file.read(500)
-    start = f'{{"format":"{title}"'.replace(" ", "").encode()
-    return b"".join(head.split()).startswith(start) and part.encode() in head
+@dataclasses.dataclass(frozen=True)
+class Sidecar:
+    """A kind of sidecar.
 
-
-def format_sidecar(title, content, check, path=None, sealed=True, most=None):
-    """The text of a dataclass as a sidecar; check(plain values): the reader, see `checked`.
-
-    most: the number of bytes that the reader takes, or None.
+    title: its format;  kind: the dataclass;  check(content, fail): raises fail(message) for what
+    cannot be;  error: the class of errors;  expected: what their messages begin with;  most: the
+    number of bytes that are read, or None.
     """
-    plain = checked(encode(content), check, path)
-    lines = ",\n".join(f" {json.dumps(key)}: {_text(value, chr(10) + ' ')}"
-                       for key, value in plain.items()) + "\n}\n"
-    seal = f' "made_by": "agfmc {__version__}",\n "sum": "{_digest(lines.encode())}",\n'
-    text = f'{{\n "format": "{title}",\n "version": {_VERSION},\n{seal * sealed}{lines}'
-    if most is not None and len(text.encode()) > most:
-        raise ModelError("cannot write this file, because no command could read it: larger than "
-                         f"{most >> 20} MiB", file=path)
-    return text
+
+    title: str
+    kind: type
+    check: Callable
+    error: type = ModelError
+    expected: str = ""
+    sealed: bool = True
+    most: int | None = None
+
+    def begins(self, path, part=""):
+        """Return True if the file begins as such a sidecar, with `part` in its first lines."""
+        with open_input(path) as file:
+            head = file.read(500)
+        start = f'{{"format":"{self.title}"'.replace(" ", "").encode()
+        return b"".join(head.split()).startswith(start) and part.encode() in head
+
+    def format(self, content, path=None):
+        """The text of a dataclass, which is `checked`."""
+        plain = checked(encode(content), lambda plain: self._decoded(plain, path), path)
+        lines = ",\n".join(f" {json.dumps(key)}: {_text(value, chr(10) + ' ')}"
+                           for key, value in plain.items()) + "\n}\n"
+        seal = f' "made_by": "agfmc {__version__}",\n "sum": "{_digest(lines.encode())}",\n'
+        text = f'{{\n "format": "{self.title}",\n "version": {_VERSION},\n' \
+               f'{seal * self.sealed}{lines}'
+        if self.most is not None and len(text.encode()) > self.most:
+            raise ModelError("cannot write this file, because no command could read it: larger "
+                             f"than {self.most >> 20} MiB", file=path)
+        return text
+
+    def read(self, raw, path):
+        """The dataclass in the bytes of a file; raises `error` for any others."""
+        return self._decoded(_plain(self.title, raw, path, self.error), path)
+
+    def _decoded(self, plain, path):
+        def fail(message):
+            return self.error(f"{self.expected}{message}", file=path)
+
+        content = decode(self.kind, plain, fail)
+        self.check(content, fail)
+        return content
 
 
 def _text(value, line):
@@ -262,7 +288,7 @@ def _digest(data):
     return blake2b(data, digest_size=8).hexdigest()
 
 
-def read_sidecar(title, raw, path, error=ModelError):
+def _plain(title, raw, path, error):
     """The plain values in the bytes `raw` of a sidecar; raises `error`, of the file `path`."""
     try:
         plain = strict_json(raw)

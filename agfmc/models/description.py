@@ -35,7 +35,7 @@ def describe(configuration: Configuration) -> dict:
                                         if label in tree.names else {})}
                     for label in tree.classes],
         **_sizes(configuration),
-        "configuration": _kind(tree),
+        "configuration": kind_of_tree(tree),
         "control": format_tree(changed(tree, headings={})) if tree.hierarchical else None,
         "decoder": tree.decoder,
         "members": describe_members(tree, model) if tree.is_ensemble else None,
@@ -81,8 +81,8 @@ def describe_members(tree: Tree, model: MergedModel) -> list[dict]:
     queried = (rows >= ends[:-1, None]) & (rows < ends[1:, None])
     kernels = KernelCounter(model)(queried) if model.count else np.zeros(len(queried), int)
     trees = np.diff((model.forest.starts if model.forest else np.zeros_like(model.indptr))[ends])
-    return [{"configuration": _kind(member), "weight": weight, "binary_models": len(member.rows),
-             "kernel_values": int(values), "trees": int(count)}
+    return [{"configuration": kind_of_tree(member), "weight": weight,
+             "binary_models": len(member.rows), "kernel_values": int(values), "trees": int(count)}
             for member, weight, values, count in zip(tree.members, tree.weights, kernels, trees)]
 
 
@@ -241,7 +241,8 @@ def _sizes(configuration):
                                    {"weights": sums[0], "seen": sums[1]})}
 
 
-def _kind(tree):
+def kind_of_tree(tree: Tree) -> str:
+    """The kind of a configuration in words."""
     if tree.is_ensemble:
         return "ensemble"
     if not tree.hierarchical:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from ..core.models import KERNELS
 from ..core.provenance import Provenance
 from ..core.text import member_text
+from ..models.description import kind_of_tree
 from . import charts, structure
 from .answers import answer_sections, answer_verdict, score_tiles
 from .blocks import (beside, code, facts, heading, markup, pictures, Section, table, text, Tile,
@@ -70,12 +71,7 @@ def _data_words(data):
 def _kind(model):
     if model.info is not None:
         return model.info["configuration"]
-    tree = model.tree
-    if tree.is_ensemble:
-        return "ensemble"
-    if not tree.hierarchical:
-        return "direct classifier" if tree.nodes[0].direct else "coding matrix"
-    return "decision tree" if all(node.bare for node in tree.nodes) else "nested"
+    return kind_of_tree(model.tree)
 
 
 # -- data ------------------------------------------------------------------------------------------

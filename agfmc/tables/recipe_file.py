@@ -3,12 +3,11 @@
 import os
 
 from ..core.errors import DataError
-from ..files.codec import decode, format_sidecar, read_sidecar
+from ..files.codec import Sidecar
 from ..files.opening import read_bytes, SMALL_TEXT
 from .types import MISSING_POLICIES, MOST_LETTERS, size_of_names, TableRecipe
 
 _MOST_FEATURES = 2**24
-_TITLE = "agfmc table recipe"
 
 
 def check_table_recipe(recipe, fail):
@@ -34,6 +33,10 @@ def check_table_recipe(recipe, fail):
         raise fail("a column of the recipe has two parts")
 
 
+_RECIPE = Sidecar("agfmc table recipe", TableRecipe, check_table_recipe, DataError,
+                  "expected a recipe, as table2agf writes it: ", sealed=False, most=SMALL_TEXT)
+
+
 def recipe_beside(path: str) -> str:
     """The file of the recipe beside a control file, or of data with that base name."""
     return f"{path}.recipe"
@@ -41,23 +44,12 @@ def recipe_beside(path: str) -> str:
 
 def format_recipe(recipe: TableRecipe, path=None) -> str:
     """The text of a recipe, which is `checked`."""
-    return format_sidecar(_TITLE, recipe, lambda plain: _recipe(plain, path), path, sealed=False,
-                          most=SMALL_TEXT)
+    return _RECIPE.format(recipe, path)
 
 
 def read_recipe(path) -> TableRecipe:
     """The recipe in a file; `DataError` for what is none."""
-    raw = read_bytes(path, most=SMALL_TEXT, expected="a recipe")
-    return _recipe(read_sidecar(_TITLE, raw, path, DataError), path)
-
-
-def _recipe(plain, path):
-    def fail(message):
-        return DataError(f"expected a recipe, as table2agf writes it: {message}", file=path)
-
-    recipe = decode(TableRecipe, plain, fail)
-    check_table_recipe(recipe, fail)
-    return recipe
+    return _RECIPE.read(read_bytes(path, most=SMALL_TEXT, expected="a recipe"), path)
 
 
 def recipe_if_there(path) -> TableRecipe | None:

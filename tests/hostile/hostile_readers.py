@@ -822,7 +822,7 @@ def readers():
         ("table in Feather", from_pipe(rows_of), [FEATHER], False, tabled, []),
         ("recipe", recipe_file.read_recipe, [RECIPE_TEXT], True, recipe_again,
          ["tables.recipe_file.read_recipe", "tables.recipe_file.recipe_if_there",
-          "files.codec.strict_json", "files.codec.read_sidecar"]),
+          "files.codec.strict_json"]),
         ("comparison", functools.partial(result_json.read_comparison, scores=["brier"]),
          [compact(COMPARISON)], True, same_json, ["report.result_json.read_comparison"]),
         ("search", functools.partial(result_json.read_search, scores=["brier"]),

@@ -78,7 +78,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "files.number_text.parsed_blocks", "data.libagf.read_column", "data.class_names.name_lines",
     "files.number_text.numbers", "files.number_text.tokenise",
     "files.atomic.install", "files.opening.read_all", "core.memory.within_memory",
-    "calibration.file.calibration_of", "files.codec.is_sidecar",
+    "calibration.file.calibration_of",
     "tables.recipe_file.recipe_beside", "data.reading.recipe_of_points",
     "tables.text.number_of", "data.metric_file.metric_path", "files.opening.is_stream",
     "data.class_names.TextLabels", "data.class_names.numeric",

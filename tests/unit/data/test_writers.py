@@ -149,7 +149,7 @@ WRITERS = {
 }
 # What is no model and nothing that goes with one: points, answers, and text without a reader.
 OTHERS = {"format_description", "format_normalisation", "format_points",
-          "format_ranked", "format_recipe_lines", "format_sets", "format_sidecar",
+          "format_ranked", "format_recipe_lines", "format_sets",
           "format_validation", "format_weights", "read_bytes", "write_answer_table",
           "write_answers", "write_cls", "write_curves", "write_lvq", "write_npz",
           "write_predictions", "write_sums", "write_svm", "write_table", "write_together",
