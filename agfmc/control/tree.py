@@ -165,6 +165,15 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
             os.path.join(os.path.dirname(self.source or ""), name)
 
     @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        if self.is_ensemble:
+            return "ensemble"
+        if not self.hierarchical:
+            return "direct classifier" if self.nodes[0].direct else "coding matrix"
+        return "decision tree" if all(node.bare for node in self.nodes) else "nested"
+
+    @property
     def is_ensemble(self):
         """Whether there are several configurations."""
         return len(self.roots) > 1

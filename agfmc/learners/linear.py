@@ -25,8 +25,8 @@ import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
 from .options import PlaneLearner, scan
-from .points import (CLibrary, Nodes, shared_object, sklearn_fit, sklearn_version, Solution,
-                     TOO_LARGE, weight_fields)
+from .points import (CLibrary, Nodes, sklearn_fit, sklearn_version, Solution, TOO_LARGE,
+                     weight_fields)
 
 _LOGISTIC = (0, 6, 7)
 _PARALLEL = (0, 2)  # those that draw no random numbers
@@ -152,16 +152,10 @@ class _Model(ctypes.Structure):
 
 @functools.lru_cache(maxsize=1)
 def _library():
-    path = shared_object("liblinear")
-    if path is None:
-        raise UsageError("learner=linear needs LIBLINEAR, which is not installed: "
-                         "pip install 'agfmc[linear]'")
-    library = CLibrary("LIBLINEAR", path, ("train", "check_parameter", "free_and_destroy_model",
-                                           "set_print_string_function"),
-                       _Model, _Problem, _Parameter)
-    if library.version < _OLDEST:
-        raise UsageError("LIBLINEAR is too old: liblinear-official 2.50 or newer is needed")
-    return library
+    return CLibrary("liblinear", _OLDEST, "learner=linear needs LIBLINEAR, which is not installed: "
+                    "pip install 'agfmc[linear]'", (
+                        "train", "check_parameter", "free_and_destroy_model",
+                        "set_print_string_function"), _Model, _Problem, _Parameter)
 
 
 def _solve(nodes, rows, side, options):

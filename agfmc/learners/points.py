@@ -132,14 +132,20 @@ def shared_object(package):
 class CLibrary:
     """LIBSVM or LIBLINEAR, which release the interpreter's lock: threads train side by side.
 
-    name: as messages call it;  path: of the shared object;  functions: the names of those that
-    train, check parameters, free a model and set where words go;  model, problem, parameter: its
-    `Structure`s.
+    name: of its shared object, in capitals in messages;  oldest: its number of the first version that serves;  missing: the
+    message where it is not installed;  functions: the names of those that train, check parameters,
+    free a model and set where words go;  model, problem, parameter: its `Structure`s.
     """
 
-    def __init__(self, name, path, functions, model, problem, parameter):
-        self.name, self.loaded = name, ctypes.CDLL(path)
-        self.version = ctypes.c_int.in_dll(self.loaded, f"{name.lower()}_version").value
+    def __init__(self, name, oldest, missing, functions, model, problem, parameter):
+        path = shared_object(name)
+        if path is None:
+            raise UsageError(missing)
+        self.loaded = ctypes.CDLL(path)
+        self.version = ctypes.c_int.in_dll(self.loaded, f"{name}_version").value
+        if self.version < oldest:
+            raise UsageError(f"{name.upper()} is too old: {name}-official {oldest / 100:.2f} or "
+                             "newer is needed")
         self._train, self._check, self._free, set_print = (
             getattr(self.loaded, function) for function in functions)
         self._train.restype = ctypes.POINTER(model)

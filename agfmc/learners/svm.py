@@ -21,11 +21,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..core.errors import DataError, one_line, UsageError
+from ..core.errors import DataError, one_line
 from ..core.models import KERNELS
 from .options import BORDERS, KernelLearner
-from .points import (CLibrary, Nodes, shared_object, sklearn_fit, sklearn_version, Solution,
-                     TOO_LARGE, weight_fields)
+from .points import (CLibrary, Nodes, sklearn_fit, sklearn_version, Solution, TOO_LARGE,
+                     weight_fields)
 
 _TYPES = {"c_svc": 0, "nu_svc": 1}
 _PRECOMPUTED = 4
@@ -151,23 +151,17 @@ class _Model(ctypes.Structure):
 
 @functools.lru_cache(maxsize=1)
 def _library():
-    path = shared_object("libsvm")
-    if path is None:
-        raise UsageError("LIBSVM is not installed: pip install libsvm-official "
-                         "(its source needs a C++ compiler)")
     # its OpenMP loops, whose number is read while it is loaded, would fight with our threads
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
-        library = CLibrary("LIBSVM", path, (
-            "svm_train", "svm_check_parameter", "svm_free_and_destroy_model",
-            "svm_set_print_string_function"), _Model, _Problem, _Parameter)
+        return CLibrary("libsvm", _OLDEST, "LIBSVM is not installed: pip install libsvm-official "
+                        "(its source needs a C++ compiler)", (
+                            "svm_train", "svm_check_parameter", "svm_free_and_destroy_model",
+                            "svm_set_print_string_function"), _Model, _Problem, _Parameter)
     finally:
         if before is None:
             del os.environ["OMP_NUM_THREADS"]
-    if library.version < _OLDEST:
-        raise UsageError("LIBSVM is too old: libsvm-official 3.31 or newer is needed")
-    return library
 
 
 def library_version():

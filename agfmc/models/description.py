@@ -35,7 +35,7 @@ def describe(configuration: Configuration) -> dict:
                                         if label in tree.names else {})}
                     for label in tree.classes],
         **_sizes(configuration),
-        "configuration": kind_of_tree(tree),
+        "configuration": tree.kind,
         "control": format_tree(changed(tree, headings={})) if tree.hierarchical else None,
         "decoder": tree.decoder,
         "members": describe_members(tree, model) if tree.is_ensemble else None,
@@ -81,7 +81,7 @@ def describe_members(tree: Tree, model: MergedModel) -> list[dict]:
     queried = (rows >= ends[:-1, None]) & (rows < ends[1:, None])
     kernels = KernelCounter(model)(queried) if model.count else np.zeros(len(queried), int)
     trees = np.diff((model.forest.starts if model.forest else np.zeros_like(model.indptr))[ends])
-    return [{"configuration": kind_of_tree(member), "weight": weight,
+    return [{"configuration": member.kind, "weight": weight,
              "binary_models": len(member.rows), "kernel_values": int(values), "trees": int(count)}
             for member, weight, values, count in zip(tree.members, tree.weights, kernels, trees)]
 
@@ -239,15 +239,6 @@ def _sizes(configuration):
         return {"samples": samples}
     return {"samples": samples, **({} if sums == [samples, samples] else
                                    {"weights": sums[0], "seen": sums[1]})}
-
-
-def kind_of_tree(tree: Tree) -> str:
-    """The kind of a configuration in words."""
-    if tree.is_ensemble:
-        return "ensemble"
-    if not tree.hierarchical:
-        return "direct classifier" if tree.nodes[0].direct else "coding matrix"
-    return "decision tree" if all(node.bare for node in tree.nodes) else "nested"
 
 
 def format_description(info: dict) -> str:

@@ -23,7 +23,7 @@ import os
 import re
 from functools import partial
 from itertools import combinations
-from typing import get_type_hints, NamedTuple
+from typing import get_type_hints
 
 import numpy as np
 
@@ -54,25 +54,6 @@ _MAX_FEATURES = 2**24
 _MAX_CLASSES = 1024  # 2**19 binary classifiers
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(NUMBER.pattern.decode(), re.ASCII)
-
-
-class _Contents(NamedTuple):
-    """The contents of a model of k classes.
-
-    rho: of k (k - 1)/2 classifiers;  platt: (A, B) or None of each;  n_sv: support vectors of each
-    class;  features: 0 where it is not known;  coef (l, k - 1), sv (l, d).
-    """
-
-    svm_type: str
-    kernel: Kernel
-    labels: list
-    rho: list
-    platt: list
-    n_sv: tuple
-    provenance: Provenance
-    features: int
-    coef: np.ndarray
-    sv: np.ndarray
 
 
 class _Header:
@@ -141,7 +122,11 @@ class _Header:
         return words[0]
 
     def contents(self, lines, k, vectors):
-        """The `_Contents` of a model of k classes; vectors: as `support_vectors`."""
+        """The contents of a model of k classes; vectors: as `_support_vectors`.
+
+        -> type, `Kernel`, labels (k), rho and (A, B) or None of k (k - 1)/2 classifiers, numbers of
+        support vectors (k), `Provenance`, features (0 where not known), coef (l, k - 1), sv (l, d).
+        """
         svm_type = self.word("svm_type", (*_TYPES, _TREE_TYPE) if k == 2 else _TYPES)
         kind = self.word("kernel_type", tuple(KERNELS))
         kernel = Kernel(kind, **{name: self.values(name, int if name == "degree" else float)[0]
@@ -166,8 +151,7 @@ class _Header:
         provenance = _provenance(lines, end, total, self.path)
         features = min(provenance.features or 0, _MAX_FEATURES)
         coef, sv = vectors(lines[self.end:end], self.end, self.path, features, k - 1)
-        return _Contents(svm_type, kernel, labels, rho, platt, n_sv, provenance, features, coef,
-                         sv)
+        return svm_type, kernel, labels, rho, platt, n_sv, provenance, features, coef, sv
 
 
 def _read_lines(raw, path):

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from ..core.models import KERNELS
 from ..core.provenance import Provenance
 from ..core.text import member_text
-from ..models.description import kind_of_tree
 from . import charts, structure
 from .answers import answer_sections, answer_verdict, score_tiles
 from .blocks import (beside, code, facts, heading, markup, pictures, Section, table, text, Tile,
@@ -71,7 +70,7 @@ def _data_words(data):
 def _kind(model):
     if model.info is not None:
         return model.info["configuration"]
-    return kind_of_tree(model.tree)
+    return model.tree.kind
 
 
 # -- data ------------------------------------------------------------------------------------------

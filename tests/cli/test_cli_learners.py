@@ -158,9 +158,9 @@ def test_errors(folder, run, words, status, told):
 
 
 def test_without_the_library(folder, pairs, run, monkeypatch):
-    from agfmc.learners import linear
+    from agfmc.learners import linear, points
 
-    monkeypatch.setattr(linear, "shared_object", lambda package: None)
+    monkeypatch.setattr(points, "shared_object", lambda package: None)
     linear._library.cache_clear()
     told = run("multi_borders", "-+", "learner=linear", pairs, "trn", "m", "c", status=2).err
     assert "pip install 'agfmc[linear]'" in told and told.count("\n") == 1

@@ -89,9 +89,9 @@ def test_a_library_that_is_missing(monkeypatch):
 
 
 def test_the_words_for_a_library_that_is_missing(monkeypatch):
-    from agfmc.learners import linear
+    from agfmc.learners import linear, points
 
-    monkeypatch.setattr(linear, "shared_object", lambda package: None)
+    monkeypatch.setattr(points, "shared_object", lambda package: None)
     linear._library.cache_clear()
     with pytest.raises(UsageError, match=r"pip install 'agfmc\[linear\]'") as caught:
         parse_options("learner=linear").made_by()
