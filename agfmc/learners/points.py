@@ -132,9 +132,10 @@ def shared_object(package):
 class CLibrary:
     """LIBSVM or LIBLINEAR, which release the interpreter's lock: threads train side by side.
 
-    name: of its shared object, in capitals in messages;  oldest: its number of the first version that serves;  missing: the
-    message where it is not installed;  functions: the names of those that train, check parameters,
-    free a model and set where words go;  model, problem, parameter: its `Structure`s.
+    name: of its shared object, in capitals in messages;  oldest: the number of the first version
+    that serves;  missing: the message where it is not installed;  functions: the names of those
+    that train, check parameters, free a model and set where words go;  model, problem, parameter:
+    its `Structure`s.
     """
 
     def __init__(self, name, oldest, missing, functions, model, problem, parameter):
