@@ -80,7 +80,7 @@ def execute(args):
                        f"comparison of configurations: {page_name(args.train)}", "compares",
                        comparison=plain(result))
         _print(result, "json" if args.json else "csv" if args.csv else "markdown" if args.markdown
-               else "text", args.by, request.calibrated == (False,))
+               else "text")
         if args.plot is not None:  # in here, so that the results are kept where it fails
             from ..report.chart_scores import draw_comparison
             draw_comparison(args.plot, result, by)
@@ -91,11 +91,10 @@ def execute(args):
         raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be computed")
 
 
-def _print(result, form, by, uncalibrated):
-    """Print the table in a form: json, csv, markdown or text.  by: the option of the score."""
-    from ..report.text import (blocks_text, comparison_csv, data_lines, markdown_table,
-                               plain_table, row_notes)
-    from ..report.trials import tuned_blocks
+def _print(result, form):
+    """Print the table in a form: json, csv, markdown or text."""
+    from ..report.text import blocks_text, comparison_csv, markdown_table
+    from ..report.trials import comparison_blocks
 
     if form == "json":
         text = json_text({"version": RESULTS, **result})
@@ -104,28 +103,6 @@ def _print(result, form, by, uncalibrated):
     elif form == "markdown":
         text = markdown_table(result)
     else:
-        options = f", options {result['options']}" if result["options"] else ""
-        options += "; not calibrated" * uncalibrated
-        left_out = "" if result["left_out"] is None else f" of {result['left_out']} points"
-        text = f"{result['points']} points, {result['classes']} classes; {result['plan']}" \
-               f"{left_out}{options}\n{data_lines(result)}" \
-               f"{plain_table(result)}{row_notes(result)}{_legend(result, by)}"
-        if "tuned" in result:
-            text += blocks_text(tuned_blocks(result["tuned"], result["splits"]), folded=True)
+        text = blocks_text(comparison_blocks(result), folded=True, star=True)
     sys.stdout.write(text)
     sys.stdout.flush()
-
-
-def _legend(result, by):
-    against = result["against"]
-    if against is None:
-        return ""
-    exact = "McNemar's test of the accuracies, of the effective number of points" \
-        if "weights" in result else "McNemar's exact test of the accuracies"
-    test = f"p: {exact if result['mcnemar'] else 'corrected resampled t test'}"
-    scored = "scores of all held-out points" if result["left_out"] is None else \
-        "leave-one-out scores, landmarks held fixed"
-    return f"* best of its column; {scored}" \
-           f"{' ± deviation over the splits' * (result['splits'] > 1)}; times in seconds of one " \
-           f"core\ndiff.: in {by}, to {against['configuration']} {against['decoder']}; " \
-           f"{test}\n"

@@ -84,19 +84,20 @@ class SplitCosts:
     def __init__(self, x: np.ndarray, y: np.ndarray, options: NystromOptions | None = None,
                  seed: int = 1, workers: int = 1, loss: Loss = Loss(),
                  w: np.ndarray | None = None):
+        w = np.ones(len(y)) if w is None else w
         self.counts = np.bincount(y, weights=w)
         self.workers, self.loss = workers, loss
-        self.shares = self.counts / (len(y) if w is None else self.counts.sum())
+        self.shares = self.counts / self.counts.sum()
         options = NystromOptions(left_out=LEFT_OUT) if options is None else options
         k = len(self.counts)
         self.rows = _left_out(y, k, options.left_out, seed)
-        self.classes, self._weights = y[self.rows], None if w is None else w[self.rows]
+        self.classes, self._weights = y[self.rows], w[self.rows]
         ends = np.cumsum([0, *np.bincount(self.classes, minlength=k)])
         self._spans = [slice(*some) for some in zip(ends, ends[1:])]
         self.point_groups = (np.arange(len(self.rows)) - ends[self.classes]) % GROUPS
-        unscaled = np.ones(len(self.rows)) if w is None else self._weights
-        self.point_weights = np.concatenate([unscaled[span] * (count / unscaled[span].sum())
-                                             for span, count in zip(self._spans, self.counts)])
+        self.point_weights = np.concatenate([
+            self._weights[span] * (count / self._weights[span].sum())
+            for span, count in zip(self._spans, self.counts)])
         p = min(options.landmarks or LANDMARKS, len(y))
         refuse_beyond(8 * (p * p * (k + 2 * workers) + p * len(self.rows)),
                       f"the sums of {p} landmarks and {k} classes", None)
@@ -120,11 +121,8 @@ class SplitCosts:
         for start in range(0, len(rows), _BLOCK):
             some = rows[start:start + _BLOCK]
             phi = self._features(some)
-            if self._w is None:
-                self._total[label] += phi.sum(axis=1)
-            else:
-                self._total[label] += phi @ self._w[some]
-                phi *= np.sqrt(self._w[some])
+            self._total[label] += phi @ self._w[some]
+            phi *= np.sqrt(self._w[some])
             self._gram[label] += phi @ phi.T
         self._phi[label] = self._features(self.rows[self._spans[label]])
 
@@ -138,7 +136,7 @@ class SplitCosts:
             kernels = [options.kernel_for(d)]
         else:
             kernels = [Kernel("rbf", float(f"{share / d:.6g}")) for share in _VARIANCES]
-        unit = 1.0 if self._w is None else float(self._w.mean())
+        unit = float(self._w.mean())
         trials = []
         for kernel in kernels:
             self._prepare(Landmarks(kernel, points))
@@ -158,29 +156,27 @@ class SplitCosts:
         except DataError:
             return float("inf")
         values[self.classes, np.arange(len(self.classes))] -= 1.0
-        if self._w is None:
-            return float(np.mean(values**2))
         return float(np.mean(values**2 @ self.point_weights) / self.point_weights.sum())
 
     def _columns(self, classes):
-        """The points (n,) left out of some classes, and their weights (n,), or None."""
+        """The points (n,) left out of some classes, and their weights (n,)."""
         columns = np.concatenate([np.arange(span.start, span.stop)
                                   for span in (self._spans[c] for c in classes)])
-        return columns, None if self._weights is None else self._weights[columns]
+        return columns, self._weights[columns]
 
     def _class_values(self, classes, ridge, solved=None):
         """L (s, n): leave-one-out values of the classes of a set, each against all others."""
         ridged, v, b = solved or self._solved(classes, ridge)
         values = []
         for t, c in zip(np.eye(len(classes)), classes):
-            weights = 1.0 if self._weights is None else self._weights[self._spans[c]]
             values.append(leave_one_out(t[:, None], v.T @ self._phi[c] + b[:, None],
-                                        ridged.leverages(self._phi[c], weights)))
+                                        ridged.leverages(self._phi[c],
+                                                         self._weights[self._spans[c]])))
         return np.concatenate(values, axis=1)
 
     def _solved(self, classes, ridge):
         """(`Ridge`, v (p, s), b (s,)): the classifiers of each class of a set against all."""
-        total, count = self._total[list(classes)], self.counts[list(classes)].astype(np.float64)
+        total, count = self._total[list(classes)], self.counts[list(classes)]
         ridged = Ridge([(self._gram[c], 1.0) for c in classes], total.sum(axis=0), count.sum(),
                        ridge)
         return ridged, *ridged.solve(total.T, count / count.sum())
@@ -229,7 +225,7 @@ class SplitCosts:
 
     def _side_counts(self, classes, right):
         """(m, 2): the points on the right and on the left side of splits of a set."""
-        sizes = self.counts[list(classes)].astype(np.float64)
+        sizes = self.counts[list(classes)]
         many = right @ sizes
         return np.column_stack([many, sizes.sum() - many])
 
@@ -265,7 +261,7 @@ class SplitCosts:
     def _mean_costs(self, classes, right):
         """(m, s): the mean cost of the wrong side for the points of each class of a set."""
         classes = list(classes)
-        other = (right[:, :, None] != right[:, None, :]) * self.counts[classes].astype(np.float64)
+        other = (right[:, :, None] != right[:, None, :]) * self.counts[classes]
         costs = self.loss.costs[np.ix_(classes, classes)]
         return np.einsum("mij,ij->mi", other, costs) / other.sum(axis=2)
 
@@ -307,15 +303,14 @@ def fit_sigmoids(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,
     Platt's sigmoids of decision values f (m, n), with his targets (N+ + 1) / (N+ + 2) and
     1 / (N- + 2), by damped Newton steps;  positive (m, n) bool: the points on the right side;
     counts (m, 2): N+ and N- of all points, of which these may be some;  w (n,): weights of the
-    points, or None for 1.
+    points, None for 1.
 
     The slope is 0 or more: where there is nothing to learn, the leave-one-out value is the mean of
     the other points, which gives that of this side with the sign turned.
     """
     upper, lower = (counts[:, :1] + 1) / (counts[:, :1] + 2), 1 / (counts[:, 1:] + 2)
     target = np.where(positive, upper, lower)
-    if w is not None:
-        w = w / w.mean()
+    w = None if w is None or (w == w[0]).all() else w / w.mean()  # equal ones take no time
     slope, shift = np.full(len(f), 3.0), np.zeros(len(f))
     active = np.arange(len(f))
     for _ in range(_STEPS):
@@ -368,8 +363,8 @@ def _entropy(f, target, slope, shift, w):
     z = slope[:, None] * f + shift[:, None]
     small = np.exp(-np.abs(z))
     value = np.maximum(z, 0.0) + np.log1p(small) - target * z
-    value = value.sum(axis=1) if w is None else value @ w
-    return value, np.where(z >= 0, 1.0, small) / (1.0 + small)
+    return value.sum(axis=1) if w is None else value @ w, \
+        np.where(z >= 0, 1.0, small) / (1.0 + small)
 
 
 def _left_out(y, k, most, seed):

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 
 from ..calibration.separate_points import COMPARED_SCORES
 from ..control.learners import PARAMETERS
 from ..core.errors import one_line
-from ..core.text import partition_text, runs_text, spread
+from ..core.text import partition_text, runs_text
 from ..files.csv import csv_of_numbers
-from ..score.intervals import clopper_pearson
-from ..score.rows import (ALL_SCORES, COLUMNS, columns_of, COST_PER_POINT, HIERARCHICAL,
-                          UNCALIBRATED)
+from ..score.rows import (ALL_SCORES, COLUMNS, columns_of, COST_PER_POINT, HIERARCHICAL)
 from .answers import score_blocks
 from .blocks import Block
 from .charts import class_sets, risk_coverage
 from .content import Column, DataTable, TableRow
-from .words import clean, count, number, plural
+from .trials import comparison_notes, comparison_tables, estimate_words
+from .words import clean, count
 
-_HEADS = {name: head for name, (head, _) in COLUMNS.items()}
 _NUMBERS = ("number", "share")  # kinds of columns
 # for terminals: what a page has in the place of blanks, dashes, quotes and dots
 _TYPED = str.maketrans({"\u202f": "", "\u00a0": " ", "\u2013": "-", "\u2212": "-", "\u2026": "...",
                         "\u201c": '"', "\u201d": '"'})
-_WIDTH = 100  # characters of a line of a comparison
-_MAIN = ("accuracy", "log_loss", "cost")  # scores that stand beside the differences
 
 
 def width(text: str) -> int:
@@ -52,8 +47,10 @@ def aligned(rows: Sequence[Sequence[str]], left: int | Sequence[bool] | None = N
     return "".join(lines)
 
 
-def blocks_text(blocks: Iterable[Block], folded: bool = False, digits: int = 4) -> str:
-    """Blocks of a page as text, without pictures; folded: with the tables that a page folds."""
+def blocks_text(blocks: Iterable[Block], folded: bool = False, digits: int | None = None,
+                star: bool = False) -> str:
+    """Blocks of a page as text, without pictures; folded: with the tables that a page folds;
+    digits, star: as for `table_text`."""
     lines = []
     for block in blocks:
         kind, value = block.kind, block.value
@@ -64,20 +61,21 @@ def blocks_text(blocks: Iterable[Block], folded: bool = False, digits: int = 4) 
         elif kind == "facts":
             lines.append(aligned(value))
         elif kind == "table" and (folded or not value.folded):
-            lines.append(table_text(value, digits))
+            lines.append(table_text(value, digits, star))
         elif kind == "matrix":
             lines.append(f"\n{_matrix_text(value)}")
         elif kind == "beside":
-            lines += (blocks_text(side, folded, digits) for side in value)
+            lines += (blocks_text(side, folded, digits, star) for side in value)
     return "".join(lines).translate(_TYPED)
 
 
-def table_text(table: DataTable, digits: int = 4) -> str:
-    """A table of a page in lines: its caption, the heads of its columns, and its rows; without
-    prose."""
+def table_text(table: DataTable, digits: int | None = None, star: bool = False) -> str:
+    """A table of a page in lines: its caption, the heads of its columns, and its rows, without
+    prose; star: rows that stand out have one."""
     columns = [(at, column) for at, column in enumerate(table.columns) if column.kind != "prose"]
-    rows = [[column.text(row.cells[at], digits) or "-" * (column.kind in _NUMBERS)
-             for at, column in columns] for row in table.rows]
+    rows = [[(column.text(row.cells[at], digits) or "-" * (column.kind in _NUMBERS))
+             + " *" * (star and row.strong and at == 0) for at, column in columns]
+            for row in table.rows]
     return f"{table.caption}\n" + aligned([[column.title for _, column in columns], *rows], [
         column.kind not in _NUMBERS for _, column in columns])
 
@@ -94,89 +92,30 @@ def data_lines(result: dict) -> str:
                    if name in result)
 
 
-def _seconds(seconds):
-    """Seconds in two digits."""
-    if not seconds:
-        return "0"
-    places = max(0, min(4, 1 - math.floor(math.log10(max(seconds, 1e-4)))))
-    return f"{seconds:.{places}f}"
-
-
-def _difference(row, result):
-    """(difference to the reference in the score that decides, its p value) as text."""
-    if row["difference"] is None:
-        return "", ""
-    test = row["difference"].get(result["by"])
-    tested = row["difference"].get("accuracy", {}) if result["mcnemar"] else test or {}
-    p_value = tested.get("p_value")
-    return "-" if test is None else f"{test['pooled']:+.4f}", \
-        "-" if p_value is None or math.isnan(p_value) else \
-        "<.0001" if p_value < 1e-4 else f"{p_value:.4f}"
-
-
-def _grid(result):
-    """Heads, and for each row (cells, numbers of the cells that are best); without scores that are
-    roots of means, unless one decides, and the time of designs where no row has any."""
-    by = result["by"]
-    shown = [name for name in columns_of(_first(result)) if name == by or (
-        ALL_SCORES[name].pools != "square" if name in ALL_SCORES else
-        name != "design_s" or any(row.get(name) and row[name]["pooled"] for row in result["rows"]))]
-    heads = ["configuration", "decoder", "binary", *(_HEADS[name] for name in shown), "diff.",
-             "McNemar p" if result["mcnemar"] else "p"]
-    lines = []
-    untuned = result["tuned"]["untuned"] if "tuned" in result else None
-    for row in result["rows"]:
-        name = one_line(row["configuration"])
-        tuned = untuned is not None and row["configuration"] not in untuned
-        cells, best = [name + ", tuned" * tuned, row["decoder"]], set()
-        if "error" in row:
-            cells += ["failed", *[""] * (len(heads) - 3)]
-        else:
-            cells += [str(row["classifiers"]), *(
-                spread(row[name]) if name in ALL_SCORES or row[name] is None else
-                _seconds(row[name]["pooled"]) for name in shown), *_difference(row, result)]
-            best = {3 + i for i, column in enumerate(shown) if column in row["best"]}
-        lines.append((cells, best))
-    return heads, lines
-
-
-def _first(result):
-    """The first row that has its scores; () where none has."""
-    return next((row for row in result["rows"] if "error" not in row), ())
-
-
 def plain_table(result: dict, brief: bool = False) -> str:
-    """The table for a terminal, where the best of each column has a `*`.
-
-    Other scores and times are a second table where one would be too wide, and left out if brief.
-    """
-    heads, lines = _grid(result)
-    starred = set().union(*(best for _, best in lines))
-    # a column with a star has room for it in all rows
-    table = [[cell + (" *"[at in best] if at in starred else "") for at, cell in enumerate(cells)]
-             for cells, best in ((heads, ()), *lines)]
-    parts = [list(range(len(heads)))]
-    if brief or max(map(len, aligned(table, 2).splitlines())) > _WIDTH:
-        further = {head for name, head in _HEADS.items() if name not in (*_MAIN, result["by"])}
-        main, more = ([at for at in parts[0] if (heads[at] in further) == side] for side in (0, 1))
-        parts = [main] if brief else [main, [0, 1, *more]]
-    return "\n".join(aligned([[cells[at] for at in part] for cells in table], 2)
-                     for part in parts)
+    """The tables of a comparison for a terminal; brief: the first alone."""
+    return "".join(table_text(table, star=True) for table in comparison_tables(result)[
+        :1 if brief else None]).translate(_TYPED)
 
 
 def markdown_table(result: dict) -> str:
-    """The table in Markdown, the best of each column in bold."""
-    heads, lines = _grid(result)
-    out = [heads, ["---", "---"] + ["---:"] * (len(heads) - 2)]
-    out += [[f"**{cell}**" if i in best else cell for i, cell in enumerate(cells)]
-            for cells, best in lines]
+    """The tables of a comparison in Markdown, the best row in bold."""
+    return "\n".join(map(_markdown, comparison_tables(result))).translate(_TYPED)
+
+
+def _markdown(table):
+    lines = [[column.title for column in table.columns],
+             ["---:" if column.kind in _NUMBERS else "---" for column in table.columns]]
+    for row in table.rows:
+        cells = [column.text(cell) for cell, column in zip(row.cells, table.columns)]
+        lines.append([f"**{cell}**" if cell and row.strong else cell for cell in cells])
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
-                   for cells in out)
+                   for cells in lines)
 
 
 def comparison_csv(result: dict) -> str:
     """One line for each row: scores of all held-out points, deviations in separate columns."""
-    columns = columns_of(_first(result))
+    columns = columns_of(next((row for row in result["rows"] if "error" not in row), ()))
     scores = [column for column in columns if column in ALL_SCORES]
     lines = [["configuration", "decoder", "classifiers",
               *(f"{column}{part}" for column in columns for part in ("", "_sd")),
@@ -222,18 +161,8 @@ def zero_line(count: int | None, name: str = "") -> str:
 
 
 def row_notes(result: dict) -> str:
-    """Lines below the table of a comparison: p = 0 for true classes, rows that are not calibrated,
-    rows without the score."""
-    rows = [(f"{row['configuration']} {row['decoder']}", row) for row in result["rows"]
-            if "error" not in row]
-    without = [one_line(name) for name, row in rows if row[result["by"]] is None]
-    plain = [one_line(name) for name, row in rows if True in result["calibrated"]
-             and not row["calibrated"] and row["log_loss"] is not None
-             and not row["decoder"].endswith(UNCALIBRATED)]
-    note = f"cannot be calibrated: {', '.join(plain)}\n" if plain else ""
-    note += f"no {ALL_SCORES[result['by']].title}, so they cannot be chosen by it: " \
-           f"{', '.join(without)}\n" if without else ""
-    return "".join(zero_line(row["zero_probability"], name) for name, row in rows) + note
+    """The notes on rows of a comparison, a line for each."""
+    return "".join(f"{words}\n" for words in comparison_notes(result))
 
 
 def search_csv(searches: list) -> str:
@@ -256,17 +185,8 @@ def search_csv(searches: list) -> str:
 
 
 def estimate_line(estimate: dict | None, by: str) -> str:
-    """The line of the estimate of a search for new data, as tune_m --json writes it; "" where there
-    is none;  by: the name of the score."""
-    if estimate is None:
-        return ""
-    points = plural(estimate["points"], "point")
-    sure = f"standard error {number(estimate['error'])}"
-    if by == "accuracy" and estimate["score"] == 1 and not estimate["error"]:
-        low = clopper_pearson(*2 * [estimate.get("effective", estimate["points"])]).low
-        sure = f"all {points} right: 95 % interval from {number(low)}"
-    return f"estimate for new data: {ALL_SCORES[by].title} {number(estimate['score'])}, {sure} " \
-           f"({points}, {estimate['how']})\n"
+    """The line of the estimate of a search for new data; "" where there is none."""
+    return "" if estimate is None else f"estimate for new data: {estimate_words(estimate, by)}\n"
 
 
 def format_reports(reports: Sequence[dict]) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 from ..core.provenance import Provenance
 from ..core.text import partition_text, runs_text
-from ..score.rows import ALL_SCORES, COST_PER_POINT
+from ..score.intervals import clopper_pearson
+from ..score.rows import ALL_SCORES, COLUMNS, COST_PER_POINT, UNCALIBRATED
 from .answers import shares_alone
 from .blocks import Block, heading, note, pictures, Section, table, text, Tile, without_empty
 from .content import Column, DataTable, ReportContent, TableRow
 from .experiment_charts import comparison, comparison_cost, search_surface
-from .text import estimate_line
 from .words import count, cut, interval, number, percent, plural, signed
 
 _MAIN_SCORES = ("accuracy", "log_loss", "cost")  # scores in a table that is not folded
@@ -23,7 +22,7 @@ _MOST = 100  # configurations that are shown
 
 def trial_sections(content: ReportContent) -> list[Section]:
     """The sections of a comparison and of a search, of those that are there."""
-    makers = ((content.comparison, "comparison", "Comparison", _comparison),
+    makers = ((content.comparison, "comparison", "Comparison", comparison_blocks),
               (content.search, "search", "Search of options", lambda search: [
                   *_other_model(content), *search_blocks(search)]))
     return [Section(anchor, title, tuple(blocks(result)))
@@ -78,6 +77,17 @@ def estimate_tiles(content: ReportContent) -> list[Tile]:
                  f"standard error {number(estimate['error'])}")]
 
 
+def estimate_words(estimate: Mapping, by: str) -> str:
+    """The estimate for new data, as tune_m --json writes it, of a score."""
+    points = plural(estimate["points"], "point")
+    sure = f"standard error {number(estimate['error'])}"
+    if by == "accuracy" and estimate["score"] == 1 and not estimate["error"]:
+        low = clopper_pearson(*2 * [estimate.get("effective", estimate["points"])]).low
+        sure = f"all {points} right: 95 % interval from {number(low)}"
+    return f"{ALL_SCORES[by].title} {number(estimate['score'])}, {sure} " \
+           f"({points}, {estimate['how']})"
+
+
 def best_row(result: Mapping) -> Mapping | None:
     """The row of a comparison that is best by its score, or None."""
     rows = [row for row in result["rows"]
@@ -96,19 +106,25 @@ def best_point(result: Mapping) -> Mapping | None:
 # -- comparisons -----------------------------------------------------------------------------------
 
 
-def _comparison(result):
+def comparison_blocks(result: Mapping) -> list[Block]:
+    """Blocks of a comparison, what `compare_control --json` writes."""
     every, result = len(result["rows"]), _fewer(result)
-    by, against = result["by"], result["against"]
+    by, against, left_out = result["by"], result["against"], result["left_out"]
     summary = f"{plural(result['points'], 'point')}, {plural(result['classes'], 'class', 'es')}; " \
-           f"{result['plan']}"
+              f"{result['plan']}"
+    if left_out is not None:
+        summary += f" of {left_out} points"
     if result.get("options"):
         summary += f"; options {result['options']}"
-    blocks = [text(f"{summary}. Scores are those of all held-out points together"
-                   + (", with the deviation over the splits." if result["splits"] > 1 else "."))]
-    blocks += _data_words(result)
+    blocks = [text(f"{summary}{'' if True in result['calibrated'] else '; not calibrated'}. "
+                   + ("Scores are those of all held-out points together" if left_out is None else
+                      "Scores are leave-one-out scores, landmarks held fixed")
+                   + ", with the deviation over the splits" * (result["splits"] > 1) + "."),
+              *_data_words(result)]
     if against is not None:
-        test = "McNemar's exact test of the accuracies" if result["mcnemar"] else \
-            "the corrected resampled t test"
+        test = "the corrected resampled t test" if not result["mcnemar"] else \
+            "McNemar's exact test of the accuracies" if "weights" not in result else \
+            "McNemar's test of the accuracies, of the effective number of points"
         blocks.append(text(
             f"Differences in {ALL_SCORES[by].title} are from {_called(against)}"
             + ", means over the splits" * (result["splits"] > 1)
@@ -117,14 +133,33 @@ def _comparison(result):
     blocks += [text(words) for words in _choice(result)]
     if every > len(result["rows"]):
         blocks.append(note(f"These are the best {len(result['rows'])} of {count(every)} rows"))
+    blocks += map(note, comparison_notes(result))
     result = _merged(result)
-    blocks += map(table, _comparison_tables(result))
+    blocks += map(table, comparison_tables(result))
     blocks += pictures(comparison(result), comparison_cost(result))
     blocks += [note(f"{_called(row)} could not be computed: {cut(row['error'], 200)}")
                for row in result["rows"] if "error" in row]
     if result.get("tuned"):
         blocks += tuned_blocks(result["tuned"], result["splits"])
     return blocks
+
+
+def comparison_notes(result: Mapping) -> list[str]:
+    """Sentences on rows of a comparison: p = 0 for true classes, those that are not calibrated,
+    those without the score."""
+    rows = [row for row in result["rows"] if "error" not in row]
+    notes = [f"p = 0 for the true class of {plural(row['zero_probability'], 'held-out point')}: "
+             f"{_called(row)}" for row in rows if row.get("zero_probability")]
+    plain = [_called(row) for row in rows if True in result["calibrated"]
+             and not row.get("calibrated", True) and row.get("log_loss") is not None
+             and not row["decoder"].endswith(UNCALIBRATED)]
+    without = [_called(row) for row in rows if row.get(result["by"]) is None]
+    if plain:
+        notes.append(f"Cannot be calibrated: {', '.join(plain)}")
+    if without:
+        notes.append(f"No {ALL_SCORES[result['by']].title}, so they cannot be chosen by it: "
+                     f"{', '.join(without)}")
+    return notes
 
 
 def _data_words(result):
@@ -193,43 +228,50 @@ def _choice(result):
             f"{better.format('not more than')}. {rule}"]
 
 
-def _comparison_tables(result):
-    """The table of the configurations with the scores that most readers ask for, and one of all."""
-    by = result["by"]
-    first = next((row for row in result["rows"] if "error" not in row), {})
-    every = [name for name in ALL_SCORES if name in first]
-    few = [name for name in every if name in (by, *_MAIN_SCORES)]
-    best = f"the best by {ALL_SCORES[by].title}" if result.get("choice") is None else \
-        "the chosen one"
-    return [_comparison_table(result, few, (), f"Configurations with their decoders, {best} in "
-                              "bold. Decoders with the same scores share a row."),
-            replace(_comparison_table(result, every, COST_PER_POINT, "All scores, and what a point "
-                                      "asks for on average"), folded=True)]
-
-
-def _comparison_table(result, scores, costs, caption):
-    """The table of these scores, and of these of `COST_PER_POINT`."""
+def comparison_tables(result: Mapping) -> list[DataTable]:
+    """The table of the configurations with the scores that most readers ask for, and one of the
+    other scores, times and costs."""
+    result = _merged(result)
     by, best = result["by"], chosen_row(result)
-    scores = sorted(scores, key=lambda name: name != by)
-    columns = [Column("configuration", "name"),
-               *(Column(ALL_SCORES[name].title, "number", "" if ALL_SCORES[name].larger_is_better
-                        else "smaller is better") for name in scores),
-               Column("difference", "number", f"in {ALL_SCORES[by].title}"),
-               Column("95 % interval", "number"), Column("p", "number"),
-               Column("classifiers", "number", "binary ones"),
-               *(Column(COST_PER_POINT[name].head, "number", digits=1) for name in costs)]
-    rows = []
-    for row in result["rows"]:
-        cells = [_called(row),
-                 *(_spread(row[name]) if row.get(name) else None for name in scores),
-                 *_difference(row, result), row.get("classifiers"),
-                 *((row.get(name) or {}).get("pooled") for name in costs)]
-        rows.append(TableRow(tuple(cells), strong=row is best))
-    return without_empty(DataTable(caption, tuple(columns), tuple(rows)))
+    first = next((row for row in result["rows"] if "error" not in row), {})
+    every = sorted((name for name in ALL_SCORES if name in first), key=lambda name: name != by)
+    few = [name for name in every if name in (by, *_MAIN_SCORES)]
+    others = [name for name in every if name not in few]
+    times = [name for name in COLUMNS if name.endswith("_s") and (
+        name != "design_s" or any((row.get(name) or {}).get("pooled") for row in result["rows"]))]
+
+    def made(caption, folded, columns, cells_of):
+        return without_empty(DataTable(caption, (Column("configuration", "name"), *columns), tuple(
+            TableRow((_called(row), *cells_of(row)), strong=row is best)
+            for row in result["rows"]), folded=folded))
+
+    best_words = f"the best by {ALL_SCORES[by].title}" if result.get("choice") is None else \
+        "the chosen one"
+    return [
+        made(f"Configurations with their decoders, {best_words} marked. Decoders with the same "
+             "scores share a row.", False, (
+                 *map(_score_column, few), Column("difference", "number",
+                                                  f"in {ALL_SCORES[by].title}"),
+                 Column("95 % interval", "number"), Column("p", "number"),
+                 Column("classifiers", "number", "binary ones")), lambda row: (
+                     *(_spread(row.get(name)) for name in few), *_difference(row, result),
+                     row.get("classifiers"))),
+        made("Other scores, seconds of a core, and what a point asks for on average", True, (
+            *map(_score_column, others), *(Column(COLUMNS[name][0], "number") for name in times),
+            *(Column(cost.head, "number", digits=1) for cost in COST_PER_POINT.values())),
+            lambda row: (*(_spread(row.get(name)) for name in others), *(
+                (row.get(name) or {}).get("pooled") for name in (*times, *COST_PER_POINT))))]
+
+
+def _score_column(name):
+    return Column(ALL_SCORES[name].title, "number",
+                  "" if ALL_SCORES[name].larger_is_better else "smaller is better")
 
 
 def _spread(summary):
     """A score of all held-out points with its deviation over the splits, where there is one."""
+    if summary is None:
+        return None
     deviation = summary.get("sd")
     return number(summary["pooled"]) + ("" if deviation is None else
                                         f" \u00b1\u00a0{number(deviation)}")
@@ -316,8 +358,9 @@ def search_blocks(result: Mapping) -> list[Block]:
             "give." if among > 1 else "Nothing else was tried."
         blocks.append(text(f"Chosen: {best['options']}, with the {title} {number(best['score'])} "
                            f"in the search. {among}"))
-    estimate = estimate_line(result["estimate"], by).strip() or "there is no estimate for new data"
-    blocks.append(text(f"{estimate[0].upper()}{estimate[1:]}."))
+    estimate = result["estimate"]
+    blocks.append(text("There is no estimate for new data." if estimate is None else
+                       f"Estimate for new data: {estimate_words(estimate, by)}."))
     if search.get("border"):
         blocks.append(note("The best lies on a limit of the search ("
                            f"{', '.join(search['border'])}): a wider one may find better"))
@@ -396,8 +439,7 @@ def _whole(result):
                                                 f"Scores of the whole configuration, "
                                                 f"{result['plan']}.", (
             Column("options"), *(Column(ALL_SCORES[name].title, "number") for name in names)),
-            tuple(TableRow((titles[key], *(scores[name] and _spread(scores[name])
-                                           for name in names)))
+            tuple(TableRow((titles[key], *(_spread(scores[name]) for name in names)))
                   for key, scores in whole.items()))))]
     if whole and "common" in whole:
         chosen, better = ("Those of each partition", "better") if result["own"] else \

@@ -143,10 +143,10 @@ def test_from_the_best_to_a_tuned_model(run, data):
         ["best.mbt"], ["-+", "-c 3 -g 0.1 -e 0.01", "-Q", "wu-lin-weng", "bare.mbt"]))
     assert head[0].startswith("best.mbt, wu-lin-weng: ") and head[2:-2] == bare[2:-2]
     table = run("compare_control", "--trials", "2", "train", "best.mbt").out.splitlines()
-    assert [line.split()[1] for line in table[2:4]] == ["wu-lin-weng", "inverse"]
+    assert [line.split()[1] for line in table[4:6]] == ["(wu-lin-weng)", "(inverse)"]
     search = ("--log2c=1:3:2", "--log2g=-3", "--refine", "0")
     tuned = run("tune_m", *search, "best.mbt", "train")
-    assert "best.mbt, wu-lin-weng: " in tuned.err
+    assert " of best.mbt (decoder wu-lin-weng) were tried" in tuned.err
     assert re.search("^-g 0.1 -c 3 -e 0.01 .*given$", tuned.err, re.M)
     assert re.match('# decoder: wu-lin-weng\n"-g .* -c .* -e 0.01" 0 / 1;\n', tuned.out)
     Path("tuned.mbt").write_text(tuned.out)

@@ -89,10 +89,11 @@ def test_results_with_other_weights_are_not_taken(run, words):
     alone = run(command, "--weights", "v.txt", "--no-state", *words)
     assert without_times(other.out) == without_times(alone.out)
     table = [done.err if command == "tune_m" else done.out for done in (plain, first, other)]
-    assert len({re.sub(r".*(reused|results in|weights:).*\n", "", text) for text in table}) == 3
+    assert len({re.sub(r".*(reused|results in|[wW]eights:).*\n", "", text) for text in table}) == 3
     if command != "compare_control":  # CSV has no head
         head = "weights: of samples; scores count the points by them\n"
-        assert head in table[1] and "weights:" not in table[0]
+        assert head in table[1].replace("W", "w").replace("them.", "them") and \
+            "weights:" not in table[0].lower()
     back = run(command, *shared)
     assert ALREADY in back.err and without_times(back.out) == without_times(plain.out)
     run(command, "--weights", "w.txt", *words)

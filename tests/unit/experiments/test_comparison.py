@@ -19,7 +19,9 @@ from agfmc.experiments.comparison import best_row, compare, cross_validate, find
 from agfmc.experiments.experiment import Experiment, SplitPlan as Plan, splits
 from agfmc.files.result_store import Record, ResultCache
 from agfmc.training.fit import TrainingSettings
-from agfmc.report.text import comparison_csv, markdown_table, plain_table, row_notes, zero_line
+from agfmc.report.text import (blocks_text, comparison_csv, markdown_table, plain_table, row_notes,
+                               zero_line)
+from agfmc.report.trials import comparison_blocks
 from agfmc.core.text import spread
 from agfmc.experiments.trial import Outcome
 from agfmc.data.types import Dataset
@@ -151,25 +153,22 @@ def test_one_split_is_mcnemar(data):
 
 def test_with_one_split_every_row_has_mcnemars_p(data):
     result = compare(experiment(data, Plan(trials=1)), candidates("one-vs-one", "one-vs-rest"))
-    head, one, rest, *_ = plain_table(result).splitlines()
+    _, head, one, rest, *_ = plain_table(result).splitlines()
     p_value = result["rows"][1]["difference"]["accuracy"]["p_value"]
-    assert head.endswith("McNemar p") and rest.endswith(f" {p_value:.4f}")
-    assert f"{result['rows'][1]['difference']['log_loss']['pooled']:+.4f}" in rest
-    several = plain_table(compare(experiment(data, Plan(trials=2)), candidates("one-vs-one")))
-    assert several.splitlines()[0].split()[-2:] == ["diff.", "p"]
+    assert head.endswith("  p  classifiers") and rest.split()[-2] == f"{p_value:.4f}"
+    assert f"{result['rows'][1]['difference']['log_loss']['mean']:+.4f}" in rest
+    words = blocks_text(comparison_blocks({**result, "options": ""}))
+    assert "p is that of McNemar's exact test of the accuracies: " in words
 
 
-def test_a_wide_table_is_divided_so_that_no_line_is_longer_than_100(data):
+def test_the_main_scores_come_first(data):
     result = compare(experiment(data, Plan(trials=2)), candidates("one-vs-one", "one-vs-rest"))
-    first, more = plain_table(result).split("\n\n")
-    assert max(map(len, plain_table(result).splitlines())) <= 100
-    assert plain_table(result, brief=True) == first + "\n"
-    assert first.split("\n")[0].split()[2:] == ["binary", "accuracy", "log", "loss", "diff.", "p"]
-    words = markdown_table(result).splitlines()[0].strip("| ").split(" | ")
-    shown = first.split("\n")[0] + "  " + more.split("\n")[0]
-    assert all(word in shown for word in words) and "test s" in more  # nothing is lost
-    assert [line.split()[:2] for line in first.splitlines()] == \
-        [line.split()[:2] for line in more.splitlines()]
+    first, more = plain_table(result, brief=True), plain_table(result)
+    assert more.startswith(first) and more.count("\none-vs-one (inverse) ") == 2
+    assert first.count(" * ") == 1 and "Brier score" in more and "test s" in more
+    heads = markdown_table(result).splitlines()[0].strip("| ").split(" | ")
+    assert heads == [
+        "configuration", "log loss", "accuracy", "difference", "95 % interval", "p", "classifiers"]
 
 
 @pytest.mark.long
@@ -237,21 +236,13 @@ def test_a_deadline_leaves_the_choice_to_the_finished_splits(data, monkeypatch):
 
 def test_rows_without_the_score_are_named(data):
     result = compare(experiment(data, Plan(trials=1)), candidates("one-vs-one:vote,inverse"))
-    assert row_notes(result) == "no log loss, so they cannot be chosen by it: one-vs-one vote\n"
+    assert row_notes(result) == "No log loss, so they cannot be chosen by it: one-vs-one (vote)\n"
     result["rows"][1]["zero_probability"] = 3
     assert row_notes(result).startswith(
-        "p = 0 for the true class of 3 held-out points: one-vs-one inverse\n")
+        "p = 0 for the true class of 3 held-out points: one-vs-one (inverse)\n")
     assert zero_line(1) == "p = 0 for the true class of 1 held-out point\n"
     with pytest.raises(JobsFailed, match="no decoder gives the score log loss: choose another"):
         find_best(experiment(data, Plan(trials=1)), candidates("one-vs-one:vote"))
-
-
-def test_scores_that_are_roots_are_shown_where_they_decide(data):
-    def head(by):
-        return plain_table(compare(experiment(data, Plan(trials=1)), candidates("one-vs-one"),
-                                   by=by)).splitlines()[0]
-
-    assert "RMS" not in head("log_loss") and "RMS all" in head("brier_all")
 
 
 @pytest.mark.long
