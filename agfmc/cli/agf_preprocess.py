@@ -1,5 +1,6 @@
 """agf_preprocess: select, relabel, split and normalise training data."""
 
+import functools
 import os
 import re
 import sys
@@ -86,23 +87,24 @@ def execute(args):
             raise UsageError("with -F, expected the features to keep, counted from 0")
     elif rest:
         partition = _partition(rest)
-    fitted = fits_normalisation(args)
+    metric, fit = learned_metric(args, args.normalise), None
+    if fits_normalisation(args) or metric is not None:
+        fit = functools.partial(
+            fitted_normalisation, scale=args.normalise, nsv=args.svd, metric=metric,
+            weighted=args.weighted_norm, seed=args.seed, workers=args.jobs)
     recipe = replace(
         recipe, partition=partition, compact=args.relabel, features=features, sort=args.sort,
-        scale=args.normalise, nsv=args.svd, weighted_norm=args.weighted_norm,
-        metric=learned_metric(args, args.normalise), workers=args.jobs,
-        norm_in=None if fitted else args.norm_file, norm_out=args.norm_file if fitted else None)
+        fit=fit, learned=metric is not None, norm_in=args.norm_file if fit is None else None,
+        norm_out=None if fit is None else args.norm_file)
     if args.covariance:
-        for row in covariances(recipe, source, fitted_normalisation):
+        for row in covariances(recipe, source):
             sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
         return
     _check_files(args, recipe, source, output, test)
-    written, normalisation = preprocess(
-        recipe, source, output, test, sys.stdout.buffer, fitted_normalisation)
+    written, normalisation = preprocess(recipe, source, output, test, sys.stdout.buffer)
     _report(written)
-    if recipe.metric is not None:
-        report_metric(recipe.metric, recipe.nsv, normalisation,
-                      recipe.norm_out or f"{output}.std")
+    if metric is not None:
+        report_metric(metric, args.svd, normalisation, recipe.norm_out or f"{output}.std")
 
 
 def _divide_table(args, recipe, source, output, test, rest):
@@ -173,9 +175,9 @@ def _check_files(args, recipe, source, output, test):
     written = {what: [path for base in names if base is not None for path in (
         *data_files(base, kind, ends), *[base + weights] * (base != "-"))]
         for what, names in (("output", bases), ("test", [test]))}
-    if recipe.fits_normalisation and recipe.norm_out is None:
+    if recipe.fit is not None and recipe.norm_out is None:
         norm_out = f"{output}.std"
-        written["the normalisation"] = [norm_out, recipe.metric and metric_path(norm_out)]
+        written["the normalisation"] = [norm_out, metric_path(norm_out) if recipe.learned else None]
     data = data_files(source, recipe.form.kind)
     read = {"input": data}
     # in place, as by sort -o, but no row of what may be the only copy must be missing then

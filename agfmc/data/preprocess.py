@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +21,6 @@ from .training import with_source_in_errors, warn_of_weights
 from .types import Dataset, InputFormat
 from .weights import chosen_rows, TEXT_ENDING
 
-if TYPE_CHECKING:
-    from ..training.metric import MetricOptions
-
 
 @dataclass(frozen=True)
 class Recipe:
@@ -35,11 +31,10 @@ class Recipe:
     them;  features: columns to keep;  shuffle: random order;
     sort: by class or ordinate;  fraction: share of the rows for testing, the last,
     of every class where `stratified`, or each with that probability where
-    `independent`;  parts: number of equal parts;  scale, nsv, metric:
-    normalise, with statistics, and a metric learned, of the training part alone, and of its points
-    with a weight above 0;  weighted_norm: these statistics are weighted;  norm_in: apply
-    this file;  norm_out: write it;  form: `InputFormat` of the input, and of the output but for a
-    table, which becomes binary data;  workers: threads.
+    `independent`;  parts: number of equal parts;  fit(x, y, weights): makes the `Normalisation` of
+    the training part alone, of its points with a weight above 0, or None;  learned: with a metric
+    that is learned from the classes;  norm_in: apply this file;  norm_out: write it;  form:
+    `InputFormat` of the input, and of the output but for a table, which becomes binary data.
     """
 
     partition: tuple | None = None
@@ -53,20 +48,12 @@ class Recipe:
     stratified: bool = False
     independent: bool = False
     parts: int | None = None
-    scale: bool = False
-    nsv: int | None = None
-    metric: MetricOptions | None = None
-    weighted_norm: bool = False
+    fit: Callable | None = None
+    learned: bool = False
     norm_in: str | None = None
     norm_out: str | None = None
     form: InputFormat = InputFormat()
     seed: int = 1
-    workers: int = 1
-
-    @property
-    def fits_normalisation(self) -> bool:
-        """True if a normalisation is fitted to the training part."""
-        return self.scale or self.nsv is not None or self.metric is not None
 
     @property
     def output_form(self) -> InputFormat:
@@ -75,13 +62,11 @@ class Recipe:
 
 
 def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None,
-               stdout=None, fit: Callable | None = None
-               ) -> tuple[dict[str, int], Normalisation | None]:
+               stdout=None) -> tuple[dict[str, int], Normalisation | None]:
     """Read `source`, follow the recipe, write `output` and `test`.
 
     They are base names, or files of text, and `-` is standard input or the binary
-    stream `stdout`.  All files appear together or not at all.  fit: the function that fits a
-    normalisation, `fitted_normalisation`, for a recipe that has one.
+    stream `stdout`.  All files appear together or not at all.
     -> {base: number of rows}, the normalisation, if there is one.
     """
     refuse_pipe([source], recipe.form, recipe.form.labels)
@@ -89,18 +74,18 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
     if output == "-":
         if recipe.parts is not None:
             raise UsageError("-d needs the name of the parts: they cannot go to standard output")
-        if recipe.norm_out is None and recipe.fits_normalisation:
+        if recipe.norm_out is None and recipe.fit is not None:
             raise UsageError("with standard output, -n and -S need -a FILE for the normalisation")
     norm_out = recipe.norm_out or f"{output}.std"
-    if recipe.metric is not None:
+    if recipe.learned:
         check_metric_output(norm_out)  # before the work
     data = _prepared(recipe, source)
     outputs = _divided(recipe, data, output, test)
-    if recipe.metric is not None:
+    if recipe.learned:
         _check_outputs(outputs, recipe.output_form, norm_out)  # before the learning
-    normalisation = _normalisation(recipe, outputs.get(output, data), source, fit)
-    extra, before = std_files(norm_out, normalisation) if recipe.fits_normalisation else ({}, None)
-    if recipe.parts is not None and recipe.metric is not None and normalisation.metric.rounds:
+    normalisation = _normalisation(recipe, outputs.get(output, data), source)
+    extra, before = ({}, None) if recipe.fit is None else std_files(norm_out, normalisation)
+    if recipe.parts is not None and recipe.learned and normalisation.metric.rounds:
         warnings.warn("the metric was learned from the classes of all parts together: a part is no "
                       "test of what is trained on the others; divide without --learn-metric, and "
                       "learn from the parts that train, as multi_borders and nfold -d do",
@@ -129,14 +114,11 @@ def _check_outputs(bases, form, norm_out):
             check_output(path)
 
 
-def covariances(recipe: Recipe, source: str, fit: Callable | None = None) -> np.ndarray:
-    """The covariance matrix (d, d) of the features that the recipe makes of `source`.
-
-    fit: as for `preprocess`.
-    """
+def covariances(recipe: Recipe, source: str) -> np.ndarray:
+    """The covariance matrix (d, d) of the features that the recipe makes of `source`."""
     refuse_pipe([source], recipe.form, recipe.form.labels)
     data = _prepared(recipe, source)
-    normalisation = _normalisation(recipe, data, source, fit)
+    normalisation = _normalisation(recipe, data, source)
     with with_source_in_errors(source):
         return covariance(data.x if normalisation is None else normalisation.apply(data.x))
 
@@ -147,21 +129,16 @@ def part_names(output: str, parts: int) -> list[str]:
     return [f"{output}-{i:0{width}d}" for i in range(parts)]
 
 
-def _normalisation(recipe, data, source, fit):
+def _normalisation(recipe, data, source):
     """The Normalisation fitted to a `Dataset`, or read, or None."""
-    if recipe.fits_normalisation:
-        with with_source_in_errors(source, data.recipe):
-            weights = data.weights
-            if weights is not None and not weights.w.all():
-                data = chosen_rows(data, np.flatnonzero(weights.w))
-                weights = data.weights
-                if not len(data.x):
-                    raise DataError("all points of the training part have weight 0")
-            return fit(
-                data.x, data.y, weights, scale=recipe.scale, nsv=recipe.nsv,
-                metric=recipe.metric, weighted=recipe.weighted_norm, seed=recipe.seed,
-                workers=recipe.workers)
-    return None if recipe.norm_in is None else read_std(recipe.norm_in)
+    if recipe.fit is None:
+        return None if recipe.norm_in is None else read_std(recipe.norm_in)
+    with with_source_in_errors(source, data.recipe):
+        if data.weights is not None and not data.weights.w.all():
+            data = chosen_rows(data, np.flatnonzero(data.weights.w))
+            if not len(data.x):
+                raise DataError("all points of the training part have weight 0")
+        return recipe.fit(data.x, data.y, data.weights)
 
 
 def _prepared(recipe, source):
@@ -219,7 +196,7 @@ def _check(recipe):
             raise UsageError(f"{what} needs labels")
         if requested and recipe.form.ordinates:
             raise UsageError(f"{what} needs classes: -L says that there are ordinates")
-    if recipe.metric is not None and (not recipe.form.labels or recipe.form.ordinates):
+    if recipe.learned and (not recipe.form.labels or recipe.form.ordinates):
         raise UsageError("--learn-metric learns from the classes of the points: leave out -C and "
                          "-L")
     if recipe.sort and not recipe.form.labels:

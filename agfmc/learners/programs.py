@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -429,35 +429,28 @@ class ExternalClassifier:
     """A program that tells all branches of a node apart, as a control file names it.
 
     name: of its model;  branches: how many;  command: its text;  place: the `Place` in the
-    control file.
+    control file;  predictor: the program, once it may be run.
     """
 
     name: str
     branches: int
     command: str
     place: Place
+    predictor: Predictor | None = None
 
     code, points, samples = "G", None, None
     features = None
     provenance = Provenance()
 
     def run_by(self, execution):
-        """The classifier itself: an object with probabilities(x (n, d)) -> (n, branches).
+        """The same, with a program that has the `probabilities` of points.
 
         Raises `ModelError` where commands of control files are not allowed.
         """
         if not execution.allow_commands:
             raise self.place.error(ModelError, f"the command '{self.command}' would be run here: "
                                    "allow it with --allow-commands")
-        return _RunningClassifier(self.name, self.branches,
-                                  Predictor(Command(self.command), execution))
-
-
-@dataclass(frozen=True)
-class _RunningClassifier:
-    name: str
-    branches: int
-    predictor: Predictor
+        return replace(self, predictor=Predictor(Command(self.command), execution))
 
     def probabilities(self, x):
         """p (n, c); 1 for the class where the program gave no probabilities."""
