@@ -10,6 +10,7 @@ A training point of weight w counts as w neighbours: the nearest ones give their
 these add up to k, the last one as much as is missing.
 """
 
+import functools
 import math
 import os
 from dataclasses import dataclass, replace
@@ -175,14 +176,12 @@ class Neighbours:
         self.c, self.k, self._w = int(c), int(k), w
         self._y = np.asarray(y, dtype=np.int64)
         self._columns = np.ascontiguousarray(x.T)
-        self._tree = self._product = None
+        self._tree = None
         if x.shape[1] <= _TREE_FEATURES and len(x) >= _TREE_POINTS and k < len(x):
             from scipy.spatial import cKDTree
 
             # cut at the middle, not at the median: equal points cannot stall the making
             self._tree = cKDTree(x, balanced_tree=False)
-        else:
-            self._product = _Product(x)
 
     def __reduce__(self):
         """Travels as its points: what finds the nearest is made again where it arrives."""
@@ -259,11 +258,27 @@ class Neighbours:
         order = np.argsort(square, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(near, order, axis=1)
 
+    @functools.cached_property
+    def _centred(self):
+        """(the mean (d,), the points less it (d, l), so that none far off lose digits, |x|^2 (l,)).
+        """
+        centre = self._columns.mean(axis=1)
+        right = self._columns - centre[:, None]
+        return centre, right, np.einsum("ji,ji->i", right, right)
+
     def _by_product(self, points, k):
-        """The k nearest of a block of bounded size, from all distances."""
-        if self._product is None:
-            self._product = _Product(np.ascontiguousarray(self._columns.T))
-        which, near = self._product.candidates(points, k)
+        """The k nearest of a block of bounded size, from all distances.
+
+        Candidates are those whose |x|^2 - 2 p.x, by a matrix product, is near the k-th.
+        """
+        centre, right, norms = self._centred
+        left = points - centre
+        reach = np.sqrt(np.einsum("ij,ij->i", left, left)) + np.sqrt(norms.max())
+        value = norms - 2.0 * (left @ right)
+        # |error| <= (d + 4) eps reach^2 for the product, as much again for the sum it stands for
+        error = 4.0 * (len(right) + 8) * np.finfo(np.float64).eps * reach**2 + _TINY**2
+        limit = np.partition(value, k - 1, axis=1)[:, k - 1] + 4.0 * error
+        which, near = np.nonzero(~(value > limit[:, None]))  # what overflowed stays a candidate
         square = np.zeros(len(near))
         for j, column in enumerate(self._columns):
             square += np.square(points[which, j] - column[near])
@@ -271,27 +286,3 @@ class Neighbours:
         order = np.lexsort((square, which))
         first = np.searchsorted(which, np.arange(len(points)))
         return near[order[first[:, None] + np.arange(k)]]
-
-
-class _Product:
-    """Squared distances but for |p|^2, as |x|^2 - 2 p.x with one matrix product."""
-
-    def __init__(self, x):
-        # centred, so that data far from the origin lose no digits
-        self._centre = x.mean(axis=0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._right = np.ascontiguousarray((x - self._centre).T)
-            self._norms = np.einsum("ji,ji->i", self._right, self._right)
-            self._radius = np.sqrt(self._norms.max())
-
-    def candidates(self, points, k):
-        """(which (t,), near (t,)): rows that may be among the k nearest, in ascending order."""
-        left = points - self._centre
-        reach = np.sqrt(np.einsum("ij,ij->i", left, left)) + self._radius
-        value = left @ self._right
-        value *= -2.0
-        value += self._norms
-        # |error| <= (d + 4) eps reach^2 for the product, as much again for the sum it stands for
-        error = 4.0 * (len(self._right) + 8) * np.finfo(np.float64).eps * reach**2 + _TINY**2
-        limit = np.partition(value, k - 1, axis=1)[:, k - 1] + 4.0 * error
-        return np.nonzero(~(value > limit[:, None]))  # what overflowed stays a candidate

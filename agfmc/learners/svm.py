@@ -221,10 +221,11 @@ def _why_not_finite(options, side, count):
     return TOO_LARGE.format("kernel values")
 
 
-def _smaller_nu(side):
-    left, right = np.bincount(side, minlength=2).tolist()
+def _smaller_nu(side, w=None):
+    left, right = np.bincount(side, weights=w, minlength=2).tolist()
     most = 2 * min(left, right) / (left + right)
-    return f": with {left} and {right} samples -n must be less than {most:.3g}, in " \
+    what = "samples" if w is None else "as weights of the sides"
+    return f": with {left:g} and {right:g} {what} -n must be less than {most:.3g}, in " \
            f"cross-validation still less ({most / 2:.2g}, for instance)"
 
 
@@ -244,11 +245,7 @@ def _solve_weighted(x, side, w, options):
     def why_not(error):
         text = one_line(str(error))
         if is_nu and ("infeasible" in text or "not finite" in text):
-            left, right = np.bincount(side, weights=w, minlength=2)
-            most = 2 * min(left, right) / (left + right)
-            return f"LIBSVM refuses the problem: with weights of {left:g} and {right:g} on its " \
-                   f"sides nu (-n {options.nu!r}) must be less than {most:.3g}, in " \
-                   f"cross-validation still less ({most / 2:.2g}, for instance)"
+            return f"LIBSVM refuses the problem{_smaller_nu(side, w)}"
         if "not finite" in text:
             return TOO_LARGE.format("kernel values")
         return f"scikit-learn refuses the problem: {text}"

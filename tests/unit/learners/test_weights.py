@@ -153,7 +153,7 @@ def test_draws_do_not_depend_on_others():
 def test_problems_without_an_answer():
     pytest.importorskip("sklearn")
     x, rows, side, w, _ = problem(4)
-    with pytest.raises(DataError, match=r"with weights of .* nu \(-n 0.99\) must be less than 0"):
+    with pytest.raises(DataError, match=r"with .* as weights of the sides -n must be less than 0"):
         parse_options("-s 1 -n 0.99").weighted().solve(x, rows, side, w)
     with pytest.raises(DataError, match="training gave NaN or infinity"):
         parse_options("-t 1 -d 50 -g 1e50").weighted().solve(x, rows, side, w)
