@@ -80,6 +80,7 @@ from ..control.tree import model_names, node_names
 from ..core.errors import AgfmcError, ControlError, DataError, in_control_file, Place, UsageError
 from ..core.models import BinaryModel
 from ..core.points import has_missing
+from ..core.splits import rows_by_class
 
 _WORD = "learner="
 
@@ -328,6 +329,12 @@ class NodeProblem:
     text: str = "svm"
     w: np.ndarray | None = None
     seen: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, data, job, normalised=(), **more) -> NodeProblem:
+        """The problem of a job with the points of a `Dataset`; more: other fields."""
+        w, seen = (None, None) if data.weights is None else data.weights.both(data.y)
+        return cls(data.x, samples(job, rows_by_class(data.y)), normalised, w=w, seen=seen, **more)
 
     @property
     def weights(self) -> np.ndarray | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.models import HeldOut
 from ..core.splits import rows_by_class
-from ..learners.protocol import NodeProblem, samples
+from ..learners.protocol import NodeProblem
 from .metric import without_part
 
 CALIBRATION_POINTS = 5000
@@ -43,11 +43,9 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
 def _nodes(tree, jobs, data, rows, settings):
     """{node number: p (c, branches)} of the multi-class nodes; None where one gives none."""
     points, models = data
-    rows_of = rows_by_class(points.y) if jobs else {}
     probabilities = {}
     for number, job in zip(tree.directs, jobs):
-        problem = NodeProblem(points.x, samples(job, rows_of), settings.normalised,
-                              w=None if points.weights is None else points.weights.w)
+        problem = NodeProblem.of(points, job, settings.normalised)
         p = job.options.held_out_probabilities(job, problem, models[number], rows)
         if p is None:
             return None

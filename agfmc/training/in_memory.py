@@ -10,10 +10,9 @@ from ..control.build import check_classes, rename
 from ..control.tree import MAX_LABEL
 from ..core.errors import AgfmcError, DataError
 from ..core.points import as_numbers, is_sparse
-from ..core.splits import calibration_rows, rows_by_class
+from ..core.splits import calibration_rows
 from ..data.types import Dataset
-from ..learners.protocol import (check_missing, distinct, for_weights, NodeProblem, plan_jobs,
-                                 samples)
+from ..learners.protocol import check_missing, distinct, for_weights, NodeProblem, plan_jobs
 from ..models.merge import assemble
 from .fit import fit, TrainingSettings, HeldOutRequest
 from .held_out import gather_held_out
@@ -74,17 +73,12 @@ def fit_nodes(tree, jobs, data, normalisation=None):
 
     data: a `Dataset` after the normalisation.  Raises `ModelError` for the program of a node.
     """
-    if not tree.directs:
-        return {}
-    rows_of = rows_by_class(data.y)
     parts = () if normalisation is None else normalisation.provenance
     nodes = [job for job in jobs if not job.is_binary]
     check_missing(nodes, data.x)
-    w = seen = None
     if data.weights is not None:
-        nodes, (w, seen) = for_weights(nodes), data.weights.both(data.y)
-    return {number: job.options.fit(job, NodeProblem(data.x, samples(job, rows_of), parts, w=w,
-                                                     seen=seen))
+        nodes = for_weights(nodes)
+    return {number: job.options.fit(job, NodeProblem.of(data, job, parts))
             for number, job in zip(tree.directs, nodes)}
 
 

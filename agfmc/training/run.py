@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 from ..core.errors import AgfmcError, DataError, JobsFailed, UsageError
 from ..core.models import HeldOut
-from ..core.splits import rows_by_class
 from ..data.libagf import read_std, write_std
 from ..data.libsvm import row_texts
 from ..executors.threads import Background, Threads
@@ -29,7 +28,7 @@ from ..files.opening import read_bytes
 from ..landmarks.sums import row_ranges
 from ..landmarks.sums_file import SumsStore
 from ..landmarks.training import sum_range
-from ..learners.protocol import NodeProblem, read_node, samples
+from ..learners.protocol import NodeProblem, read_node
 from ..models.libsvm import format_svm_model, held_out_values
 from .external import train_external
 from .fit import fit, HeldOutRequest
@@ -332,11 +331,8 @@ def _train_nodes(plan, progress, earlier, deadline):
 
 
 def _problem(plan, job):
-    data = plan.data
-    w, seen = (None, None) if data.weights is None else data.weights.both(data.y)
-    return NodeProblem(
-        data.x, samples(job, rows_by_class(data.y)), plan.settings.normalised,
-        plan.origins(job) if job.options.recognised_by == "seal" else None, plan.text, w, seen)
+    origin = plan.origins(job) if job.options.recognised_by == "seal" else None
+    return NodeProblem.of(plan.data, job, plan.settings.normalised, origin=origin, text=plan.text)
 
 
 def write_node(job, problem, paths, before=None, convert=None):
