@@ -101,20 +101,17 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
         others = [] if source.data is None else [_read_truth(source, columns)]
         if source.before is not None:
             others.append(_read_before(source, columns))
-        kinds, column, weight = columns.kinds, None, None
+        kinds = columns.kinds
         if source.data is None:
-            column = _truth_column(table, source, columns)
-            weight = _column(table, source.weight, "--weight")
-            kinds = {column: "words", **kinds, **({} if weight is None else {weight: "number"})}
+            held = _truth_column(table, source, columns), _column(table, source.weight, "--weight")
+            kinds = {held[0]: "words", **kinds,
+                     **{name: "number" for name in held[1:] if name is not None}}
         answers = table.read({**kinds, **{name: "text" for other in others for name in other.keys}})
-    if column is not None:
-        truth, weights = _complete(answers, column), _weights(answers, weight)
-    else:
-        other, keys, (column, weight) = others[0]
-        words, codes = _complete(other, column)
-        order, weights = _order(answers, other, keys), _weights(other, weight)
-        truth = Words(words, codes[order])
-        weights = None if weights is None else weights[order]
+    other, keys, (column, weight) = _Other(answers, (), held) if source.data is None else others[0]
+    words, codes = _complete(other, column)
+    order, weights = _order(answers, other, keys), _weights(other, weight)
+    truth = Words(words, codes[order])
+    weights = None if weights is None else weights[order]
     names, known = _names(source, answers, columns, truth)
     number = {name: index for index, name in enumerate(names)}
     result = _numbered(answers.cells[columns.predicted], number)

@@ -70,18 +70,15 @@ class Hierarchy:
                 self._parent[at], self._depth[at] = number, self._depth[number] + 1
         self._classes = inner
         ends = [(branches[0][0], branches[-1][1]) for branches in spans]
-        self._first, self._end = np.array([*ends, *((i, i + 1) for i in range(k))]).T
-        self._order = np.argsort(self._key(self._first, self._end))
-
-    def _key(self, first, end):
-        return first * (len(self._parent) + 1) + end
+        ends += [(i, i + 1) for i in range(k)]
+        self._first, self._end = np.array(ends).T
+        self._nodes = {pair: number for number, pair in enumerate(ends)}
 
     def nodes_of(self, first: np.ndarray, end: np.ndarray) -> np.ndarray:
         """The node (n,) whose classes are those from first (n,) to before end (n,) in the order of
         the text; -1 where there is none."""
-        key, keys = self._key(first, end), self._key(self._first, self._end)[self._order]
-        at = self._order[np.minimum(np.searchsorted(keys, key), len(keys) - 1)]
-        return np.where((self._first[at] == first) & (self._end[at] == end), at, -1)
+        return np.array([self._nodes.get(pair, -1) for pair in zip(first.tolist(), end.tolist())],
+                        dtype=np.intp)
 
     def paths(self, node: np.ndarray, true: np.ndarray) -> Paths:
         """The `Paths` of answers, nodes (n,), and true classes (n,), in the order of the text."""
