@@ -70,12 +70,8 @@ class _Text:
 
     @functools.cached_property
     def _file(self):  # nothing is read before it is requested
-        file = self._source
-        head = read_all(file, len(GZIP))
-        if head and file.regular_size() is not None:
-            file.seek(0)
-        else:
-            file = Chained(head, file)
+        head = read_all(self._source, len(GZIP))
+        file = Chained(head, self._source)
         return Unzipped(file, self.name) if head == GZIP else file
 
     def read(self, size=-1):
@@ -127,7 +123,7 @@ class Chained:
     def read(self, size=-1):
         """At most `size` bytes, all for -1."""
         head = self._head.read(size)
-        return head + self._stream.read() if size < 0 else head or self._stream.read(size)
+        return head + self._stream.read(size - len(head) if size >= 0 else -1)
 
 
 def read_all(stream, size, head=b""):
