@@ -147,13 +147,10 @@ def adag_success(k: int, p: float) -> float:
     return ((2 * k - 2**c) * q**c + (2**c - k) * q ** (c - 1)) / k
 
 
-def separation_limit(p: float, eps: float = 0.0) -> float:
-    """2(1-p)(1-eps)/(1+eps): what the separation exceeds, for many classes, almost surely.
-
-    The score of the true class is then at least (1-eps)(1-p)(k-1) and all others at
-    most (1+eps)(k-1)/2.  eps can go to 0 as k grows.
-    """
-    return 2.0 * (1.0 - p) * (1.0 - eps) / (1.0 + eps)
+def separation_limit(p: float) -> float:
+    """2(1-p): what the separation comes to, for many classes, almost surely: the score of the true
+    class is near (1-p)(k-1), and all others are near (k-1)/2 or below."""
+    return 2.0 * (1.0 - p)
 
 
 def standard_error(success: float, rounds: int) -> float:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .content import Column, DataTable, Picture, TableRow
-from .svg import Box, Drawing, level_bar, Linear, Logarithmic, Panel, pixels, text_width, WIDTH
-from .words import class_name, count, cut, number, signed
+from .experiment_charts import forest
+from .svg import Box, Drawing, Linear, Logarithmic, Panel, WIDTH
+from .words import class_name, count, cut, number
 
 _MOST = 20  # columns that are drawn
 _LOOKS = "left", "right", "third", "ink", "grey"  # of the classes with the largest effects
@@ -16,37 +17,18 @@ _LEFT = 46
 def importance(result: Mapping) -> Picture | None:
     """Increases of the log loss, with intervals of 95 %, of the dictionary of
     `prediction.importance.importance`."""
-    rows = [(row["name"], row["increase"], 1.96 * row["error"]) for row in result["columns"]]
+    rows = [(row["name"], row["increase"], (row["increase"] - 1.96 * row["error"],
+                                            row["increase"] + 1.96 * row["error"]))
+            for row in result["columns"][:_MOST]]
     if not rows:
         return None
-    shown, pitch, top = rows[:_MOST], 36, 8
-    drawing = Drawing(WIDTH, top + pitch * len(shown) + 42)
-    scale = Linear.around([0.0, *(end for _, mean, half in shown
-                                  for end in (mean - half, mean + half))])
-    panel = Panel(drawing, Box(8, top, WIDTH - 16, pitch * len(shown)), scale, Linear(0, 1))
-    panel.axis_across("increase of the log loss", grid=False)
-    for index, (name, mean, half) in enumerate(shown):
-        y = top + index * pitch
-        if index % 2:
-            drawing.add("rect", "stripe", x=0, y=y, width=WIDTH, height=pitch)
-        value = signed(mean)
-        drawing.open(title=f"{cut(name)}: {value} \u00b1 {number(half)}")
-        drawing.text(4, y + 14, name, width=WIDTH - 14 - text_width(value))
-        drawing.text(WIDTH - 4, y + 14, value, "end")
-        drawing.add("path", "left curve", d=level_bar(
-            panel.x(mean - half), panel.x(mean + half), y + 26))
-        drawing.add("circle", "fill-left edge" if mean > half else "fill-paper left thin",
-                    cx=panel.x(mean), cy=y + 26, r=5)
-        drawing.close()
-    zero = panel.x(0)
-    drawing.add("path", "zero", d="".join(
-        f"M{pixels(zero)} {top + index * pitch + 18}v18" for index in range(len(shown))))
+    drawing = forest(rows, "increase of the log loss")
     table = DataTable("Importance of the columns", (
         Column("column", "name"), Column("increase of the log loss", "number"),
         Column("standard error", "number")), tuple(
             TableRow((row["name"], row["increase"], row["error"])) for row in result["columns"]),
         folded=True)
-    first, increase = cut(shown[0][0]), number(shown[0][1])
+    first, increase = cut(rows[0][0]), number(rows[0][1])
     note = f"The values of a column are permuted among {count(result['points'])} holdout points. " \
         "Columns that say the same share their importance. Filled: the interval of 95 % does not " \
         "reach 0."

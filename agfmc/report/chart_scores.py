@@ -8,14 +8,12 @@ from dataclasses import replace
 
 from ..score.rows import ALL_SCORES
 from .chart_canvas import picture_names, save
-from .charts import confusion_map, reliability, risk_coverage
+from .charts import confusion_map, named_bars, reliability, risk_coverage
 from .content import Picture
 from .experiment_charts import comparison, comparison_cost, row_name, search_surface
-from .svg import Drawing, text_width
 from .words import cut, plural
 
 _MOST_FEATURES = 60  # features that are drawn
-_PITCH, _LONGEST = 20, 430  # pixels from one bar to the next, and of the longest
 
 
 def draw_scores(path: str, scores: Mapping, names: Mapping[int, str] | None = None,
@@ -75,19 +73,10 @@ def draw_weights(path: str, metric: Mapping) -> None:
 
 
 def weight_bars(metric: Mapping) -> Picture:
-    """The picture of the weights."""
+    """The picture of the weights, standardised: all alike they would be 1."""
     rows, count = metric["weights"][:_MOST_FEATURES], len(metric["weights"])
-    names = [cut(row.get("name", f"feature {row['feature']}"), 40) for row in rows]
-    side = max(map(text_width, names)) + 8
-    unit = _LONGEST / max(1.0, *(row["weight"] for row in rows))
-    drawing = Drawing(side + _LONGEST + 60, _PITCH * len(rows) + 30)
-    drawing.line([(side + unit, 0), (side + unit, _PITCH * len(rows))], "rule")
-    for index, (row, name) in enumerate(zip(rows, names)):
-        y = _PITCH * index
-        drawing.text(side - 8, y + 14, name, "end")
-        drawing.add("rect", "fill-left", x=side, y=y + 3, width=unit * row["weight"], height=14)
-        drawing.text(side + unit * row["weight"] + 5, y + 14, f"{row['weight']:.3g}", "halo")
-    drawing.text(side, _PITCH * len(rows) + 18,
-                 "weight of the feature, standardised (1: all alike)", "muted")
+    drawing = named_bars([row.get("name", f"feature {row['feature']}") for row in rows],
+                         [row["weight"] for row in rows], "weight")
     shown = f", the first {len(rows)} of {count}" if count > len(rows) else ""
-    return Picture(drawing, f"Weights of the features{shown}", f"{len(rows)} features")
+    return Picture(drawing, f"Weights of the features{shown}", f"{len(rows)} features",
+                   "Standardised: 1 where all are alike.")

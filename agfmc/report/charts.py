@@ -7,7 +7,7 @@ that they stand beside each other on a laptop and fit a phone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def class_counts(data: DataPart, names: Mapping[int, str]) -> Picture | None:
         Column("class"), Column("points", "number", digits=0), Column("share", "share")),
         tuple(TableRow((name, count, count / total if total else None), (index,))
               for index, (name, count) in enumerate(zip(titles, counts))), folded=True)
-    drawing = (_named_bars if len(counts) <= _NAMED else _upright_bars)(titles, counts)
+    drawing = (named_bars if len(counts) <= _NAMED else _upright_bars)(titles, counts)
     least, most = min(counts), max(counts)
     summary = f"{len(counts)} classes of {short(least)} to {short(most)} points" \
         if least != most else f"{len(counts)} classes of {short(least)} points each"
@@ -45,8 +45,8 @@ def class_counts(data: DataPart, names: Mapping[int, str]) -> Picture | None:
     return Picture(drawing, "Points of each class", summary, note, table)
 
 
-def _named_bars(names, counts):
-    """A row for each class: its name, a bar, the number at its end."""
+def named_bars(names: Sequence[str], counts: Sequence[float], unit: str = "points") -> Drawing:
+    """A row for each class or feature: its name, a bar, the number at its end."""
     pitch = 20 if len(names) <= 30 else 17
     side = min(max(map(text_width, names)), 140) + 8
     top = max(counts) or 1
@@ -55,7 +55,7 @@ def _named_bars(names, counts):
     drawing = Drawing(WIDTH, pitch * len(names) + 4)
     for index, (name, count, text) in enumerate(zip(names, counts, texts)):
         y = 2 + index * pitch
-        drawing.open(data_classes=(index,), title=f"{name}: {text} points")
+        drawing.open(data_classes=(index,), title=f"{name}: {text} {unit}")
         drawing.add("rect", "band", x=0, y=y, width=WIDTH, height=pitch)
         drawing.text(side - 8, y + pitch / 2 + 4, name, "end", width=side - 8)
         drawing.add("rect", "fill-left mark", x=side, y=y + 2, width=room * count / top,

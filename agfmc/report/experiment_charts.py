@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ..control.learners import PARAMETERS
@@ -84,35 +84,44 @@ def comparison(result: Mapping) -> Picture | None:
     table = DataTable(head, (Column("configuration"), *columns), tuple(
         TableRow((name, mean, *(ends or (None, None)), p)[:len(columns) + 1])
         for name, mean, ends, p in rows), folded=True)
-    return Picture(_forest(rows, score, against and row_name(against)), title, summary, note, table)
+    drawing = forest([row[:3] for row in rows], score.axis, show=number) if against is None else \
+        forest([row[:3] for row in rows], f"difference in {score.title}", row_name(against),
+               score.larger_is_better)
+    return Picture(drawing, title, summary, note, table)
 
 
-def _forest(rows, score, against):
-    """For each row its name and value, and below them the interval; of differences from a
-    reference over a zero line."""
-    pitch, show = 36, number if against is None else signed
-    scale = Linear.around([0.0] * bool(against) + [
-        end for row in rows for end in (row[2] or (row[1],))])
-    drawing = Drawing(WIDTH, 46 + pitch * len(rows) + 42)
-    panel = Panel(drawing, Box(8, 46, WIDTH - 16, pitch * len(rows)), scale, Linear(0, 1))
+def forest(rows: Sequence[tuple], axis: str, reference: str | None = None,
+           larger: bool = True, show: Callable = signed) -> Drawing:
+    """For each row (name, value, its interval or None) the name and the value, and below them the
+    interval; axis: its title;  show: the text of a value.
+
+    Signed values are differences, over a zero line, those that their interval tells from 0 filled;
+    reference: what they are from;  larger: whether larger ones are better.
+    """
+    pitch, top, differences = 36, 8 if reference is None else 46, show is signed
+    scale = Linear.around([0.0] * differences + [
+        end for _, value, interval in rows for end in (interval or (value,))])
+    drawing = Drawing(WIDTH, top + pitch * len(rows) + 42)
+    panel = Panel(drawing, Box(8, top, WIDTH - 16, pitch * len(rows)), scale, Linear(0, 1))
     for index in range(1, len(rows), 2):
-        drawing.add("rect", "stripe", x=0, y=46 + index * pitch, width=WIDTH, height=pitch)
-    panel.axis_across(score.axis if against is None else f"difference in {score.title}", grid=False)
-    if against is not None:
+        drawing.add("rect", "stripe", x=0, y=top + index * pitch, width=WIDTH, height=pitch)
+    panel.axis_across(axis, grid=False)
+    if differences:
         zero = panel.x(0)
         # beside the intervals alone, so that no line goes through a name
-        drawing.add("path", "zero", d=f"M{pixels(zero)} 40v6" + "".join(
-            f"M{pixels(zero)} {46 + index * pitch + 18}v18" for index in range(len(rows))))
-        name = cut_to_width(against, WIDTH - 16)
+        drawing.add("path", "zero", d=f"M{pixels(zero)} 40v6" * (reference is not None) + "".join(
+            f"M{pixels(zero)} {top + index * pitch + 18}v18" for index in range(len(rows))))
+    if reference is not None:
+        name = cut_to_width(reference, WIDTH - 16)
         half = text_width(name) / 2
-        drawing.text(min(max(zero, half), WIDTH - half), 34, name, "mid", title=against)
-        _directions(drawing, zero, score.larger_is_better)
-    for index, (name, mean, interval, _) in enumerate(rows):
-        y, value = 46 + index * pitch, show(mean)
+        drawing.text(min(max(zero, half), WIDTH - half), 34, name, "mid", title=reference)
+        _directions(drawing, zero, larger)
+    for index, (name, mean, interval) in enumerate(rows):
+        y, value = top + index * pitch, show(mean)
         drawing.text(4, y + 14, name, width=WIDTH - 14 - text_width(value))
         drawing.text(WIDTH - 4, y + 14, value, "end")
         title = f"{name}: {value}"
-        significant = against is None or interval is None or interval[0] > 0 or interval[1] < 0
+        significant = not differences or interval is None or interval[0] > 0 or interval[1] < 0
         if interval is not None:
             title += f" ({show(interval[0])} to {show(interval[1])})"
         drawing.open(title=title)

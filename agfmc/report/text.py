@@ -31,7 +31,7 @@ def width(text: str) -> int:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int | Sequence[bool] | None = None,
-            gap: str = "  ", indent: str = "") -> str:
+            gap: str = "  ") -> str:
     """Rows of cells as lines, each column as wide as its widest cell; the first `left` columns, or
     those for which it is true, begin at the left, all for None, the others end at the right."""
     rows = [[one_line(cell) for cell in row] for row in rows]
@@ -41,7 +41,7 @@ def aligned(rows: Sequence[Sequence[str]], left: int | Sequence[bool] | None = N
     lines = []
     for row in rows:
         blanks = [" " * (wide - width(cell)) for cell, wide in zip(row, widths)]
-        lines.append(indent + gap.join(
+        lines.append(gap.join(
             cell + blank if begins else blank + cell
             for cell, blank, begins in zip(row, blanks, left)).rstrip() + "\n")
     return "".join(lines)

@@ -130,12 +130,11 @@ def test_closed_forms_are_what_enumeration_gives(k, error):
 
 def test_limit_of_the_separation():
     assert separation_limit(0.1) == pytest.approx(1.8)
-    assert separation_limit(0.1, 0.2) == pytest.approx(1.2)
     few, many = (simulate(k, rounds=200, seed=1, model=0.1).separation for k in (16, 256))
     assert few < many < 1.8
     sure = simulate(256, rounds=200, seed=1, model=0.0)  # eps of the best of k coins
     eps = math.sqrt(2 * math.log(256) / 256)
-    assert separation_limit(0.0, eps) < sure.separation < 2
+    assert 2 * (1 - eps) / (1 + eps) < sure.separation < separation_limit(0.0) == 2
 
 
 @pytest.mark.parametrize("k", [3, 4, 5])

@@ -99,7 +99,7 @@ def test_weights_of_features(saved):
     figure = saved(chart_scores, lambda: chart_scores.draw_weights("", result))
     assert {"Learned from 240 points of 3 classes", "$b$", "2.55", "0.25"} <= set(figure.texts)
     bars = [shape.attributes["width"] for shape in chart_scores.weight_bars(result).drawing.shapes
-            if shape.look == "fill-left"]
+            if shape.look == "fill-left mark"]
     assert bars[1] / bars[0] == pytest.approx(0.25 / 2.55)
     many = [{"feature": i, "weight": 0.0} for i in range(101)]
     figure = saved(chart_scores, lambda: chart_scores.draw_weights("", {**result, "weights": many}))
