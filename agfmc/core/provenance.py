@@ -111,26 +111,18 @@ class Provenance:
             "" if features is None else f"features {features}", probabilities,
             "" if seed is None else f"seed {seed}"])))
 
-    def with_samples(self, samples, sides, normalised=()):
+    def with_samples(self, samples, sides, normalised=(), weights=()):
         """The provenance of a model with so many samples of each side in training.
 
         sides: the labels of each;  normalised: the parts that tell of the normalisation that the
-        samples went through, as `Normalisation.provenance` gives them.
+        samples went through, as `Normalisation.provenance` gives them;  weights: the sums of their
+        weights on each side, with class weights in them, and without, or None where there are no
+        class weights; () where samples have no weights.
         """
+        sums = [f"{name} {' '.join(f'{total:.12g}' for total in totals)}"
+                for name, totals in zip(("weights", "seen"), weights) if totals is not None]
         return Provenance((*self.parts, f"samples {' '.join(map(str, samples))}",
-                           f"classes {classes_text(sides)}", *normalised))
-
-    def with_weights(self, weighted, seen=None):
-        """The provenance of a model whose samples had weights, behind the samples and classes.
-
-        weighted, seen: their sums on each side, with class weights in them and without; None
-        where there are no class weights.
-        """
-        parts = [f"{name} {' '.join(f'{total:.12g}' for total in sums)}"
-                 for name, sums in (("weights", weighted), ("seen", seen)) if sums is not None]
-        at = 1 + max(position for position, part in enumerate(self.parts)
-                     if _is(part, ("samples", "classes")))
-        return Provenance((*self.parts[:at], *parts, *self.parts[at:]))
+                           f"classes {classes_text(sides)}", *sums, *normalised))
 
     def __bool__(self):
         return bool(self.parts)

@@ -222,12 +222,8 @@ class ResultCache:
                           "repeats it (--state FOLDER has no limit)", AgfmcWarning, stacklevel=2)
             return
         try:
-            try:
-                self._write(key, record)
-            except FileNotFoundError:
-                # nothing was put yet, or a run of other data has removed the folder
-                self._make_folder()
-                self._write(key, record)
+            self._make_folder()  # nothing was put yet, or a run of other data has removed it
+            self._write(key, record)
             self._stored.add(key)
         except OSError as error:
             self._give_up(f"cannot write: {system_reason(error)}")

@@ -268,9 +268,8 @@ class _Trainer:
         provenance = Provenance.of_training(
             __version__, options.canonical(), features=x.shape[1],
             probabilities=f"leave-one-out {len(rows)}", seed=job.seed).with_samples(
-                counts, job.sides, self._normalised)
-        if group.weights is not None:
-            provenance = provenance.with_weights(*group.weights.of_totals(group.totals, job.sides))
+                counts, job.sides, self._normalised, () if group.weights is None else
+                group.weights.of_totals(group.totals, job.sides))
         model = BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
                             landmarks.z, np.ascontiguousarray(beta[:, number]),
                             -float(solution.b[number]), (1, 0), (len(group.rows), 0), (a, b),

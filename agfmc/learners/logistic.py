@@ -136,9 +136,9 @@ class MultinomialOptions(NodeLearner):
         weights = fit_logistic(problem.x[part.rows], part.side, branches, self.ridge,
                                problem.weights)
         provenance = Provenance.of_training(__version__, self.canonical()).with_samples(
-            np.bincount(part.side, minlength=branches), job.sides, problem.normalised)
-        return NodeModel("L", job.name, branches, problem.weighed(provenance, branches),
-                           weights=weights)
+            np.bincount(part.side, minlength=branches), job.sides, problem.normalised,
+            problem.sums_of_weights(branches))
+        return NodeModel("L", job.name, branches, provenance, weights=weights)
 
     def write(self, job, problem, streams):
         """Write the model as text, sealed where the problem has an origin."""

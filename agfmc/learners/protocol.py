@@ -341,13 +341,11 @@ class NodeProblem:
         """The weights (l,) of its samples, or None."""
         return None if self.w is None else self.w[self.samples.rows]
 
-    def weighed(self, provenance, branches: int):
-        """A `Provenance` with the sums of the weights of so many branches, if there are weights."""
-        if self.w is None:
-            return provenance
-        sums = [None if w is None else np.bincount(
-            self.samples.side, w[self.samples.rows], branches) for w in (self.w, self.seen)]
-        return provenance.with_weights(*sums)
+    def sums_of_weights(self, branches: int) -> list:
+        """Sums of the weights of so many branches, for `Provenance.with_samples`."""
+        side, rows = self.samples.side, self.samples.rows
+        return [None if w is None else np.bincount(side, w[rows], branches)
+                for w in (self.w, self.seen)]
 
 
 def read_node(node, branches: int, name: str):

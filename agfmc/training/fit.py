@@ -381,10 +381,8 @@ def _finished(data, work, seconds):
         __version__, options.canonical(), library=options.made_by(), features=x.shape[1],
         probabilities=source, seed=job.seed).with_samples(
             (np.count_nonzero(work.side == 0), np.count_nonzero(work.side)), job.sides,
-            data.settings.normalised)
-    if work.w is not None:
-        provenance = provenance.with_weights(*data.weights[work.rows].of_sides(
-            data.y[work.rows], job.sides))
+            data.settings.normalised, () if work.w is None else
+            data.weights[work.rows].of_sides(data.y[work.rows], job.sides))
     model = BinaryModel(job.name, options.svm_type, options.kernel_for(x.shape[1]),
                         np.asarray(solution.points(x, work.rows), dtype=np.float64),
                         solution.coef, solution.rho,

@@ -61,8 +61,10 @@ def test_factors_that_cannot_be(wanted, error, words):
 
 def test_sums_in_a_line_of_provenance():
     line = "0.2; options -c 1.0; samples 6 3; classes 0-1/2; weights 7.25 12; seen 7.25 3; x y"
-    told = Provenance.from_line("0.2; options -c 1.0; x y").with_samples((6, 3), [[0, 1], [2]])
-    assert told.with_weights((7.25, 12.0)).parts[-1] == "weights 7.25 12"
+    told = Provenance.from_line("0.2; options -c 1.0; x y").with_samples(
+        (6, 3), [[0, 1], [2]], weights=((7.25, 12.0), (7.25, 3.0)))
+    assert told.to_line() == "0.2; options -c 1.0; x y; samples 6 3; classes 0-1/2; " \
+        "weights 7.25 12; seen 7.25 3"
     made = Provenance.from_line(line)
     assert (made.weights, made.seen, made.samples) == ((7.25, 12.0), (7.25, 3.0), (6, 3))
     only = Provenance.from_line("0.2; samples 6 3; classes 0/2; weights 1 2")
@@ -74,7 +76,7 @@ def test_sums_of_the_classes_of_a_file_for_all_pairs():
     sides = [((0,), (1,)), ((0,), (2,)), ((1,), (2,))]
     sums, samples = (1.5, 2.0, 1 / 3), (4, 5, 6)
     made = [Provenance.from_line("0.2").with_samples(
-        [samples[a] for (a,) in pair], pair).with_weights([sums[a] for (a,) in pair])
+        [samples[a] for (a,) in pair], pair, weights=([sums[a] for (a,) in pair], None))
         for pair in sides]
     one = shared(made, [tuple(label for side in pair for label in side) for pair in sides])
     assert one.parts == ("0.2", "samples 4 5 6", "weights 1.5 2 0.333333333333")
