@@ -72,10 +72,6 @@ class Weights:
         return hashlib.blake2b(repr(factors).encode() + np.ascontiguousarray(
             self.w[rows], dtype="<f8").tobytes()).digest()
 
-    def both(self, y: np.ndarray) -> tuple:
-        """(w, the same without the factors of the classes y (n,), None where there are none)."""
-        return self.w, self.seen(y) if self.factors else None
-
     def of_sides(self, y: np.ndarray, sides) -> tuple:
         """Sums of the weights of each side, and the same as seen, None without class weights.
 

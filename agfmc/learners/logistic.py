@@ -137,7 +137,7 @@ class MultinomialOptions(NodeLearner):
                                problem.weights)
         provenance = Provenance.of_training(__version__, self.canonical()).with_samples(
             np.bincount(part.side, minlength=branches), job.sides, problem.normalised,
-            problem.sums_of_weights(branches))
+            problem.sums)
         return NodeModel("L", job.name, branches, provenance, weights=weights)
 
     def write(self, job, problem, streams):

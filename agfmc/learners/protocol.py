@@ -318,8 +318,8 @@ class NodeProblem:
 
     x (n, d): all points;  samples: its `Samples`;  normalised: the parts of a `Provenance`
     that tell of the normalisation of the points;  origin: the digest that seals the model, or None;
-    text: "svm" or "lvq", the text that a program gets;  w (n,): weights of all points, or None;
-    seen (n,): the same without class weights, None where there are no such.
+    text: "svm" or "lvq", the text that a program gets;  weights (l,): of its samples, or None;
+    sums: of these, for `Provenance.with_samples`.
     """
 
     x: np.ndarray
@@ -327,25 +327,17 @@ class NodeProblem:
     normalised: tuple[str, ...] = ()
     origin: str | None = None
     text: str = "svm"
-    w: np.ndarray | None = None
-    seen: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    sums: tuple = ()
 
     @classmethod
     def of(cls, data, job, normalised=(), **more) -> NodeProblem:
         """The problem of a job with the points of a `Dataset`; more: other fields."""
-        w, seen = (None, None) if data.weights is None else data.weights.both(data.y)
-        return cls(data.x, samples(job, rows_by_class(data.y)), normalised, w=w, seen=seen, **more)
-
-    @property
-    def weights(self) -> np.ndarray | None:
-        """The weights (l,) of its samples, or None."""
-        return None if self.w is None else self.w[self.samples.rows]
-
-    def sums_of_weights(self, branches: int) -> list:
-        """Sums of the weights of so many branches, for `Provenance.with_samples`."""
-        side, rows = self.samples.side, self.samples.rows
-        return [None if w is None else np.bincount(side, w[rows], branches)
-                for w in (self.w, self.seen)]
+        part, weights, sums = samples(job, rows_by_class(data.y)), None, ()
+        if data.weights is not None:
+            of_part = data.weights[part.rows]
+            weights, sums = of_part.w, of_part.of_sides(data.y[part.rows], job.sides)
+        return cls(data.x, part, normalised, weights=weights, sums=sums, **more)
 
 
 def read_node(node, branches: int, name: str):

@@ -273,7 +273,8 @@ def node_problem(n=40):
     rng = np.random.default_rng(8)
     x = rng.normal(size=(n, 2)).astype(np.float32)
     side = rng.integers(0, 3, n).astype(np.int32)
-    return NodeProblem(x, Samples(np.arange(n), side), w=rng.integers(1, 4, n).astype(float))
+    return NodeProblem(x, Samples(np.arange(n), side),
+                       weights=rng.integers(1, 4, n).astype(float))
 
 
 def test_held_out_neighbours_leave_all_of_a_point():
@@ -282,7 +283,7 @@ def test_held_out_neighbours_leave_all_of_a_point():
     found = job.options.held_out_probabilities(job, given, job.options.fit(job, given), rows)
     for row, p in zip(rows, found):
         left = np.flatnonzero(np.arange(len(part.rows)) != row)
-        copies = np.repeat(left, given.w[left].astype(int))
+        copies = np.repeat(left, given.weights[left].astype(int))
         expected = Neighbours(given.x[copies], part.side[copies], 3, 3).probabilities(
             given.x[row:row + 1])
         np.testing.assert_allclose(p, expected[0], atol=1e-12)
@@ -291,7 +292,8 @@ def test_held_out_neighbours_leave_all_of_a_point():
 def test_held_out_neighbours_where_few_are_left():
     job = node_job("-k 4")
     given = NodeProblem(np.array([[0.0], [1.0], [2.0]], dtype=np.float32),
-                        Samples(np.arange(3), np.array([0, 1, 2])), w=np.array([3.0, 1.0, 1.0]))
+                        Samples(np.arange(3), np.array([0, 1, 2])),
+                        weights=np.array([3.0, 1.0, 1.0]))
     found = job.options.held_out_probabilities(job, given, job.options.fit(job, given),
                                                np.array([0, 1]))
     np.testing.assert_allclose(found, [[0, 0.5, 0.5], [0.75, 0, 0.25]])
@@ -303,10 +305,10 @@ def test_files_of_neighbours(tmp_path, monkeypatch):
     assert job.files == [f"{job.name}{end}" for end in (".vec", ".cls", ".wgt")]
     write_node(job, given, job.files)
     model = job.options.read(job.name, 3)
-    assert model.w.tolist() == given.w.tolist()
+    assert model.w.tolist() == given.weights.tolist()
     plain = replace(job, options=learner_class("K").parse("-k 3"))
     assert plain.files == job.files[:2] and plain.options.stale_files(job.name) == job.files[2:]
-    assert plain.options.read(job.name, 3).w.tolist() == given.w.tolist()
+    assert plain.options.read(job.name, 3).w.tolist() == given.weights.tolist()
     found = node_classifier(model).probabilities(given.x)
     np.testing.assert_array_equal(found, node_classifier(job.options.fit(job, given))
                                   .probabilities(given.x))
