@@ -71,16 +71,14 @@ def mcnemar(first: np.ndarray, second: np.ndarray,
     count = only_first + only_second
     if count == 0:
         return McNemar(0, 0, 1.0)
-    from scipy.special import bdtr, betainc
+    from scipy.special import betainc
 
-    if weights is None:
-        tail = float(bdtr(min(only_first, only_second), count, 0.5))
-    else:
-        either = weights[first != second]
-        number = effective_number(either, count)
-        share = min(float(weights[first & ~second].sum() / either.sum()), 1.0)
-        fewer = number * min(share, 1 - share)
-        tail = float(betainc(number - fewer, fewer + 1, 0.5))
+    w = np.ones(len(first)) if weights is None else weights
+    either = w[first != second]
+    number = effective_number(either, count)
+    share = min(float(w[first & ~second].sum() / either.sum()), 1.0)
+    fewer = number * min(share, 1 - share)
+    tail = float(betainc(number - fewer, fewer + 1, 0.5))  # the binomial one of a whole number
     return McNemar(only_first, only_second, min(1.0, 2 * tail))
 
 
