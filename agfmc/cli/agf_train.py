@@ -10,10 +10,11 @@ from ..core.errors import AgfmcError, one_line, UsageError
 from ..core.text import spread
 from ..files.atomic import check_output, private_folder
 from ..files.opening import is_stream
-from ..score.rows import BY_OPTION, SCORES
+from ..score.rows import BY_COST, BY_OPTION, COST, SCORES
 from . import mbh2mbm, multi_borders, nfold, tune_m
 from .data_options import TABLES, weight_files
-from .experiments import experiment_request, plan_of, read_experiment, report_reused, result_cache
+from .experiments import (add_state, experiment_request, plan_of, read_experiment, report_reused,
+                          result_cache)
 from .hints import classify_command, operand
 from .messages import (messages_from, Progress, report, time_words, WARNING, write_stderr,
                        write_stdout)
@@ -38,19 +39,26 @@ def get_parser():
     group.add("--time-limit TIME", "limit for the whole run, in seconds, M:SS or H:MM:SS (default "
               "5:00). The search ends at three quarters of it, or earlier if nothing improves; "
               "the final training is never interrupted", time_span, default=300.0)
-    group.add("--learners LEARNER,...", "learners to try: svm, nystrom, trees (default: svm, or "
-              "nystrom for more than 20,000 rows, and trees if LightGBM is installed)",
+    group.add("--learners LEARNER,...", "learners to try: svm, nystrom, trees (default: nystrom, "
+              "svm for at most 20,000 rows, and trees if LightGBM is installed)",
+              list_of(str))
+    group.add("--kernels KERNEL,...", "kernels to try: rbf, laplacian (default: both)",
               list_of(str))
     group.add("--ensemble", "train an average of the best configurations with different learners "
               "or kernels, even if it is not clearly better than the best one",
               excludes="--single")
     group.add("--single", "train the best configuration alone")
     group.add("--by SCORE", f"score on holdout data that decides: {', '.join(BY_OPTION)} "
-              "(default log-loss)", choices=tuple(BY_OPTION), default="log-loss")
+              f"(default log-loss), or, with --costs, {COST.option}", choices=tuple(BY_COST),
+              default="log-loss")
+    group.add("--costs FILE", "costs of each answer for each true class, as for classify_m: the "
+              "answers that are compared are those with the least expected cost, and the mean cost "
+              "is one more score")
     group.add("-j, --jobs N", "threads; 0 means all cores of this process (default). The model "
               "does not depend on it unless the time limit is reached", whole_number(0, 1024),
               default=0)
     add_seed(group)
+    add_state(parser)
     add_report(parser, "data, comparison, model, and a final five-fold cross-validation, "
                "which takes about five times as long as the training and is omitted if it would "
                "exceed the time limit")
@@ -61,7 +69,7 @@ def get_parser():
 def execute(args):
     """Search, train and merge; then say what was done."""
     from ..data.training import training_labels
-    from ..experiments.portfolio import count_rows, LEARNERS
+    from ..experiments.portfolio import count_rows, KERNELS, LEARNERS
 
     start = time.monotonic()
     mbh2mbm.check_model_name(args.model)
@@ -70,10 +78,11 @@ def execute(args):
                          f"'{args.train}'")
     if "-" in weight_files(args):
         raise UsageError("the weights are read several times: expected the name of a file")
-    for learner in args.learners or ():
-        if learner not in LEARNERS:
-            raise UsageError(f"--learners: expected some of {', '.join(LEARNERS)}, found "
-                             f"'{learner}'")
+    for option, words, known in (("--learners", args.learners, LEARNERS),
+                                 ("--kernels", args.kernels, KERNELS)):
+        for word in words or ():
+            if word not in known:
+                raise UsageError(f"{option}: expected some of {', '.join(known)}, found '{word}'")
     form = input_format(args, args.train)
     check_output(args.model)
     args.norm_file = None  # as for commands that have -a
@@ -92,8 +101,10 @@ def execute(args):
             _show(run)
             raise
     _show(run)
-    report(f"wrote {args.model}; classify new data with: "
-           f"{classify_command(args.model, form.kind, args.train)}")
+    line = classify_command(args.model, form.kind, args.train)
+    if args.costs is not None:
+        line = line.replace("classify_m", f"classify_m --costs {operand(args.costs)}", 1)
+    report(f"wrote {args.model}; classify new data with: {line}")
 
 
 def _show(run):
@@ -115,6 +126,7 @@ class _Run:
         self.data = option_words(args, "-M", "-A", *TABLES, "--missing", "--no-header", "--weights",
                                  "--class-weight", "--min-class")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
+        self.trying = option_words(args, "--costs", "--state", "--no-state")
 
     def comment(self, text):
         """Add comments."""
@@ -145,28 +157,34 @@ class _Run:
 def _searched(run):
     """The `Chosen` of a portfolio, for `with`: what is finished is kept until that block ends."""
     from ..executors.threads import available_cores
-    from ..experiments.portfolio import contenders_for, Portfolio
-    from ..report.text import data_lines, plain_table, row_notes
+    from ..experiments.portfolio import contenders_for, KERNELS, Portfolio
+    from ..report.text import data_lines, plain_table, row_notes, table_text
+    from ..report.trials import contender_table
 
     args = run.args
-    words = ["tune_m", f"--by={args.by}", *run.common, "one-vs-one", run.train]
+    words = ["tune_m", f"--by={args.by}", *run.trying, *run.common, "one-vs-one", run.train]
     parsed = run.parsed(tune_m, words)
     request = experiment_request(parsed, args.train, plan_of(parsed, 1, _PARTS), True)
     experiment = read_experiment(request)
     counts = experiment.data.counts
-    contenders = contenders_for(len(counts), len(experiment.data.y), args.learners)
+    has_nan = args.missing == "keep"
+    contenders = contenders_for(len(counts), len(experiment.data.y), args.learners,
+                                args.kernels or KERNELS, has_nan)
     if not contenders:
-        raise UsageError(f"--learners {','.join(args.learners)}: nothing suits these data")
+        raise UsageError("no contender suits these data: --missing keep is for trees, which need "
+                         "LightGBM (pip install 'agfmc[trees]')" if has_nan else
+                         f"--learners {','.join(args.learners)}: nothing suits these data")
     with result_cache(request, experiment) as experiment:
         with Progress("searching", deadline=run.start + args.time_limit) as progress:
-            chosen = Portfolio(
-                experiment, BY_OPTION[args.by], run.start, args.time_limit,
+            portfolio = Portfolio(
+                experiment, BY_COST[args.by], run.start, args.time_limit,
                 args.jobs or available_cores(),
-                True if args.ensemble else False if args.single else None, progress,
-                report).run(contenders)
+                True if args.ensemble else False if args.single else None, progress, report)
+            chosen = portfolio.run(contenders)
         report_reused(experiment)
         if chosen.choice is not None:
-            result = chosen.choice.result
+            result = {**chosen.choice.result, "contenders": portfolio.tried}
+            write_stderr(table_text(contender_table(result)) + "\n")
             write_stderr(f"{result['points']} points, {result['classes']} classes; "
                          f"{result['plan']}\n{data_lines(request.head(experiment))}"
                          f"{plain_table(result, brief=True)}{row_notes(result)}")
@@ -246,7 +264,7 @@ def _answers(run, control, seconds):
                "more than the time limit leaves")
         return None, None
     splits = f"--seed={args.seed + _OTHER_SPLITS}"
-    words = ["nfold", f"-d{_PARTS}", *(splits if word.startswith("--seed=") else word
+    words = ["nfold", f"-d{_PARTS}", *run.trying, *(splits if word.startswith("--seed=") else word
                                        for word in run.common),
              _LOO, control, run.train]
     validation = nfold.validation_request(run.parsed(nfold, words), True)

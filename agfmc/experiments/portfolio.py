@@ -19,6 +19,7 @@ import numpy as np
 from ..control.build import joined, with_options
 from ..control.write import format_tree
 from ..core.errors import AgfmcError, DataError, JobsFailed, one_line, UsageError
+from ..core.probabilities import mean, standard_error
 from ..core.splits import stratified_sample
 from ..data.weights import chosen_rows
 from ..learners.protocol import parse_options
@@ -26,22 +27,23 @@ from ..score.rows import ALL_SCORES
 from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for, read_candidate
 from .comparison import Choice, compare
-from .experiment import Experiment
-from .pooling import corrected, difference_of, losses, pooled
+from .experiment import Experiment, Part
+from .pooling import corrected, Difference, difference_of, losses, pooled, weights_of
 from .racing import COMPARED, first_parts, gap_of, HOPELESS, race, Tuner
 from .search import Axis, SearchSpace
 from .trial import run_trial
 from .tuning import prepare_tuning, WholeConfiguration
 
 LARGE = 20_000  # rows; of more, time and memory of support vector machines are too large
-_SAMPLES = 1500, 5000, 12_500  # rows of the stages, where there are more
+_SAMPLES = 500, 1500, 5000, 12_500  # rows of the stages, where there are more
 _FINER = 2, 3  # how often steps are halved in the stages after these
+_SCREENS = 2  # parts that search, and as many that judge, on the smallest sample
 _FEWEST = 3  # rows of a class: one is held out, and two train
 _SURVIVORS = 3  # contenders of the stages after the first
 _BEHIND = 3.0  # standard errors of the difference to the best: others are judged no further
 _LEAST_GAIN = 5e-5  # of an average, which else is one of its members by another name
-_SEARCHING = 0.6  # of the time of a stage; of the limit, the end of the first stage
-_LAST = 0.75  # of the limit: the end of the last stage, at the latest
+_SEARCHING = 0.6  # of the time of a stage with several contenders
+_ENDS = 0.25, 0.6, 0.75  # of the limit: of the first, the second and later stages, at the latest
 _MARGIN = 1.3  # times the expected seconds of the last training
 
 
@@ -53,6 +55,11 @@ class Contender(NamedTuple):
     options: str
 
     @property
+    def kernel(self) -> str | None:
+        """The kernel, None for trees."""
+        return None if self.learner == "trees" else self.options.split()[-1]
+
+    @property
     def name(self) -> str:
         """The name in tables."""
         return f"{self.scheme} {self.options.replace('-t ', '').removeprefix('learner=')}"
@@ -62,6 +69,7 @@ CONTENDERS = (
     Contender("svm", "one-vs-one", "-t rbf"), Contender("svm", "one-vs-one", "-t laplacian"),
     Contender("nystrom", "one-vs-rest", "learner=nystrom -t rbf"),
     Contender("nystrom", "one-vs-rest", "learner=nystrom -t laplacian"),
+    Contender("trees", "one-vs-one", "learner=trees"),
     Contender("svm", "adjacent", "-t rbf"),
     Contender("svm", "one-vs-rest", "-t rbf"), Contender("svm", "one-vs-rest", "-t laplacian"),
     Contender("trees", "one-vs-rest", "learner=trees"),
@@ -91,22 +99,28 @@ def count_rows(counts: dict[int, int], names: dict[int, str], source: str,
     return sum(counts.values())
 
 
-def contenders_for(classes: int, rows: int, learners: Sequence[str] | None = None) \
-        -> list[Contender]:
+KERNELS = tuple(dict.fromkeys(filter(None, (contender.kernel for contender in CONTENDERS))))
+
+
+def contenders_for(classes: int, rows: int, learners: Sequence[str] | None = None,
+                   kernels: Sequence[str] = KERNELS, has_nan: bool = False) -> list[Contender]:
     """The `CONTENDERS` for so many classes and rows.
 
-    learners: the only ones, of `LEARNERS`; by default support vector machines, or nystrom where
-    there are too many rows for them, and trees where LightGBM is installed.
+    learners: the only ones, of `LEARNERS`; by default nystrom, support vector machines where there
+    are not too many rows for them, and trees where LightGBM is installed;  kernels: the only ones
+    of learners with kernels;  has_nan: learners that take missing values alone.
     """
     if learners is None:
-        learners = ["nystrom" if rows > LARGE else "svm"]
+        learners = ["nystrom"] if rows > LARGE else ["svm", "nystrom"]
         with suppress(UsageError):  # where LightGBM is not installed
             parse_options("learner=trees").made_by()
             learners.append("trees")
-    # two classes have one partition alone, and three as many trees as one-vs-rest has rows
-    return [one for one in CONTENDERS if one.learner in learners and (
-        classes > 2 or one.scheme == "one-vs-one" or one.learner != "svm" and
-        one.scheme == "one-vs-rest") and (classes > 3 or one.scheme != "adjacent")]
+    suited = [one for one in CONTENDERS if one.learner in learners
+              and one.kernel in (None, *kernels)
+              and (not has_nan or parse_options(one.options).allows_nan)]
+    if classes < 3:  # there is one partition alone
+        return list({one[::2]: one for one in reversed(suited)}.values())[::-1]
+    return [one for one in suited if classes > 3 or one.scheme != "adjacent"]
 
 
 @dataclass(eq=False)
@@ -114,7 +128,8 @@ class Entry:
     """A contender in a stage, or the average of several.
 
     candidate: with its tuned control tree;  scored: its `Outcome`s on the splits;  members: the
-    entries of an average;  options: the `Outcome`s of the best options on the splits of the search.
+    entries of an average;  options: the `Outcome`s of the best options on the splits of the search;
+    spent: seconds on the clock for the search and the trials.
     """
 
     contender: Contender | None
@@ -122,6 +137,7 @@ class Entry:
     scored: list = field(default_factory=list)
     members: tuple = ()
     options: list = field(default_factory=list)
+    spent: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -161,9 +177,11 @@ class Portfolio:
     """The search of a portfolio in an `Experiment` with one division into parts.
 
     by: name of the score;  start, limit: on the clock of `time.monotonic`, and seconds;
+    tried: plain values on each contender of each stage, what it took, and what became of it;
     cores: for the last training;  ensemble: True for an average, False for a single contender,
     None for what the scores say;  report: called with a line on what is left out;  best:
-    {contender: its best options so far}.
+    {contender: its best options so far};  seconds: {contender: core seconds of a training, for
+    each row}.
     """
 
     experiment: Experiment
@@ -176,6 +194,8 @@ class Portfolio:
     report: object = None
 
     best: dict = field(default_factory=dict)
+    tried: list = field(default_factory=list)
+    seconds: dict = field(default_factory=dict)
 
     def run(self, contenders: Sequence[Contender]) -> Chosen:
         """Try, tune and judge contenders in stages; -> what is to be trained.
@@ -188,12 +208,16 @@ class Portfolio:
         stages = [(size, 1) for size in sizes] + [(sizes[-1], finer) for finer in _FINER]
         last = entries = None
         for number, (size, refine) in enumerate(stages):
-            if number and self._left(_LAST) <= 0:
+            share = _ENDS[min(number + (len(stages) == 1 + len(_FINER)), len(_ENDS) - 1)]
+            if len(contenders) == 1 and number:
+                share = _ENDS[-1]
+            if number and self._left(_ENDS[-1]) <= 0:
                 break
-            stage = _Stage(self, size, refine, self._end(
-                _SEARCHING if number == 0 and len(contenders) > 1 else _LAST))
+            stage = _Stage(self, size, refine, self.start + share * self.limit, size < sizes[-1]
+                           and not number)
             tuned = stage.entries(contenders)
             if not tuned:
+                self._record(stage, [], [])
                 break
             unchanged = entries is not None and refine > 1 and \
                 {one.text for one in entries} >= {one.text for one in tuned}
@@ -201,15 +225,33 @@ class Portfolio:
             if unchanged:
                 break
             contenders = [one.contender for one in _best_of_kinds(entries)]
+            self._record(stage, entries, contenders)
         if last is None:
             return self._untried(contenders[0])
         return self._choose(last, entries)
 
+    def _record(self, stage, entries, survivors):
+        """Add to `tried` what became of the contenders of a stage; entries: those with all scores,
+        the best first."""
+        for one in stage.all:
+            scored, best = one.scored, entries[0].scored[:len(one.scored)] if entries else []
+            behind = gap_of(self.by, scored, best) if scored and best else 0.0
+            points = max(sum(len(outcome.truth) for outcome in scored), 1)
+            values = [outcome.kernel_values for outcome in scored]
+            self.tried.append({
+                "configuration": one.candidate.name, "rows": stage.rows_used,
+                "score": pooled(self.by, scored) if scored else None, "seconds": one.spent,
+                "train_s": one.seconds if scored else None,
+                "classify_us": 1e6 * sum(outcome.classify_s for outcome in scored) / points
+                if scored else None,
+                "kernel_values": float(np.mean(values)) if values and None not in values else None,
+                "outcome": "goes on" if one.contender in survivors else
+                "no score within the time limit" if not scored or one not in entries and
+                behind <= _BEHIND else f"{behind:.1f} standard errors behind the best"
+                if one not in entries else "others are better"})
+
     def _left(self, share):
         return self.start + share * self.limit - time.monotonic()
-
-    def _end(self, share):
-        return self.start + share * self.limit
 
     def expected(self, entry: Entry, stage) -> float:
         """About the seconds for training an entry on all rows, of those on a training part."""
@@ -242,7 +284,7 @@ class Portfolio:
         if self.ensemble and averages:
             chosen = top = stage.best(averages)
         elif top is not first:
-            margin = difference_of(self.by, top.scored, first.scored, stage.judge.plan)
+            margin = _difference(self.by, top.scored, first.scored, stage.judge.plan)
             chosen = top if margin.gain > max(margin.error, _LEAST_GAIN) else first
         if self.ensemble and not averages and self.report:
             self.report("no average of several contenders could be judged in time: the single best "
@@ -258,9 +300,13 @@ class Portfolio:
 
 
 class _Stage:
-    """One stage: a sample of so many rows, how often steps are halved, and the time of its end."""
+    """One stage: a sample of so many rows, how often steps are halved, and the time of its end.
 
-    def __init__(self, portfolio, size, refine, end):
+    screens: another stage follows, on more rows, and this one needs to be no more than fair.
+    """
+
+    def __init__(self, portfolio, size, refine, end, screens=False):
+        self._screens = screens
         self._portfolio, self._refine, self._end = portfolio, refine, end
         experiment, plan = portfolio.experiment, portfolio.experiment.plan
         rows = stratified_sample(experiment.data.y, size, plan.seed)
@@ -268,14 +314,20 @@ class _Stage:
         self._experiment = replace(experiment, learned={}, settings=settings, data=experiment.data
                                    if len(rows) == len(experiment.data.y)
                                    else chosen_rows(experiment.data, rows))
-        self._search = first_parts(self._experiment)
+        self._search = [Part(number) for number in range(_SCREENS)] if screens else \
+            first_parts(self._experiment)
         self._all = len(self._search) == plan.count
-        self._judges = range(0 if self._all else len(self._search), plan.count)
-        self.done, self._splits, self._until = 0, [], end
+        self._judges = range(0 if self._all else len(self._search),
+                             2 * _SCREENS if screens else plan.count)
+        self.done, self._splits, self._until, self.all = 0, [], end, []
+
+    @property
+    def rows_used(self):
+        return len(self._experiment.data.y)
 
     @property
     def training_rows(self):
-        return len(self._experiment.data.y) * (1 - self._experiment.plan.held_out)
+        return self.rows_used * (1 - self._experiment.plan.held_out)
 
     @property
     def judge(self):
@@ -311,21 +363,32 @@ class _Stage:
         for number, (contender, candidate) in enumerate(zip(contenders, _candidates(
                 self._experiment, contenders))):
             now = time.monotonic()
-            if entries and now > self._end:
-                break
+            if entries and (now > self._end or not self._has_time_for(contender)):
+                self.all.append(Entry(contender, candidate))
+                continue
             until = start + share * (self._end - start)
             tree, options = self._tuned(contender, candidate, now + max(
                 until - now, 0.0) / (len(contenders) - number))
-            entries.append(Entry(contender, replace(candidate, tree=tree), options=options))
+            entries.append(Entry(contender, replace(candidate, tree=tree), options=options,
+                                 spent=time.monotonic() - now))
+        self.all += entries
         return self._judged(entries)
+
+    def _has_time_for(self, contender):
+        """False where its trials are expected to take most of the time: they would have no end."""
+        portfolio = self._portfolio
+        seconds = portfolio.seconds.get(contender, 0.0) * self.training_rows * len(self._judges)
+        return seconds / portfolio.cores < _SEARCHING * (self._end - time.monotonic())
 
     def _tuned(self, contender, candidate, deadline):
         """The control tree with the best options that a race finds until the deadline, and the
         outcomes of all that are near."""
-        best = self._portfolio.best
-        options, kernel = best.get(contender, contender.options), contender.options.split()[-1]
+        best, kernel = self._portfolio.best, contender.kernel
+        # the best options with another scheme are nearly the best with this one
+        kin = next((one for one in best if one[::2] == contender[::2]), contender)
+        options = best.get(contender, best.get(kin, contender.options))
         tree = with_options(candidate.tree, options)
-        if contender.learner == "trees":  # nothing is searched
+        if kernel is None or self._screens and options != contender.options:
             return tree, []
         settings = replace(self._experiment.settings, options=options)
         task = prepare_tuning(replace(self._experiment, settings=settings), candidate)
@@ -333,14 +396,18 @@ class _Stage:
         whole = WholeConfiguration(candidate, task.tree, experiment)
         tuner = Tuner(experiment, self._portfolio.by, deadline, self._portfolio.progress)
         space = SearchSpace((kernel,))
-        if contender in best:  # around the best
+        if kin in best:  # around the best
             point = whole.searched.point(task.features)
             space = space._replace(**{name: Axis(value - 2, value + 2, 2) for name in (
                 "log2c", "log2g") if (value := getattr(point, name)) is not None})
+        elif self._screens and kernel == "rbf":
+            space = space._replace(log2g=Axis(task.scale - 2, task.scale + 2, 2),
+                                   log2c=None if contender.learner == "nystrom" else Axis(1, 7, 3))
         grids = space.for_options(whole.searched).grids(task.scale, task.scales)
         state, = race(tuner, whole, grids, self._refine, self._search)
-        if state.best is None:
-            return tree, []
+        if state.best is None or kin in best and any(
+                part.rows is not None for part in state.outcomes.get(state.best, ())):
+            return tree, []  # with the options so far, which more points have chosen
         best[contender] = state.best
         near = [state.outcomes[text] for text in state.near(self._portfolio.by, HOPELESS, COMPARED)]
         return with_options(candidate.tree, state.best), [
@@ -360,6 +427,8 @@ class _Stage:
                                          progress=self._follow)
                 except TimeUp:
                     continue
+                finally:
+                    entry.spent += time.monotonic() - now
                 if outcome.error is None and outcome.scores[self._portfolio.by] is not None:
                     scored[entry] = outcome
                 else:
@@ -371,6 +440,7 @@ class _Stage:
                 break  # time is over
             for entry, outcome in scored.items():
                 entry.scored.append(outcome)
+                self._portfolio.seconds[entry.contender] = outcome.train_s / self.training_rows
             self.done += 1
             self._splits.append(split)
             alive = self._near(list(scored))
@@ -423,6 +493,17 @@ class _Stage:
     def _follow_average(self, *_):
         if self._portfolio._left(1.0) <= 0:
             raise TimeUp
+
+
+def _difference(by, outcomes, others, plan):
+    """The `Difference` of outcomes to others on the same points, with the standard error of the
+    mean of the points where the score is one: a few splits tell less."""
+    lost, added = losses(by, others), losses(by, outcomes)
+    if lost is None or added is None or ALL_SCORES[by].pools == "square":
+        return difference_of(by, outcomes, others, plan)
+    gained, w = lost - added, weights_of(outcomes)
+    return Difference(float(mean(gained, w)), float(standard_error(gained, w)),
+                      f"of {len(gained)} held-out points")
 
 
 def _best_of_kinds(entries):

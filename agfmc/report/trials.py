@@ -135,6 +135,8 @@ def comparison_blocks(result: Mapping) -> list[Block]:
         blocks.append(note(f"These are the best {len(result['rows'])} of {count(every)} rows"))
     blocks += map(note, comparison_notes(result))
     result = _merged(result)
+    if "contenders" in result:
+        blocks.append(table(contender_table(result)))
     blocks += map(table, comparison_tables(result))
     blocks += pictures(comparison(result), comparison_cost(result))
     blocks += [note(f"{_called(row)} could not be computed: {cut(row['error'], 200)}")
@@ -261,6 +263,22 @@ def comparison_tables(result: Mapping) -> list[DataTable]:
             *(Column(cost.head, "number", digits=1) for cost in COST_PER_POINT.values())),
             lambda row: (*(_spread(row.get(name)) for name in others), *(
                 (row.get(name) or {}).get("pooled") for name in (*times, *COST_PER_POINT))))]
+
+
+def contender_table(result: Mapping) -> DataTable:
+    """The contenders of a portfolio in each stage, what they took and what became of them."""
+    columns = (Column("contender", "name"), Column("rows", "number"),
+               Column(ALL_SCORES[result["by"]].title, "number"),
+               Column("search", "number", "seconds", digits=1),
+               Column("training", "number", "core seconds", digits=2),
+               Column("a point", "number", "microseconds", digits=0),
+               Column("kernel values", "number", digits=0), Column("outcome"))
+    names = "configuration", "rows", "score", "seconds", "train_s", "classify_us", \
+        "kernel_values", "outcome"
+    return without_empty(DataTable(
+        "The contenders of each stage: the rows of its sample, the score of the parts that judged, "
+        "seconds on the clock for search and trials, for one training, and for a point.", columns,
+        tuple(TableRow(tuple(row[name] for name in names)) for row in result["contenders"])))
 
 
 def _score_column(name):

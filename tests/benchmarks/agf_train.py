@@ -10,6 +10,10 @@ columns: of scikit-learn's, numbers with the median for blanks, words as 0 and 1
     SVC         standardised; C of 1, 16, 256 and gamma of 1/4, 1, 4 / d by the accuracy in three
                 folds of 5000 rows at most, then trained on all, probability=True
     LightGBM    LGBMClassifier, as it is
+    ExtraTrees  ExtraTreesClassifier with 500 trees
+    searched    LGBMClassifier: learning rate, leaves, rounds, rows of a leaf and random thresholds
+                drawn at random, the best by the log loss in five folds, for half of --time-limit
+    FLAML       AutoML by the log loss, for half of --time-limit (not installed: left out)
     before      with --before FOLDER, the agf_train of another checkout, with the same time limit
     boosting    HistGradientBoostingClassifier, as it is, and with early stopping
 
@@ -36,16 +40,17 @@ import pandas
 from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import load_svmlight_file
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import accuracy_score, log_loss
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import cross_val_score, GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
+JOBS = 2
 LABELS, SEARCHED = ("species", "class", "label", "target"), 5000
 LEFT_OUT = ("id", "comments", "year")
 
@@ -116,14 +121,40 @@ def searched_svc(x, y):
                                random_state=0)[0]
     d = encoder(True).fit_transform(x).shape[1]
     grid = {"svc__C": [1, 16, 256], "svc__gamma": [1 / 4 / d, 1 / d, 4 / d]}
-    search = GridSearchCV(make_pipeline(encoder(True), SVC()), grid, cv=3, n_jobs=2)
+    search = GridSearchCV(make_pipeline(encoder(True), SVC()), grid, cv=3, n_jobs=JOBS)
     search.fit(x.iloc[few], y[few])
     return search.best_estimator_.set_params(svc__probability=True).fit(x, y)
 
 
 def default_lightgbm(x, y):
     return make_pipeline(encoder(False), LGBMClassifier(
-        n_jobs=2, verbosity=-1, random_state=0)).fit(x, y)
+        n_jobs=JOBS, verbosity=-1, random_state=0)).fit(x, y)
+
+
+def extra_trees(x, y):
+    return make_pipeline(encoder(False), ExtraTreesClassifier(
+        500, min_samples_leaf=1, n_jobs=JOBS, random_state=0)).fit(x, y)
+
+
+def searched_lightgbm(x, y, seconds):
+    rng, end, best = np.random.default_rng(0), time.monotonic() + seconds, (-np.inf, None)
+    while best[1] is None or time.monotonic() < end:
+        model = make_pipeline(encoder(False), LGBMClassifier(
+            n_jobs=JOBS, verbosity=-1, random_state=0, learning_rate=2 ** rng.uniform(-6, -2),
+            num_leaves=int(2 ** rng.uniform(2, 6)), n_estimators=int(2 ** rng.uniform(5, 9)),
+            min_child_samples=int(2 ** rng.uniform(1, 5)), extra_trees=bool(rng.integers(2))))
+        score = cross_val_score(model, x, y, cv=5, scoring="neg_log_loss").mean()
+        best = max(best, (score, model), key=lambda pair: pair[0])
+    return best[1].fit(x, y)
+
+
+def flaml(x, y, seconds):
+    from flaml import AutoML
+
+    model = make_pipeline(encoder(False), AutoML(
+        task="classification", metric="log_loss", time_budget=seconds, n_jobs=JOBS, verbose=0,
+        seed=0))
+    return model.fit(x, y)
 
 
 def boosting(x, y):
@@ -136,8 +167,9 @@ def stopped_boosting(x, y):
         early_stopping=True, learning_rate=.05, max_iter=300, random_state=0)).fit(x, y)
 
 
-OTHERS = {"LightGBM": default_lightgbm, "SVC": searched_svc, "boosting": boosting,
-          "boosting, early stop": stopped_boosting}
+OTHERS = {"LightGBM": default_lightgbm, "SVC": searched_svc, "ExtraTrees": extra_trees,
+          "boosting": boosting, "boosting, early stop": stopped_boosting}
+SEARCHED_IN_TIME = {"searched": searched_lightgbm, "FLAML": flaml}
 
 
 def main():

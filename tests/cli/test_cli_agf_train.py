@@ -115,6 +115,68 @@ def test_learners_are_named(run, table):
     assert '"learner=nystrom -t rbf"' in out
 
 
+def test_kernels_are_restricted(run, table):
+    run("agf_train", *WORDS, "m.mbm", "--kernels", "rbf,linear", status=2).refused(
+        "--kernels: expected some of rbf, laplacian, found 'linear'")
+    done = run("agf_train", *WORDS, "m.mbm", "--learners", "svm,nystrom", "--kernels", "laplacian")
+    assert "-t laplacian" in done.out and "rbf" not in done.err
+    assert "one-vs-rest nystrom laplacian" in done.err
+
+
+def test_costs_decide_and_stand_in_the_last_line(run, table):
+    Path("costs").write_text("ash oak\n0 1\n9 0\n")
+    words = ("--learners", "nystrom", "--kernels", "rbf")
+    run("agf_train", *WORDS, "m.mbm", *words, "--by", "cost", status=2).refused(
+        "--by cost needs the costs of the answers: --costs FILE")
+    done = run("agf_train", *WORDS, "m.mbm", *words, "--by", "cost", "--costs", "costs")
+    assert done.out.startswith("# estimate for new data: cost ")
+    assert "classify_m --costs costs m.mbm" in done.err
+
+
+def test_trees_alone_take_missing_values_that_are_kept(run, table):
+    pytest.importorskip("lightgbm")
+    words = (*WORDS[:-1], "keep", "m.mbm")
+    run("agf_train", *words, "--learners", "svm", status=2).refused("--missing keep is for trees")
+    done = run("agf_train", *words)
+    assert "learner=trees" in done.out and "svm" not in done.out and "one-vs-one trees" in done.err
+    assert done.out.startswith("# estimate for new data: log loss ")
+    run("classify_m", "m.mbm", "my trees.csv", "answer.csv")
+
+
+class _Killed(BaseException):
+    """The end of a process, as far as a test can have one."""
+
+
+def test_a_run_that_is_killed_in_any_stage_goes_on_to_the_same_model(run, table, monkeypatch):
+    from agfmc.cli import multi_borders
+    from agfmc.experiments.racing import Tuner
+
+    monkeypatch.setattr(portfolio, "_SAMPLES", (40, 60))
+    monkeypatch.setattr(portfolio, "_FINER", (2,))
+    words = (*WORDS, "m.mbm", "--learners", "svm", "--kernels", "laplacian", "--time-limit", "9999")
+    first = run("agf_train", *words, "--no-state").out
+    model = Path("m.mbm").read_bytes()
+    for where, name, times in ((Tuner, "trials", (2, 5)), (portfolio, "run_trial", (1, 3)),
+                               (multi_borders, "execute", (1,))):
+        for count in times:
+            calls, whole = [], getattr(where, name)
+
+            def killed(*args, count=count, calls=calls, whole=whole, **more):
+                calls.append(1)
+                if len(calls) == count:
+                    raise _Killed
+                return whole(*args, **more)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(where, name, killed)
+                with pytest.raises(_Killed):
+                    run("agf_train", *words)
+    Path("m.mbm").unlink()
+    done = run("agf_train", *words)
+    assert (done.out, Path("m.mbm").read_bytes()) == (first.replace("--no-state ", ""), model)
+    assert re.search(r"reused \d+ results that were there already", done.err)
+
+
 def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
     text = Path("my trees.csv").read_text()
     for row, word in ((3, "elm"), (4, "fir"), (7, "fir")):

@@ -54,11 +54,15 @@ def test_contenders_go_by_classes_rows_and_learners(monkeypatch):
         raise UsageError("not installed")
 
     monkeypatch.setattr(TreesOptions, "made_by", lambda self: "")
-    assert learners(4, LARGE) == {"svm", "trees"} and learners(4, LARGE + 1) == {"nystrom", "trees"}
+    assert learners(4, LARGE) == {"svm", "nystrom", "trees"}
+    assert learners(4, LARGE + 1) == {"nystrom", "trees"}
     assert {one.scheme for one in contenders_for(2, 100, ["svm"])} == {"one-vs-one"}
     assert len(contenders_for(2, 100, ["trees"])) == 1
     monkeypatch.setattr(TreesOptions, "made_by", missing)
-    assert learners(4, 100) == {"svm"}
+    assert learners(4, 100) == {"svm", "nystrom"}
+    assert {one.kernel for one in contenders_for(4, 100, None, ["rbf"])} == {"rbf"}
+    monkeypatch.setattr(TreesOptions, "made_by", lambda self: "")
+    assert {one.learner for one in contenders_for(4, 100, has_nan=True)} == {"trees"}
 
 
 def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, cache):
