@@ -49,12 +49,8 @@ def shortest_path(distances: np.ndarray) -> tuple[list[int], float, bool]:
     """
     distances = np.asarray(distances, dtype=np.float64)
     k = len(distances)
-    if k == 0 or distances.shape != (k, k):
-        raise UsageError(f"expected distances of shape (k, k), found {distances.shape}")
     if np.isnan(distances).any():
         raise DataError("a distance between classes is not a number")
-    if not np.array_equal(distances, distances.T) or (distances < 0).any():
-        raise UsageError("expected symmetric distances that are not negative")
     finite = _finite(distances)
     exact = k <= _EXACT
     order = _held_karp(finite) if exact else _improved_neighbours(finite)
@@ -255,7 +251,6 @@ class Problem:
     priors (k,);  e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or
     None for 1/2: h[t, i, j] = 1 - h[t, j, i] = share of class t that the classifier of {i, j} sends
     to i.  `work` grows with the time that values() takes, and does not depend on the machine.
-    Raises UsageError for arrays of another shape.
     """
 
     def __init__(self, priors, e, h=None):
@@ -263,11 +258,6 @@ class Problem:
         self.h = None if h is None else np.ascontiguousarray(h, dtype=np.float64)
         k = self.k = len(self.priors)
         self.work = 0
-        if self.priors.ndim != 1 or k == 0 or e.shape != (k, k) or (
-                h is not None and self.h.shape != (k,) * 3):
-            raise UsageError("expected priors or an order of k classes, e of shape (k, k) and h of "
-                             f"shape (k, k, k), found {self.priors.shape}, {e.shape}"
-                             + ("" if h is None else f" and {self.h.shape}"))
         self.keep = 1.0 - e
         self.cost = k ** 2 if h is None else k ** 3 // 16 + 1
 

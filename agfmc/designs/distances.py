@@ -160,11 +160,7 @@ def confusion_distances(errors: np.ndarray, samples: np.ndarray,
     """
     errors = np.array(errors, dtype=np.float64)
     k = len(errors)
-    if errors.shape != (k, k) or k < 2:
-        raise UsageError(f"expected counts of shape (k, k), found {errors.shape}")
     samples = np.asarray(samples, dtype=np.float64)
-    if samples.shape not in ((k,), (k, k)):
-        raise UsageError(f"expected samples of shape ({k},) or ({k}, {k}), found {samples.shape}")
     samples = samples[:, None] if samples.ndim == 1 else samples
     off = ~np.eye(k, dtype=bool)
     if (errors < 0).any() or (errors > samples)[off].any():
@@ -192,14 +188,12 @@ def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[fl
     Ties: each two groups have a closest pair of members i > j, the first by (distance, i, j).  Of
     groups that are equally far, those whose closest pair comes first are joined.  The larger group
     goes left; of two equal ones, that which holds i.  heights (k - 1,): pairs in pre-order.
-    Raises DataError for NaN, UsageError for k < 2 and an unknown linkage.
+    Raises DataError for NaN, UsageError for an unknown linkage.
     """
     distances = np.asarray(distances, dtype=np.float64)
     k = len(distances)
     if linkage not in LINKAGES:
         raise UsageError(f"no linkage called {linkage!r}: use {', '.join(LINKAGES)}")
-    if k < 2:
-        raise UsageError(f"a tree needs at least two classes, not {k}")
     if np.isnan(distances).any():
         raise DataError("a distance between classes is not a number")
     higher, lower = np.tril_indices(k, -1)  # ordered by (i, j) already

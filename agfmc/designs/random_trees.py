@@ -76,8 +76,6 @@ def drawn_tree(kind: str, counts: Sequence[int], seed: int = 1, number: int = 0)
     if kind not in KINDS:
         raise UsageError(f"there is no kind of random trees '{kind}': expected one of "
                          + ", ".join(KINDS))
-    if len(counts) < 2:
-        raise UsageError(f"a tree needs at least two classes, not {len(counts)}")
     generator = random.Random(f"{seed}:{number}" if number else seed)
     return oriented(KINDS[kind](counts, generator))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,10 +31,6 @@ class Classes:
     def at(self, *labels: int) -> tuple[int, ...]:
         """The positions of those of the labels that are known."""
         return tuple(self._positions[label] for label in labels if label in self._positions)
-
-    def listed(self, labels: Iterable[int]) -> list[str]:
-        """The names of classes."""
-        return [self.name(label) for label in labels]
 
 
 def classes_of(content: ReportContent) -> Classes:

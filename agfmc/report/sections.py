@@ -228,7 +228,7 @@ def _classifier_table(models, classes: Classes):
              if any(one.get(name.replace(" ", "_")) for one in models)]
     rows = []
     for one in chosen:
-        sides = [joined(classes.listed(one[side]), 4) for side in ("left", "right")]
+        sides = [joined([*map(classes.name, one[side])], 4) for side in ("left", "right")]
         samples = one.get("samples")
         rows.append(TableRow((" / ".join(sides), *[one[name.replace(" ", "_")] for name in sizes],
                               None if samples is None else sum(samples)),

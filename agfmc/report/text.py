@@ -116,28 +116,25 @@ def _markdown(table):
 def comparison_csv(result: dict) -> str:
     """One line for each row: scores of all held-out points, deviations in separate columns."""
     columns = columns_of(next((row for row in result["rows"] if "error" not in row), ()))
-    scores = [column for column in columns if column in ALL_SCORES]
-    lines = [["configuration", "decoder", "classifiers",
-              *(f"{column}{part}" for column in columns for part in ("", "_sd")),
-              "zero_probability",
-              *(f"{score}_{part}" for score in scores for part in ("difference", "p")),
-              *COST_PER_POINT,
-              *(f"{score}_difference_{part}" for score in scores for part in ("low", "high"))]]
-    for row in result["rows"]:
-        cells = [row["configuration"], row["decoder"]]
-        if "error" not in row:
-            cells.append(row["classifiers"])
-            for column in columns:
-                cells += [(row[column] or {}).get(key) for key in ("pooled", "sd")]
-            cells.append(row["zero_probability"])
-            for score in scores:
-                test = (row["difference"] or {}).get(score, {})
-                cells += [test.get(key) for key in ("pooled", "p_value")]
-            cells += [(row[name] or {}).get("pooled") for name in COST_PER_POINT]
-            for score in scores:
-                cells += (row["difference"] or {}).get(score, {}).get("interval") or [None, None]
-        lines.append(cells)
-    return csv_of_numbers(lines)
+
+    def cells(row):
+        names = {name: row[name] for name in ("configuration", "decoder")}
+        if "error" in row:
+            return names
+        tests = {score: (row["difference"] or {}).get(score) or {} for score in columns
+                 if score in ALL_SCORES}
+        return {**names, "classifiers": row["classifiers"],
+                **{column + end: (row[column] or {}).get(key) for column in columns
+                   for end, key in (("", "pooled"), ("_sd", "sd"))},
+                "zero_probability": row["zero_probability"],
+                **{f"{score}_{end}": test.get(key) for score, test in tests.items()
+                   for end, key in (("difference", "pooled"), ("p", "p_value"))},
+                **{name: (row[name] or {}).get("pooled") for name in COST_PER_POINT},
+                **{f"{score}_difference_{end}": bound for score, test in tests.items()
+                   for end, bound in zip(("low", "high"), test.get("interval") or (None, None))}}
+
+    rows = list(map(cells, result["rows"]))
+    return csv_of_numbers([max(rows, key=len, default=()), *(row.values() for row in rows)])
 
 
 def score_lines(columns: dict) -> str:

@@ -69,7 +69,5 @@ def test_large_trees_do_not_recurse():
 
 
 def test_what_cannot_be_drawn():
-    with pytest.raises(UsageError, match="two classes, not 1"):
-        drawn_tree("uniform", (3,))
     with pytest.raises(UsageError, match="no kind of random trees 'best'.*uniform, class-balanced"):
         drawn_tree("best", (3, 3))
