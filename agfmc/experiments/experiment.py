@@ -96,8 +96,6 @@ class Part(NamedTuple):
 
 def splits(y: np.ndarray, plan: SplitPlan) -> Iterator[Split]:
     """Yield the `plan.count` `Split`s of labels y (n,)."""
-    if plan.trials < 1:
-        raise UsageError(f"the number of trials must be 1 or more, not {plan.trials}")
     yield from islice(_all_splits(y, plan), *(
         (None,) if plan.only is None else (plan.only.start, plan.only.stop)))
 

@@ -39,8 +39,8 @@ def control_pictures(tree: Tree, shares: Mapping[int, float] | None = None) -> l
     """The picture of a control tree, or those of the first members of an ensemble."""
     names = picture_names(tree.names)
     pictures = []
-    for member, title, is_matrix in titled_members(tree, _MOST_MEMBERS):
-        if is_matrix:
+    for member, title in titled_members(tree, _MOST_MEMBERS):
+        if member.kind == "coding matrix":
             pictures.append(coding_matrix(member, names, title, whole=True))
             continue
         boxes = {number: (_words(node, sides, names, (shares or {}).get(number)), 0)

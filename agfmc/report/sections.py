@@ -42,7 +42,7 @@ def summary(content: ReportContent) -> tuple[str, str, list[Tile]]:
     model, data = content.model, content.data
     tiles = estimate_tiles(content)
     if model is not None:
-        kind, classifiers = _kind(model), len(model.tree.rows)
+        kind, classifiers = model.tree.kind, len(model.tree.rows)
         words.append(f"{_KINDS[kind].capitalize()} of {plural(classifiers, 'binary classifier')}"
                      if classifiers else _KINDS[kind].capitalize())
         words.append(f"for {plural(len(model.tree.classes), 'class', 'es')}")
@@ -65,12 +65,6 @@ def _data_words(data):
     if not data.source:
         return f"data of {sizes}" if sizes else plural(len(data.labels), "class", "es")
     return f"the data {cut(data.source, 80)}" + f" ({sizes})" * bool(sizes)
-
-
-def _kind(model):
-    if model.info is not None:
-        return model.info["configuration"]
-    return model.tree.kind
 
 
 # -- data ------------------------------------------------------------------------------------------
@@ -153,7 +147,7 @@ def _configuration(content, classes):
 
 def _model_facts(model, names):
     info, tree = model.info, model.tree
-    pairs = [("configuration", _kind(model)),
+    pairs = [("configuration", tree.kind),
              ("binary classifiers", count(len(tree.rows))),
              ("classes", count(len(tree.classes)))]
     if model.file:

@@ -30,21 +30,17 @@ _CLEAR = (0, 0, 0, 0)
 def configuration(tree: Tree, names: Mapping[int, str],
                   nodes: Sequence[NodeCost] = ()) -> list[Picture]:
     """The picture of a control tree, of an ensemble those of its first members."""
-    return [coding_matrix(member, names, title) if is_matrix else
+    return [coding_matrix(member, names, title) if member.kind == "coding matrix" else
             decision_tree(member, names, nodes, title)
-            for member, title, is_matrix in titled_members(tree, _MEMBERS)]
+            for member, title in titled_members(tree, _MEMBERS)]
 
 
-def titled_members(tree: Tree, most: int) -> list[tuple[Tree, str, bool]]:
-    """(tree, title of its picture, whether it is a coding matrix) of the first members of an
-    ensemble, or of the tree itself."""
-    members = [(tree, "")] if not tree.is_ensemble else [
-        (member, f"Member {number} of {len(tree.roots)}, weight {weight:.3g}")
-        for number, (member, weight) in enumerate(zip(tree.members[:most], tree.weights), 1)]
-    are_codes = [not member.hierarchical and member.nodes[0].direct is None
-                 for member, _ in members]
-    return [(member, title or ("Coding matrix" if is_code else "Tree of the classes"), is_code)
-            for (member, title), is_code in zip(members, are_codes)]
+def titled_members(tree: Tree, most: int) -> list[tuple[Tree, str]]:
+    """The first members of an ensemble, or the tree itself, with the titles of their pictures."""
+    if not tree.is_ensemble:
+        return [(tree, "Coding matrix" if tree.kind == "coding matrix" else "Tree of the classes")]
+    return [(member, f"Member {number} of {len(tree.roots)}, weight {weight:.3g}")
+            for number, (member, weight) in enumerate(zip(tree.members[:most], tree.weights), 1)]
 
 
 def _positions_of_labels(tree):

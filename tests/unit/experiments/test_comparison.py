@@ -387,12 +387,6 @@ def test_parts_differ_by_one(y, parts, seed):
     np.testing.assert_array_equal(part, stratified_parts(y, parts, seed))
 
 
-@pytest.mark.parametrize("plan", [Plan(None, 1), Plan(0.3, None, 0), Plan(1.5)])
-def test_plans_that_cannot_be(plan):
-    with pytest.raises(UsageError):
-        list(splits(Y, plan))
-
-
 def test_ratio():
     assert Plan(0.25).ratio == pytest.approx(1 / 3) and Plan(None, 5).ratio == pytest.approx(1 / 4)
 
