@@ -1,13 +1,12 @@
 """The options of print_control for designs that are searched for in data."""
 
 import argparse
-from contextlib import suppress
 
 from ..core.errors import UsageError
 from ..designs.schemes import COMPARED_SPLITS, find_scheme
 from .experiments import report_reused, state, state_request
 from .messages import Progress
-from .option_types import finite_number, given, or_auto, refuse_given, whole_number
+from .option_types import given, not_negative, or_auto, refuse_given, whole_number
 from .options import is_trained, NORMALISATION
 
 LOSSES = ("log-loss", "error")  # and cost:FILE
@@ -132,7 +131,7 @@ def add_searching(parser):
               "300,000, which is all for 12 classes)", whole_number(1, 10**9))
     group.add("--balance W", "add W to the loss for each classifier that is evaluated for a "
               "point; auto takes the tree that evaluates the fewest, of those within a standard "
-              "error of the least loss (default 0)", _balance)
+              "error of the least loss (default 0)", or_auto(not_negative))
     group = parser.group("search for a code")
     group.add("--rows M|auto", "with -Q best-code, the same as nrow: M rows; auto stops when "
               "more rows do not improve the loss on points that did not choose them by a "
@@ -142,13 +141,6 @@ def add_searching(parser):
               whole_number(1, 10**6))
     group.add("--from CONTROL", "with -Q best-code: start from the partitions of this control "
               "file, and add, exchange or remove rows (default: start without rows)", dest="start")
-
-
-def _balance(text):
-    with suppress(argparse.ArgumentTypeError):
-        if text == "auto" or finite_number(text) >= 0:
-            return text if text == "auto" else finite_number(text)
-    raise argparse.ArgumentTypeError(f"expected a number, 0 or more, or auto, found '{text}'")
 
 
 def searches_with(option):
@@ -165,6 +157,7 @@ def searched_design(args, scheme, data):
     from ..executors.threads import available_cores
     from ..experiments.caches import CostStore
     from ..designs.design import LabelledPoints, search
+    from ..designs.split_costs import LEFT_OUT, SPLITS, TreeSearch
 
     _refuse_idle(args, scheme)
     labels, names = sorted(data.counts), data.name_of
@@ -176,7 +169,8 @@ def searched_design(args, scheme, data):
     if "code" in scheme.options:
         options["code"] = _code_search(args)
     else:
-        options["search"] = _tree_search(args, labels, names)
+        options["search"] = TreeSearch(_machine(args, LEFT_OUT), args.splits or SPLITS,
+                                       _loss(args.by, labels, names), args.balance or 0.0)
     keeps = "store" in scheme.options
     long = keeps and count_splits(len(labels)) > COMPARED_SPLITS
     with state(state_request(args, long), data) as cache, with_source_in_errors(args.source):
@@ -222,13 +216,6 @@ def with_losses(tree, design):
         return tree
     return rename(tree, [f"{node.loss:.4f} +- {node.error:.4f}\n{100 * node.share:.1f} % of points"
                          for node in design.best.nodes])
-
-
-def _tree_search(args, labels, names):
-    from ..designs.split_costs import LEFT_OUT, SPLITS, TreeSearch
-
-    return TreeSearch(_machine(args, LEFT_OUT), args.splits or SPLITS,
-                      _loss(args.by, labels, names), args.balance or 0.0)
 
 
 def _machine(args, left_out):

@@ -70,14 +70,6 @@ def output_base(text):
     return text
 
 
-def probability(text):
-    """A type for options: a number from 0 to 1."""
-    value = finite_number(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, found '{text}'")
-    return value
-
-
 def list_of(convert):
     """A type for options: values with commas between them."""
     return lambda text: [convert(word) for word in text.split(",")]
@@ -94,12 +86,21 @@ def finite_number(text):
     return value
 
 
-def fraction(text):
-    """A type for options: a number between 0 and 1."""
-    with suppress(ValueError):
-        if 0 < (value := numeral(text)) < 1:
-            return value
-    raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, found '{text}'")
+def _number(expected, fits):
+    """A type for options: a number that fits; expected: which do, in words."""
+
+    def convert(text):
+        with suppress(ValueError):
+            if fits(value := numeral(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"expected {expected}, found '{text}'")
+
+    return convert
+
+
+probability = _number("a number from 0 to 1", lambda value: 0 <= value <= 1)
+fraction = _number("a number between 0 and 1", lambda value: 0 < value < 1)
+not_negative = _number("a number, 0 or more", lambda value: 0 <= value < math.inf)
 
 
 def or_auto(convert):

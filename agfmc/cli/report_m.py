@@ -59,6 +59,7 @@ def get_parser():
 def execute(args):
     """Read everything, then write the page."""
     from ..report.content import ReportContent
+    from ..report.result_json import read_comparison, read_search
     from .gather import data_of_model
 
     _check(args)
@@ -69,7 +70,9 @@ def execute(args):
         score_request(args, resamples=args.intervals or None), args.bins, _origin(args))
     trained = given(args, "-y", "--calibration", "--uncalibrated")
     model = None if request.model is None else _model(request.model, trained)
-    comparison, search = _json_results(args.comparison, args.search)
+    comparison = None if args.comparison is None else \
+        read_comparison(args.comparison, SCORES, [COST.name])
+    search = None if args.search is None else read_search(args.search, SCORES, [COST.name])
     part, names = (None, {}) if answers is None else _answers(request, model)
     first = next(path for path in (args.model, args.answers, args.comparison, args.search)
                  if path is not None)
@@ -153,13 +156,6 @@ def _model(source, options):
         return ModelPart(tree, name)
     configuration = load_configuration(source)
     return ModelPart(configuration.tree, name, describe(configuration))
-
-
-def _json_results(comparison, search):
-    from ..report.result_json import read_comparison, read_search
-
-    return (None if comparison is None else read_comparison(comparison, SCORES, [COST.name]),
-            None if search is None else read_search(search, SCORES, [COST.name]))
 
 
 def _answers(request, model):

@@ -68,8 +68,8 @@ def notes(done):
     (("--splits", "0", "five"), 2, "argument --splits: 0 is out of range"),
     # what is minimised, and the machine
     (("--by", "brier", "five"), 2, "--by brier: expected log-loss, error or cost:FILE"),
-    (("--balance", "-1", "five"), 2, "--balance: expected a number, 0 or more, or auto"),
-    (("--balance", "foo", "five"), 2, "--balance: expected a number, 0 or more, or auto"),
+    (("--balance", "-1", "five"), 2, "--balance: expected auto, or a value: expected a number, 0"),
+    (("--balance", "foo", "five"), 2, "--balance: expected auto, or a value: expected a number, 0"),
     (("--search-options", "-c 5", "five"), 2, "unknown training option '-c'"),
     (("--search-options", "learner=svm -c 5", "five"), 2,
      "--search-options: expected options of learner=nystrom, whose name is left out"),
