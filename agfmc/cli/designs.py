@@ -1,6 +1,8 @@
 """The options of print_control for designs that are searched for in data."""
 
 import argparse
+from dataclasses import replace
+from typing import NamedTuple
 
 from ..core.errors import UsageError
 from ..designs.schemes import COMPARED_SPLITS, find_scheme
@@ -58,15 +60,6 @@ def with_average(average, tree):
     return tree if average is None else with_heading(tree, "decoder", _AVERAGES[average])
 
 
-def drawn_design(args, scheme, labels):
-    """The design of a scheme for labels, without data, as `searched_design` returns it."""
-    from ..designs.design import make_design
-
-    _refuse_idle(args, scheme)
-    refuse_given(args, NORMALISATION, f"is for training data: found the number {args.source}")
-    return make_design(scheme.name, labels, **scheme_settings(args))
-
-
 def scheme_settings(args):
     """The settings of schemes that do not search."""
     return {"rows": args.nrow, **{name: getattr(args, name) for name in (
@@ -106,7 +99,7 @@ def joined_controls(args):
     return joined(trees)
 
 
-def _refuse_idle(args, scheme):
+def refuse_unheeded(args, scheme):
     """UsageError for an option that a scheme, or that of its members, does not heed."""
     of = find_scheme(args.of or scheme.options["of"]) if "of" in scheme.options else scheme
     for option in given(args, *_OF_MEMBERS):
@@ -150,48 +143,69 @@ def searches_with(option):
         + " and -Q ensemble --of best-tree" + " or with --draws" * (option in _OF_DRAWS)
 
 
-def searched_design(args, scheme, data):
-    """The result of a search of a scheme in a `Dataset`: its `tree`, and `notes`."""
+class SearchChoices(NamedTuple):
+    """How a design is searched for.
+
+    search: a `CodeSearch`, or a `TreeSearch` but for its loss;  loss: the text of --by, or None;
+    names: the file of the class names, or None;  settings: of `designs.design.search`;  state: a
+    `StateRequest`.
+    """
+
+    search: object
+    loss: str | None
+    names: str | None
+    settings: dict
+    state: object
+
+
+def search_choices(args, scheme):
+    """The `SearchChoices` of the options."""
+    from ..executors.threads import available_cores
+    from ..designs.code_search import CodeSearch, POINTS, POOL
+    from ..designs.split_costs import LEFT_OUT, SPLITS, TreeSearch
+    from ..models.control_files import read_control
+
+    if "code" not in scheme.options:
+        search = TreeSearch(_machine(args, LEFT_OUT), args.splits or SPLITS,
+                            balance=args.balance or 0.0)
+    elif args.rows is not None and args.nrow is not None:
+        raise UsageError("nrow and --rows are the same: expected one of them")
+    else:
+        search = CodeSearch(
+            _machine(args, POINTS), None if args.rows == "auto" else args.rows, args.pool or POOL,
+            None if args.start is None else read_control(args.start))
+    return SearchChoices(search, args.by, args.names, {
+        "options": args.options, "workers": args.jobs or available_cores()}, state_request(args))
+
+
+def searched_design(scheme, points, source, settings, choices):
+    """The result of a search of a scheme in `LabelledPoints`: its `tree`, and `notes`.  source: of
+    the points;  settings: of schemes;  choices: `SearchChoices`."""
     from ..designs.best_tree import count_splits
     from ..data.training import with_source_in_errors
-    from ..executors.threads import available_cores
     from ..experiments.caches import CostStore
-    from ..designs.design import LabelledPoints, search
-    from ..designs.split_costs import LEFT_OUT, SPLITS, TreeSearch
+    from ..designs.design import search
 
-    _refuse_idle(args, scheme)
-    labels, names = sorted(data.counts), data.name_of
-    if args.names is not None:
+    names, keeps, stored = points.names, "store" in scheme.options, choices.state
+    if choices.names is not None:
         from ..data.class_names import read_names_of
-        names = read_names_of(args.names, labels)
-    options = {"options": args.options, "workers": args.jobs or available_cores(),
-               **scheme_settings(args)}
+        names = read_names_of(choices.names, points.labels)
+        points = points._replace(names=names)
+    options = {**choices.settings, **settings}
     if "code" in scheme.options:
-        options["code"] = _code_search(args)
+        options["code"] = choices.search
     else:
-        options["search"] = TreeSearch(_machine(args, LEFT_OUT), args.splits or SPLITS,
-                                       _loss(args.by, labels, names), args.balance or 0.0)
-    keeps = "store" in scheme.options
-    long = keeps and count_splits(len(labels)) > COMPARED_SPLITS
-    with state(state_request(args, long), data) as cache, with_source_in_errors(args.source):
+        options["search"] = replace(choices.search, loss=_loss(choices.loss, points.labels, names))
+    if stored.folder is None and not (keeps and count_splits(len(points.labels)) > COMPARED_SPLITS):
+        stored = stored._replace(stores=False)
+    with state(stored, points) as cache, with_source_in_errors(source):
         if keeps:
-            options["store"] = store = CostStore(cache, data.x, data.y, data.weights)
+            options["store"] = store = CostStore(cache, points.x, points.y, points.weights)
         with Progress("searching") as progress:
-            design = search(scheme.name, LabelledPoints(
-                data.x, data.y, labels, names, data.weights), progress=progress, **options)
+            design = search(scheme.name, points, progress=progress, **options)
         if keeps:
             report_reused(store)
     return design
-
-
-def _code_search(args):
-    from ..models.control_files import read_control
-    from ..designs.code_search import CodeSearch, POINTS, POOL
-
-    if args.rows is not None and args.nrow is not None:
-        raise UsageError("nrow and --rows are the same: expected one of them")
-    return CodeSearch(_machine(args, POINTS), None if args.rows == "auto" else args.rows,
-                      args.pool or POOL, None if args.start is None else read_control(args.start))
 
 
 def draw_design(path, tree, design):
@@ -200,8 +214,6 @@ def draw_design(path, tree, design):
         from ..report.chart_control import draw_control
         draw_control(path, tree, getattr(design, "heights", None))
         return
-    from dataclasses import replace
-
     from ..report.chart_control import draw_losses
     shares = dict(zip(design.costs.labels, design.costs.splits.shares.tolist()))
     draw_losses(path, replace(design.best, tree=tree), shares, design.costs.search.loss.title)

@@ -9,8 +9,8 @@ from ..score.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
 from .messages import counted, library_words, report
 from .option_types import fraction, output_file, time_span, whole_number
 from .options import (add_executor, add_kernel_memory, add_normalisation, add_seed,
-                      add_training_kind, add_workers, checks_scales, input_format, learned_metric,
-                      normalises, workers)
+                      add_training_kind, add_workers, checks_scales, input_format,
+                      training_settings, workers)
 
 CONTINUES = "the same command continues from there"
 SEARCHES = ("fast", "full")  # of tune_m; the first is the default
@@ -173,20 +173,16 @@ class ExperimentRequest(NamedTuple):
 
 def experiment_request(args, source, plan, loo):
     """The `ExperimentRequest` of the options for data `source`; loo: as of `TrainingSettings`."""
-    from ..training.fit import TrainingSettings
-
     costs = getattr(args, "costs", None)
     if costs is None and getattr(args, "by", None) == COST.option:
         raise UsageError(f"--by {COST.option} needs the costs of the answers: --costs FILE")
     form = input_format(args, source)
-    scale = normalises(args, form)
-    if args.norm_file and (scale or args.svd is not None):
+    settings = training_settings(
+        args, form, loo=loo, workers=args.jobs if args.executor is None else 0,
+        kernel_memory=args.kernel_memory)
+    if args.norm_file and settings.fits_normalisation:
         raise UsageError("-a with -n or -S would write a normalisation, and here each training "
                          "part has its own: leave -a out, or give it alone")
-    settings = TrainingSettings(
-        args.options, _seed(args), scale, args.svd, None, loo, metric=learned_metric(args, scale),
-        weighted_norm=args.weighted_norm,
-        workers=args.jobs if args.executor is None else 0, kernel_memory=args.kernel_memory)
     calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
     return ExperimentRequest(source, form, plan, settings, args.norm_file,
                              checks_scales(args, form), args.min_class,

@@ -22,8 +22,8 @@ from .messages import counted, library_words, Progress, report, write_message, w
 from .option_types import option_words, output_base, output_file
 from .options import (add_executor, add_kernel_memory, add_normalisation, add_seed, add_time_limit,
                       add_train, add_training_kind, add_workers, check_files, checks_scales,
-                      deadline_of, input_format, learned_metric, normalises, Parser, refuse_name,
-                      report_metric, workers)
+                      deadline_of, input_format, Parser, PointsRequest, refuse_name, report_metric,
+                      training_settings, workers)
 
 
 def get_parser():
@@ -172,7 +172,6 @@ def _request(args):
     from ..calibration.file import calibration_of
     from ..models.control_files import model_file
     from ..training.external import Command, Trainer
-    from ..training.fit import TrainingSettings
     from ..training.held_out import CALIBRATION_POINTS
     from ..training.plan import Output, Source
 
@@ -185,16 +184,14 @@ def _request(args):
     trainer = None if args.command is None else Trainer(
         Command(args.command), args.convert and Command(args.convert), args.keep,
         args.allow_commands)
-    all_of_it, scale = args.only is None and args.sums is None, normalises(args, form)
+    all_of_it = args.only is None and args.sums is None
     beside = model_file(args.model, args.path) if is_stream(args.control_out) else args.control_out
     output = Output(args.model, args.path, args.only, args.unnormalised,
                     args.control_out if all_of_it and args.control_out != "-" else None,
                     args.cv_errors, calibration_of(beside) if all_of_it else None)
-    settings = TrainingSettings(
-        args.options, args.seed, scale, args.svd, metric=learned_metric(args, scale),
-        loo=args.platt == "loo", weighted_norm=args.weighted_norm,
-        calibration=0 if args.no_calibration else CALIBRATION_POINTS, workers=args.jobs,
-        kernel_memory=args.kernel_memory)
+    settings = training_settings(
+        args, form, loo=args.platt == "loo", workers=args.jobs, kernel_memory=args.kernel_memory,
+        calibration=0 if args.no_calibration else CALIBRATION_POINTS)
     source = Source(args.control or "-", args.train, form, args.norm_file, args.min_class,
                     args.dense, all_of_it and trainer is None and checks_scales(args, form))
     return _Request(source, output, settings, trainer, args.control_out, beside, not args.no_names,
@@ -206,16 +203,15 @@ def _control(request):
     source, settings = request.source, request.settings
     if not names_scheme(source.control):
         return source.control
-    from ..data.training import class_totals, load_training
+    from ..data.training import class_totals
     from ..experiments.candidates import read_candidate
 
     candidate = read_candidate(source.control, seed=settings.seed)
     if not candidate.made_of_data:
         counts, names = class_totals(source.path, source.form, source.min_class)
         return candidate.tree_for(None, list(counts), names, settings)
-    data, _, _ = load_training(source.path, source.form, norm_file=source.norm_file,
-                               min_class=source.min_class, fit=settings.fit_normalisation
-                               if settings.fits_normalisation else None)
+    data, _ = PointsRequest(source.path, source.form, settings, source.norm_file,
+                            source.min_class).load()
     return candidate.tree_for(data.x, data.y, data.name_of, settings, data.weights)
 
 

@@ -5,7 +5,6 @@ A letter has one meaning wherever it can; most are libAGF's.
 
 import argparse
 import contextlib
-import functools
 import itertools
 import os
 import re
@@ -13,6 +12,7 @@ import sys
 import time
 import warnings
 from collections import deque
+from typing import NamedTuple
 
 from ..control.tree import NO_NORMALISATION
 from ..core.errors import AgfmcWarning, UsageError
@@ -602,31 +602,64 @@ def fits_normalisation(args):
     return getattr(args, "normalise", False) or getattr(args, "svd", None) is not None
 
 
-def load_normalised(args, source, form):
-    """The `Dataset` of training data, its points as they are, or as -n, -S and -a make them. A
-    normalisation is written to the file of -a."""
-    from ..training.metric import fitted_normalisation
-    from ..data.training import load_training
+def training_settings(args, form, **more):
+    """The `TrainingSettings` of --options, --seed and those of `add_normalisation`, as far as a
+    command has them, for data of an `InputFormat`;  more: further ones."""
+    from ..training.fit import TrainingSettings
+
+    scale = normalises(args, form)
+    return TrainingSettings(
+        getattr(args, "options", None), 1 if args.seed is None else args.seed, scale, args.svd,
+        metric=learned_metric(args, scale), weighted_norm=args.weighted_norm, **more)
+
+
+class PointsRequest(NamedTuple):
+    """Training data, and the `TrainingSettings` by which they are normalised.
+
+    norm_file: as for `load_training`, or to be written;  scales: as there.
+    """
+
+    source: str
+    form: object
+    settings: object
+    norm_file: str | None
+    min_class: int | None
+    scales: bool = False
+
+    def load(self):
+        """The `Dataset`, its points as they are, or as -n, -S and -a make them, and the
+        normalisation that was fitted, or None."""
+        from ..data.training import load_training
+
+        fit = self.settings.fit_normalisation if self.settings.fits_normalisation else None
+        data, normalisation, _ = load_training(
+            self.source, self.form, fit=fit, norm_file=self.norm_file, min_class=self.min_class,
+            scales=self.scales)
+        return data, None if fit is None else normalisation
+
+
+def points_request(args, source, form):
+    """The `PointsRequest` of the options."""
+    return PointsRequest(source, form, training_settings(args, form), args.norm_file,
+                         args.min_class, checks_scales(args, form))
+
+
+def load_normalised(points):
+    """The `Dataset` of a `PointsRequest`. A normalisation is written to the file of -a."""
     from ..data.metric_file import check_metric_output
     from ..data.libagf import write_std
 
-    scale, path = normalises(args, form), args.norm_file
-    metric, fit = learned_metric(args, scale), None
-    if scale or args.svd is not None:
-        fit = functools.partial(fitted_normalisation, scale=scale, nsv=args.svd, metric=metric,
-                                weighted=args.weighted_norm, seed=args.seed)
-    written = fit is not None and path is not None
+    path, settings = points.norm_file, points.settings
+    written = path is not None and settings.fits_normalisation
     if written:  # before the learning
-        if metric is not None:
+        if settings.metric is not None:
             check_metric_output(path)
         check_output(path)
-    data, normalisation, _ = load_training(source, form, fit=fit, norm_file=path,
-                                           min_class=args.min_class,
-                                           scales=checks_scales(args, form))
+    data, normalisation = points.load()
     if written:
         write_std(path, normalisation)
-        if metric is not None:
-            report_metric(metric, args.svd, normalisation, path)
+        if settings.metric is not None:
+            report_metric(settings.metric, settings.nsv, normalisation, path)
     return data
 
 

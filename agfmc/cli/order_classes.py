@@ -6,7 +6,7 @@ from .hints import refuse_scheme
 from .messages import report, write_stdout
 from .option_types import finite_number, list_of, probability
 from .options import (add_normalisation, add_seed, add_training_kind, input_format, load_normalised,
-                      Parser)
+                      Parser, points_request)
 
 
 def get_parser():
@@ -63,7 +63,7 @@ def _ordered(args, form):
     tree, data, counts = read_control(args.control), None, None
     if args.path:
         class_order.require_untrained_matrix(tree)
-        data = load_normalised(args, args.train, form)
+        data = load_normalised(points_request(args, args.train, form))
         counts, names = data.counts, data.name_of
     else:
         class_order.require_one_vs_one(tree)

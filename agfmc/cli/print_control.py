@@ -11,16 +11,17 @@ from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..files.kinds import is_table
 from ..score.rows import BY_OPTION
 from .data_options import WEIGHTS
-from .designs import (add_drawing, add_scheme_options, add_searching, draw_design, drawn_design,
-                      searched_design, joined_controls, Operands, scheme_settings, SEARCHING,
-                      searches_with, with_average, with_losses)
+from .designs import (add_drawing, add_scheme_options, add_searching, draw_design, joined_controls,
+                      Operands, refuse_unheeded, scheme_settings, search_choices, searched_design,
+                      SEARCHING, searches_with, with_average, with_losses)
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
                           experiment_request, plan_of, read_experiment, report_reused, result_cache)
 from .hints import refuse_scheme
 from .messages import CRITICAL, Progress, report, write_stdout, write_stderr
 from .option_types import given, refuse_given
 from .options import (add_normalisation, add_plot, add_seed, add_time_limit, add_training_kind,
-                      check_plot, deadline_of, input_format, load_normalised, NORMALISATION, Parser)
+                      check_plot, deadline_of, input_format, load_normalised, NORMALISATION, Parser,
+                      points_request)
 
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 _IS_FOR = {  # what the scheme of an option has
@@ -121,8 +122,8 @@ def execute(args):
     if args.controls:
         _write(output, joined_controls(args))
         return
-    made = _searched if scheme is not None and scheme.searched else designed
-    design = made(args, scheme, input_format(args, args.source))
+    request = design_request(args, scheme)
+    design = _searched(request) if request.searched else designed(request)
     _write(output, design.tree, design)
 
 
@@ -230,20 +231,64 @@ def _is_file(args):
         not is_table(args.source) and os.path.exists(args.source) and not os.path.isdir(args.source)
 
 
-def designed(args, scheme, form):
-    """The `Design` of a scheme without a search; None stands for a control file as it is."""
+class _DesignRequest(NamedTuple):
+    """A design of the operand source by a `Scheme`, or None for a control file as it is.
+
+    settings: of schemes;  points: the `PointsRequest` of training data, None for a number;
+    folder: of -y;  of_points: the options given that are for training data;  choices: of
+    a search, a `SearchChoices`, or None.
+    """
+
+    source: str
+    scheme: object
+    settings: dict
+    points: object
+    folder: str | None
+    of_points: list
+    choices: object
+
+    @property
+    def searched(self):
+        """True if the scheme searches, or draws what a search could."""
+        return self.scheme is not None and self.scheme.searched
+
+
+def design_request(args, scheme):
+    """The `_DesignRequest` of the options; `UsageError` where they do not go together."""
+    form, source, choices = input_format(args, args.source), args.source, None
+    if scheme is not None and scheme.searched:
+        if is_number(source) and "classes" not in scheme.made_of:
+            raise UsageError(f"-Q {scheme.name} searches in data: expected training data, found "
+                             f"the number {source}")
+        if "members" in scheme.options and _is_file(args) and not os.path.exists(f"{source}.cls"):
+            raise UsageError(f"-Q {scheme.name} joins two control files or more: found one, "
+                             f"{source}")
+        refuse_unheeded(args, scheme)
+        if is_number(source):
+            refuse_given(args, NORMALISATION, f"is for training data: found the number {source}")
+        else:
+            choices = search_choices(args, scheme)
+    of_data = not is_number(source) and scheme is not None and "control" not in scheme.made_of
+    return _DesignRequest(
+        source, scheme, scheme_settings(args), points_request(args, source, form) if of_data else
+        None, args.path, given(args, "--metric", *NORMALISATION, "--min-class", *WEIGHTS), choices)
+
+
+def designed(request):
+    """The `Design` of a scheme without a search."""
     from ..designs.design import Design, make_design
 
+    scheme, source = request.scheme, request.source
     if scheme is None or "control" in scheme.made_of:
         from ..models.control_files import read_control
         if scheme is None:
-            return Design(read_control(args.source))
-        refuse_scheme(args.source, "DATA writes one")
-        return Design(scheme.make(_in_folder(read_control(args.source), args.path)))
+            return Design(read_control(source))
+        refuse_scheme(source, "DATA writes one")
+        return Design(scheme.make(_in_folder(read_control(source), request.folder)))
     if "classes" not in scheme.made_of:
-        return _from_operand(args, scheme, form)
-    labels, names = _labels(args, form)
-    return make_design(scheme.name, labels, names, **scheme_settings(args))
+        return _from_operand(request)
+    labels, names = _labels(request)
+    return make_design(scheme.name, labels, names, **request.settings)
 
 
 def _in_folder(tree, path):
@@ -262,64 +307,59 @@ def is_number(text):
     return text.isascii() and text.isdigit()
 
 
-def _labels(args, form):
+def _labels(request):
     """The class labels that the operand stands for, and the names that data give them."""
-    if is_number(args.source):
-        k = int(args.source) if len(args.source) < 8 else 10**7
+    source, points = request.source, request.points
+    if points is None:
+        k = int(source) if len(source) < 8 else 10**7
         if k > 100_000:
-            raise UsageError(f"{args.source} classes are more than the 100000 that are supported")
+            raise UsageError(f"{source} classes are more than the 100000 that are supported")
         return range(k), {}
-    from ..data.training import training_labels
-    counts, names = training_labels(args.source, form)
-    labels = list(counts)
-    if args.min_class is not None:
-        from ..data.training import large_classes
-        labels = large_classes(counts, args.min_class, args.source, names)
-    _require_two(labels, args.source)
+    from ..data.training import large_classes, training_labels
+    counts, names = training_labels(source, points.form)
+    labels = list(counts) if points.min_class is None else \
+        large_classes(counts, points.min_class, source, names)
+    _require_two(labels, source)
     return labels, names
 
 
-def _from_operand(args, scheme, form):
+def _from_operand(request):
     """A design from training data or from a contingency table."""
-    from ..designs.design import LabelledPoints, make_design
+    from ..designs.design import make_design
 
-    if is_number(args.source):
+    scheme, source = request.scheme, request.source
+    if is_number(source):
         wanted = " or ".join({"data": "training data", "confusions": "a contingency table"}[word]
                              for word in scheme.made_of)
         raise UsageError(f"-Q {scheme.heading.split()[0]} designs from data: expected {wanted}, "
-                         f"found the number {args.source}")
-    if "data" not in scheme.made_of or "confusions" in scheme.made_of and form.kind == "binary":
+                         f"found the number {source}")
+    of_data, material = "data" in scheme.made_of, None
+    if not of_data or "confusions" in scheme.made_of and request.points.form.kind == "binary":
         from ..data.confusions import holds_confusions, read_confusions
-        if "data" not in scheme.made_of or holds_confusions(args.source):
-            confusions = read_confusions(args.source)
-            if "data" in scheme.made_of:
-                refuse_given(args, ("--metric", *NORMALISATION, "--min-class", *WEIGHTS),
-                             f"is for training data, and {args.source} holds how often classes "
-                             "were confused")
-            return make_design(scheme.name, confusions, **scheme_settings(args))
-    data = _data(args, form)
-    return make_design(scheme.name, LabelledPoints(
-        data.x, data.y, sorted(data.counts), data.name_of, data.weights),
-        **scheme_settings(args))
+        if not of_data or holds_confusions(source):
+            material = read_confusions(source)
+            if of_data and request.of_points:
+                raise UsageError(f"{request.of_points[0]} is for training data, and {source} holds "
+                                 "how often classes were confused")
+    return make_design(scheme.name, _labelled_points(request) if material is None else material,
+                       **request.settings)
 
 
-def _searched(args, scheme, form):
+def _searched(request):
     """The result of a scheme that searches in training data, or that needs none."""
-    if is_number(args.source):
-        if "classes" not in scheme.made_of:
-            raise UsageError(f"-Q {scheme.name} searches in data: expected training data, found "
-                             f"the number {args.source}")
-        return drawn_design(args, scheme, _labels(args, form)[0])
-    if "members" in scheme.options and _is_file(args) and not os.path.exists(f"{args.source}.cls"):
-        raise UsageError(f"-Q {scheme.name} joins two control files or more: found one, "
-                         f"{args.source}")
-    return searched_design(args, scheme, _data(args, form))
+    if request.points is None:
+        from ..designs.design import make_design
+        return make_design(request.scheme.name, _labels(request)[0], **request.settings)
+    return searched_design(request.scheme, _labelled_points(request), request.source,
+                           request.settings, request.choices)
 
 
-def _data(args, form):
-    data = load_normalised(args, args.source, form)
-    _require_two(data.counts, args.source)
-    return data
+def _labelled_points(request):
+    from ..designs.design import LabelledPoints
+
+    data = load_normalised(request.points)
+    _require_two(data.counts, request.source)
+    return LabelledPoints(data.x, data.y, sorted(data.counts), data.name_of, data.weights)
 
 
 def _require_two(labels, source):
