@@ -333,7 +333,7 @@ def test_the_report(data, run):
 def test_the_most_rounds_are_told_as_such(capsys):
     learned = LearnedMetric(3, 99, 2, "", "", np.ones(2), ((4.0, 1), (3.0, 1), (2.0, 1), (1.0, 0)))
     with logged(MessageHandler("p")):
-        report_metric(Namespace(components=None, learn_metric="auto"),
+        report_metric(Namespace(components=None, rounds=None), None,
                       Normalisation(np.eye(2), np.zeros(2), (), learned), "a.std")
     assert capsys.readouterr().err == (
         "p: metric: 3 rounds, the most that auto tries, with which the log loss of pairs of "
