@@ -35,8 +35,6 @@ from ..learners.options import BORDERS, KernelLearner, LIBSVM
 LANDMARKS = 2000  # by default, where there are as many points
 LEFT_OUT = 30_000
 
-_WORDS = {"-l": "auto", "--loo": "all"}  # of options whose value is None
-
 
 @dataclass(frozen=True)
 class NystromOptions(KernelLearner):
@@ -74,24 +72,9 @@ class NystromOptions(KernelLearner):
         "of landmarks, -l the regularisation") | {
         "-c": "learner=nystrom is regularised by -l LAMBDA, about 1 / C, or -l auto",
         "-t": "landmarks need a positive definite kernel, which the sigmoid is not"}
+    words: ClassVar[dict] = {"-l": "auto", "--loo": "all"}
     uses_shared_landmarks = streams = True
     keeps_sparse = False
-
-    @classmethod
-    def parse(cls, text, **place):
-        """The options in `text`, the letters -m -t -g -r -d -l --loo -w0 -w1."""
-        words, rest, chosen = text.split(), [], {}
-        while words:
-            word = words.pop(0)
-            if word in _WORDS:
-                field = cls.letters[word][0]
-                chosen.pop(field, None)  # the last one counts
-                if words and words[0] == _WORDS[word]:
-                    chosen[field] = None
-                    words.pop(0)
-                    continue
-            rest.append(word)
-        return replace(super().parse(" ".join(rest), **place), **chosen)
 
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""

@@ -18,12 +18,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..core.errors import DataError, ModelError, UsageError
+from ..core.errors import DataError, ModelError
 from ..core.models import NodeModel
 from ..core.provenance import Provenance
 from ..data.libagf import cls_bytes, read_cls, read_con, read_vec, VecWriter
 from ..data.weights import weights_bytes
-from .options import NodeLearner, scan
+from .options import NodeLearner
 
 _CELLS = 1 << 21  # candidate distances held at once
 _TREE_FEATURES = 20  # above, a search tree visits nearly every point
@@ -42,21 +42,14 @@ class NeighbourOptions(NodeLearner):
     has_weights: bool = False
 
     recognised_by = "contents"
-    letters: ClassVar[dict] = {"-k": ("k", 1, math.inf, True, False)}
+    # the metric with libAGF's letter
+    letters: ClassVar[dict] = {"-k": ("k", 1, math.inf, True, False),
+                               "-m": (None, 0, 0, True, False)}
+    strange: ClassVar[dict] = {"-m": "the one metric is 0, Cartesian"}
 
-    @classmethod
-    def parse(cls, text, **place):
-        """The options in `text`, `-k N` and `-m METRIC` with libAGF's letters.
-
-        The one metric is 0, Cartesian.
-        """
-        metric = {"-m": ("metric", -math.inf, math.inf, True, False)}
-        values, _ = scan(text, cls.letters | metric, weighted=False, **place)
-        if values.get("metric"):
-            raise UsageError(f"option -m: metric {values['metric']} is not supported: expected 0 "
-                             "(Cartesian)", **place)
-        values.pop("metric", None)
-        return cls(**values)
+    def canonical(self):
+        """The number of neighbours."""
+        return f"-k {self.k}"
 
     def weighted(self):
         """The same options with a file of weights more."""

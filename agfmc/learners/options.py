@@ -4,6 +4,7 @@ Options are letters with values in their ranges, and weights of the two sides.
 """
 
 import math
+from types import MappingProxyType
 from typing import ClassVar
 
 from ..core.errors import UsageError
@@ -15,10 +16,12 @@ class _Learner:
     """The common part of most learners; see `protocol`.
 
     letters: {option: (field, smallest, largest, whole number, smallest excluded)}, as `scan` takes
-    them;  strange: {option: words} for options of other learners.
+    them;  words: {option: the word for a value of None};  strange: {option: words} for options of
+    other learners.
     """
 
     letters: ClassVar[dict] = {}
+    words: ClassVar[dict] = {}
     strange: ClassVar[dict | None] = None
     own_vectors = keeps_sparse = is_program = uses_shared_landmarks = streams = False
     uses_seed = allows_nan = False
@@ -71,7 +74,7 @@ class BinaryLearner(_Learner):
     @classmethod
     def parse(cls, text, **place):
         """The options in `text`, also -w0 and -w1."""
-        values, weights = scan(text, cls.letters, strange=cls.strange, **place)
+        values, weights = scan(text, cls.letters, words=cls.words, strange=cls.strange, **place)
         return cls(weights=weights, **values)
 
     def canonical(self) -> str:
@@ -167,16 +170,17 @@ BORDERS = frozenset("-h -i -I -k -l -N -q -r -s -t -T -v -V -W".split())
 LIBSVM = frozenset("-b -c -d -e -g -m -n -p -w".split())
 
 
-def scan(text, known, flags=(), *, weighted=True, strange=None, **place):
+def scan(text, known, flags=(), *, weighted=True, words=MappingProxyType({}), strange=None,
+         **place):
     """({field: value}, weights) of the options in `text`.
 
     known: {option: (field, smallest, largest, whole number, smallest excluded)}, field None
     where the value changes nothing; smallest of the field kernel: the names of those that are
     allowed;  flags: options without a value, which are their own field;  weighted: -w0 and -w1 are
-    known, and -q, which changes nothing;  strange: {option: words} to be added where that option is
-    not known or has a value that cannot be.  weights: ((side, factor), ...) of -w0 and -w1, sides
-    ascending.  Raises `UsageError`, with the place given, for an option that is not known and for a
-    value out of its range.
+    known, and -q, which changes nothing;  words: {option: the word for a value of None};  strange:
+    {option: words} to be added where that option is not known or has a value that cannot be.
+    weights: ((side, factor), ...) of -w0 and -w1, sides ascending.  Raises `UsageError`, with the
+    place given, for an option that is not known and for a value out of its range.
     """
 
     def fail(message):
@@ -197,8 +201,7 @@ def scan(text, known, flags=(), *, weighted=True, strange=None, **place):
         return value
 
     values, weights = {}, {}
-    words = text.split()
-    following = iter(words)
+    following = iter(text.split())
     for option in following:
         if weighted and option == "-q":
             continue
@@ -210,9 +213,11 @@ def scan(text, known, flags=(), *, weighted=True, strange=None, **place):
                        + " ".join([*known, *flags] + ["-w0 -w1 -q"] * weighted))
         word = next(following, None)
         if word is None:
-            quoted = f': "{option} 1", in one pair of quotes' if len(words) == 1 else ""
+            quoted = f': "{option} 1", in one pair of quotes' if len(text.split()) == 1 else ""
             raise fail(f"option {option}: expected a value after it{quoted}")
-        if option in known:
+        if word == words.get(option):
+            values[known[option][0]] = None
+        elif option in known:
             field, low, high, whole, open_low = known[option]
             value = _kernel(word, low, fail) if field == "kernel" else \
                 number(word, low, high, whole=whole, open_low=open_low)

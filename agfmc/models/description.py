@@ -369,9 +369,7 @@ def class_sums(configuration: Configuration, seen: bool = False) -> dict[int, fl
 
 def has_class_weights(configuration: Configuration) -> bool:
     """Return True if class weights moved its probabilities from those of the data."""
-    made = [*getattr(configuration.machines, "provenances", ()),
-            *(one.provenance for one in configuration.node_classifiers.values())]
-    return any(one.seen != one.weights for one in made)
+    return any(one.seen != one.weights for one in configuration.provenances)
 
 
 def _sums(one, seen):

@@ -26,8 +26,8 @@ class PairTally:
                 raise job.place.error(UsageError, "--cv-errors is for one-vs-one: this partition "
                                       "has more than one class on a side")
         self._x, self._y = x, y
-        self._w = None if weights is None else weights.w
-        kind = np.int64 if weights is None else np.float64
+        self._w = np.ones(len(y), dtype=np.int64) if weights is None else weights.w
+        kind = self._w.dtype
         labels = np.unique(y).tolist() if irrelevant else \
             sorted({label for job in jobs for label in job.labels})
         self._labels = tuple(labels)
@@ -47,11 +47,8 @@ class PairTally:
         i, j = self._position[left], self._position[right]
         for own, other, of_side, wrong in ((i, j, 0, right_side), (j, i, 1, ~right_side)):
             wrong = wrong[side == of_side]  # of the class, in the order of the data
-            if self._w is None:
-                self._n[own, other], self._errors[own, other] = len(wrong), wrong.sum()
-            else:
-                w = self._w[self._y == self._labels[own]]
-                self._n[own, other], self._errors[own, other] = w.sum(), w[wrong].sum()
+            w = self._w[self._y == self._labels[own]]
+            self._n[own, other], self._errors[own, other] = w.sum(), w[wrong].sum()
         if self._irrelevant is None:
             return
         rows = np.flatnonzero((self._y != left) & (self._y != right))
@@ -63,10 +60,10 @@ class PairTally:
                                 self._x[rows[start:start + _BLOCK]]) + b < 0
             for start in range(0, len(rows), _BLOCK)])
         at = np.searchsorted(self._labels, self._y[rows])
-        w = None if self._w is None else self._w[rows]
+        w = self._w[rows]
         counts, wins = (
             np.bincount(at, weights=some, minlength=len(self._labels)).astype(self._n.dtype)
-            for some in (w, to_left if w is None else to_left * w))
+            for some in (w, to_left * w))
         self._irrelevant[:, i, j] = self._irrelevant[:, j, i] = counts
         self._wins[:, i, j], self._wins[:, j, i] = wins, counts - wins
 

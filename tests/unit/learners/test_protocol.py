@@ -169,7 +169,7 @@ def test_options_of_nodes(letter, text, canonical):
     ("K", "-k", "option -k: expected a value after it"),
     ("K", "-k x", "option -k: expected a whole number, found 'x'"),
     ("K", "-k 0", "option -k: 0 is out of range: expected 1 or more"),
-    ("K", "-m 1", r"option -m: metric 1 is not supported: expected 0 \(Cartesian\)"),
+    ("K", "-m 1", "option -m: 1 is out of range: expected 0 to 0; the one metric is 0, Cartesian"),
     ("L", "-c 1", "unknown training option '-c': expected one of -r"),
     ("L", "-r", "option -r: expected a value after it"),
     ("L", "-r x", "option -r: expected a number, found 'x'"),
