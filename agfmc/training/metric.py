@@ -9,11 +9,13 @@ is a normalisation, and any learner can follow.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from numbers import Integral, Real
@@ -21,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import AgfmcError, AgfmcWarning, DataError, UsageError
+from ..core.errors import AgfmcWarning, DataError, UsageError
 from ..core.memory import memory_limit
 from ..core.models import Kernel, kernel_word, KERNELS
 from ..core.points import has_missing
@@ -38,6 +40,7 @@ from ..executors.threads import run_tasks
 from ..landmarks.features import Landmarks
 from ..landmarks.gradients import gradient_products, metric_of
 from ..landmarks.learner import leave_one_out, NystromOptions, Ridge, RidgeSearch
+from ..learners.options import scan
 from ..learners.platt import fit_sigmoid
 
 MOST_ROUNDS = 3  # that are tried where the number is not given
@@ -144,21 +147,14 @@ class MetricOptions:
 
 def machine_options(text: str) -> NystromOptions:
     """The options of the machine in a text such as "-m 500 -g auto -l 0.1"; else `UsageError`."""
-    words = text.split()
-    given = dict(zip(words[::2], words[1::2]))  # the last one counts
-    if given.get("-g") == "auto":
-        del given["-g"]
-    try:
-        if not len(words) % 2 and set(words[::2]) <= {"-m", "-g", "-l", "-t"}:
-            options = NystromOptions.parse(" ".join(f"{letter} {value}"
-                                                    for letter, value in given.items()))
-            if options.gamma is not None or "-g" not in given:
-                return options
-    except AgfmcError:
-        pass
-    raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(words)}': expected "
-                     "-m LANDMARKS, 2 or more, -g GAMMA, from 1e-9 to 1e9 or auto, -l LAMBDA, "
-                     f"above 0 or auto, and -t KERNEL, one of {', '.join(_KERNELS)}")
+    known = {letter: NystromOptions.letters[letter] for letter in ("-m", "-l", "-t")}
+    known["-g"] = ("gamma", 0, math.inf, False, True)
+    with suppress(UsageError):
+        return NystromOptions(**scan(text, known, weighted=False,
+                                     words={"-g": "auto", "-l": "auto"})[0])
+    raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(text.split())}': "
+                     "expected -m LANDMARKS, 2 or more, -g GAMMA, from 1e-9 to 1e9 or auto, -l "
+                     f"LAMBDA, above 0 or auto, and -t KERNEL, one of {', '.join(_KERNELS)}")
 
 
 def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:
