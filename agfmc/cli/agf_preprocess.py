@@ -126,7 +126,7 @@ def _divide_table(args, recipe, source, output, test, rest):
             raise UsageError("expected names of tables in text for the outputs, .csv or .tsv, with "
                              f".gz or without, or base names for points, found '{name}'")
     names = [name for name in table_names(recipe, output, test) if name != test]
-    check_files(args, {"output": names, "test": [test]}, {"input": [source]})
+    check_files(args.files, {"output": names, "test": [test]}, {"input": [source]})
     _report(divide_table(recipe, source, output, test, write_bytes))
 
 
@@ -186,7 +186,7 @@ def _check_files(args, recipe, source, output, test):
     if same and all(kept is None for kept in (recipe.fraction, recipe.parts, recipe.partition,
                                               recipe.rows)):
         read = {"input": [], "--weights": []}
-    check_files(args, written, read)
+    check_files(args.files, written, read)
 
 
 def _partition(words):

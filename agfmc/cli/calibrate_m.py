@@ -82,9 +82,9 @@ def execute(args):
     configuration = load_configuration(model_source(args, args.model))
     models = [] if args.output is None or configuration.merged_from is None else [
         args.model, *model_files(configuration.tree, args.path, [args.output])]
-    check_files(args, {"--output": [args.output]}, {"model": models, "--calibration": []})
+    check_files(args.files, {"--output": [args.output]}, {"model": models, "--calibration": []})
     if args.data is not None:
-        check_normalised(args, configuration, form, args.model)
+        check_normalised(configuration, form, args.model, args.norm_file)
     if args.data is not None and args.class_weight is None and has_class_weights(configuration):
         warnings.warn(f"{args.model} was trained with class weights, and the points have none: its "
                       "probabilities become those of the points, and --priors of classify_m would "

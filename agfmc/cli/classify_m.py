@@ -218,7 +218,7 @@ def execute(args):
                          "train it from the table itself, or convert the rows to points as those "
                          "of training were", file=args.model)
     if not external:
-        check_normalised(args, configuration, form, args.model)
+        check_normalised(configuration, form, args.model, args.norm_file)
     if args.tree in _MODES[:2] and configuration.tree.is_ensemble:
         raise UsageError(f"--tree {args.tree} descends one tree, and {args.model} is an ensemble: "
                          "leave it out, or choose average or geometric")
@@ -232,7 +232,8 @@ def execute(args):
                       stacklevel=2)
     classifier = Classifier(configuration, decoding, execution)
     quantity = quantity_of(classifier, args.quantiles or ()) if args.quantity else None
-    _check_files(args, request, classifier)
+    _check_files(request, classifier, args.model, args.path, args.files,
+                 {"--priors": args.priors, "--trained-priors": args.trained_priors})
     if form.fill != 0 and classifier.features is None:
         raise UsageError("-E needs a model that records its number of features; the files of "
                          f"{args.model} do not: missing features can only be 0")
@@ -341,21 +342,21 @@ def _check_together(args, request):
                          "choose another name")
 
 
-def _check_files(args, request, classifier):
-    """Refuse outputs that are inputs; warn of names of classes that are not those of the tree."""
+def _check_files(request, classifier, model, folder, files, shares):
+    """Refuse outputs that are inputs; warn of names of classes that are not those of the tree.
+    folder: of the models, or None;  files: of the parsed arguments;  shares: {option: its file, or
+    proportions}."""
     from ..models.control_files import model_files
 
     tree = classifier.tree
-    outputs = [args.output] if request.by_program or request.to_table else [
-        args.output + end for end in (".cls", ".con", ".sets")[:2 + _with_sets(
+    outputs = [request.output] if request.by_program or request.to_table else [
+        request.output + end for end in (".cls", ".con", ".sets")[:2 + _with_sets(
             classifier.decoding)]]
-    binary = request.form.kind == "binary" and args.test.endswith(".vec")
-    check_files(args, {"output": outputs}, {
-        "model": [args.model, *model_files(tree, args.path, outputs)],
-        "--priors": [args.priors] * isinstance(args.priors, str),
-        "--trained-priors": [args.trained_priors] * isinstance(args.trained_priors, str)})
-    if binary:
-        _warn_of_other_names(args.model, tree, f"{args.test[:-4]}.names")
+    check_files(files, {"output": outputs}, {
+        "model": [model, *model_files(tree, folder, outputs)],
+        **{option: [value] * isinstance(value, str) for option, value in shares.items()}})
+    if request.form.kind == "binary" and request.points.endswith(".vec"):
+        _warn_of_other_names(model, tree, f"{request.points[:-4]}.names")
 
 
 def _warn_of_other_names(model, tree, path):

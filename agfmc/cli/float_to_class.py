@@ -53,7 +53,7 @@ def execute(args):
         sys.stdout.writelines(map(_line, [min(values), max(values)] if args.range else values))
         return
     beside = f"{args.out[:-4]}.names" if args.out.endswith(".cls") else None
-    check_files(args, {"out": [args.out, beside]})
+    check_files(args.files, {"out": [args.out, beside]})
     binning = classes_from_floats(args.file, args.classes, args.geometric, tuple(args.numbers),
                                   args.missing, args.open)
     lines = [_line(value) for value in binning.range] if args.range else []

@@ -70,7 +70,7 @@ def execute(args):
              for path in inputs]
     models = [path for one in parts if one.merged_from is not None
               for path in model_files(one.tree, args.path, [out])]
-    check_files(args, {"out": [out] * (args.output is None)}, {
+    check_files(args.files, {"out": [out] * (args.output is None)}, {
         "control": [*inputs, calibration_of(args.control), *models]})
     configuration, lines = _joined(args, parts, inputs) if args.join else (parts[0], [])
     if names is not None:

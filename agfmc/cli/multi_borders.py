@@ -218,7 +218,7 @@ def _control(request):
 def _check_together(args, form, binary):
     """`UsageError`, before anything is read, for operands and options that do not go together.
     binary: train can be the base name of binary files."""
-    check_files(args, inputs={"control": [args.control or "-"]})
+    check_files(args.files, inputs={"control": [args.control or "-"]})
     refuse_name(args.control_out, "control-out", text=True)
     refuse_name(args.model, "the models", text=True)
     for wrong, message in (

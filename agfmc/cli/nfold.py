@@ -81,7 +81,7 @@ def _check_outputs(args):
     ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con", ".wgt", ".names")
     refuse_ending(args.outbase, ends)
     outputs = [args.outbase + end for end in ends]
-    check_files(args, {"outbase": outputs})
+    check_files(args.files, {"outbase": outputs})
     for path in outputs:
         check_output(path)
 

@@ -163,7 +163,7 @@ class Parser(_Options, argparse.ArgumentParser):
         self._check_given(parsed)
         self._complete(parsed)
         parsed.files = self.files_of(parsed)
-        check_files(parsed)
+        check_files(parsed.files)
         return parsed
 
     def _complete(self, args):
@@ -358,12 +358,12 @@ def refuse_ending(base, written=(".vec", ".cls")):
                          + ": no table is written" * is_table(base))
 
 
-def check_files(args, outputs=None, inputs=None):
-    """`UsageError` where an output of a command is one of its inputs or another output. outputs,
-    inputs: {operand or option: its files} where its value is not the name of a file, or stands for
-    other files than `Parser.files_of` knows."""
+def check_files(files, outputs=None, inputs=None):
+    """`UsageError` where an output of a command is one of its inputs or another output. files: of
+    the parsed arguments;  outputs, inputs: {operand or option: its files} where its value is not
+    the name of a file, or stands for other files than `Parser.files_of` knows."""
     outputs, inputs = outputs or {}, inputs or {}
-    check_distinct([*(file for file in args.files if file[0] not in {**outputs, **inputs}),
+    check_distinct([*(file for file in files if file[0] not in {**outputs, **inputs}),
                     *((name, path, False) for name, paths in inputs.items() for path in paths),
                     *((name, path, True) for name, paths in outputs.items() for path in paths)])
 
@@ -390,7 +390,7 @@ def label_names(args, source, base, ends):
     refuse_ending(base or "-", ends[:2])
     # the names given are written again as they are, unless -U makes others
     again = args.names == f"{base}.names" and not getattr(args, "relabel", False)
-    check_files(args, {"base": data_files(base, ends=ends)},
+    check_files(args.files, {"base": data_files(base, ends=ends)},
                 {"infile": [source], "--names": [None if again else args.names]})
     return None if args.names is None else read_names(args.names)
 
@@ -584,7 +584,7 @@ def is_trained(tree):
         node.name is not None for node in tree.directs.values())
 
 
-def check_normalised(args, configuration, form, model):
+def check_normalised(configuration, form, model, norm_file):
     """`UsageError` where a table would go to a model without the normalisation of its points; of
     other points a warning, without -a."""
     if not configuration.lacks_normalisation:
@@ -592,7 +592,7 @@ def check_normalised(args, configuration, form, model):
     if form.kind == "table":
         raise UsageError(f"{model} was trained on normalised points, and tables are not: -a FILE "
                          "gives the normalisation that multi_borders wrote")
-    if args.norm_file is None:
+    if norm_file is None:
         warnings.warn(f"{model}: trained on normalised points, and no normalisation is given (-a): "
                       "the points are assumed to be normalised", AgfmcWarning, stacklevel=3)
 

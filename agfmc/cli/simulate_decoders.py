@@ -54,7 +54,7 @@ def execute(args):
     from ..report.text import simulation_csv, simulation_table
 
     if args.plot:
-        check_files(args, inputs={"--similarity": [args.similarity]})
+        check_files(args.files, inputs={"--similarity": [args.similarity]})
         check_plot(args)
     plan = _plan(args)
     with Progress("simulating") as progress:

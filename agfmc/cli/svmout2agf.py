@@ -25,6 +25,6 @@ def execute(args):
 
     source = vars(args)["in"]
     refuse_ending(args.base, (".cls", ".con"))
-    check_files(args, {"base": [f"{args.base}.cls", f"{args.base}.con"]}, {"in": [source]})
+    check_files(args.files, {"base": [f"{args.base}.cls", f"{args.base}.con"]}, {"in": [source]})
     names = None if args.names is None else read_names(args.names)
     convert_svm_output(source, args.base, sys.stdout, names)

@@ -44,7 +44,7 @@ def execute(args):
     outputs = data_files(args.base, ends=CONVERTED)
     # a recipe that is given is written again as it is
     again = args.recipe == f"{args.base}.recipe"
-    check_files(args, {"base": outputs},
+    check_files(args.files, {"base": outputs},
                 {"source": [args.source], "--recipe": [None if again else args.recipe]})
     recipe = None if args.recipe is None else read_recipe(args.recipe)
     recipe, rows, counts = convert_table(args.source, table_format(args, not args.no_labels),
