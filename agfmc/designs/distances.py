@@ -16,7 +16,7 @@ CHUNK = 1 << 20  # numbers in a block of work
 
 
 def class_distances(x: np.ndarray, y: np.ndarray, labels: Sequence[int], metric: str = "hausdorff",
-                    method: str = "auto", w: np.ndarray | None = None) -> np.ndarray:
+                    w: np.ndarray | None = None) -> np.ndarray:
     """Distances (k, k) of float64 between the classes, symmetric with zeros on the diagonal.
 
     x (n, d), y (n,): samples and their labels, of which those in `labels` count, in this order.
@@ -28,7 +28,6 @@ def class_distances(x: np.ndarray, y: np.ndarray, labels: Sequence[int], metric:
 
     w (n,): weights of the samples, or None for 1, of which "mean-deviation" takes sums: whole
     weights are copies; where the sum of a class is below 2, half of it stands for n_i - 1.
-    method: "tree" (k-d trees), "blocks" (matrix products) or "auto" for Hausdorff's, both exact.
     Raises DataError for a class without samples, UsageError for an unknown metric.
     """
     if metric not in METRICS:
@@ -36,9 +35,7 @@ def class_distances(x: np.ndarray, y: np.ndarray, labels: Sequence[int], metric:
     points, starts, w = _by_class(x, y, labels, w)
     if metric == "mean-deviation":
         return _mean_deviation(points, starts, w)
-    if method == "auto":
-        method = "tree" if _trees_pay(points, len(starts) - 1) else "blocks"
-    find = {"tree": _farthest_by_trees, "blocks": _farthest_by_blocks}[method]
+    find = _farthest_by_trees if _trees_pay(points, len(starts) - 1) else _farthest_by_blocks
     return _between(points, starts, find(points, starts))
 
 

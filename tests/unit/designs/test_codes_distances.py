@@ -16,7 +16,12 @@ from agfmc.core.errors import DataError, UsageError
 
 X = np.array([[0, 0], [1, 0], [4, 0], [6, 1], [0, 3], [0, 5]], dtype=float)
 Y = np.array([0, 0, 1, 1, 2, 2])
-METHODS = ["auto", "tree", "blocks"]
+
+
+@pytest.fixture(params=[True, False], ids=["trees", "blocks"])
+def method(monkeypatch, request):
+    """Hausdorff's distances by k-d trees, or by matrix products."""
+    monkeypatch.setattr(distances, "_trees_pay", lambda *points: request.param)
 
 
 def brute_force(x, y, labels):
@@ -37,48 +42,47 @@ def labelled(shape, k, seed):
     return generator.normal(size=shape) + y[:, None] * 0.3, y
 
 
-@pytest.mark.parametrize("method", METHODS)
 def test_hausdorff_of_three_pairs(method):
-    d = class_distances(X, Y, [0, 1, 2], method=method)
+    d = class_distances(X, Y, [0, 1, 2])
     expected = [[0, 5.0990195, 5], [5.0990195, 0, 6.4031242], [5, 6.4031242, 0]]
     np.testing.assert_allclose(d, expected, atol=1e-7)
     pairs, heights = join(d)
     assert pairs == ((2, 0), 1) and heights == [d[0, 1], d[0, 2]]
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("shape, k", [
     ((60, 1), 3), ((300, 3), 7), ((200, 25), 4), ((12, 2), 12), ((400, 60), 2)])
 def test_hausdorff_is_brute_force(monkeypatch, method, shape, k):
     x, y = labelled(shape, k, seed=k)
-    d = class_distances(x, y, range(k), method=method)
+    d = class_distances(x, y, range(k))
     np.testing.assert_allclose(d, brute_force(x, y, list(range(k))), rtol=1e-14)
     assert np.array_equal(d, d.T) and not d.diagonal().any()
     monkeypatch.setattr(distances, "CHUNK", 400)
-    assert np.array_equal(class_distances(x, y, range(k), method=method), d)
+    assert np.array_equal(class_distances(x, y, range(k)), d)
 
 
-@pytest.mark.parametrize("method", METHODS)
 def test_far_from_the_origin_nothing_is_lost(method):
     # |x|^2 is 1e16 here: distances from norms alone would be noise.
     x, y = labelled((100, 3), 2, seed=5)
     x = np.round(x, 2) + 1e8
-    d = class_distances(x, y, [0, 1], method=method)
+    d = class_distances(x, y, [0, 1])
     np.testing.assert_allclose(d, brute_force(x, y, [0, 1]), rtol=1e-12)
 
 
-@pytest.mark.parametrize("method", METHODS)
 def test_equal_sets_are_at_distance_zero(method):
     x = np.random.default_rng(1).normal(size=(40, 5)) * 1e3
-    d = class_distances(np.tile(x, (2, 1)), np.repeat([0, 1], 40), [0, 1], method=method)
+    d = class_distances(np.tile(x, (2, 1)), np.repeat([0, 1], 40), [0, 1])
     assert not d.any()
 
 
-def test_both_methods_agree_on_ties():
+def test_both_methods_agree_on_ties(monkeypatch):
     x = np.random.default_rng(2).integers(0, 8, (2500, 5))
     y = np.random.default_rng(3).integers(0, 9, 2500)
-    by_tree = class_distances(x, y, range(9), method="tree")
-    assert np.array_equal(by_tree, class_distances(x, y, range(9), method="blocks"))
+    found = []
+    for trees in (True, False):
+        monkeypatch.setattr(distances, "_trees_pay", lambda *points, trees=trees: trees)
+        found.append(class_distances(x, y, range(9)))
+    assert np.array_equal(*found)
 
 
 def test_labels_decide_order_and_selection():
@@ -120,13 +124,12 @@ def test_trees_are_used_in_few_dimensions_only():
     assert not distances._trees_pay(np.empty((500, 2)), 2)
 
 
-@pytest.mark.parametrize("method", METHODS)
 def test_the_tree_of_segment_is_libagfs(segment, method):
     raw = (segment / "trn.vec").read_bytes()
     d = int(np.frombuffer(raw, "<i4", 1)[0])
     x = np.frombuffer(raw, "<f4", offset=4).reshape(-1, d)
     y = np.fromfile(segment / "trn.cls", "<i4")
-    tree, _ = join(class_distances(x, y, range(7), method=method))
+    tree, _ = join(class_distances(x, y, range(7)))
     text = (segment / "models" / "m_emp.mbt").read_text()
     nested = text.replace("{", "(").replace("}", ")")
     assert re.findall(r"[()]|\d+", str(tree)) == re.findall(r"[()]|\d+", nested)
