@@ -261,7 +261,10 @@ def _classified(request, recipe, classifier, quantity, executor):
     counter = KernelCounter(classifier.values.model) if classifier.counting else None
 
     def to_table(heads, rows):
-        table = answer_table(classifier, _names_of(classifier, recipe), heads, output, quantity)
+        known = dict(enumerate(recipe.classes if recipe is not None else ())) \
+            | classifier.tree.names
+        names = [known.get(label, str(label)) for label in classifier.classes.tolist()]
+        table = answer_table(classifier, names, heads, output, quantity)
         if request.default_way and decoding.descends(classifier.tree) \
                 and decoding.top is None and decoding.stop is None:
             report("a descent of the tree gives the probability of its class alone: --tree full "
@@ -299,12 +302,6 @@ def _classified(request, recipe, classifier, quantity, executor):
 
 def _with_sets(decoding):
     return decoding.guarantees.coverage is not None or decoding.stop is not None
-
-
-def _names_of(classifier, recipe):
-    """The names of the classes, labels ascending; a number where there is none."""
-    known = dict(enumerate(recipe.classes if recipe is not None else ())) | classifier.tree.names
-    return [known.get(label, str(label)) for label in classifier.classes.tolist()]
 
 
 def _check_together(args, request):

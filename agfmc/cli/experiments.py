@@ -190,11 +190,6 @@ def experiment_request(args, source, plan, loo):
                              state_request(args), workers(args))
 
 
-def _seed(args):
-    """The seed of all but the splits."""
-    return 1 if args.seed is None else args.seed
-
-
 def read_experiment(request):
     """The `Experiment` of a request, its data read."""
     from ..core.splits import stratified_sample
@@ -228,7 +223,7 @@ def read_one_candidate(args):
     from ..experiments.candidates import read_candidate
 
     candidate = read_candidate(args.control, None if args.decoder is None else (args.decoder,),
-                               seed=_seed(args))
+                               seed=1 if args.seed is None else args.seed)
     if candidate.decoders is not None and len(candidate.decoders) > 1:
         raise UsageError(f"{args.parser.prog} takes one decoder: compare_control takes several")
     if candidate.decoders is None and candidate.tree is not None:

@@ -537,13 +537,6 @@ NORMALISATION = ("-n", "-S", "-a", "--learn-metric", "--diagonal", "--components
                  "--metric-options")  # options of `add_normalisation`
 
 
-def normalises(args, form):
-    """Return True if training data of this `InputFormat` are normalised, as by -n."""
-    if args.normalise is not None:
-        return args.normalise
-    return form.kind == "table" and (args.norm_file is None or args.svd is not None)
-
-
 def checks_scales(args, form):
     """Return True if a warning of unequal scales is due: no option is about the normalisation."""
     return form.kind != "table" and (args.normalise, args.norm_file, args.svd) == (None,) * 3
@@ -607,7 +600,9 @@ def training_settings(args, form, **more):
     command has them, for data of an `InputFormat`;  more: further ones."""
     from ..training.fit import TrainingSettings
 
-    scale = normalises(args, form)
+    scale = args.normalise
+    if scale is None:
+        scale = form.kind == "table" and (args.norm_file is None or args.svd is not None)
     return TrainingSettings(
         getattr(args, "options", None), 1 if args.seed is None else args.seed, scale, args.svd,
         metric=learned_metric(args, scale), weighted_norm=args.weighted_norm, **more)

@@ -123,7 +123,7 @@ def execute(args):
         _write(output, joined_controls(args))
         return
     request = design_request(args, scheme)
-    design = _searched(request) if request.searched else designed(request)
+    design = (_searched if scheme is not None and scheme.searched else designed)(request)
     _write(output, design.tree, design)
 
 
@@ -247,11 +247,6 @@ class _DesignRequest(NamedTuple):
     of_points: list
     choices: object
 
-    @property
-    def searched(self):
-        """True if the scheme searches, or draws what a search could."""
-        return self.scheme is not None and self.scheme.searched
-
 
 def design_request(args, scheme):
     """The `_DesignRequest` of the options; `UsageError` where they do not go together."""
@@ -280,26 +275,20 @@ def designed(request):
 
     scheme, source = request.scheme, request.source
     if scheme is None or "control" in scheme.made_of:
-        from ..models.control_files import read_control
+        from ..control.build import rename
+        from ..models.control_files import model_file, read_control
         if scheme is None:
             return Design(read_control(source))
         refuse_scheme(source, "DATA writes one")
-        return Design(scheme.make(_in_folder(read_control(source), request.folder)))
+        tree = read_control(source)
+        if request.folder is not None:
+            tree.require_names()
+            tree = rename(tree, [model_file(row.text, request.folder) for row in tree.rows])
+        return Design(scheme.make(tree))
     if "classes" not in scheme.made_of:
         return _from_operand(request)
     labels, names = _labels(request)
     return make_design(scheme.name, labels, names, **request.settings)
-
-
-def _in_folder(tree, path):
-    """`tree` with the names of its models below the folder `path`, if there is one."""
-    from ..control.build import rename
-    from ..models.control_files import model_file
-
-    if path is None:
-        return tree
-    tree.require_names()
-    return rename(tree, [model_file(row.text, path) for row in tree.rows])
 
 
 def is_number(text):
