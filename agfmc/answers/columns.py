@@ -43,7 +43,7 @@ class AnswerColumns(NamedTuple):
 
 
 @contextmanager
-def open_answers(path: str, form: TableFormat = TableFormat(), stdin=None) -> Iterator:
+def open_answers(path: str, form: TableFormat = TableFormat()) -> Iterator:
     """A table of answers, for `with`: its `file`, its `names`, and `read({name: kind})`.
 
     kind: "words", `Words`;  "number", float64 (n,) with NaN for missing ones;  "text", a list;
@@ -52,9 +52,9 @@ def open_answers(path: str, form: TableFormat = TableFormat(), stdin=None) -> It
     tables.
     """
     if not answer_format(os.fsdecode(path)).is_table:
-        yield _JsonLines(path, stdin)
+        yield _JsonLines(path)
         return
-    with open_table(path, form, stdin) as table:
+    with open_table(path, form) as table:
         yield _AnswersOfTable(table)
 
 
@@ -97,9 +97,9 @@ def _concatenated(parts, kind):
 class _JsonLines:
     """Answers in lines, each a JSON object."""
 
-    def __init__(self, path, stdin):
+    def __init__(self, path):
         self.file = os.fsdecode(path)
-        lines = read_bytes(path, stdin, most=memory_limit() // _TIMES,
+        lines = read_bytes(path, most=memory_limit() // _TIMES,
                            expected="answers in a table of columns (.csv, .parquet)").split(b"\n")
         self._objects = {number: self._object(line, number)
                          for number, line in enumerate(lines, 1) if line.strip()}

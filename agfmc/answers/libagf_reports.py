@@ -21,7 +21,7 @@ from ..data.libagf import cls_bytes, con_bytes, read_cls, read_con
 from ..data.lvq import read_lvq
 from ..data.svm_predict import read_svm_output
 from ..data.types import InputFormat
-from ..files.atomic import remove, replacing, replacing_all
+from ..files.atomic import replacing, replacing_with
 from ..score.evaluation import evaluate
 from ..score.probabilities import all_samples, brier_winning, calibration, inverse_sum, validate
 from .results import load_results, names_beside, with_weights_of
@@ -249,18 +249,13 @@ def convert_svm_output(source, base, stream, names=None):
     cannot be read, and for labels below 0 that nothing numbers.
     """
     output = _numbered(read_svm_output(source), source, names)
-    contents = [cls_bytes(output.classes)]
-    if output.p is not None:
-        contents.append(con_bytes(_ratings_of_output(output, source, names)))
-    with replacing_all([f"{base}.cls", f"{base}.con"][:len(contents)], binary=True) as files:
-        for file, data in zip(files, contents):
-            file.write(data)
+    ratings = None if output.p is None else con_bytes(_ratings_of_output(output, source, names))
+    with replacing_with({f"{base}.cls": cls_bytes(output.classes), f"{base}.con": ratings}, True):
         if output.labels is not None:
             for text in _lines(output):
                 stream.write(text)
             stream.flush()  # before the files appear: a reader that left ends the run here
-        if output.p is None and os.path.isfile(f"{base}.con"):
-            remove(f"{base}.con")
+        if ratings is None and os.path.isfile(f"{base}.con"):
             _warn(f"{source} has no probabilities: {base}.con, of other results, was removed")
 
 
