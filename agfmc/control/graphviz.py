@@ -1,7 +1,7 @@
 """Tree to Graphviz text: `print_control ... --dot | dot -Tsvg` draws a control file."""
 
 
-from ..core.text import _UNSEEN, visible
+from ..core.text import clean, visible
 from .tree import Leaf, Tree
 
 _LEFT, _RIGHT = "#b3d1ec", "#fbc08d"  # different for the colour-blind, too
@@ -108,13 +108,13 @@ def _class_name(tree, leaf):
 
 def _quoted(text):
     """`text` as a quoted label, which knows backslashes and entities."""
-    text = _UNSEEN.sub("\ufffd", text).replace("&", "&amp;").replace("\\", "\\\\")
+    text = clean(text).replace("&", "&amp;").replace("\\", "\\\\")
     return '"' + text.replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def _marked(text):
     """`text` inside an HTML-like label."""
-    text = _UNSEEN.sub("\ufffd", text)
+    text = clean(text)
     # a single backslash before N would be the name of the node, as in quotes
     for sign, escaped in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(sign, escaped)

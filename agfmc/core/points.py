@@ -238,7 +238,7 @@ def unique_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     # as np.unique does it, which would hold three more copies of x
     by_key = np.argsort(keys, kind="stable")
     new = np.ones(len(keys), dtype=bool)
-    step = max(1, _BLOCK // x.shape[1])
+    step = max(1, _BLOCK // keys.itemsize)
     for start in range(1, len(keys), step):
         rows = by_key[start - 1:start + step]
         new[start:start + step] = keys[rows[1:]] != keys[rows[:-1]]

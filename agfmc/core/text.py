@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 import re
 
-# What neither XML nor a terminal can show, or what would turn the order of the rest.
+# What no page can show, and what would turn the order of the text around it.
 
-_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
-                     "\ud800-\udfff\ufffe\uffff]")
+_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e"
+                     "\u2060\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
 _LONGEST = 60  # characters of options or a name that are shown
 
 
+def clean(text: str) -> str:
+    """The text with a sign in place of each character that cannot be shown."""
+    return _UNSEEN.sub("\ufffd", text)
+
+
 def visible(text: str) -> str:
-    """`text` without characters that cannot be drawn, cut where it is too long."""
-    text = _UNSEEN.sub("\ufffd", text)
+    """The `clean` text, cut where it is too long."""
+    text = clean(text)
     return text if len(text) <= _LONGEST else text[:_LONGEST - 3] + "..."
 
 

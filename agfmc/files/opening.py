@@ -191,6 +191,7 @@ def _open_regular(path, flags):
         refuse_irregular(status, path)
         if stat.S_ISREG(status.st_mode) and status.st_size == 0:
             raise DataError("expected a model, found an empty file", file=path)
+        os.set_blocking(handle, True)
     except BaseException:
         os.close(handle)
         raise

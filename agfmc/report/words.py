@@ -6,19 +6,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
+from ..core.text import clean
+
 LONGEST = 40  # characters of a name that are shown
 _SMALL = 5e-5  # what four digits behind the point do not show
 WHOLE = 400  # of it on request: a page may name it a thousand times
 _BLANKS = re.compile("[ \t\n]+")  # those that keep words together stay
-# What no page can show, and what would turn the order of the text around it.
-
-_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e"
-                     "\u2060\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
-
-
-def clean(words: str) -> str:
-    """The text with a sign in place of each character that cannot be shown."""
-    return _UNSEEN.sub("\ufffd", words)
 
 
 def cut(words: str, longest: int = LONGEST) -> str:
