@@ -120,9 +120,9 @@ def read_vec(path, mmap=False, stdin=None, expected=POINTS, missing=False):
     return x if mmap else x.astype(np.float32, copy=False)
 
 
-def open_vec(path, expected=POINTS, missing=False):
+def open_vec(path, missing=False):
     """All points of a `.vec` file, which stay there, as `LazyPoints`; DataError as of read_vec."""
-    with VecReader(path, expected=expected) as reader:
+    with VecReader(path) as reader:
         x = LazyPoints(StoredTable(reader._file.fileno(), reader.name, FLOAT, 4,
                                    (reader.n, reader.d), path))
     _refuse_nonfinite(x, reader.name, missing=missing)

@@ -253,10 +253,10 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
     return Normalisation(matrix, mean.astype(np.float32), tuple(dropped.tolist()))
 
 
-def uneven_features(x: np.ndarray, least: float = 10.0) -> tuple[int, int, float] | None:
+def uneven_features(x: np.ndarray) -> tuple[int, int, float] | None:
     """The features of x (n, d) with the largest and the smallest deviation, and their ratio.
 
-    None where that is below `least`.  Up to 4096 rows stand for all.  A feature with one value in
+    None where that is below 10.  Up to 4096 rows stand for all.  A feature with one value in
     half of the rows is not the smallest: its deviation says how frequent a value is.
     """
     rows = min(4096, _BLOCK // max(1, x.shape[1]))
@@ -268,7 +268,7 @@ def uneven_features(x: np.ndarray, least: float = 10.0) -> tuple[int, int, float
         spread = np.where((part == np.median(part, axis=0)).mean(axis=0) < 0.5, std, np.inf)
         large, small = int(np.argmax(std)), int(np.argmin(spread))
         ratio = std[large] / spread[small]
-    return (large, small, ratio) if least <= ratio < np.inf else None
+    return (large, small, ratio) if 10.0 <= ratio < np.inf else None
 
 
 def _named(features, count):

@@ -360,9 +360,7 @@ def class_sums(configuration: Configuration, seen: bool = False) -> dict[int, fl
 
     seen: without class weights.  Raises `ModelError` where the models do not tell.
     """
-    made = [*getattr(configuration.machines, "provenances", ()),
-            *configuration.node_classifiers.values()]
-    if all(_sums(one, False) is None for one in made):
+    if all(_sums(one, False) is None for _, one in _with_sides(configuration)):
         return {**class_samples(configuration)}
     return _of_classes(configuration, lambda one: _sums(one, seen), True)
 
@@ -380,16 +378,19 @@ def _sums(one, seen):
     return made_from.seen if seen else made_from.weights
 
 
+def _with_sides(configuration):
+    """[(labels of the sides or branches, `Provenance` or classifier of a node)]."""
+    tree, branches = configuration.tree, configuration.tree.branch_labels()
+    return [*zip(tree.sides(), getattr(configuration.machines, "provenances", ())),
+            *((branches[number], one) for number, one in configuration.node_classifiers.items())]
+
+
 def _of_classes(configuration, sizes_of, weighted):
     tree = configuration.tree
     column = {label: i for i, label in enumerate(tree.classes)}
-    sizes = [(sides, sizes_of(one)) for sides, one in
-             zip(tree.sides(), getattr(configuration.machines, "provenances", ()))]
-    branches = tree.branch_labels()
-    sizes += [(branches[number], sizes_of(one))
-              for number, one in configuration.node_classifiers.items()]
-    totals = [([column[label] for label in labels], size) for sides, several in sizes
-              if several is not None and len(several) == len(sides)
+    totals = [([column[label] for label in labels], size)
+              for sides, one in _with_sides(configuration)
+              if (several := sizes_of(one)) is not None and len(several) == len(sides)
               for labels, size in zip(sides, several)]
     counts = class_counts(totals, len(column), weighted) if totals else None
     if counts is None:
