@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ..core.errors import UsageError
 from ..designs.schemes import COMPARED_SPLITS, find_scheme
-from .experiments import report_reused, state, state_request
+from .experiments import report_reused, state, StateRequest
 from .messages import Progress
 from .option_types import given, not_negative, or_auto, refuse_given, whole_number
 from .options import is_trained, NORMALISATION
@@ -175,7 +175,8 @@ def search_choices(args, scheme):
             _machine(args, POINTS), None if args.rows == "auto" else args.rows, args.pool or POOL,
             None if args.start is None else read_control(args.start))
     return SearchChoices(search, args.by, args.names, {
-        "options": args.options, "workers": args.jobs or available_cores()}, state_request(args))
+        "options": args.options, "workers": args.jobs or available_cores()},
+        StateRequest(args.state, not args.no_state))
 
 
 def searched_design(scheme, points, source, settings, choices):

@@ -132,11 +132,6 @@ class StateRequest(NamedTuple):
     stores: bool
 
 
-def state_request(args, always=True):
-    """The `StateRequest` of the options; always: False to store nothing unless --state is given."""
-    return StateRequest(args.state, args.state is not None or always and not args.no_state)
-
-
 class ExperimentRequest(NamedTuple):
     """The data, splits and settings of an experiment.
 
@@ -187,7 +182,7 @@ def experiment_request(args, source, plan, loo):
     return ExperimentRequest(source, form, plan, settings, args.norm_file,
                              checks_scales(args, form), args.min_class,
                              getattr(args, "sample", None), costs, calibrated,
-                             state_request(args), workers(args))
+                             StateRequest(args.state, not args.no_state), workers(args))
 
 
 def read_experiment(request):
