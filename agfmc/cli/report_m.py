@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..core.errors import DataError, UsageError
-from ..files.kinds import ANSWERS_IN_HELP, is_answer_table
+from ..files.kinds import ANSWERS_IN_HELP, is_answer_table, is_table
 from ..files.opening import is_stream
 from ..score.rows import COST, SCORES
 from .data_options import add_table, weight_files
@@ -30,6 +30,9 @@ def get_parser():
               f"({ANSWERS_IN_HELP}; with --table any file)")
     group.add("--probabilities FILE", "standard output of classify_m (default, without --truth: "
               "ANSWERS.txt, if it exists)")
+    group.add("--importance DATA", "holdout data with labels: a table with the columns of the "
+              "training data, LIBSVM text, or the base name of .vec and .cls files. The page then "
+              "shows which columns matter to the model, and their effects")
     group.add("--comparison FILE", "output of compare_control --json")
     group.add("--search FILE", "file of tune_m --json")
     add_model_files(group)
@@ -49,7 +52,7 @@ def get_parser():
                 "--weight", "--before", "--sets", "--costs", "--names", "--labels", "--priors",
                 "--weights", "--class-weight", "--top", "--ordered", "--by-class", "--intervals",
                 "--table", "--delimiter", "--no-quotes", "--blanks", "-k")
-    parser.need("model", "-y", "--calibration", "--uncalibrated")
+    parser.need("model", "-y", "--calibration", "--uncalibrated", "--importance")
     parser.needs_words = True
     parser.file_names = {"model": "model", "answers": "answers", "control": "model",
                          "probabilities": "printed", "before": "printed", "sets": "sets"}
@@ -68,8 +71,9 @@ def execute(args):
     request = _Request(
         None if args.model is None else model_source(args, args.model), answers,
         score_request(args, resamples=args.intervals or None), args.bins, _origin(args))
-    trained = given(args, "-y", "--calibration", "--uncalibrated")
-    model = None if request.model is None else _model(request.model, trained)
+    trained = given(args, "-y", "--calibration", "--uncalibrated", "--importance")
+    model, importance = (None, None) if request.model is None else \
+        _model(request.model, trained, args.importance)
     comparison = None if args.comparison is None else \
         read_comparison(args.comparison, SCORES, [COST.name])
     search = None if args.search is None else read_search(args.search, SCORES, [COST.name])
@@ -81,7 +85,8 @@ def execute(args):
         page.title("standard input" if first == "-" else page_name(first)),
         names if model is None else {**model.tree.names, **names},
         None if info is None else data_of_model(info), model, part, comparison, search, page.card,
-        page.provenance(info=info), [page.step("writes this page")]))
+        page.provenance(info=info), [page.step("writes this page")],
+        importance))
 
 
 class _Request(NamedTuple):
@@ -131,7 +136,7 @@ def _answers_request(args):
 
 
 def _inputs(args, answers):
-    files = [args.model, args.comparison, args.search, args.calibration]
+    files = [args.model, args.comparison, args.search, args.calibration, args.importance]
     if answers is not None:
         files += [answers.truth, answers.probabilities, answers.before, args.data, args.costs,
                   args.sets, args.control, *weight_files(args)]
@@ -142,10 +147,14 @@ def _inputs(args, answers):
     return files
 
 
-def _model(source, options):
-    """The `ModelPart` of a `ModelSource`; options: those given that a trained model alone has."""
+def _model(source, options, holdout):
+    """The `ModelPart` of a `ModelSource`, and what matters to it on the holdout data of that name,
+    or None; options: those given that a trained model alone has."""
+    from ..data.training import read_points
+    from ..data.types import InputFormat
     from ..models.description import describe
     from ..models.files import load_configuration, read_tree
+    from ..prediction.importance import what_matters
     from ..report.content import ModelPart
 
     tree, name = read_tree(source.path), os.path.basename(source.path)
@@ -153,9 +162,14 @@ def _model(source, options):
         for option in options:
             raise UsageError(f"{option} is for a trained model: {source.path} is a training "
                              "control file")
-        return ModelPart(tree, name)
-    configuration = load_configuration(source)
-    return ModelPart(configuration.tree, name, describe(configuration))
+        return ModelPart(tree, name), None
+    configuration, importance = load_configuration(source), None
+    if holdout is not None:
+        form = InputFormat("table" if is_table(holdout) else
+                           "svm" if os.path.isfile(holdout) else "binary")
+        importance = what_matters(configuration,
+                                  read_points(holdout, form, configuration.recipe))
+    return ModelPart(configuration.tree, name, describe(configuration)), importance
 
 
 def _answers(request, model):

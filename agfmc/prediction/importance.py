@@ -16,6 +16,7 @@ from .classifier import Classifier
 
 POINTS = 2000  # whose values are permuted, about
 VALUES = 15  # of a column whose effect is computed
+EFFECTS = 4  # columns whose effects a page has
 
 
 class DataColumn(NamedTuple):
@@ -91,6 +92,21 @@ def importance(configuration: Configuration, data: Dataset, *, repeats: int = 10
     columns = data_columns(configuration.recipe, x.shape[1])
     base, changes = permutation_changes(classifier, x, y, columns, repeats, seed, workers)
     return importance_table(columns, base, changes, weights)
+
+
+def what_matters(configuration: Configuration, data: Dataset, *, seed: int = 1,
+                 workers: int = 1) -> dict:
+    """The result of `importance`, with `effects`, those of the `EFFECTS` most important columns as
+    plain values, and the `labels` of the classes."""
+    result = importance(configuration, data, seed=seed, workers=workers)
+    classifier = probability_classifier(configuration)
+    x, _, _ = holdout_points(classifier, data, seed)
+    columns = {column.name: column for column in data_columns(configuration.recipe, x.shape[1])}
+    effects = [column_effect(classifier, x, columns[row["name"]], workers)
+               for row in result["columns"][:EFFECTS]]
+    return {**result, "labels": classifier.classes.tolist(), "effects": [
+        {name: value.tolist() if isinstance(value, np.ndarray) else value
+         for name, value in effect._asdict().items()} for effect in effects]}
 
 
 def probability_classifier(configuration: Configuration) -> Classifier:

@@ -45,7 +45,8 @@ def _effect(effect, labels, names):
     """The picture of the classes whose mean probability changes most."""
     p, values = effect["p"], effect["values"]
     spread = [max(row[at] for row in p) - min(row[at] for row in p) for at in range(len(labels))]
-    drawn = sorted(range(len(labels)), key=lambda at: -spread[at])[:len(_LOOKS)]
+    most = sorted(range(len(labels)), key=lambda at: -spread[at])
+    drawn = sorted(most[:len(_LOOKS)])  # few classes have the same colours in all pictures
     words = isinstance(values[0], str)
     places = list(range(len(values))) if words else values
     drawing = Drawing(WIDTH, 236 + 18 * len(drawn))
@@ -72,9 +73,9 @@ def _effect(effect, labels, names):
         Column(name, "name" if words else "number"), Column("class"), Column("mean", "number"),
         Column("10 %", "number", "of the points have less"),
         Column("90 %", "number", "of the points have less")), rows, folded=True)
-    top = class_name(names, labels[drawn[0]])
+    top = class_name(names, labels[most[0]])
     return Picture(drawing, f"Effect of {name}", f"The mean probability of {top} changes by "
-                   f"{number(spread[drawn[0]])}", "Mean probabilities if all points had the same "
+                   f"{number(spread[most[0]])}", "Mean probabilities if all points had the same "
                    "value in this column, of the classes with the largest changes.", table)
 
 

@@ -159,7 +159,8 @@ class ReportContent:
     names: {label: name} of the classes;  comparison: as compare_control --json writes it, with
     `choice` where it was made to choose: {"configuration", "decoder", "top": the same of the best
     row, "gain", "error": of the best over the first row, or None};  search: as tune_m --json
-    writes it;  card: Markdown;  provenance: (name, value) pairs;  steps: commands that repeat it.
+    writes it;  card: Markdown;  provenance: (name, value) pairs;  steps: commands that repeat it;
+    importance: of `prediction.importance.what_matters`.
     """
 
     title: str
@@ -172,3 +173,4 @@ class ReportContent:
     card: str = ""
     provenance: Sequence[tuple[str, str]] = ()
     steps: Sequence[Step] = ()
+    importance: Mapping | None = None

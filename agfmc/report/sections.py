@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from ..core.models import KERNELS
 from ..core.provenance import Provenance
 from ..core.text import member_text
-from . import charts, structure
+from . import chart_importance, charts, structure
 from .answers import answer_sections, answer_verdict, score_tiles
 from .blocks import (beside, code, facts, heading, markup, pictures, Section, table, text, Tile,
                      without_empty)
@@ -31,8 +31,8 @@ def page_sections(content: ReportContent) -> list[Section]:
     classes = classes_of(content)
     card = (markup(card_html(content.card)),) if content.card.strip() else ()
     sections = [Section("card", "Model card", card), *answer_sections(content),
-                *trial_sections(content), _data(content, classes), _configuration(content, classes),
-                *_origin(content)]
+                *trial_sections(content), _importance(content, classes), _data(content, classes),
+                _configuration(content, classes), *_origin(content)]
     return [section for section in sections if section.blocks]
 
 
@@ -65,6 +65,12 @@ def _data_words(data):
     if not data.source:
         return f"data of {sizes}" if sizes else plural(len(data.labels), "class", "es")
     return f"the data {cut(data.source, 80)}" + f" ({sizes})" * bool(sizes)
+
+
+def _importance(content, classes):
+    result = content.importance
+    return Section("importance", "What matters", () if result is None else tuple(pictures(
+        chart_importance.importance(result), *chart_importance.effects(result, classes.names))))
 
 
 # -- data ------------------------------------------------------------------------------------------

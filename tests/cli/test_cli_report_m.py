@@ -91,6 +91,19 @@ def test_hardest_points_are_those_of_the_table(here):
     assert hardest("nfold.html")[:20] == [ids[row] for row in rows]
 
 
+def test_columns_that_matter(here, run):
+    run("report_m", "p.mbm", "--importance", "penguins-2009.csv", "-o", "i.html")
+    text = page("i.html")
+    assert "What matters" in text and "Importance of the columns" in text
+    assert "Effect of bill_length_mm" in text and "Adelie" in text
+    words = "--importance", "penguins-2009.csv", "-o", "no.html"
+    assert run("report_m", "p.mbt", *words, status=2).err == \
+        "report_m: --importance is for a trained model: p.mbt is a training control file\n"
+    done = run("report_m", "p.mbm", "--importance", "nothing", "-o", "no.html", status=1)
+    assert done.err.startswith("report_m: nothing.vec: cannot read: ")
+    assert not Path("no.html").exists()
+
+
 def test_page_of_files_is_that_of_the_run(here, run):
     assert run("report_m", "--answers", "held", "-o", "files.html", "--title", "balanced") == \
         (0, "", "")
