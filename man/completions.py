@@ -21,7 +21,7 @@ from agfmc.control.learners import LEARNERS
 from agfmc.control.tree import TREE_DECODERS
 from agfmc.decode.methods import METHODS
 from agfmc.core.errors import UsageError
-from agfmc.core.models import TUNED_KERNELS
+from agfmc.core.kernels import TUNED_KERNELS
 
 from .generate import commands
 

@@ -22,7 +22,7 @@ from ..control.tree import Tree, TREE_DECODERS
 from ..control.write import format_tree
 from ..core.costs import cost_matrix
 from ..core.errors import AgfmcError, AgfmcWarning
-from ..core.models import KERNEL_NAMES, kernel_word, KERNELS
+from ..core.kernels import KERNEL_NAMES, kernel_word, KERNELS
 from ..core.points import SparsePoints
 from ..data.libagf import read_std
 from ..data.normalisation import named_features

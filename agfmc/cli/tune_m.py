@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..control.learners import LEARNERS, PARAMETERS
 from ..core.errors import JobsFailed, UsageError
-from ..core.models import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
+from ..core.kernels import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
 from ..files.atomic import check_output, replacing_with
 from ..score.rows import BY_COST, COST

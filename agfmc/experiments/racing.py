@@ -21,7 +21,7 @@ from itertools import groupby
 import numpy as np
 
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, UsageError
-from ..core.models import kernel_word, KERNELS
+from ..core.kernels import kernel_word, KERNELS
 from ..core.probabilities import mean, standard_error
 from ..score.rows import ALL_SCORES
 from ..training.run import TimeUp

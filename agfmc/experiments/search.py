@@ -21,7 +21,7 @@ import numpy as np
 
 from ..control.learners import COST, GAMMA, LEARNERS, Parameter, PARAMETERS
 from ..core.errors import UsageError
-from ..core.models import kernel_word, KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
+from ..core.kernels import kernel_word, KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
 from ..learners.protocol import learner_class, parse_options
 
 BEYOND = 3  # coarse steps that a search may go beyond its grid, on either side

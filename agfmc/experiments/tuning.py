@@ -18,7 +18,7 @@ from ..control.build import check_classes
 from ..control.learners import PARAMETERS
 from ..control.tree import Tree
 from ..core.errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
-from ..core.models import SEARCHED_KERNELS, TUNED_KERNELS
+from ..core.kernels import SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.splits import rows_by_class
 from ..core.text import partition_text
 from ..executors.remote import threads_here

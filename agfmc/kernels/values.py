@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.models import KERNELS
+from ..core.kernels import KERNELS
 
 # numbers too large for a kernel end in decision values that are not finite, and are found there
 

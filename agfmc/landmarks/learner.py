@@ -28,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..core.errors import DataError
-from ..core.models import KERNELS
+from ..core.kernels import KERNELS
 from ..core.points import LowerTriangle
 from ..learners.options import BORDERS, KernelLearner, LIBSVM
 

@@ -15,7 +15,7 @@ import threading
 
 import numpy as np
 
-from ..core.models import KERNELS
+from ..core.kernels import KERNELS
 
 _BLOCK = 1 << 14  # points
 _CELLS = 1 << 16  # kernel values at a time: they stay in the cache

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from ..core.errors import UsageError
-from ..core.models import Kernel, KERNEL_NAMES, kernel_word, KERNELS
+from ..core.kernels import KERNEL_NAMES, kernel_word, KERNELS
+from ..core.models import Kernel
 from ..core.text import numeral
 
 

@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..core.errors import DataError, one_line
-from ..core.models import KERNELS
+from ..core.kernels import KERNELS
 from .options import BORDERS, KernelLearner
 from .points import (CLibrary, Nodes, sklearn_fit, sklearn_version, Solution, TOO_LARGE,
                      weight_fields)

@@ -4,7 +4,8 @@ import numpy as np
 
 from ..calibration.file import check_calibration
 from ..core.errors import ModelError
-from ..core.models import MergedModel, KERNELS
+from ..core.kernels import KERNELS
+from ..core.models import MergedModel
 from ..data.normalisation import spans
 from ..tables.recipe_file import _MOST_FEATURES
 

@@ -12,7 +12,8 @@ from ..calibration.priors import class_counts
 from ..control.tree import changed, Tree
 from ..control.write import format_tree
 from ..core.errors import ModelError, one_line
-from ..core.models import KERNELS, MergedModel
+from ..core.kernels import KERNELS
+from ..core.models import MergedModel
 from ..core.provenance import Provenance
 from ..core.text import listed, member_text
 from ..data.normalisation import Normalisation

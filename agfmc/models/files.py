@@ -19,7 +19,8 @@ from ..control.tree import Row, Tree
 from ..core.errors import (AgfmcError, AgfmcWarning, and_more, DataError, ModelError, Place,
                            UsageError)
 from ..core.memory import refuse_beyond, within_memory
-from ..core.models import BinaryModel, FunctionModel, KERNELS
+from ..core.kernels import KERNELS
+from ..core.models import BinaryModel, FunctionModel
 from ..core.provenance import classes_text
 from ..core.version import __version__
 from ..data.libagf import read_std

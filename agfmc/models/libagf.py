@@ -29,7 +29,8 @@ from ..control.parse import closing_quote, parse
 from ..control.tree import changed, model_names
 from ..control.write import format_tree
 from ..core.errors import AgfmcWarning, ControlError, ModelError
-from ..core.models import MergedModel, Kernel, KERNELS
+from ..core.kernels import KERNELS
+from ..core.models import MergedModel, Kernel
 from ..core.provenance import Provenance
 from ..files.number_text import line_numbers, numbers, tokenise
 from ..files.opening import read_bytes

@@ -31,7 +31,8 @@ from ..control.build import from_rows, rename
 from ..core.errors import ModelError
 from ..core.forest import Forest
 from ..core.memory import refuse_beyond
-from ..core.models import BinaryModel, Kernel, KERNELS
+from ..core.kernels import KERNELS
+from ..core.models import BinaryModel, Kernel
 from ..core.provenance import Provenance, shared
 from ..data.class_names import ByValue, named_by_value, number_classes
 from ..data.libsvm import sparse_text

@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.errors import UsageError
-from ..core.models import KERNELS, MergedModel
+from ..core.kernels import KERNELS
+from ..core.models import MergedModel
 from ..kernels.machine import Machine
 from ..models.configuration import Configuration
 from .importance import data_columns, probability_classifier

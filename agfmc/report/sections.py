@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 
-from ..core.models import KERNELS
+from ..core.kernels import KERNELS
 from ..core.provenance import Provenance
 from ..core.text import member_text
 from . import chart_importance, charts, structure

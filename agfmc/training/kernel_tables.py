@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from ..core.errors import UsageError
-from ..core.models import KERNELS
+from ..core.kernels import KERNELS
 from ..core.points import is_sparse
 from ..executors.threads import run_tasks
 from ..learners.kernel_table import KernelTable, most_rows, rounding, table_pays

@@ -25,7 +25,8 @@ import numpy as np
 
 from ..core.errors import AgfmcWarning, DataError, UsageError
 from ..core.memory import memory_limit
-from ..core.models import Kernel, kernel_word, KERNELS
+from ..core.kernels import kernel_word, KERNELS
+from ..core.models import Kernel
 from ..core.points import has_missing
 from ..core.probabilities import mean, standard_error
 from ..core.splits import stratified_parts, stratified_sample

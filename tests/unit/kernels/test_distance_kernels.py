@@ -7,7 +7,8 @@ from scipy.spatial.distance import cdist
 import agfmc
 from agfmc.core.errors import ModelError, UsageError
 from agfmc.kernels.values import PreparedKernel
-from agfmc.core.models import Kernel, KERNELS
+from agfmc.core.kernels import KERNELS
+from agfmc.core.models import Kernel
 from agfmc.models.files import export
 
 DISTANCES = {"laplacian": "cityblock", "exponential": "euclidean"}

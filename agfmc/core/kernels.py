@@ -1,0 +1,44 @@
+"""The table of kernels, which parsers read, too."""
+
+from typing import NamedTuple
+
+
+class KernelKind(NamedTuple):
+    """A kind of kernel.
+
+    number: of the option -t, that of LIBSVM where it has the kernel;  libagf: the word for it in
+    libAGF's models, None where it does not have the kernel;  parameters: the fields of a `Kernel`
+    that it uses, in the order of libAGF;  aliases: other names for it;  distance: of points, in
+    the words of `scipy.spatial.distance.cdist`, where the kernel is exp(-gamma distance).
+    """
+
+    number: int
+    libagf: str | None
+    parameters: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    distance: str | None = None
+
+    @property
+    def in_libsvm(self) -> bool:
+        """True if LIBSVM has the kernel."""
+        return self.libagf is not None
+
+
+KERNELS = {  # in the order of their numbers
+    "linear": KernelKind(0, "linear", ()),
+    "polynomial": KernelKind(1, "polynomial", ("gamma", "coef0", "degree"), ("poly",)),
+    "rbf": KernelKind(2, "radial", ("gamma",), distance="sqeuclidean"),
+    "sigmoid": KernelKind(3, "sigmoid", ("gamma", "coef0")),
+    "laplacian": KernelKind(5, None, ("gamma",), distance="cityblock"),
+    "exponential": KernelKind(6, None, ("gamma",), distance="euclidean"),
+}
+KERNEL_NAMES = {word: name for name, kind in KERNELS.items()
+                for word in (name, kind.libagf, *kind.aliases) if word}
+# the sigmoid is no kernel for all its parameters
+TUNED_KERNELS = ("rbf", "laplacian", "exponential", "linear", "polynomial")
+SEARCHED_KERNELS = ("rbf", "laplacian")  # where the options name none
+
+
+def kernel_word(name: str) -> str:
+    """The value of the option -t for a kernel: the number that LIBSVM has for it, or its name."""
+    return str(KERNELS[name].number) if KERNELS[name].in_libsvm else name
