@@ -181,8 +181,8 @@ def test_maps_that_change_answers_are_scored_by_their_own():
 
 def test_what_is_printed():
     stored = fit_temperature(np.eye(4), np.arange(4))
-    one = recalibrate(drawn(), "inverse", LABELS, stored=stored).report
-    other = recalibrate(drawn(), "least-squares", LABELS, stored=stored).report
+    found = recalibrate(drawn(), "inverse", LABELS, stored=stored)
+    one, other = found.report, found.of("least-squares").report
     different = recalibrate(drawn(100), "wu-lin-weng", LABELS, "vector").report
     text = format_reports([one, other, different])
     lines = text.splitlines()
