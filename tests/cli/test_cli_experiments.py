@@ -346,7 +346,7 @@ def test_best_has_a_time_limit(ask, data, monkeypatch):
         "command continues from there\n")
     clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
     with monkeypatch.context() as patch:
-        patch.setattr("agfmc.cli.print_control.time", clock)
+        patch.setattr("agfmc.cli.options.time", clock)
         patch.setattr("agfmc.experiments.comparison.time", clock)
         status, text, err = ask(*words, "--time-limit", "20")
     assert status == 3 and text.startswith("# decoder: ")
@@ -599,7 +599,7 @@ def test_time_is_over_before_the_result_is_scored(tune, monkeypatch, data):
         return score(self, split, *more)
 
     monkeypatch.setattr(tuning.WholeConfiguration, "score", late)
-    monkeypatch.setattr("agfmc.cli.tune_m.time", clock)
+    monkeypatch.setattr("agfmc.cli.options.time", clock)
     monkeypatch.setattr("agfmc.experiments.racing.time", clock)
     status, text, err = tune("tune_m", *words, "--time-limit", "50")
     assert (status, text) == (0, whole[1])
@@ -724,7 +724,7 @@ def test_what_is_said_when_the_time_is_over(small, monkeypatch, capsys, where):
         os.makedirs("cache/agfmc")
         os.chmod("cache/agfmc", 0o777)
     clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
-    monkeypatch.setattr("agfmc.cli.tune_m.time", clock)
+    monkeypatch.setattr("agfmc.cli.options.time", clock)
     monkeypatch.setattr("agfmc.experiments.racing.time", clock)
     assert main_of("tune_m")([*WORDS[tune_m], "--time-limit", "3"]) == 3
     err = capsys.readouterr().err
