@@ -312,10 +312,15 @@ def check_classes(tree: Tree, counts: dict[int, int], source: str,
                   remedy: str | None = None) -> None:
     """Raise `ControlError` unless the classes of `tree` are those in the data.
 
-    counts: {label: number of samples};  remedy: the command that writes a control file for
-    the labels of the data, where they are all of them.  A class that the tree does not name
-    and one with fewer than two samples are errors: they would be trained into
-    a model that cannot be right.  Where it would help, the error names --min-class.
+    A class that the tree does not name and one with fewer than two samples are errors: they would
+    be trained into a model that cannot be right. Where it would help, the error names --min-class.
+
+    Parameters
+    ----------
+    counts : dict
+        {label: number of samples}.
+    remedy : str, optional
+        Command that writes a control file for the labels of the data, where they are all of them.
     """
     known = set(tree.labels)
     extra = sorted(set(counts) - known)

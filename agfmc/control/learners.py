@@ -7,10 +7,16 @@ from typing import NamedTuple
 class Parameter(NamedTuple):
     """A number among the options of a learner that is searched (`tune_m`), by powers of 2.
 
-    letter: of the option;  name: of the number, in messages and pictures;  field: of the class of
-    the options;  low, high, step: exponents that are tried first;  scaled: how many times the
-    exponent that suits the scale of the data is added to them;  whole: it is a whole number;
-    least, most: exponents that it may have;  key: in place of the letter in `column`.
+    Attributes
+    ----------
+    letter : letter of the option
+    name : name of the number in messages and pictures
+    field : field of the class of the options
+    low, high, step : exponents that are tried first
+    scaled : how many times the exponent that suits the scale of the data is added to them
+    whole : the number is a whole one
+    least, most : limits of the exponent
+    key : word in place of the letter in `column`
     """
 
     letter: str
@@ -37,13 +43,16 @@ _PLANE_COST = COST._replace(low=1.0, high=13.0, scaled=1)
 
 
 class Learner(NamedTuple):
-    """One learner.
+    """A learner of binary classifiers or of multi-class nodes.
 
-    title: what it is called in messages and pictures;  options: the class of its options, as
-    "room.module:class" of this package;  sides: how many sides it separates, None for as
-    many as a node has branches;  is_program: classification runs a program of the user's;
-    searched: its parameters that suit some data and not others, at most two: gamma, if its kernels
-    have one, comes first.
+    Attributes
+    ----------
+    title : name in messages and pictures
+    options : class of its options, as "room.module:class" of this package
+    sides : number of sides that it separates, None for as many as a node has branches
+    is_program : classification runs a program of the user's
+    searched : parameters that suit some data and not others, at most two: gamma, if its kernels
+        have one, comes first
     """
 
     title: str

@@ -137,9 +137,13 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
         MappingProxyType({}), None, MappingProxyType({}), (0,)))):
     """A whole control file: nodes in pre-order, the first one the root.
 
-    names: {label: name} of its classes;  source: the name of the file, or None;  headings:
-    {one of `HEADINGS`: `Heading`} of those that it has;  roots: numbers of the nodes at which its
-    members begin, ascending: several configurations over the same classes are an ensemble.
+    Attributes
+    ----------
+    names : {label: name} of the classes
+    source : name of the file, or None
+    headings : {one of `HEADINGS`: `Heading`} of those in the file
+    roots : node numbers, ascending, at which members begin: several configurations over the same
+        classes are an ensemble
     """
 
     __slots__ = ()

@@ -6,10 +6,14 @@ from typing import NamedTuple
 class KernelKind(NamedTuple):
     """A kind of kernel.
 
-    number: of the option -t, that of LIBSVM where it has the kernel;  libagf: the word for it in
-    libAGF's models, None where it does not have the kernel;  parameters: the fields of a `Kernel`
-    that it uses, in the order of libAGF;  aliases: other names for it;  distance: of points, in
-    the words of `scipy.spatial.distance.cdist`, where the kernel is exp(-gamma distance).
+    Attributes
+    ----------
+    number : number of the option -t, that of LIBSVM where it has the kernel
+    libagf : word in libAGF's models, None where libAGF does not have the kernel
+    parameters : fields of a `Kernel` that are used, in the order of libAGF
+    aliases : other names
+    distance : distance of points in the words of `scipy.spatial.distance.cdist`, where the kernel
+        is exp(-gamma distance)
     """
 
     number: int

@@ -25,8 +25,12 @@ def is_lazy(x):
 class StoredTable:
     """A table (n, d) of numbers that lie in a file row by row.
 
-    handle: of the open file, of which a duplicate is kept;  name: of the file in errors;
-    path: where other processes find it, or None;  dtype, offset (bytes), shape: of the table.
+    Attributes
+    ----------
+    handle : open file, of which a duplicate is stored
+    name : name of the file in errors
+    path : path by which other processes open the file, or None
+    dtype, offset, shape : type of the numbers, first byte and (n, d)
     """
 
     def __init__(self, handle, name, dtype, offset, shape, path=None):
@@ -77,10 +81,14 @@ def _state(status):
 class LazyPoints:
     """Points x (n, d) of float64 that stay in a file and are normalised as they are read.
 
-    table: a `StoredTable` of finite numbers;  normalisation: the one that its rows go through, or
-    None;  rows: those of the table that are the points, ascending, or None for all.  Points are
-    taken as of an array, and are an array then: with the bits that they have in the normalised
-    table, which `np.asarray` makes.  `DataError` where the file cannot be read any more.
+    Points are taken as of an array, and are an array then: with the bits that they have in the
+    normalised table, which `np.asarray` makes. `DataError` where the file cannot be read any more.
+
+    Attributes
+    ----------
+    table : `StoredTable` of finite numbers
+    normalisation : normalisation of the rows, or None
+    rows : rows of the table that are the points, ascending, or None for all
     """
 
     ndim = 2
@@ -158,10 +166,10 @@ class LazyPoints:
 
 
 def open_points(source, normalisation=None) -> LazyPoints:
-    """The `LazyPoints` of a file that another process opened first.
+    """Open the file of a `LazyPoints.source` of another process, and return `LazyPoints`.
 
-    source: of its `LazyPoints`;  normalisation: the one that they go through, or None.  Raises
-    `DataError` where the file is not there, or is another one now.
+    `normalisation` is that of the rows, or None. Raises `DataError` where the file is missing or
+    has been replaced.
     """
     path, dtype, offset, shape, *state = source
     try:

@@ -41,12 +41,16 @@ class Kernel:
 class BinaryModel:
     """One trained binary classifier, f(x) = sum coef K(x, sv) - rho.
 
-    sv (l, d) float64;  coef (l,);  labels: (0, 1) or (1, 0), where 0 is the
-    left side of the partition and f > 0 speaks for labels[0];  n_sv: support
-    vectors of either label;  platt: (A, B) of P(labels[0]) = 1/(1 + exp(A f +
-    B)), or None;  features: number of features it was trained on, 0 where the file does
-    not tell;  function: what computes f (n,) of points (n, d) in place of the sum, a `Forest` or a
-    function in memory, or None.
+    Attributes
+    ----------
+    sv, coef : support vectors (s, d), float64, and their coefficients (s,)
+    labels : (0, 1) or (1, 0), where 0 is the left side of the partition and f > 0 speaks for
+        labels[0]
+    n_sv : numbers of support vectors of either label
+    platt : (A, B) of P(labels[0]) = 1/(1 + exp(A f + B)), or None
+    features : number of features in training, 0 where the file does not have it
+    function : what computes f (n,) of points (n, d) in place of the sum, a `Forest` or a function
+        in memory, or None
     """
 
     name: str
@@ -153,8 +157,11 @@ class MergedModel:
 class FunctionModel:
     """The binary classifiers of a configuration as functions in memory, which no file can hold.
 
-    functions: of points x (n, d), that give f (n,);  a, b, orientation (m,), provenances: as in
-    `MergedModel`;  features: d.
+    Attributes
+    ----------
+    functions : functions of points x (n, d) that return f (n,)
+    a, b, orientation, provenances : as in `MergedModel`, (m,)
+    features : number of features d
     """
 
     functions: tuple[Callable[[np.ndarray], np.ndarray], ...]
@@ -177,16 +184,21 @@ class FunctionModel:
 class HeldOut:
     """Decision values of training points by classifiers that were trained without them.
 
-    rows (c,): numbers of the points in the training data, ascending;  y (c,) int32: their
-    labels;  x (c, d): the points, an array or `SparsePoints`, normalised as for training;
-    point, classifier (e,) int32 and value (e,) float64: a decision value f, with the sign of
-    the model, of the point with that number among `rows` by the classifier with that number in
-    the configuration, for every classifier that has the class of the point on a side; sorted by
-    point, then classifier;  nodes: {node number: p (c, branches)} of multi-class nodes;  apart
-    (c,) bool: the points that had no part in learning a metric, None where none was learned;
-    weights (c,): of the points, None where all count alike.
+    A classifier that has the class of a point on no side never saw it: its ordinary decision value
+    is as good. Values are sorted by point, then classifier, and are there for every classifier that
+    has the class of the point on a side.
 
-    A classifier that has the class of a point on no side never saw it: its own value is as good.
+    Attributes
+    ----------
+    rows : numbers (c,) of the points in the training data, ascending
+    y : their labels (c,), int32
+    x : points (c, d), an array or `SparsePoints`, normalised as for training
+    point : position (e,) among `rows` of each value, int32
+    classifier : number (e,) in the configuration of its classifier, int32
+    value : decision values f (e,), float64, with the sign of the model
+    nodes : {node number: p (c, branches)} of multi-class nodes
+    apart : mask (c,) of the points not used to learn a metric, None where none was learned
+    weights : weights (c,) of the points, None where all count alike
     """
 
     rows: np.ndarray
@@ -204,8 +216,12 @@ class HeldOut:
 class LearnedDecoder:
     """A decoder fitted to held-out decision values: p = softmax(W l + b).
 
-    l (m,): log-odds 2 artanh(r) of the right sides, clipped to [-30, 30];  weights W (k, m);
-    intercept b (k,).  Rows are classes, labels ascending.
+    l (m,) are the log-odds 2 artanh(r) of the right sides, clipped to [-30, 30].
+
+    Attributes
+    ----------
+    weights : W (k, m), rows by ascending label
+    intercept : b (k,)
     """
 
     weights: Annotated[np.ndarray, "<f8", 2]

@@ -153,8 +153,8 @@ def is_sparse(x):
 class SparsePoints:
     """Points x (n, d) of float64, stored as their non-zero values.
 
-    csr: a SciPy CSR array with ascending indices and without stored zeros.  Rows are taken
-    as of an array, and are `SparsePoints`;  `np.asarray` makes the whole table.
+    They are made of a SciPy CSR array with ascending indices and without stored zeros. Rows are
+    taken as of an array, and are `SparsePoints`; `np.asarray` makes the whole table.
     """
 
     ndim = 2

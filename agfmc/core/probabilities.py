@@ -34,7 +34,14 @@ def softmax(z):
 def confidence(p_win: np.ndarray, k: int, size: int | np.ndarray = 1) -> np.ndarray:
     """Confidence rating (k p - s)/(k - s): 0 for equal probabilities, 1 for certainty.
 
-    size: s, the number of classes of an answer of probability p;  0 where they are all k.
+    Parameters
+    ----------
+    p_win : float or array (n,)
+        Probability p of the answer.
+    k : int
+        Number of classes.
+    size : int or array (n,)
+        Number s of classes in the answer; the rating is 0 where they are all k.
     """
     others = k - np.asarray(size)
     return np.where(others == 0, 0.0, (k * np.asarray(p_win, dtype=float) - size)

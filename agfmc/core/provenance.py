@@ -104,7 +104,7 @@ class Provenance:
                     seed=None):
         """The provenance of a model that is trained here, but for its samples.
 
-        options: in their one spelling;  probabilities: how they were fitted.
+        `options` are in their normal spelling; `probabilities` says how they were fitted.
         """
         return cls(tuple(filter(None, [
             version, library, f"options {options}",
@@ -114,10 +114,10 @@ class Provenance:
     def with_samples(self, samples, sides, normalised=(), weights=()):
         """The provenance of a model with so many samples of each side in training.
 
-        sides: the labels of each;  normalised: the parts that tell of the normalisation that the
-        samples went through, as `Normalisation.provenance` gives them;  weights: the sums of their
-        weights on each side, with class weights in them, and without, or None where there are no
-        class weights; () where samples have no weights.
+        `sides` has the labels of each side, `normalised` the parts about the normalisation of the
+        samples, from `Normalisation.provenance`. `weights` are the sums of the weights of each
+        side, with class weights in them and without, or None where there are no class weights; ()
+        where samples have no weights.
         """
         sums = [f"{name} {' '.join(f'{total:.12g}' for total in totals)}"
                 for name, totals in zip(("weights", "seen"), weights) if totals is not None]

@@ -12,9 +12,13 @@ import numpy as np
 class SolverStatus:
     """Counts of how the solver of a decoder ended; add two of them for two chunks.
 
-    points: solved;  rounds: the most that any point needed, 0 for a closed form;  unfinished:
-    points that were given up at the limit of rounds;  undetermined: points whose least squares
-    problem has many solutions, of which the nearest to equal probabilities was returned.
+    Attributes
+    ----------
+    points : number of points solved
+    rounds : most rounds that any point needed, 0 for a closed form
+    unfinished : number of points given up at the limit of rounds
+    undetermined : number of points whose least squares problem has many solutions, of which the
+        nearest to equal probabilities was returned
     """
 
     points: int = 0

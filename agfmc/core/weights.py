@@ -23,11 +23,14 @@ SMALLEST, LARGEST = 1e-100, 1e100  # weights: their squares, and sums of these, 
 
 @dataclass(frozen=True)
 class WeightSource:
-    """The way that the points of a run get weights.
+    """The sources of the weights of the points of a run.
 
-    file: of the weights of samples, text or .wgt, or `NO_WEIGHTS`, or None for `base.wgt` where
-    that is there, and for the column of a table;  classes: factors of classes, `BALANCED`, {label
-    or name: factor} or None;  class_file: the file that these were read from, or None.
+    Attributes
+    ----------
+    file : weights of samples, text or .wgt, or `NO_WEIGHTS`, or None for `base.wgt` where that
+        exists, and for the column of a table
+    classes : factors of classes, `BALANCED`, {label or name: factor} or None
+    class_file : file that the factors were read from, or None
     """
 
     file: str | None = None
@@ -44,8 +47,10 @@ class WeightSource:
 class Weights:
     """Weights of points, more than 0, with the factors of their classes in them.
 
-    w (n,) float64, also 0 before the points without weight are left out;  factors: {label: factor}
-    of the class weights that are in w, empty where there are none.
+    Attributes
+    ----------
+    w : weights (n,), float64; also 0 before the points without weight are left out
+    factors : {label: factor} of the class weights in w, empty where there are none
     """
 
     w: np.ndarray
@@ -75,8 +80,8 @@ class Weights:
     def of_sides(self, y: np.ndarray, sides) -> tuple:
         """Sums of the weights of each side, and the same as seen, None without class weights.
 
-        y (n,): labels of the points;  sides: of each the labels.  A class has the same sum in
-        every classifier, whatever stands beside it.
+        `y` (n,) are the labels of the points, `sides` the labels of each side. A class has the same
+        sum in every classifier, whatever stands beside it.
         """
         return self.of_totals(total_weights(y, self.w), sides)
 

@@ -72,9 +72,13 @@ def prepare(a: np.ndarray, learned: LearnedDecoder | None = None) -> Solver:
 
 
 class LearnedFit(NamedTuple):
-    """A `LearnedDecoder`, and p (c, k) of the points it was fitted to, by fits without them.
+    """A `LearnedDecoder` and the probabilities of cross-validation.
 
-    votes: True where it was drawn to the votes of the log-odds;  ridge: inf for these alone.
+    Attributes
+    ----------
+    p : probabilities (c, k) of the points by fits without them
+    votes : the decoder was shrunk to the votes of the log-odds
+    ridge : strength of the shrinkage, inf for the votes alone
     """
 
     decoder: LearnedDecoder
@@ -100,9 +104,21 @@ def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1,
                 weights: np.ndarray | None = None) -> LearnedFit:
     """Fit a decoder to held-out decision values r (c, m) of the code a (m, k).
 
-    y (c,): true classes, columns of the code;  seed: of the folds;  weights (c,): of the points,
-    None where all count alike.  Raises `ModelError` for a code of more than `LARGEST` entries,
-    `DataError` for a class without points, and for values that are not finite.
+    Parameters
+    ----------
+    y : array (c,)
+        True classes, as columns of the code.
+    seed : int
+        Seed of the folds.
+    weights : array (c,), optional
+        Weights of the points; None where all count alike.
+
+    Raises
+    ------
+    ModelError
+        For a code of more than `LARGEST` entries.
+    DataError
+        For a class without points, and for values that are not finite.
     """
     m, k = a.shape
     if m * k > LARGEST:
@@ -156,7 +172,7 @@ def _centre(points, votes):
 def best_share(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """The s in [0, 100] for which softmax(s z) of z (c, k) has the least log loss.
 
-    y (c,): true columns;  weights (c,): of the points.
+    `y` (c,) are the true columns, `weights` (c,) those of the points.
     """
     from scipy.optimize import brentq
 
@@ -175,8 +191,8 @@ def minimise_loss(points: Points, centre: np.ndarray, ridge: float,
                   start: np.ndarray | None = None, accuracy: float = 1e-13) -> np.ndarray:
     """W (k, q) with the least mean log loss of softmax(W x) + ridge / 2 |W - centre|^2.
 
-    x (c, q), y (c,): of the points;  start (k, q): of L-BFGS, which ends where a step gains less
-    than `accuracy` of the loss.  The centre itself for an infinite ridge.
+    x (c, q) and y (c,) are those of `points`. L-BFGS begins at `start` (k, q) and ends where a step
+    gains less than `accuracy` of the loss. An infinite ridge returns the centre itself.
     """
     if ridge == np.inf:
         return centre

@@ -15,18 +15,27 @@ EARLY = 2
 
 def pivot(evaluate: Callable, passive: np.ndarray, limit: int) \
         -> tuple[np.ndarray, np.ndarray, int]:
-    """x (k, n), failed (n,) bool and the number of rounds: where the solution is positive.
+    """Solve least squares problems with x >= 0 for n points by exchange of passive sets.
 
-    evaluate(points, passive) takes indices (t,) and their passive sets (k, t)
-    and returns (x (k, t), wrong (k, t) bool: entries on the wrong side, worst
-    (k, t) bool: those of them that should change sides first, broken (t,) bool:
-    points it could not evaluate).  passive (k, n): first choice;  limit: rounds after which a
-    point is given up.
+    All wrong entries change sides at once, in the first EARLY rounds only the worst; when that has
+    failed PATIENCE times to make them fewer, only the last one does (Murty's rule, which is
+    finite), until they are fewer (Portugal, Judice and Vicente 1994).
 
-    All wrong entries change sides at once, in the first EARLY rounds only the
-    worst; when that has failed PATIENCE times to make them fewer, only the last
-    one does (Murty's rule, which is finite), until they are fewer (Portugal,
-    Judice and Vicente 1994).
+    Parameters
+    ----------
+    evaluate : function of indices (t,) and their passive sets (k, t)
+        Returns x (k, t), wrong (k, t) bool: entries on the wrong side, worst (k, t) bool: those of
+        them that should change sides first, and broken (t,) bool: points it could not evaluate.
+    passive : array (k, n) of bool
+        First choice of the positive entries.
+    limit : int
+        Rounds after which a point is given up.
+
+    Returns
+    -------
+    x : array (k, n)
+    failed : array (n,) of bool
+    rounds : int
     """
     k, n = passive.shape
     x = np.zeros((k, n))

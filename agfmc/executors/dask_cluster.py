@@ -46,7 +46,11 @@ class DaskPool(Executor):
     """An executor of the workers that a client of dask.distributed knows.
 
     dask itself repeats a task whose worker is gone, and gives it up after some such workers.
-    workers: threads of all of them;  together: of those that share a machine.
+
+    Attributes
+    ----------
+    workers : number of threads of all workers
+    together : number of workers that share a machine
     """
 
     tries = 1

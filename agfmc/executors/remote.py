@@ -39,8 +39,8 @@ class SharedDataUnavailable:
 def executor_kind(text: str) -> tuple[str, str]:
     """(kind, rest) of the text that names an executor; `UsageError` for any other text.
 
-    `processes`, `processes:N`: N processes of this machine, by default one for
-    each core;  `threads`, `threads:N`: as many threads;  `dask:HOST:PORT`, `dask:FILE`: a running
+    `processes` and `processes:N` are N processes of this machine, by default one for each core;
+    `threads` and `threads:N` are as many threads; `dask:HOST:PORT` and `dask:FILE` are a running
     cluster, by the address of its scheduler or the file that it wrote.
     """
     kind, _, rest = text.partition(":")
@@ -98,13 +98,26 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
                part: Callable | None = None) -> Iterator[tuple]:
     """Yield (item, result) with result = function(shared, item), or the `AgfmcError` it raised.
 
-    function: of a module, so that workers can import it;  part(shared, item): what is sent with
-    an item in place of `shared`, as less is enough: by an executor without `submit_with`, where
-    `shared` is None, and from the first result on that is `SharedDataUnavailable`;  name(item):
-    what messages call it;  ordered: as for `outcomes`, or a number, which is their window: else 4
-    a worker.  Tasks that are lost with a worker are repeated, the second time one by one: the task
-    that ends its worker has an error for its result.  Warnings of tasks are given here.  Raises
-    any other exception of a task, and `CommandFailed` where the workers cannot be used.
+    Tasks that are lost with a worker are repeated, the second time one by one: the task that ends
+    its worker has an error for its result. Warnings of tasks are given here.
+
+    Parameters
+    ----------
+    function : function of a module
+        Workers import it.
+    name : function of an item
+        What messages call the item.
+    ordered : bool or int
+        As for `outcomes`, or the number of the window, by default 4 a worker.
+    part : function of (shared, item), optional
+        What is sent with an item in place of `shared` where less is enough: by an executor without
+        `submit_with`, where `shared` is None, and from the first result on that is
+        `SharedDataUnavailable`.
+
+    Raises
+    ------
+    CommandFailed
+        Where the workers cannot be used. Any other exception of a task is raised, too.
     """
     home = _process()
     once = shared is not None and hasattr(executor, "submit_with")

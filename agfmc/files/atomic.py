@@ -69,17 +69,28 @@ def replacing_all(paths: Iterable, binary: bool = False, before: Callable | None
                   text: bool | None = None) -> Iterator[list[_Output]]:
     """File objects whose contents take the place of `paths` when the block ends well.
 
-    On any exception the paths are as they were.  A new file gets the permissions of the umask, a
-    replaced one keeps its permissions, and its group where it may.  A symbolic link is followed.
-    What is not a regular file (a device, a pipe) is written directly.  Text is compressed
-    by gzip where the name ends in .gz: the same bytes for the same contents.
-    binary: what is written is bytes;  text: whether they are text (default: not with `binary`);
-    before: called when the new contents are on the disk, and the paths are still as they were.
+    On any exception the paths are as they were. A new file gets the permissions of the umask, a
+    replaced one keeps its permissions, and its group where it may. A symbolic link is followed.
+    What is not a regular file (a device, a pipe) is written directly. Text is compressed by gzip
+    where the name ends in .gz: the same bytes for the same contents.
 
-    Every file is complete on the disk before the first is renamed, and a signal between two
-    renames comes after the last.  (kill -9, or a system that refuses one of the renames, leaves
-    files of two runs.)  Raises DataError when a file cannot be written; BrokenPipeError passes
-    through.
+    Every file is complete on the disk before the first is renamed, and a signal between two renames
+    comes after the last. (kill -9, or a system that refuses one of the renames, leaves files of two
+    runs.) BrokenPipeError passes through.
+
+    Parameters
+    ----------
+    binary : bool
+        What is written is bytes.
+    before : function, optional
+        Called when the new contents are on the disk, and the paths are still as they were.
+    text : bool, optional
+        The bytes are text; by default not with `binary`.
+
+    Raises
+    ------
+    DataError
+        When a file cannot be written.
     """
     outputs = []
     try:

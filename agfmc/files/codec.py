@@ -226,9 +226,14 @@ def _array(value, dtype, dimensions):
 class Sidecar:
     """A kind of sidecar.
 
-    title: its format;  kind: the dataclass;  check(content, fail): raises fail(message) for what
-    cannot be;  error: the class of errors;  expected: what their messages begin with;  most: the
-    number of bytes that are read, or None.
+    Attributes
+    ----------
+    title : name of the format
+    kind : dataclass of the contents
+    check : function of (content, fail) that raises fail(message) for contradictory fields
+    error : class of the errors
+    expected : first words of their messages
+    most : number of bytes that are read at most, or None
     """
 
     title: str

@@ -8,9 +8,13 @@ from typing import NamedTuple
 class AnswerFormat(NamedTuple):
     """A format of tables of answers, all of which are written and read.
 
-    ending: of the names of files;  help: one sentence;  delimiter: between cells, None where there
-    is none;  library, extra: that it needs, and the extra of this package that brings it;
-    is_table: data in this format are read too.
+    Attributes
+    ----------
+    ending : ending of the names of files
+    help : one sentence for help and manual
+    delimiter : character between cells, None where there is none
+    library, extra : required library, and the extra of this package that brings it
+    is_table : data in this format are read too
     """
 
     ending: str

@@ -33,7 +33,8 @@ def write_npz(file: BinaryIO, head, arrays: Iterable[tuple[str, np.ndarray]]) ->
 class NpzReader:
     """A reader of files of `write_npz`, which can seek; arrays are read when needed.
 
-    head: its values;  names: of its arrays.  Raises `ValueError` for anything else.
+    Anything else raises `ValueError`. `head` has the values of the file, `names` the names of its
+    arrays.
     """
 
     def __init__(self, file: BinaryIO):

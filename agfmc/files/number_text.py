@@ -168,9 +168,13 @@ def _without_comments(text):
 class Tokens(NamedTuple):
     """The words of a block of text, separated by blanks.
 
-    text: bytes as a writable uint8 array;  start, end (t,): where each token is;
-    first (n,): the first token of each line that has any;  count (n,): its tokens;
-    line (n,): its number in the file.
+    Attributes
+    ----------
+    text : bytes of the block, a writable uint8 array
+    start, end : positions (t,) of each token
+    first : first token (n,) of each line that has any
+    count : number (n,) of tokens of the line
+    line : number (n,) of the line in the file
     """
 
     text: np.ndarray

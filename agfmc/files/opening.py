@@ -223,9 +223,17 @@ def _reading(path):
 def read_bytes(path, stdin=None, raw=False, most=None, expected=""):
     """All bytes of a file, or of standard input for `-`; arguments as for `open_input`.
 
-    most: the bytes that a file of this kind can have, a function of the first ones that returns
-    them, or None for what fits in memory;  expected: the kind, for the message about a larger one.
-    Raises DataError when they cannot be read, and for too many: a pipe may never end.
+    Parameters
+    ----------
+    most : function of the first bytes, optional
+        Returns how many bytes a file of this kind can have; None for what fits in memory.
+    expected : str
+        The kind, for the message about a larger file.
+
+    Raises
+    ------
+    DataError
+        When the file cannot be read, and for too many bytes: a pipe may never end.
     """
     limit = memory_limit()
     with open_input(path, stdin, raw) as file:

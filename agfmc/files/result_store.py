@@ -66,10 +66,9 @@ class Record(NamedTuple):
     arrays: dict[str, np.ndarray] = {}
 
     def array(self, name: str, kind: str, *shape: int | None, finite: bool = True) -> np.ndarray:
-        """The array of that name.
+        """The array `name`, of dtype `kind` and `shape`, which has None for any length.
 
-        kind: its dtype;  shape: None for a length that may be any;  finite: its numbers are.
-        Raises `ValueError` for another one, and where there is none.
+        Raises `ValueError` where it is missing, differs, or (with `finite`) has other numbers.
         """
         array = self.arrays.get(name)
         if array is None or array.dtype != np.dtype(kind) or array.ndim != len(shape) or any(
@@ -113,15 +112,23 @@ def shuffled_for(cache, items: list) -> list:
 class ResultCache:
     """Results by key, each a file, in a folder; a context manager.
 
-    path: the folder, which is made if it is not there, or None to keep nothing;  keep: a user
-    named it, for results of any data and any number of runs; else it is automatic: private, made
-    with its first result, no larger than 256 MiB, and without classifiers, and then the oldest
-    results, where it has more than 64 MiB after the block ends well;  data: a digest of the data:
-    a warning says where all results are of others.  A folder that cannot be made is a warning, or
-    with `keep` a `DataError`.
+    A folder that cannot be made is a warning, or with `keep` a `DataError`.
 
-    reused: how many results of other runs were taken;  several: other processes may be at the
-    same work.
+    Parameters
+    ----------
+    path : path, optional
+        Folder, which is made if it is missing; None stores nothing.
+    keep : bool
+        A user named the folder, for results of any data and any number of runs. An automatic one is
+        private, made with its first result, no larger than 256 MiB, and without classifiers; the
+        oldest results go when it has more than 64 MiB after the block ends well.
+    data : str
+        Digest of the data; a warning says where all results are of others.
+
+    Attributes
+    ----------
+    reused : number of results taken from other runs
+    several : other processes may be at the same work
     """
 
     def __init__(self, path: str | None, keep: bool = False, data: str = ""):

@@ -36,8 +36,14 @@ _RESAMPLES, _LEAST_RESAMPLES, _MOST_DRAWN = 1000, 100, 2 * 10**8
 
 
 class Sets(NamedTuple):
-    """Sets of classes: size (n,) of the set of each point;  holds (n,): it has the true class;
-    paths: `Paths` where the sets are nodes of a tree that is given, or None."""
+    """Prediction sets of the points.
+
+    Attributes
+    ----------
+    size : number of classes (n,) in each set
+    holds : mask (n,) of the sets with the true class
+    paths : `Paths` where the sets are nodes of a given tree, or None
+    """
 
     size: np.ndarray
     holds: np.ndarray
@@ -60,11 +66,17 @@ class ScoreRequest:
 class Results:
     """The results of a classification, with the true classes.
 
-    truth, result (n,) labels, -1 in result where rejected;  labels: all classes in ascending
-    order;  k: their number, or None where it is not known;  winner (n,): probability of the
-    answer;  p (n, k): all probabilities, columns in the order of `labels`;  weights (n,): of the
-    points;  before (n, k): the probabilities before they were calibrated;  costs: of the answers,
-    in the order of the labels;  rows (n,): numbers of the points, from 0, unless in order.
+    Attributes
+    ----------
+    truth, result : labels (n,), -1 in result where rejected
+    labels : all classes in ascending order
+    k : number of classes, None where it is unknown
+    winner : probability (n,) of the answer
+    p : all probabilities (n, k), columns in the order of `labels`
+    weights : weights (n,) of the points
+    before : probabilities (n, k) before they were calibrated
+    costs : costs of the answers, in the order of the labels
+    rows : numbers (n,) of the points, from 0, unless in order
     """
 
     truth: np.ndarray
@@ -97,9 +109,19 @@ def with_weights(results: Results, weights: np.ndarray | None,
                  names: Mapping[int, str] | None = None) -> Results:
     """`results` whose points count with these weights (n,), 0 or more, or 1 for None.
 
-    classes: factors of the weights of the true classes, as for `class_factors`;  names: {label:
-    name}.  Points of weight 0 are left out with a warning; weights that are all 1 are none.
-    Raises `DataError` for other weights, and for classes that are not there.
+    Points of weight 0 are left out with a warning; weights that are all 1 are none.
+
+    Parameters
+    ----------
+    classes : mapping or str, optional
+        Factors of the weights of the true classes, as for `class_factors`.
+    names : mapping, optional
+        {label: name}.
+
+    Raises
+    ------
+    DataError
+        For other weights, and for classes that do not exist.
     """
     n = len(results.truth)
     w = np.ones(n) if weights is None else as_numbers(weights, "weights").astype(np.float64)
@@ -199,13 +221,23 @@ def _answered(results):
 def evaluate(results, bins=10, request=ScoreRequest()):
     """All scores that `Results` allow, as a dictionary of plain values; None where not.
 
-    bins: of calibration tables;  request: `ScoreRequest`.  Keys: those of `rows.PAGE`, points,
-    classes, labels, rejected, uncertainty_coefficient_random, contingency (rows truth, columns
-    result), zero_probability (points whose true class has p = 0), calibration, by_class,
-    risk_coverage, intervals (of 95 %); with costs, single_class and single_class_cost, of the
-    class that is the cheapest answer to all points, and no_answer_cost; with weights, priors,
-    the shares of the true classes; with sets, sets; with probabilities before calibration,
-    before; on request, top and calibration_by_class.
+    Parameters
+    ----------
+    results : Results
+    bins : int
+        Number of bins of calibration tables.
+    request : ScoreRequest
+
+    Returns
+    -------
+    dict
+        Keys: those of `rows.PAGE`, points, classes, labels, rejected,
+        uncertainty_coefficient_random, contingency (rows truth, columns result), zero_probability
+        (points whose true class has p = 0), calibration, by_class, risk_coverage, intervals (of 95
+        %); with costs, single_class and single_class_cost, of the class that is the cheapest answer
+        to all points, and no_answer_cost; with weights, priors, the shares of the true classes;
+        with sets, sets; with probabilities before calibration, before; on request, top and
+        calibration_by_class.
     """
     results = replace(results, labels=np.asarray(results.labels))
     table, y, k = _table(results), results.y, len(results.labels)

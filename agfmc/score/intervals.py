@@ -77,9 +77,18 @@ def resampled_summary(values: Mapping[str, float],
                       resamples: Iterator[np.ndarray], number: int) -> dict[str, Interval]:
     """{name: 95 % `Interval`} of scores by the bootstrap.
 
-    values: the scores of the points themselves;  scores(counts): those of a resample.  They are
-    the quantiles of the resamples, moved by their mean distance from the value, as repeated
-    points raise calibration errors and uncertainty coefficients.
+    They are the quantiles of the resamples, moved by their mean distance from the value, as
+    repeated points raise calibration errors and uncertainty coefficients.
+
+    Parameters
+    ----------
+    values : mapping
+        Scores of the points themselves.
+    scores : function of counts (n,)
+        Scores of a resample.
+    resamples : iterator of counts (n,)
+    number : int
+        Number of resamples.
     """
     drawn = [scores(counts) for _, counts in zip(range(number), resamples)]
     tail = (1 - CONFIDENCE) / 2

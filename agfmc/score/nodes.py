@@ -15,9 +15,12 @@ _LEAST = np.finfo(float).eps  # the probability below which `log_losses` counts 
 class NodeCost(NamedTuple):
     """The cost of the decision at one node of a tree.
 
-    node: its number in the tree;  share: of the points whose true class is below it;  error: the
-    share of these whose most probable branch is a wrong one, NaN without any;  log_loss: what the
-    node adds to that of all points.
+    Attributes
+    ----------
+    node : number of the node in the tree
+    share : share of the points whose true class is below the node
+    error : share of these whose most probable branch is a wrong one, NaN without any
+    log_loss : what the node adds to the log loss of all points
     """
 
     node: int

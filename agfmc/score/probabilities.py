@@ -32,9 +32,9 @@ def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int],
                   weights: np.ndarray | None = None) -> np.ndarray:
     """Weights w_i = priors[y_i] / (n_y(i) / n) of samples for other shares of the classes.
 
-    priors (k,): these shares, which sum to 1;  y (n,): true columns;  labels (k,): for messages.
-    With weights (n,) n and n_j are sums of these, and w_i is multiplied by that of i.  Raises
-    `DataError` for a class with a positive share that has no sample.
+    `priors` (k,) are these shares, which sum to 1; `y` (n,) are the true columns; `labels` (k,)
+    serve messages. With `weights` (n,), n and n_j are sums of these, and w_i is multiplied by that
+    of i. Raises `DataError` for a class with a positive share that has no sample.
     """
     counts = np.bincount(y, weights=weights, minlength=len(priors))
     absent = (counts == 0) & (priors > 0)
@@ -77,8 +77,12 @@ def brier_winning(p_win: np.ndarray, correct: np.ndarray,
 class Bin(NamedTuple):
     """Forecasts p with lower <= p < upper (the last bin: <= upper), of weights w.
 
-    count: sum w;  forecast, observed: means;  error: standard error that `observed` has if the
-    forecasts are right, sqrt(sum w^2 p (1 - p))/sum w.  The last three are None in an empty bin.
+    Attributes
+    ----------
+    count : sum w
+    forecast, observed : means, None in an empty bin
+    error : standard error of `observed` if the forecasts are right, sqrt(sum w^2 p (1 - p))/sum w,
+        None in an empty bin
     """
 
     lower: float
@@ -121,10 +125,16 @@ def expected_calibration_error(table: Sequence[Bin]) -> float:
 
 
 class Curves(NamedTuple):
-    """p, t (N,): samples in ascending order;  mid: where the sums start;  c, s (N + 1,).
+    """Cumulative sums of forecasts and outcomes in ascending order of the forecasts.
 
-    s[mid] = c[mid] = 0;  s[i+1] = s[i] + p_i and c[i+1] = c[i] + t_i for i >= mid;
-    s[i] = s[i+1] + p_i - 1 and c[i] = c[i+1] + t_i - 1 for i < mid.
+    s[mid] = c[mid] = 0; s[i+1] = s[i] + p_i and c[i+1] = c[i] + t_i for i >= mid; s[i] = s[i+1] +
+    p_i - 1 and c[i] = c[i+1] + t_i - 1 for i < mid.
+
+    Attributes
+    ----------
+    p, t : forecasts (N,), ascending, and 1 where they came true, else 0
+    mid : position where the sums start
+    c, s : sums (N + 1,)
     """
 
     p: np.ndarray
@@ -180,9 +190,8 @@ def inverse_sum(samples: Curves) -> np.ndarray:
 def validate(samples: Curves, n: int) -> Validation:
     """`Validation` of `Curves` made from n points.
 
-    correlation: Pearson's, of c and s, over N + 1 places;  slope: m =
-    sum(c s)/sum(c^2);  error: sqrt(sum (s - m c)^2 / n) over
-    sqrt(sum_{i < N} (i - mid)^2 / n).
+    The correlation is Pearson's, of c and s, over N + 1 positions. The slope is m = sum(c
+    s)/sum(c^2), the error sqrt(sum (s - m c)^2 / n) over sqrt(sum_{i < N} (i - mid)^2 / n).
     """
     c, s = samples.c, samples.s
     u, v = c - c.mean(), s - s.mean()

@@ -11,8 +11,11 @@ from .classes import mean_of_known
 class Places(NamedTuple):
     """The ranks of all points among those of one class, by its probability.
 
-    rows (c,): the points of the class, ascending;  left, right (n,): how many of them have a
-    smaller probability of the class than each point, and how many not a larger one.
+    Attributes
+    ----------
+    rows : points (c,) of the class, ascending
+    left : number (n,) of points of the class with a smaller probability than each point
+    right : number (n,) of those whose probability is not larger
     """
 
     rows: np.ndarray
@@ -36,11 +39,10 @@ def places(p: np.ndarray, y: np.ndarray) -> Iterator[Places]:
 
 def separation(places_of_classes: Iterable[Places], y: np.ndarray, k: int,
                weights: np.ndarray | None = None) -> np.ndarray:
-    """A (k, k): A[i, j] the share of pairs of a point of class i and one of class j in which the
-    first has the larger p_i, where ties count half; NaN without points.
+    """A (k, k), shares of pairs of a point of class i and one of j whose first has larger p_i.
 
-    places_of_classes: of `places`;  y (n,): true columns;  weights (n,): of the points, a pair
-    weighs their product.
+    Ties count half; the share is NaN without points. `y` (n,) are the true columns; with `weights`
+    (n,) a pair weighs their product.
     """
     w = np.ones(len(y)) if weights is None else weights
     of_class = np.bincount(y, weights=w, minlength=k)

@@ -11,8 +11,12 @@ from .contingency import ratio
 class RiskCoverage(NamedTuple):
     """Points in falling confidence, equal ones together: c distinct confidences.
 
-    confidence (c,) falling;  answered, errors (c + 1,): how many points have at least this
-    confidence, and how many of them are wrong, from 0 on; sums of weights, if any.
+    Attributes
+    ----------
+    confidence : confidences (c,), falling
+    answered : number (c + 1,) of points with at least this confidence, from 0 on, or sums of their
+        weights
+    errors : number of these whose answer is wrong, likewise
     """
 
     confidence: np.ndarray

@@ -14,23 +14,27 @@ UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers ar
 class Score(NamedTuple):
     """A score of results.
 
-    name: its key in dictionaries of scores;  title: in pages (shorter than 28 letters) and
-    pictures;  meaning: in one sentence.
-
-    takes: what its function is called with, "table" (a `Contingency`), "probabilities" (p (n, k),
-    columns y (n,) of the true classes, weights (n,) or None), "winner" (its probability (n,),
-    correct (n,), weights (n,) or None), "costs" (of the answers (n,), weights (n,) or None) or
-    "area" (A (k, k) of `ranking.separation`, points of each class (k,));  function:
-    "room.module:function" of this package, "" where `evaluate` knows it.
-
-    option: the word on a command line for a score that configurations are compared by;  head: of
-    its column in their tables;  pools: how its values on several splits become that of all
-    held-out points, "table" (computed from the classes of all points), "mean" (weighted by the
-    points) or "square" (root of the mean of squares, weighted so).
-
-    larger_is_better;  low, high: between which it is;  share: shown in percent;  line: its title
-    on the page of text, where that is another;  rare: few readers ask for it;  resampled: its
-    interval is that of a bootstrap, and may be the same in all resamples.
+    Attributes
+    ----------
+    name : key in dictionaries of scores
+    title : title in pages (shorter than 28 letters) and pictures
+    meaning : one sentence
+    takes : arguments of its function, "table" (a `Contingency`), "probabilities" (p (n, k), columns
+        y (n,) of the true classes, weights (n,) or None), "winner" (its probability (n,), correct
+        (n,), weights (n,) or None), "costs" (of the answers (n,), weights (n,) or None) or "area"
+        (A (k, k) of `ranking.separation`, points of each class (k,))
+    function : "room.module:function" of this package, "" where `evaluate` computes the score
+    option : word on a command line for a score that configurations are compared by
+    head : head of the column in their tables
+    pools : how values on several splits become that of all held-out points, "table" (computed from
+        the classes of all points), "mean" (weighted by the points) or "square" (root of the mean of
+        squares, weighted so)
+    larger_is_better : the direction
+    low, high : limits of the value
+    share : the value is shown in percent
+    line : title on the page of text, where it differs
+    rare : few readers need it
+    resampled : the interval is that of a bootstrap, and may be the same in all resamples
     """
 
     name: str
@@ -166,7 +170,7 @@ def columns_of(scores) -> list[str]:
 
 
 def page_title(name, scores, line=False):
-    """The title of a row of `PAGE` above these scores;  line: on the page of text."""
+    """The title of a row of `PAGE` above these scores, with `line` on the page of text."""
     row = PAGE[name]
     title = (line and row.line or row.title).format(scores.get("top"))
     return title + " of the answered" * (name == "accuracy" and scores["rejected"] > 0)

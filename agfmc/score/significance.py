@@ -9,8 +9,14 @@ from ..core.probabilities import standard_error
 from .intervals import CONFIDENCE, effective_number, Interval, NOTHING
 
 class Difference(NamedTuple):
-    """mean of paired differences, their standard deviation, t, and the two-sided p value;
-    interval: the 95 % `Interval` of the mean;  all NaN where there are too few."""
+    """The mean of paired differences with its test and interval, all NaN where there are too few.
+
+    Attributes
+    ----------
+    mean, deviation : mean and standard deviation
+    t, p_value : t statistic and two-sided p value
+    interval : 95 % `Interval` of the mean
+    """
 
     mean: float
     deviation: float
@@ -86,12 +92,16 @@ def paired_shares(first: np.ndarray, second: np.ndarray,
                   weights: np.ndarray | None = None) -> Interval:
     """The 95 % `Interval` of the share of right points of one classifier less that of another.
 
-    first, second (n,) bool: the points that each has right;  weights (n,): of the points, which
-    then count as their effective number does, or None.
-
     (b - c)/n +- z sqrt(b + c - (b - c)^2/n)/n, of b and c points that one alone has right and n in
     all, with one half more in each of the four cells (Agresti and Min, "Simple improved confidence
     intervals for comparing matched proportions", 2005).
+
+    Parameters
+    ----------
+    first, second : array (n,) of bool
+        Points that each classifier has right.
+    weights : array (n,), optional
+        Weights of the points, which then count as their effective number.
     """
     from scipy.special import ndtri
 

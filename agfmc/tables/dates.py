@@ -86,8 +86,11 @@ class DateSurvey:
 class DateRecipe:
     """The features of a column of dates.
 
-    order: of year, month and day;  first: the day of training that is 0, counted from 1970;
-    cycles: those that vary, each as a sine and a cosine.
+    Attributes
+    ----------
+    order : order of year, month and day
+    first : day of training that is 0, counted from 1970
+    cycles : cycles that vary, each as a sine and a cosine
     """
 
     order: Literal["year first", "day first", "month first"]

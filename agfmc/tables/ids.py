@@ -64,8 +64,13 @@ class RowIds:
 
 
 class TableFacts(NamedTuple):
-    """missing: {column: missing cells} of the columns of features that have some;  ids: {row: its
-    id} of the rows that were asked for, the first is 0; {} where the table has no ids."""
+    """Missing cells and ids of a table.
+
+    Attributes
+    ----------
+    missing : {column: missing cells} of the columns of features that have some
+    ids : {row: id} of the requested rows, counted from 0; {} where the table has no ids
+    """
 
     missing: dict[str, int]
     ids: dict[int, str]

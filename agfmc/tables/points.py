@@ -25,10 +25,15 @@ _GATHERED = 1 << 23  # values of columns that are held at once for their medians
 class TableEncoder:
     """The features of a recipe, made of the blocks of one table.
 
-    positions: of the recipe's columns in the table, which are found by their names;  unknown:
-    {column: [cells, the first word, its line or row]} of words that training did not know, which
-    become zeros;  filled: {column: cells} of missing values that were filled in.  A fill that
-    is NaN, as it is not known yet, stays NaN.  Raises `DataError` where the table lacks columns.
+    A fill that is NaN, as it is not known yet, stays NaN. Raises `DataError` where the table lacks
+    columns.
+
+    Attributes
+    ----------
+    positions : positions of the recipe's columns in the table, by their names
+    unknown : {column: [cells, first word, its line or row]} of words absent in training, which
+        become zeros
+    filled : {column: cells} of missing values that were filled in
     """
 
     def __init__(self, table: Table, recipe: TableRecipe):

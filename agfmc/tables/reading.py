@@ -144,9 +144,20 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
                engine: str | None = None, block: int = BLOCK) -> Iterator[Table]:
     """The `Table` in a file, for `with`; `-` is standard input (`stdin`, a binary stream).
 
-    again: `Table.blocks` may be called several times; what cannot be read twice is held in a
-    temporary file.  engine: "csv" or "arrow" for text, None for what suits;  block: about the
-    bytes of text that are read at a time.  Raises DataError for what is not a table.
+    Parameters
+    ----------
+    again : bool
+        `Table.blocks` may be called several times; what cannot be read twice is held in a temporary
+        file.
+    engine : {"csv", "arrow"}, optional
+        Reader of text; None for what suits.
+    block : int
+        Bytes of text that are read at a time, about.
+
+    Raises
+    ------
+    DataError
+        For what is not a table.
     """
     with open_input(path, stdin, raw=True) as file, ExitStack() as stack:
         name, head = file.name, read_all(file, _MAGIC)

@@ -121,11 +121,14 @@ def listed_names(names) -> str:
 
 @dataclass
 class _Column:
-    """The findings about one column.
+    """The results of the survey for one column.
 
-    words: {word: rows};  as_words: read as words, as it is categorical, or as a pass before found
-    words in it;  first_word, first_missing: the first cell that is no number with its line or row,
-    and that of the first missing value.
+    Attributes
+    ----------
+    words : {word: rows}
+    as_words : read as words, as it is categorical, or as an earlier pass met words in it
+    first_word : first cell that is no number, with its line or row
+    first_missing : line or row of the first missing value
     """
 
     name: str

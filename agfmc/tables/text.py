@@ -42,7 +42,10 @@ _NO_QUOTES = "--no-quotes where quotes are a part of the cells"
 class Words(NamedTuple):
     """A column of words: cell i is words[codes[i]], or missing where codes[i] is -1.
 
-    words: without outer blanks, sorted;  codes (n,): int32.
+    Attributes
+    ----------
+    words : distinct words without outer blanks, sorted
+    codes : positions (n,) in `words`, int32
     """
 
     words: tuple[str, ...]
@@ -84,9 +87,12 @@ def row_error(table, number: int, message: str) -> DataError:
 class Table:
     """An open table.
 
-    file: its name for messages;  names: of the columns, without outer blanks, or numbers from 1;
-    counted: what its places are counted in, "line" or, in Parquet and Arrow, "row";  blanks: the
-    cells, without outer blanks, that are missing.
+    Attributes
+    ----------
+    file : name for messages
+    names : names of the columns, without outer blanks, or numbers from 1
+    counted : what rows are counted in, "line" or, in Parquet and Arrow, "row"
+    blanks : cells, without outer blanks, that are missing
     """
 
     counted = "line"
@@ -171,8 +177,12 @@ def number_of(cell: str) -> float | None:
 class Layout(NamedTuple):
     """The layout of a text table, known before its rows are read.
 
-    names: of the columns;  blanks: the cells, without outer blanks, that are missing; the rest as
-    in `TableFormat`.
+    The other fields are as in `TableFormat`.
+
+    Attributes
+    ----------
+    names : names of the columns
+    blanks : cells, without outer blanks, that are missing
     """
 
     delimiter: str
@@ -185,7 +195,11 @@ class Layout(NamedTuple):
 class Records(NamedTuple):
     """Whole records of a text table.
 
-    data: bytes in UTF-8;  line: number of the first line;  longest: bytes of a record at most.
+    Attributes
+    ----------
+    data : bytes in UTF-8
+    line : number of the first line
+    longest : number of bytes of a record at most
     """
 
     data: bytes
@@ -360,9 +374,9 @@ def no_number(name: str, cell: str) -> str:
 
 
 def columns_of(cells: Mapping[int, list[str]], kinds: Mapping[int, str], table) -> tuple:
-    """(columns of these kinds by position, the words among numbers: [(row, position, message)]).
+    """Columns of these kinds by position, and words among numbers: [(row, position, message)].
 
-    cells: of the columns, by position;  table: one with `names` and `blanks`.
+    `cells` are the cells of the columns by position; `table` has `names` and `blanks`.
     """
     columns, faults = {}, []
     for at, kind in kinds.items():

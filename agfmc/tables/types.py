@@ -23,10 +23,12 @@ MOST_LETTERS = 2**28  # of the names of all features
 class TableFormat:
     """The layout of a text table.
 
-    delimiter: one character between cells, None where it is guessed from the first lines;
-    header: the first line holds the names of the columns, which else are numbers from 1;
-    quotes: cells may stand in double quotes, as in RFC 4180;  blanks: the cells that are
-    missing values.
+    Attributes
+    ----------
+    delimiter : character between cells, None where it is guessed from the first lines
+    header : the first line holds the names of the columns, which else are numbers from 1
+    quotes : cells may stand in double quotes, as in RFC 4180
+    blanks : cells that are missing values
     """
 
     delimiter: str | None = None
@@ -51,10 +53,15 @@ class TableFormat:
 class ColumnRoles:
     """The columns of a table by what they are for, as names or numbers from 1.
 
-    label: of the classes, None for a column named class, label or target;  ids: of the rows;
-    weight: of the rows' weights, or None;  ignored;  categorical: numbers that are words;
-    classes: the names of the classes in their order, None for sorted ones;  missing: one of
-    `MISSING_POLICIES`, or `value:X`.
+    Attributes
+    ----------
+    label : column of the classes, None for one named class, label or target
+    ids : columns of the ids of rows
+    weight : column of the weights of rows, or None
+    ignored : columns that are not read
+    categorical : columns whose numbers are words
+    classes : names of the classes in their order, None for sorted ones
+    missing : one of `MISSING_POLICIES`, or `value:X`
     """
 
     label: str | None = None
@@ -78,12 +85,16 @@ class ColumnRoles:
 class ColumnRecipe:
     """One column of a table, and the features that are made of it.
 
-    categories: None for numbers, else its words in the order of their features, of which each
-    is 1 where the cell is that word, else 0;  fill: what stands in place of a missing value, a
-    number, or one of the categories, or None: that is an error, or all zeros with an indicator, or,
-    where missing values are kept, NaN, and all zeros for words;
-    indicator: a last feature is 1 where the value is missing, else 0;  date: the features of a
-    column of dates, whose fill is a number of days, or None.
+    Attributes
+    ----------
+    name : name of the column
+    categories : None for numbers, else its words in the order of their features, each of which is 1
+        where the cell is that word, else 0
+    fill : replacement of a missing value, a number or one of the categories, or None: that is an
+        error, or all zeros with an indicator, or, where missing values stay, NaN, and all zeros for
+        words
+    indicator : a last feature is 1 where the value is missing, else 0
+    date : features of a column of dates, whose fill is a number of days, or None
     """
 
     name: Word
@@ -108,12 +119,17 @@ class ColumnRecipe:
 class TableRecipe:
     """The way from the cells of a table to points: columns, categories and fills of training.
 
-    columns: the `ColumnRecipe`s in the order of the features;  label: name of the column of the
-    classes;  classes: their names, entry i of class i;  ids, weight: names of those columns, () and
-    None without;  missing: the policy, as of `ColumnRoles`;  source: the training table's name;
-    blanks: the cells that were missing values there.
-
     The normalisation, which comes after it, is a part of the model beside it.
+
+    Attributes
+    ----------
+    columns : `ColumnRecipe`s in the order of the features
+    label : name of the column of the classes
+    classes : names of the classes, entry i of class i
+    ids, weight : names of those columns, () and None without
+    missing : policy, as of `ColumnRoles`
+    source : name of the training table
+    blanks : cells that were missing values in training
     """
 
     columns: tuple[ColumnRecipe, ...]
