@@ -132,3 +132,14 @@ def test_a_chain_of_thousands_of_nodes():
     assert column.tolist() == [[depth, 0, 1], [0, 1, 2]]
     np.testing.assert_allclose(p[1], [.75, .1875, .046875])
     assert len([row for _, row in local.asked if row == 1]) == 3
+
+
+def test_more_open_nodes_than_there_is_room_for_at_first():
+    nodes = [[("node", 1 + i) for i in range(6)],
+             *([("leaf", 2 * i), ("leaf", 2 * i + 1)] for i in range(6))]
+    local = [np.array([[.3, .25, .2, .1, .1, .05], [.05, .1, .1, .2, .25, .3]]),
+             *(np.array([.1 * i, -.1 * i]) for i in range(6))]
+    p = products(nodes, local)
+    column, found = most_probable(nodes, 2, Local(local), 12)
+    np.testing.assert_array_equal(column, np.argsort(-p, axis=1, kind="stable"))
+    np.testing.assert_array_equal(found, -np.sort(-p, axis=1))

@@ -336,6 +336,7 @@ def test_matching_by_masks_and_by_programme(s):
     weights = symmetric(np.random.default_rng(s), 4, s, 1 << 40)
     for one, partner in zip(weights, match_by_masks(weights)):
         np.testing.assert_array_equal(match_by_milp(one), partner)
+    np.testing.assert_array_equal(match_by_milp(one * 2.0**-80), partner)  # in any unit
 
 
 @pytest.mark.parametrize("s", [2, 4, 6, 8])

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from agfmc.score.evaluation import ScoreRequest, evaluate, Results
 from agfmc.score.classes import class_errors, ranked_probability_scores
-from agfmc.score.probabilities import brier
+from agfmc.score.probabilities import brier, calibration, expected_calibration_error
 from agfmc.score.sets import set_scores
 
 P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.2, .5, .3], [.05, .15, .8]])
@@ -74,6 +74,9 @@ def test_scores_of_any_results(seed, k, n):
     assert scores["before"]["difference"]["brier"]["mean"] == 0
     assert scores["classwise_calibration_error"] == pytest.approx(np.mean(
         [row["expected_calibration_error"] for row in scores["calibration_by_class"]]))
+    for j, row in enumerate(scores["calibration_by_class"]):
+        assert row["expected_calibration_error"] == expected_calibration_error(
+            calibration(p[:, j], y == j, 10))
     told = answer >= 0
     if told.any():
         assert scores["accuracy"] == pytest.approx(np.mean(answer[told] == y[told]))

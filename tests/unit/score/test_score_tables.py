@@ -131,6 +131,8 @@ def test_intervals_of_differences_by_hand():
     assert exact == pytest.approx((0.06 - half, 0.06 + half), rel=1e-6)
     assert paired_shares(second, first) == pytest.approx((-exact.high, -exact.low))
     assert paired_shares(first, second, np.full(98, 0.3)) == pytest.approx(exact)
+    none, both = np.zeros(2, dtype=bool), np.ones(2, dtype=bool)
+    assert paired_shares(none, both).low == -1.0 and paired_shares(both, none).high == 1.0
     light = np.where(first == second, 1.0, 1e-6)  # points apart count for nothing
     low, high = paired_shares(first, second, light)
     assert -0.03 < low < 0 < high < 0.03
