@@ -6,10 +6,11 @@ import os
 
 from ..core.errors import DataError, UsageError
 from ..core.weights import BALANCED, NO_WEIGHTS, WeightSource
-from .option_types import blanks, CLASS_WEIGHTS, class_weights, finite_number, names, refuse_given
+from .option_types import (blanks, CLASS_WEIGHTS, class_weights, finite_number, names,
+                           refuse_given, whole_number)
 
 TABLES = ("--table", "--delimiter", "--no-quotes", "--blanks", "--label", "--id", "--weight",
-          "--ignore", "--categorical", "--classes")  # options of tables
+          "--ignore", "--categorical", "--min-words", "--classes")  # options of tables
 WEIGHTS = ("--weight", "--weights", "--class-weight")
 
 
@@ -37,6 +38,8 @@ def add_table(parser, what="train", roles=True):
     group.add("--ignore COLUMN,...", "columns to leave out", names)
     group.add("--categorical COLUMN,...", "columns of numbers to treat as words: each word is a "
               "feature, 1 or 0", names)
+    group.add("--min-words N", "words in fewer than N rows share one feature, 'other' (default: 5 "
+              "in columns of 30 words or more)", whole_number(1))
     group.add("--classes NAME,...", "all classes in their order (default: sorted)", names)
     return group
 
@@ -75,7 +78,7 @@ def _roles(args):
     label, ids, weight, *others = (getattr(args, name, None) for name in (
         "label", "id", "weight", "ignore", "categorical"))
     return ColumnRoles(label, ids or (), weight, *(other or () for other in others),
-                       getattr(args, "classes", None), missing)
+                       getattr(args, "classes", None), missing, getattr(args, "min_words", None))
 
 
 def add_weights(group, classes=True):

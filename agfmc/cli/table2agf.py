@@ -24,7 +24,7 @@ def get_parser():
               "learner=trees")
     group.add("--recipe FILE", "recipe of the training table: test data get its features, "
               "columns identified by name, and its class numbers",
-              excludes=("-E", "--ignore", "--categorical", "--classes"))
+              excludes=("-E", "--ignore", "--categorical", "--min-words", "--classes"))
     group.add("-C, --no-labels", "with --recipe: the table has no column of the classes; only "
               "base.vec is written, and base.ids if there are ids", needs="--recipe",
               excludes="--label")

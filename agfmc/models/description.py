@@ -188,7 +188,9 @@ def _column_lines(info):
                      "dates" if dates else "number" if words is None else "words",
                      str(features + one["indicator"]),
                      _cut(becomes) + ", indicator" * one["indicator"],
-                     dates["order"] if dates else "" if words is None else _listed(words)))
+                     dates["order"] if dates else "" if words is None else
+                     _listed(words) + (f"; all others are {_cut(one['other'])}" if "other" in one
+                                       else "")))
     name, becomes = (max(len(row[at]) for row in rows) for at in (0, 3))
     return [f"{row[0]:{name}}  {row[1]:6}  {row[2]:>8}  {row[3]:{becomes}}  {row[4]}".rstrip()
             for row in rows]

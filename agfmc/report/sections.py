@@ -116,7 +116,9 @@ def _recipe(recipe, cells):
                            len(words)) + one["indicator"],
                           None if cells is None else cells.get(one["name"], 0),
                           missing + ", and an indicator" * one["indicator"],
-                          "" if words is None else joined(words)), []).append(one["name"])
+                          "" if words is None else joined(words) + (
+                              f"; all others are {one['other']}" if "other" in one else "")),
+                         []).append(one["name"])
     rows = [TableRow((joined(names), len(names) if len(names) > 1 else None, *properties))
             for properties, names in alike.items()]
     left = "" if len(rows) <= _WIDEST else \

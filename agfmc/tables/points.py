@@ -90,7 +90,8 @@ class TableEncoder:
 
     def _put_categories(self, block, cells: Words, column, out):
         feature_of = {word: at for at, word in enumerate(column.categories)}
-        feature = np.array([feature_of.get(plain_word(word), -1) for word in cells.words] + [-1],
+        other = feature_of.get(column.other, -1)
+        feature = np.array([feature_of.get(plain_word(word), other) for word in cells.words] + [-1],
                            dtype=np.int64)[cells.codes]  # -1, the last, for missing values
         rows = np.flatnonzero(feature >= 0)
         out[rows, feature[rows]] = 1

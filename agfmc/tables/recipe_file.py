@@ -16,8 +16,9 @@ def check_table_recipe(recipe, fail):
         raise fail("the recipe has no columns")
     for one in recipe.columns:
         words = one.categories
-        if isinstance(one.fill, str) if words is None else (
-                not words or len(set(words)) < len(words) or one.fill not in (None, *words)):
+        if isinstance(one.fill, str) or one.other is not None if words is None else (
+                not words or len(set(words)) < len(words) or one.fill not in (None, *words)
+                or one.other not in (None, *words)):
             raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
     if recipe.missing not in MISSING_POLICIES and not recipe.missing.startswith("value:"):
         raise fail("the recipe has an unknown way to treat missing values")

@@ -20,8 +20,11 @@ from .types import (ColumnRecipe, ColumnRoles, LABEL_NAMES, LARGEST, MOST_LETTER
 _MOST_WORDS = 1000  # of a column that is not named in --categorical
 _TRACKED = 1 << 16  # different words of a column that are held in memory at most
 _MOST_CLASSES = 10_000
+_MANY_CLASSES = 100  # that are whole numbers, if they have gaps
 _LEFT_OUT = 8  # names in one line
-_MANY_WORDS = 100  # of which a line tells
+_MANY_WORDS = 30  # of a column: from which on rare ones share a feature
+_RARE = 5  # rows that a word needs there
+_OTHER = "other"  # the category of rare words
 _FEW_ROWS = 20  # in which all values may well be different
 _SHOWN = 20  # names in a message
 _IDENTIFIER = re.compile("(?:^|[ ._-])[iI][dD]$|[a-z]I[dD]$")
@@ -320,7 +323,8 @@ def _is_quantity(words, rows):
     values = list(map(number_of, words)) if _FEW_ROWS < k and rows < 10 * k else [None]
     if None in values:
         return False
-    return any(value % 1 for value in values) or k > _MANY_WORDS and max(values) - min(values) >= k
+    return any(value % 1 for value in values) or \
+        k > _MANY_CLASSES and max(values) - min(values) >= k
 
 
 def _recipe_of(table, column, roles, notes):
@@ -363,22 +367,40 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
         notes.append(("has another word in (nearly) every row"
                       + " (--categorical would keep it)" * (not column.endless), name, ""))
         return None
-    if column.endless or different > _MOST_WORDS and not column.categorical:
-        raise DataError(f"column {name} has {'more than ' * column.endless}{different} different "
+    words, other = _with_rare_words(column, roles.min_words)
+    if other is not None and len(words) == 1 and not told_apart:
+        notes.append((f"has no word in {roles.min_words or _RARE} rows or more", name, ""))
+        return None
+    if column.endless or len(words) > _MOST_WORDS and not column.categorical:
+        raise DataError(f"column {name} has {'more than ' * column.endless}{len(words)} different "
                         "words, of which each would be a feature: --ignore leaves the column out"
                         + ", --categorical makes the features" * (not column.endless),
                         file=table.file)
-    if different > _MANY_WORDS and not column.categorical:
-        notes.append(f"column {name} has {different} different words, of which each is a feature "
-                     "(--ignore leaves the column out)")
-    words, fill = set(column.words), None
+    if other is not None:
+        notes.append(f"column {name} has {different} different words, of which "
+                     f"{different - len(words) + (_OTHER not in column.words)} are in fewer than "
+                     f"{roles.min_words or _RARE} rows and share the feature '{_OTHER}' "
+                     "(--min-words; --ignore leaves the column out)")
+    counts, words, fill = words, set(words), None
     if filled is not None:
         fill = plain_word(filled)
         words |= {fill} if told_apart else set()
         fill = fill if fill in words else None
     elif roles.missing in ("mean", "median") or roles.missing == "indicator" and not indicator:
-        fill = min(column.words, key=lambda word: (-column.words[word], word))
-    return ColumnRecipe(column.name, tuple(ordered_words(words)), fill, indicator)
+        fill = min(counts, key=lambda word: (-counts[word], word))
+    return ColumnRecipe(column.name, tuple(ordered_words(words)), fill, indicator, other=other)
+
+
+def _with_rare_words(column, least):
+    """({word: rows}, rare ones under one word; that word, or None where there are none)."""
+    if least is None:
+        many = len(column.words) >= _MANY_WORDS and not column.categorical
+        least = _RARE if many else 1
+    kept = {word: rows for word, rows in column.words.items() if rows >= least}
+    rare = column.rows - sum(kept.values())
+    if not rare or column.endless:
+        return column.words, None
+    return {**kept, _OTHER: kept.get(_OTHER, 0) + rare}, _OTHER
 
 
 def _note_odd_numbers(notes, name, column):

@@ -62,6 +62,7 @@ class ColumnRoles:
     categorical : columns whose numbers are words
     classes : names of the classes in their order, None for sorted ones
     missing : one of `MISSING_POLICIES`, or `value:X`
+    min_words : words in fewer rows share a feature; None: 5 in columns of 30 words or more
     """
 
     label: str | None = None
@@ -71,6 +72,7 @@ class ColumnRoles:
     categorical: tuple[str, ...] = ()
     classes: tuple[str, ...] | None = None
     missing: str = "error"
+    min_words: int | None = None
 
     def __post_init__(self):
         if self.missing not in MISSING_POLICIES and not (
@@ -95,6 +97,7 @@ class ColumnRecipe:
         words
     indicator : a last feature is 1 where the value is missing, else 0
     date : features of a column of dates, whose fill is a number of days, or None
+    other : the category of all words that are not among the categories, or None
     """
 
     name: Word
@@ -102,6 +105,7 @@ class ColumnRecipe:
     fill: Annotated[float, (-LARGEST, LARGEST)] | Word | None = None
     indicator: bool = False
     date: DateRecipe | None = field(default=None, metadata={"optional": True})
+    other: Word | None = field(default=None, metadata={"optional": True})
 
     @property
     def features(self) -> tuple[str, ...]:

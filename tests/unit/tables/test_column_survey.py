@@ -146,12 +146,9 @@ def test_identifiers_that_are_kept():
 
 
 def test_many_words(monkeypatch):
-    monkeypatch.setattr(column_survey, "_MANY_WORDS", 5)
     monkeypatch.setattr(column_survey, "_MOST_WORDS", 8)
     cells = [f"w{row % 6}" for row in range(MANY)]
-    assert column(cells)[1] == ["column 'x' has 6 different words, of which each is a feature "
-                                "(--ignore leaves the column out)"]
-    assert column(cells, categorical=("x",))[1] == []
+    assert column(cells)[1] == column(cells, categorical=("x",))[1] == []
     cells = [f"w{row % 9}" for row in range(MANY)]
     assert refused(DataError, column, cells) == (
         "column 'x' has 9 different words, of which each would be a feature: --ignore leaves the "
@@ -164,6 +161,24 @@ def test_many_words(monkeypatch):
     cells = [f"s{row}" for row in range(MANY)]
     assert column(cells, categorical=("x",)) == (
         None, ["column 'x' has another word in (nearly) every row, and is left out"])
+
+
+def test_rare_words_share_a_feature():
+    cells = [f"w{word:02}" for word in range(29) for _ in range(1 + 4 * (word < 3))]
+    assert len(column(cells)[0].categories) == 29
+    told = ("column 'x' has 30 different words, of which 27 are in fewer than 5 rows and share the "
+            "feature 'other' (--min-words; --ignore leaves the column out)")
+    for block in (1, 1 << 20):
+        assert column([*cells, "x"], block=block) == (
+            ColumnRecipe("x", ("other", "w00", "w01", "w02"), other="other"), [told])
+    assert column(cells, min_words=5)[0].other == "other"
+    assert column([*cells, "x"], categorical=("x",))[0].other is None
+    assert len(column([*cells, "x"], min_words=1)[0].categories) == 30
+    # a word that is named other is one of them, and may be the most frequent
+    assert column([*cells, "other"] * 2, min_words=9, missing="median")[0] == ColumnRecipe(
+        "x", ("other", "w00", "w01", "w02"), "other", other="other")
+    assert column([f"w{row % 30}" for row in range(90)]) == (
+        None, ["column 'x' has no word in 5 rows or more, and is left out"])
 
 
 def test_nothing_is_left():

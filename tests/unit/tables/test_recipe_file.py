@@ -59,6 +59,8 @@ def test_text_is_for_people_and_without_loss(folder):
     ("0.1", "1e999", "columns[0].fill: expected a number"),
     ("0.1", '"x"', "the column 'größe' of the recipe is invalid"),
     ('"fill": null', '"fill": "x"', "the column 'colour' of the recipe is invalid"),
+    ('"indicator": true', '"indicator": true, "other": "x"', "'colour' of the recipe is invalid"),
+    ('"indicator": false', '"indicator": false, "other": "x"', "'größe' of the recipe is invalid"),
     ("0.1", "NaN", "no JSON"), ("größe", "id", "has two parts"),
     ("größe", "colour", "stands twice"), ("größe", "colour=red", "stands twice"),
     ("größe", "\\ud800", "columns[0].name: expected text of another kind"),

@@ -107,6 +107,13 @@ def test_words_that_programs_write_in_other_ways():
     assert not encoder.unknown
 
 
+def test_words_that_are_not_among_the_categories_of_a_recipe_with_one_for_them():
+    recipe = TableRecipe((ColumnRecipe("c", ("other", "red"), other="other"),), "class", ("a", "b"))
+    x, encoder = encoded("c\nred\npink\nother\n", recipe)
+    np.testing.assert_array_equal(x, [[0, 1], [1, 0], [1, 0]])
+    assert not encoder.unknown
+
+
 def test_columns_that_are_there_and_others():
     _, recipe = trained(TRAINING, missing="median")
     refused("a,b\n1,2\n", recipe, "lacks the columns 'size', 'colour', which the model needs")
