@@ -17,10 +17,10 @@ _ROWS = 1 << 16  # of a group
 
 
 class AnswerArrow:
-    """Answers as columns: what is copied and words are strings, else float64.
+    """Answers as columns: copied cells and words are strings, all others float64.
 
-    words, parts: as of `AnswerText`;  parquet: else a file of Arrow, which Feather is.  Raises
-    UsageError where PyArrow is not installed.
+    `words` and `parts` are as of `AnswerText`; without `parquet` the file is one of Arrow, as
+    Feather is. Raises `UsageError` where PyArrow is not installed.
     """
 
     def __init__(self, words: tuple[str, ...], parts: tuple[Part, ...], parquet: bool):

@@ -46,10 +46,10 @@ class AnswerColumns(NamedTuple):
 def open_answers(path: str, form: TableFormat = TableFormat()) -> Iterator:
     """A table of answers, for `with`: its `file`, its `names`, and `read({name: kind})`.
 
-    kind: "words", `Words`;  "number", float64 (n,) with NaN for missing ones;  "text", a list;
-    "set", a list of tuples of words, which have ` | ` between them;  `read`, which can be called
-    once, gives `AnswerColumns`.  The probabilities in JSON are columns `p:NAME`, as in the other
-    tables.
+    `read`, which can be called once, returns `AnswerColumns`. The kinds are "words", `Words`;
+    "number", float64 (n,) with NaN for missing ones; "text", a list; "set", a list of tuples of
+    words, which have ` | ` between them. The probabilities in JSON are columns `p:NAME`, as in the
+    other tables.
     """
     if not answer_format(os.fsdecode(path)).is_table:
         yield _JsonLines(path)

@@ -35,9 +35,7 @@ def _warn(message):
 
 
 def _guessed_classes(truth, result, path):
-    """The largest label of truth (n,) + 1; a warning where the labels contradict it.
-
-    path: the file of `truth`;  result (n,): labels, or -1.
+    """The largest label of truth (n,) + 1; a warning where `result`, labels or -1, contradicts it.
     """
     k = int(truth.max()) + 1
     labels = np.unique(np.concatenate([truth, result[result >= 0]]))
@@ -158,7 +156,13 @@ def _score(value, layout):
 
 
 class Samples(NamedTuple):
-    """p, t (N,): forecasts, and 1 where they came true, else 0;  k classes;  n points."""
+    """Forecasts of several classes, one after the other.
+
+    Attributes
+    ----------
+    p, t : forecasts (N,), and 1 where they came true, else 0
+    k, n : numbers of classes and of points
+    """
 
     p: np.ndarray
     t: np.ndarray

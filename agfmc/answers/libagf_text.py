@@ -130,7 +130,13 @@ def _check_labels(values, first, path, step=1, hint=""):
 
 
 class ClassSets(NamedTuple):
-    """size (n,): classes in the set of each point;  labels (sum of size,): all sets in turn."""
+    """Sets of classes of n points.
+
+    Attributes
+    ----------
+    size : number of classes (n,) in the set of each point
+    labels : labels of all sets in turn, sum of size of them
+    """
 
     size: np.ndarray
     labels: np.ndarray

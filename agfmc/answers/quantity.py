@@ -18,9 +18,12 @@ from ..core.errors import UsageError
 class Quantity:
     """The columns of the quantity of a point: its expectation, then quantiles.
 
-    order (k,): the columns of probabilities in the order of the limits;  low, high, mean (k,) of
-    the classes in that order: ascending limits, and a typical value;  levels (q,): of the
-    quantiles, in [0, 1].
+    Attributes
+    ----------
+    order : columns (k,) of probabilities in the order of the limits
+    low, high : limits (k,) of the classes in that order, ascending
+    mean : typical values (k,) of the classes in that order
+    levels : levels (q,) of the quantiles, in [0, 1]
     """
 
     order: np.ndarray

@@ -29,13 +29,18 @@ _MOST_CLASSES = 10_000
 class AnswerSource:
     """The tables and columns of answers and true classes.
 
-    path: the table of the answers;  truth: the column of the true classes, there or in the table
-    `data`, by name or number from 1, or None for the one named `label`, by default class, label or
-    target, or else the only one with the names of the classes;  ids: the columns by which the rows
-    are joined, () for those that both have;  predicted: the column of the answers;  before: a
-    table of answers whose probabilities are not calibrated, or None;  layout: of text;  names: of
-    the classes in their order, () for that of the columns of probabilities;  weight: the column of
-    the weights, in the table of the true classes, or None.
+    Attributes
+    ----------
+    path : table of the answers
+    truth : column of the true classes, there or in the table `data`, by name or number from 1, or
+        None for the one named `label`, by default class, label or target, or else the only one with
+        the names of the classes
+    ids : columns by which the rows are joined, () for those that both have
+    predicted : column of the answers
+    before : table of answers whose probabilities are not calibrated, or None
+    layout : layout of text
+    names : names of the classes in their order, () for that of the columns of probabilities
+    weight : column of the weights, in the table of the true classes, or None
     """
 
     path: str
@@ -57,8 +62,12 @@ class AnswerSource:
 class _Columns:
     """The columns of a table of answers by what they hold.
 
-    predicted: of the classes;  p: of the probabilities, {column: its class};  winner, sets: of the
-    answer's probability, and of sets of classes, or None;  others: further ones.
+    Attributes
+    ----------
+    predicted : column of the classes
+    p : {column: its class} of the probabilities
+    winner, sets : columns of the answer's probability and of sets of classes, or None
+    others : further columns
     """
 
     def __init__(self, table, predicted):

@@ -25,12 +25,27 @@ from .libagf_text import ClassSets, read_probabilities, read_sets
 
 
 def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):
-    """Read truth (.cls), base.cls, base.con if it is there, and what classify_m printed.
+    """Read truth (.cls), base.cls, base.con if it exists, and what classify_m printed.
 
-    The truth may be LIBSVM text.  k: number of classes;  labels: those of the columns;  names: of
-    the classes, or their file, in which a truth of words, or with labels below 0, is looked up.
-    Raises `DataError` where the files do not fit together, `UsageError` where k or labels are
-    needed or contradict them.
+    The truth may be LIBSVM text.
+
+    Parameters
+    ----------
+    probabilities : path, optional
+        What classify_m printed.
+    k : int, optional
+        Number of classes.
+    labels : sequence, optional
+        Labels of the columns.
+    names : sequence or path, optional
+        Names of the classes, or their file, for a truth of words or with labels below 0.
+
+    Raises
+    ------
+    DataError
+        Where the files do not fit together.
+    UsageError
+        Where k or labels are needed or contradict the files.
     """
     # first: from a pipe they end when the command that writes the other files has done so
     table = None if probabilities is None else read_probabilities(probabilities)

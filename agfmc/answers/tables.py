@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 class AnswerTable:
     """The columns of a table of answers, and how they follow from `Answers`.
 
-    id_columns: the names of the columns of the input that come first;  labels (k,): of the classes,
-    ascending.
+    Attributes
+    ----------
+    id_columns : names of the columns of the input that come first
+    labels : labels (k,) of the classes, ascending
     """
 
     text: AnswerText | AnswerArrow
@@ -58,8 +60,8 @@ def answer_table(classifier: Classifier, names: Sequence[str], id_columns: Seque
                  quantity: Quantity | None = None) -> AnswerTable:
     """The `AnswerTable` of a classifier whose classes have these names, labels ascending.
 
-    id_columns: columns of the input;  path: of the output, whose ending says how it is written.  A
-    column of the input with a name of the answer's gets `input:` before it.
+    The ending of `path` decides how the output is written. A column of the input, one of
+    `id_columns`, with a name of the answer's gets `input:` before it.
     """
     form = answer_format(path)
     if form.delimiter is None:  # text with delimiters alone keeps bytes that are no UTF-8
@@ -116,10 +118,20 @@ def numbered(chunks: Iterable) -> Iterator[tuple]:
 
 def write_answer_table(answers: Iterable[tuple], id_columns: Iterable, table: AnswerTable,
                        path: str, show: Callable, counter=None) -> Summary:
-    """Write answers, as `AnswerTable.formatted` gives them, to a file or show(bytes).
+    """Write answers, as `AnswerTable.formatted` returns them, to a file or show(bytes).
 
-    id_columns: the columns of the head of each block, read behind its answers;  counter: as for
-    `write_answers`;  path: `-` for show, which b"" ends.  -> `Summary`.
+    Parameters
+    ----------
+    id_columns : iterable
+        Columns of the head of each block, read behind its answers.
+    path : str
+        `-` for show, which b"" ends.
+    counter : KernelCounter, optional
+        As for `write_answers`.
+
+    Returns
+    -------
+    Summary
     """
     summary, id_columns = Summary(), iter(id_columns)
     with table.text.opened(path, table.id_columns, show) as add:

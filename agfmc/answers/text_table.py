@@ -27,11 +27,14 @@ _PLAIN = "%.6f"
 class Part(NamedTuple):
     """A part of an answer: a column, or several, or a member of the JSON object.
 
-    kind: "word", numbers (n,) of words, -1 for none;  "number", (n,);  "numbers", (n, c);  "set",
-    (n, words) bool;  "ranked", numbers of words (n, c) and numbers (n, c) for them, a pair of
-    arrays;  name: of the column, and of the member;  names (c,): of numbers, whose columns have
-    the prefix before them, and of the pairs, whose columns are the prefix and p, then these;
-    form: of numbers.
+    Attributes
+    ----------
+    kind : "word", numbers (n,) of words, -1 for none; "number", (n,); "numbers", (n, c); "set", (n,
+        words) bool; "ranked", numbers of words (n, c) and numbers (n, c) for them, a pair of arrays
+    name : name of the column, and of the member
+    names : names (c,) of numbers, whose columns have the prefix before them, and of the pairs,
+        whose columns are the prefix and p, then these
+    form : format of numbers
     """
 
     kind: str
@@ -56,9 +59,10 @@ class Part(NamedTuple):
 
 
 class AnswerText:
-    """The text of answers.
+    """Answers as text.
 
-    words: the names of the classes;  parts: of an answer;  delimiter: between cells, None for JSON.
+    `words` are the names of the classes, `parts` those of an answer, and `delimiter` stands between
+    cells, None for JSON.
     """
 
     def __init__(self, words: tuple[str, ...], parts: tuple[Part, ...],
@@ -78,8 +82,8 @@ class AnswerText:
                show: Callable[[bytes], None]) -> Iterator[Callable]:
         """A function that writes rows: add(cells of the columns of the input, formatted answers).
 
-        id_columns: names of these columns;  path: of the file, which appears whole or not at all,
-        or `-` for `show`, which b"" ends.
+        `id_columns` are the names of these columns. The file `path` appears whole or not at all;
+        `-` is `show`, which b"" ends.
         """
         with writing_text(path, show) as write:
             write(_bytes(self.header(id_columns)))

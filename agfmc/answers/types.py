@@ -13,10 +13,13 @@ from ..core.solver_status import SolverStatus
 class Summary:
     """Numbers of a run: points, rejected points, and how the decoders stopped.
 
-    queried, kernels: binary classifiers and kernel values that were needed, all points
-    together, where they were counted;  members, empty: classes in all sets together, and sets
-    without one;  cost: expected, of all answers together;  changed: answers that are not the most
-    probable class.
+    Attributes
+    ----------
+    queried, kernels : binary classifiers and kernel values that were needed, all points together,
+        where they were counted
+    members, empty : classes in all sets together, and sets without one
+    cost : expected cost of all answers together
+    changed : number of answers that are not the most probable class
     """
 
     points: int = 0

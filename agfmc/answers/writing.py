@@ -19,11 +19,16 @@ from .types import Answers, Summary
 class Layout:
     """Answers written: files of classes, ratings and sets, and lines that are printed.
 
-    labels (k,): of the classes;  all_classes: the columns are numbers for all of them;  with_class:
-    the class ends a line;  sets: answers have sets, which are printed, and written too;  header: a
-    line first that names the columns, where there is one for each class;  quantity: in place of
-    the columns, what that gives for them, or None;  decisions: in place of the columns, the answer
-    of the least expected cost, that cost, and the most probable class.
+    Attributes
+    ----------
+    labels : labels (k,) of the classes
+    all_classes : the columns are numbers for all classes
+    with_class : the class ends a line
+    sets : answers have sets, which are printed, and written too
+    header : the first line names the columns, where there is one for each class
+    quantity : `Quantity` printed in place of the columns, or None
+    decisions : in place of the columns, print the answer of the least expected cost, that cost, and
+        the most probable class
     """
 
     labels: np.ndarray
@@ -74,10 +79,20 @@ def write_answers(answers: Iterable[tuple], base: str, show: Callable, layout: L
                   counter=None) -> Summary:
     """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
 
-    Sets of classes, where there are some, are what is printed, and go to base.sets too; those that
-    have probabilities, which are the columns of the answers, are printed behind them.  answers: as
-    `Layout.formatted` gives them;  counter: a `KernelCounter` for a classifier that counts.  The
-    files appear together when `show` has had everything; show(b"") ends it.  -> `Summary`.
+    Sets of classes, where there are some, are printed, and go to base.sets too; those that have
+    probabilities, which are the columns of the answers, are printed behind them. The files appear
+    together when `show` has had everything; show(b"") ends it.
+
+    Parameters
+    ----------
+    answers : iterable
+        As `Layout.formatted` returns them.
+    counter : KernelCounter, optional
+        For a classifier that counts.
+
+    Returns
+    -------
+    Summary
     """
     head, summary = layout.head, Summary()
     ends = (".cls", ".con", ".sets") if layout.sets else (".cls", ".con")
@@ -97,9 +112,17 @@ def write_predictions(answers: Iterable[Answers], path: str, show: Callable,
                       labels: np.ndarray | None = None) -> Summary:
     """One text file as svm-predict writes it: `labels ...`, then a class and probabilities.
 
-    path: the file, or `-` for show(bytes), which b"" ends;  labels: of the columns, None where only
-    the probability of the answer is known (a tree that was descended), which is the one column.
-    -> `Summary`.
+    Parameters
+    ----------
+    path : str
+        `-` for show(bytes), which b"" ends.
+    labels : array (k,), optional
+        Labels of the columns; None where only the probability of the answer is known (a tree that
+        was descended), which is the one column.
+
+    Returns
+    -------
+    Summary
     """
     summary = Summary()
     with writing_text(path, show) as write:

@@ -68,8 +68,22 @@ def fit_temperature(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = N
                     floor: bool = True) -> ProbabilityMap:
     """The temperature, 1/20 to 20, and the floor of p (n, c) with the least log loss.
 
-    y (n,): true columns;  floor: False for a floor of 0, and neither of the terms for few points.
     The loss is convex in the floor; the temperature is sought on a grid, then between neighbours.
+
+    Parameters
+    ----------
+    p : array (n, c)
+        Probabilities.
+    y : array (n,)
+        True columns.
+    weights : array (n,), optional
+        Weights of the points.
+    floor : bool
+        False for a floor of 0, and neither of the terms for few points.
+
+    Returns
+    -------
+    ProbabilityMap
     """
     if len(y) == 0:
         raise DataError("a calibration map needs points, there are none")

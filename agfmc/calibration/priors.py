@@ -50,9 +50,21 @@ def class_counts(totals: Sequence[tuple[Sequence[int], float]], k: int,
                  weighted: bool = False) -> np.ndarray | None:
     """Samples (k,) of the classes, from what sets of them have together; None if unknown.
 
-    totals: [(columns of the classes of a set, their samples)];  weighted: sums of weights in the
-    place of numbers, which agree within their rounding.  Solves the linear system, which must have
-    full rank, by least squares; raises `ModelError` where the numbers contradict each other.
+    Solves the linear system, which must have full rank, by least squares.
+
+    Parameters
+    ----------
+    totals : sequence
+        [(columns of the classes of a set, their samples)].
+    k : int
+        Number of classes.
+    weighted : bool
+        Sums of weights in place of numbers, which agree within their rounding.
+
+    Raises
+    ------
+    ModelError
+        Where the numbers contradict each other.
     """
     near = 1e-6 if weighted else 0.0
     total_of: dict[frozenset[int], float] = {}

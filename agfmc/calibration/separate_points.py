@@ -39,10 +39,14 @@ _BINS = 10
 class DecodedData:
     """Points of known classes as a decoder answered them, before any calibration map.
 
-    p (n, k): probabilities, columns with ascending labels, or (p, 1 - p) (n, 2) of the answer
-    where a tree was descended;  y, answer (n,): columns of the true class and of the answer;
-    source: of the points, as text;  learned: a decoder that was fitted to them, p being by fits
-    without each point;  weights (n,): of the points, None where all count alike.
+    Attributes
+    ----------
+    p : probabilities (n, k), columns with ascending labels, or (p, 1 - p) (n, 2) of the answer
+        where a tree was descended
+    y, answer : columns (n,) of the true class and of the answer
+    source : source of the points, as text
+    learned : decoder that was fitted to them, p being by fits without each point
+    weights : weights (n,) of the points, None where all count alike
     """
 
     p: np.ndarray
@@ -73,8 +77,12 @@ def mapped_points(p: np.ndarray, y: np.ndarray, answer: np.ndarray, kind: str, k
                   classes: Sequence[int]) -> tuple[CalibrationPoints, np.ndarray]:
     """`CalibrationPoints` of probabilities p (n, c) after a map of a kind, and answers (n,) by it.
 
-    y, answer (n,): columns of the true class and of the answer before the map;  key: of a decoder
-    of labels `classes`, as of `Decoding.calibration_key`.
+    Parameters
+    ----------
+    y, answer : array (n,)
+        Columns of the true class and of the answer before the map.
+    key : str
+        Decoder of labels `classes`, as of `Decoding.calibration_key`.
     """
     if key.startswith("recursive"):
         return answer_points(p[:, 0], np.asarray(classes)[y], answer == y), answer

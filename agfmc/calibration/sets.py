@@ -40,7 +40,7 @@ def calibration_points(p: np.ndarray, y: np.ndarray, answer: np.ndarray,
 def answer_points(p: np.ndarray, labels: np.ndarray, right: np.ndarray) -> CalibrationPoints:
     """`CalibrationPoints` for thresholds, of the probabilities p (n,) of the answers alone.
 
-    labels (n,): true classes;  right (n,): a mask of the right answers.
+    `labels` (n,) are the true classes, `right` (n,) a mask of the right answers.
     """
     return CalibrationPoints(labels.astype(np.int32), np.where(right, p, 1.0 - p),
                              np.ones(len(p)), p, right)

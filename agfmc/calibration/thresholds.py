@@ -50,11 +50,21 @@ def error_threshold(p_largest: np.ndarray, right: np.ndarray, max_error: float,
                     confidence: float = 0.95) -> Threshold:
     """The laxest `Threshold` at which the error of the answers is at most `max_error`.
 
-    p_largest (n,): probabilities of the answers to calibration points;  right (n,) bool.  From
-    strict to lax, thresholds of `GRID` pass while `clopper_pearson_upper` of the error among the
-    accepted is at most max_error.  The first accepts as many points as a proof needs or, as one
-    error would end it there, a fifth of all, but at most three times as many.  Raises `DataError`
-    where none passes.
+    From strict to lax, thresholds of `GRID` pass while `clopper_pearson_upper` of the error among
+    the accepted is at most max_error. The first accepts as many points as a proof needs or, as one
+    error would end it there, a fifth of all, but at most three times as many.
+
+    Parameters
+    ----------
+    p_largest : array (n,)
+        Probabilities of the answers to calibration points.
+    right : array (n,) of bool
+        The right answers.
+
+    Raises
+    ------
+    DataError
+        Where no threshold passes.
     """
     order = np.argsort(-p_largest, kind="stable")
     accepted = np.searchsorted(-p_largest[order], -GRID, side="right")

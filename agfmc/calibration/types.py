@@ -21,9 +21,13 @@ _DECODER = "[a-z0-9:+-]{1,60}( [a-z0-9:+-]{1,60})?"  # the key of a decoder, wit
 class ProbabilityMap:
     """A calibration map p' = (1 - floor) softmax(W z + b) + floor / c, z = log max(p, least).
 
-    kind: one of `MAP_KINDS`;  weights: 1 / T as an array of shape () of a temperature, the
-    diagonal (c,) of W of a vector map, W (c, c) of a matrix map;  intercept (c,): b, zeros for
-    a temperature;  floor: 0 <= floor < 1.  "none" leaves p as it is.
+    Attributes
+    ----------
+    kind : one of `MAP_KINDS`; "none" leaves p as it is
+    weights : 1 / T as an array of shape () of a temperature, the diagonal (c,) of W of a vector
+        map, W (c, c) of a matrix map
+    intercept : b (c,), zeros for a temperature
+    floor : 0 <= floor < 1
     """
 
     kind: MapKind
@@ -36,10 +40,14 @@ class ProbabilityMap:
 class CalibrationPoints:
     """Points that no classifier was trained on, as a calibrated decoder answered them.
 
-    label (c,) int32: true classes;  p_true (c,): probability of the true class;
-    cumulative (c,): sum of the probabilities of the classes up to the true one, in falling order
-    of probability, those of equal ones in the order of the classes;  p_largest (c,): probability
-    of the answer;  right (c,) bool: the answer is the true class.
+    Attributes
+    ----------
+    label : true classes (c,), int32
+    p_true : probability (c,) of the true class
+    cumulative : sum (c,) of the probabilities of the classes up to the true one, in falling order
+        of probability, those of equal ones in the order of the classes
+    p_largest : probability (c,) of the answer
+    right : mask (c,) of the answers that are the true class
     """
 
     label: Annotated[np.ndarray, "<i4", 1]
@@ -61,10 +69,14 @@ class DecoderCalibration:
 class Calibration:
     """The calibration of a trained configuration: a map for each decoder that it was fitted for.
 
-    model: digest of the classifiers that it belongs to, `Configuration.digest`;  classes (k,):
-    labels, ascending;  source: the points it was fitted to, as text;  counts (k,): of them in
-    each class;  decoders: {key of a decoder: `DecoderCalibration`}, see
-    `Decoding.calibration_key`;  learned: the decoder "learned", or None.
+    Attributes
+    ----------
+    model : digest of its classifiers, `Configuration.digest`
+    classes : labels (k,), ascending
+    source : the points it was fitted to, as text
+    counts : number (k,) of these points in each class
+    decoders : {key of a decoder: `DecoderCalibration`}, see `Decoding.calibration_key`
+    learned : the decoder "learned", or None
     """
 
     model: Annotated[str, "[0-9a-f]{16}"]

@@ -157,8 +157,12 @@ def _add_queries(group):
 class _Answers(NamedTuple):
     """The points, their `InputFormat`, and how the answers to them are written.
 
-    to_table: as a table;  all_columns: it repeats those of the points;  by_program: another program
-    classifies;  header, decisions: as the options;  default_way: --tree is not given.
+    Attributes
+    ----------
+    to_table : answers are a table, with `all_columns` beside all columns of the points
+    by_program : another program classifies
+    header, decisions : as the options
+    default_way : --tree is not given
     """
 
     points: str
@@ -341,8 +345,10 @@ def _check_together(args, request):
 
 def _check_files(request, classifier, model, folder, files, shares):
     """Refuse outputs that are inputs; warn of names of classes that are not those of the tree.
-    folder: of the models, or None;  files: of the parsed arguments;  shares: {option: its file, or
-    proportions}."""
+
+    `folder` is that of the models, or None; `files` those of the parsed arguments; `shares`
+    {option: its file, or proportions}.
+    """
     from ..models.control_files import model_files
 
     tree = classifier.tree

@@ -94,9 +94,11 @@ def add_weights(group, classes=True):
 
 
 def weight_source(args, source=None):
-    """The `WeightSource` of the options of `add_weights`, files of class weights read;  source: the
-    data.  Raises `UsageError` where standard input would be read twice, `DataError` as
-    `read_class_weights`, and for a word that is no such file."""
+    """The `WeightSource` of the options of `add_weights`, files of class weights read.
+
+    `source` is the data. Raises `UsageError` where standard input would be read twice, `DataError`
+    as `read_class_weights`, and for a word that is no such file.
+    """
     file, classes = getattr(args, "weights", None), getattr(args, "class_weight", None)
     if file is None and classes is None:
         return WeightSource()

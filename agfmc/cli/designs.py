@@ -22,7 +22,7 @@ _OF_DRAWS = ("--search-options", "--by")  # that the best of many draws heeds
 
 
 def add_scheme_options(group, draws=None):
-    """The options of schemes that print_control and compare_control have;  draws: the default."""
+    """The options of schemes that print_control and compare_control have, `draws` by default."""
     group.add("-G, --strict", "random codes without 0: every classifier separates all classes")
     group.add("--metric", "with -Q 3 (default hausdorff) and -Q adjacent-ordered (default "
               "mean-deviation): the distance of two classes, Hausdorff's or that of the means "
@@ -144,11 +144,15 @@ def searches_with(option):
 
 
 class SearchChoices(NamedTuple):
-    """How a design is searched for.
+    """Settings of the search for a design.
 
-    search: a `CodeSearch`, or a `TreeSearch` but for its loss;  loss: the text of --by, or None;
-    names: the file of the class names, or None;  settings: of `designs.design.search`;  state: a
-    `StateRequest`.
+    Attributes
+    ----------
+    search : `CodeSearch`, or `TreeSearch` but for its loss
+    loss : text of --by, or None
+    names : file of the class names, or None
+    settings : settings of `designs.design.search`
+    state : `StateRequest`
     """
 
     search: object
@@ -180,8 +184,10 @@ def search_choices(args, scheme):
 
 
 def searched_design(scheme, points, source, settings, choices):
-    """The result of a search of a scheme in `LabelledPoints`: its `tree`, and `notes`.  source: of
-    the points;  settings: of schemes;  choices: `SearchChoices`."""
+    """The result of a search of a scheme in `LabelledPoints`: its `tree`, and `notes`.
+
+    `source` is that of the points, `settings` are those of schemes, `choices` the `SearchChoices`.
+    """
     from ..designs.best_tree import count_splits
     from ..data.training import with_source_in_errors
     from ..experiments.caches import CostStore

@@ -18,9 +18,11 @@ _BY = "log-loss"  # decides wherever something is chosen
 
 
 def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
-    """The options of splits, training, data and unfinished work;  trials: the default of --trials,
-    for the help;  by: True for the option --by;  platt: the default of --platt;  loo: the help of
-    --loo, where there is that option;  seed: as `add_seed` takes that of the splits."""
+    """The options of splits, training, data and unfinished work.
+
+    `trials` and `platt` are the defaults of these options; `by` adds the option --by, and `loo`, a
+    help text, the option --loo; `seed` is as for `add_seed`, of the splits.
+    """
     group = add_splits(parser, trials)
     if loo is not None:
         group.add("--loo", loo, excludes=("-f", "-d", "--trials"))
@@ -135,9 +137,13 @@ class StateRequest(NamedTuple):
 class ExperimentRequest(NamedTuple):
     """The data, splits and settings of an experiment.
 
-    settings: `TrainingSettings`, but for the normalisation in the file norm_file;  scales: there
-    is a warning of unequal ones;  sample: rows, or None;  costs: a file, or None;  workers: of
-    `workers`.
+    Attributes
+    ----------
+    settings : `TrainingSettings`, but for the normalisation in the file `norm_file`
+    scales : warn of unequal scales
+    sample : number of rows, or None
+    costs : file, or None
+    workers : result of `options.workers`
     """
 
     source: str

@@ -27,8 +27,10 @@ _ENDINGS = {
 
 
 def file_named(name, what):
-    """The file or base name that `name` stands for, itself where nothing else is there;  what: a
-    key of `_ENDINGS`."""
+    """The file or base name that `name` stands for, itself where nothing else exists.
+
+    `what` is a key of `_ENDINGS`.
+    """
     (superfluous, lacking), (stem, end) = _ENDINGS[what], os.path.splitext(name)
     first = "".join([name, *superfluous[:1]])
     if end in superfluous and os.path.isfile(name) and not os.path.isfile(first):

@@ -103,9 +103,11 @@ def answers_part(results: Results, origin: str, *, scores: ScoreRequest = ScoreR
                  bins: int = 10,
                  tree: Tree | None = None, splits: Mapping | None = None,
                  ids: Callable[[Sequence[int]], Mapping[int, str]] | None = None) -> AnswersPart:
-    """The `AnswersPart` of results with their scores. scores: of `report_score_request`;  tree: the
-    control tree of the answers, or None where there is none for all of them;  ids(rows): {row: id}
-    of some points, by their number from 0."""
+    """The `AnswersPart` of results with their scores, those of `report_score_request`.
+
+    `tree` is the control tree of the answers, None where there is none for all of them; ids(rows)
+    returns {row: id} of some points, by their number from 0.
+    """
     hardest = hardest_points(results, ids)
     return AnswersPart(origin, evaluate(results, bins, scores), splits, hardest,
                        _costs(results, tree))
@@ -122,8 +124,11 @@ def _costs(results, tree):
 
 def hardest_points(results: Results, ids: Callable | None = None,
                    number: int = HARDEST) -> tuple[HardPoint, ...]:
-    """The points whose true class has the least probability, the least first, each once. () without
-    probabilities;  ids: as for `answers_part`; else points are named by their number."""
+    """The points whose true class has the least probability, the least first, each once.
+
+    () without probabilities. `ids` is as for `answers_part`; without it points are named by their
+    number.
+    """
     if results.p is None:
         return ()
     y = np.searchsorted(results.labels, results.truth)

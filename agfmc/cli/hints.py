@@ -14,8 +14,10 @@ _TRAINING = re.compile("-[stdgrcnmehw]")  # letters of LIBSVM's training options
 
 
 def classify_command(model, kind, source=""):
-    """The command that classifies new data with a model, as a message shows it;  kind: that of an
-    `InputFormat`;  source: the file of the training data."""
+    """The command that classifies new data with a model, for a message.
+
+    `kind` is that of an `InputFormat`, `source` the file of the training data.
+    """
     ending = next((end for end in ENDINGS if source.lower().endswith(end)), "")
     option, new, answers = {
         "table": (["--table"] * (not ending), f"NEW{ending}", f"answers{ending or '.csv'}"),
@@ -30,11 +32,11 @@ def operand(name):
 
 
 def refuse_unquoted(option, value, following, options):
-    """`UsageError` where options without quotes follow `option`, as in `-+ -c 10`, or
-    `-- svm-train -b 1`.
+    """`UsageError` where options without quotes follow `option`.
 
-    value: the word after the option;  following: the words after that;  options: those of the
-    command.  The name of a file, or of data, is no value of a training option.
+    Examples are `-+ -c 10` and `-- svm-train -b 1`. `value` is the word after the option,
+    `following` are the words after that, `options` those of the command. The name of a file, or of
+    data, is no value of a training option.
     """
     words, rest = [] if value.startswith("-") else [value], [value, *following]
     rest = rest[len(words):]

@@ -24,8 +24,8 @@ _KINDS = {WARNING: "warning", ERROR: "error"}
 class MessageHandler:
     """Writes the messages of a command to standard error; they are lost where nobody reads them.
 
-    events: an event in each line, a JSON object, in place of text;  level: the lowest of the
-    messages that are written.
+    With `events`, each line is an event, a JSON object. `level` is the lowest of the messages that
+    are written.
     """
 
     def __init__(self, prog, events=False):
@@ -228,10 +228,10 @@ def drop_stream(stream):
 
 
 class Progress:
-    """The progress of the work: a line that stays in place on a terminal, else a line a minute, or
-    an event in ten seconds; none with `--quiet`.
+    """The progress of the work `what` as a line, or as events; none with `--quiet`.
 
-    what: the word for the work;  deadline: of the work, in seconds of `clock`, or None.
+    The line stays in place on a terminal, else there is a line a minute, or an event in ten
+    seconds. `deadline` is in seconds of `clock`, or None.
     """
 
     def __init__(self, what, deadline=None, clock=time.monotonic):

@@ -114,9 +114,15 @@ def _range(text):
 class _Request(NamedTuple):
     """A run: its `Source`, `Output` and `TrainingSettings`, `Trainer` or None, and what follows.
 
-    control_out: as given;  beside: what the names of the files beside it, or, for a stream, beside
-    the models begin with;  names: the control file has a head;  irrelevant: samples of other
-    classes are counted, too;  deadline: on `time.monotonic`, or None;  others as the options.
+    The other fields are as the options.
+
+    Attributes
+    ----------
+    beside : first part of the names of files beside the control file, or, for a stream, beside the
+        models
+    names : the control file has a head
+    irrelevant : count samples of other classes, too
+    deadline : on `time.monotonic`, or None
     """
 
     source: object
@@ -339,8 +345,11 @@ def _print_commands(args, request, work):
 
 
 def _command_line(args, form, work, words, control=None, **other):
-    """A shell command of this program with these words, and its line break or NUL. The options are
-    those of args but for `other`;  control: the control file, or None for control-out."""
+    """A shell command of this program with these words, and its line break or NUL.
+
+    The options are those of `args` but for `other`; `control` is the control file, None for
+    control-out.
+    """
     words = [*_ourselves(), *words, f"--seed={args.seed}"]
     if form.kind == "svm":
         words += ["-M", f"--missing={form.fill!r}"] + ["--dense"] * work.dense
@@ -384,8 +393,11 @@ def _make_sums(request, group_and_range, work, pool):
 
 
 def _train(request, work, pool, tally):
-    """Train what is not there from an earlier run; -> models in memory, of `Outcome`. Raises
-    `JobsFailed` where something is missing. pool: of `workers`;  tally: `PairTally`, or None."""
+    """Train what an earlier run did not; -> models in memory, of `Outcome`.
+
+    Raises `JobsFailed` where something is missing. `pool` is that of `workers`, `tally` a
+    `PairTally` or None.
+    """
     from ..training.run import PreviousRun, train
 
     kept = frozenset() if request.retrain else _kept(work, tally)

@@ -125,8 +125,10 @@ def cross_validated(validation):
 
 
 def answers_of(experiment, candidate, results, rows, bins=10):
-    """The `AnswersPart` of a cross-validation;  results: of `cross_validated`;  rows:
-    `TrainingRows` of its data;  bins: of the calibration."""
+    """The `AnswersPart` of a cross-validation, `results` being of `cross_validated`.
+
+    `rows` are the `TrainingRows` of its data, `bins` those of the calibration.
+    """
     from .gather import answers_part, report_score_request
 
     first, plan = results[0], experiment.plan

@@ -44,9 +44,11 @@ class _Options:
     """Adds options in the words of their help, with what they need and exclude."""
 
     def add(self, names, help, type=None, *, needs=(), excludes=(), **settings):
-        """Add an operand, or an option as "-q, --bins BINS"; one without a value is a flag. needs:
-        one of these options, or operands, has to be given with it;  excludes: none of them may be;
-        in a dictionary each with the reason;  settings: further ones of argparse."""
+        """Add an operand, or an option as "-q, --bins BINS"; one without a value is a flag.
+
+        One of `needs`, options or operands, has to be given with it, and none of `excludes`; in a
+        dictionary each has its reason. `settings` are further ones of argparse.
+        """
         *short, name = names.split(", ")
         name, _, value = name.partition(" ")
         if value.startswith("["):
@@ -359,9 +361,12 @@ def refuse_ending(base, written=(".vec", ".cls")):
 
 
 def check_files(files, outputs=None, inputs=None):
-    """`UsageError` where an output of a command is one of its inputs or another output. files: of
-    the parsed arguments;  outputs, inputs: {operand or option: its files} where its value is not
-    the name of a file, or stands for other files than `Parser.files_of` knows."""
+    """`UsageError` where an output of a command is one of its inputs or another output.
+
+    `files` are those of the parsed arguments. `outputs` and `inputs` are {operand or option: its
+    files} where its value is not the name of a file, or stands for other files than
+    `Parser.files_of` knows.
+    """
     outputs, inputs = outputs or {}, inputs or {}
     check_distinct([*(file for file in files if file[0] not in {**outputs, **inputs}),
                     *((name, path, False) for name, paths in inputs.items() for path in paths),
@@ -424,9 +429,11 @@ def add_label_options(group):
 
 
 def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table")):
-    """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files; and those of tables. roles:
-    the columns of a table can be chosen, all or, "label", that of the classes: a model knows the
-    others;  excludes: options that -M excludes."""
+    """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files; and those of tables.
+
+    With `roles` the columns of a table can be chosen, all or, "label", that of the classes: a model
+    knows the others. -M excludes the options `excludes`.
+    """
     group = parser.group("input")
     group.add("-M, --svm", f"{what} is LIBSVM text, `label index:value ...`, or - for standard "
               "input (default for a file that begins so)", excludes=excludes)
@@ -471,8 +478,10 @@ def add_training_kind(parser, what="train"):
 
 def input_format(args, source, lvq=None, labels=True, ordinates=False):
     """The `InputFormat` of the options of `add_input_kind`; `UsageError` where they disagree.
-    source: the operand that names the data;  lvq: whether the input is LVQ text, where -A alone
-    does not decide."""
+
+    `source` is the operand that names the data; `lvq` decides between LVQ and LIBSVM text where -A
+    alone does not.
+    """
     from ..data.types import InputFormat
 
     lvq = args.lvq if lvq is None else lvq
@@ -596,8 +605,10 @@ def fits_normalisation(args):
 
 
 def training_settings(args, form, **more):
-    """The `TrainingSettings` of --options, --seed and those of `add_normalisation`, as far as a
-    command has them, for data of an `InputFormat`;  more: further ones."""
+    """The `TrainingSettings` of --options, --seed and those of `add_normalisation`.
+
+    They are those that the command has, for data of an `InputFormat`; `more` are further ones.
+    """
     from ..training.fit import TrainingSettings
 
     scale = args.normalise
@@ -611,7 +622,7 @@ def training_settings(args, form, **more):
 class PointsRequest(NamedTuple):
     """Training data, and the `TrainingSettings` by which they are normalised.
 
-    norm_file: as for `load_training`, or to be written;  scales: as there.
+    `norm_file` is as for `load_training`, or to be written; `scales` is as there.
     """
 
     source: str
@@ -659,8 +670,10 @@ def load_normalised(points):
 
 
 def report_metric(metric, nsv, normalisation, path):
-    """A line about the metric that was learned with a normalisation, by `MetricOptions`. nsv: the
-    singular vectors of -S, or None;  path: of the `.std` file."""
+    """A line about the metric that was learned with a normalisation, by `MetricOptions`.
+
+    `nsv` are the singular vectors of -S, or None; `path` is that of the `.std` file.
+    """
     from ..data.metric_file import metric_path
     from ..training.metric import FEWEST, MOST_ROUNDS
 

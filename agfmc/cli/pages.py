@@ -36,9 +36,13 @@ def add_page_words(group):
 class Page(NamedTuple):
     """The page and the file for MultiQC of one run, checked before its work.
 
-    path, multiqc: the files, or None;  card: Markdown, or "";  given_title: or None;  command: the
-    words of the command line;  facts: (name, value) of its options;  inputs: files that it reads,
-    whose digests are on the page.
+    Attributes
+    ----------
+    path, multiqc : files, or None
+    card : Markdown, or ""
+    command : words of the command line
+    facts : (name, value) of its options
+    inputs : files that it reads, whose digests are on the page
     """
 
     path: str | None
@@ -157,8 +161,11 @@ def training_part(request, experiment, rows=None):
 
 
 def write_page(page, request, experiment, title, why, *, rows=None, more=(), **parts):
-    """Write the page of an `Experiment` and its `ExperimentRequest`;  why: what the command does;
-    rows: as for `training_part`;  more: as for `Page.provenance`;  parts: of `ReportContent`."""
+    """Write the page of an `Experiment` and its `ExperimentRequest`.
+
+    `why` says what the command does; `rows` are as for `training_part`, `more` as for
+    `Page.provenance`, and `parts` those of `ReportContent`.
+    """
     from ..report.content import ReportContent
 
     page.write(ReportContent(

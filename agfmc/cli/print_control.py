@@ -234,9 +234,13 @@ def _is_file(args):
 class _DesignRequest(NamedTuple):
     """A design of the operand source by a `Scheme`, or None for a control file as it is.
 
-    settings: of schemes;  points: the `PointsRequest` of training data, None for a number;
-    folder: of -y;  of_points: the options given that are for training data;  choices: of
-    a search, a `SearchChoices`, or None.
+    Attributes
+    ----------
+    settings : settings of schemes
+    points : `PointsRequest` of training data, None for a number
+    folder : folder of -y
+    of_points : given options that are for training data
+    choices : `SearchChoices` of a search, or None
     """
 
     source: str
@@ -359,8 +363,11 @@ def _require_two(labels, source):
 class _BestRequest(NamedTuple):
     """A choice: an `ExperimentRequest`, the `Candidate`s, by the option of a score.
 
-    chosen: True where the candidates are the user's;  options: of the training;  deadline: on
-    `time.monotonic`, or None.
+    Attributes
+    ----------
+    chosen : the candidates are the user's
+    options : training options
+    deadline : on `time.monotonic`, or None
     """
 
     experiment: object

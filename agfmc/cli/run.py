@@ -138,8 +138,10 @@ def _prepare(args, log):
 
 
 def _flushed(status, message=None, cause=None, debug=False):
-    """Empty standard output, report what went wrong; -> exit status;  cause: the error, which says
-    more of it;  debug: events have its traceback."""
+    """Empty standard output, report what went wrong; -> exit status.
+
+    `cause` is the error, which says more of it; with `debug` events have its traceback.
+    """
     try:
         sys.stdout.flush()
     except BrokenPipeError:

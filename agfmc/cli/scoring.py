@@ -78,9 +78,13 @@ def check_kind(args, of_table, *more):
 class AnswersRequest(NamedTuple):
     """Answers, their true classes, and what scores need besides.
 
-    truth, result, probabilities: files, or, `of_table`, the table of the answers, None, None, and
-    in `source` what else says how it is read;  names: of the classes, a file, and class_names, of
-    the model, in its place;  the others as the options of eval_uc.
+    The other fields are as the options of eval_uc.
+
+    Attributes
+    ----------
+    truth, result, probabilities : files, or, for `of_table`, the table of the answers, None, None
+    source : options for reading that table
+    names, class_names : file of the names of the classes, or in its place the names of the model
     """
 
     truth: str
@@ -129,9 +133,11 @@ def score_request(args, **changes):
 
 
 def read_results(request, scores, arrange=None):
-    """The `Results` of an `AnswersRequest`, and a function that gives the {label: name}. scores:
-    the `ScoreRequest`;  arrange(results, names): both with other labels, before costs and
-    weights."""
+    """The `Results` of an `AnswersRequest`, and a function that returns {label: name}.
+
+    `scores` is the `ScoreRequest`; arrange(results, names) returns both with other labels, before
+    costs and weights.
+    """
     from ..answers.results import with_weights_of
     from ..data.cost_file import read_costs
     from ..data.weights import proportions

@@ -99,7 +99,7 @@ class _Outputs(NamedTuple):
 class SearchRequest(NamedTuple):
     """A search: an `ExperimentRequest`, a `Candidate`, a `SearchSpace`, and how.
 
-    platt: as the option, or None;  deadline: on `time.monotonic`, or None.
+    `platt` is as the option, or None; `deadline` on `time.monotonic`, or None.
     """
 
     experiment: object

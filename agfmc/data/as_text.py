@@ -25,10 +25,10 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
     """The points of base.vec with their classes as CSV to a file, or, for `-`, to show(bytes).
 
     With base.recipe there are the columns of the table that it was made of: categories are words
-    again, and missing values that an indicator tells are empty cells;  without it they are f1, f2
-    and so on.  The columns of base.ids come first, the class last, by its name in base.names.
-    `.tsv` has tabs between cells, and `.gz` is compressed.  Raises `DataError` where the files do
-    not fit together.
+    again, and missing values that an indicator marks are empty cells. Without it they are f1, f2
+    and so on. The columns of base.ids come first, the class last, by its name in base.names. `.tsv`
+    has tabs between cells, and `.gz` is compressed. Raises `DataError` where the files do not fit
+    together.
     """
     with VecReader(f"{base}.vec", _ROWS) as points:
         if points.n is None:

@@ -45,8 +45,15 @@ _WANTED = ("expected a contingency table (what eval_uc --json prints) or the err
 
 @dataclass(frozen=True, eq=False)
 class Confusions:
-    """errors (k, k) float64: samples of class i that were taken for class j;  samples (k, k):
-    of how many;  labels: k labels, ascending;  alternatives: answers to choose from."""
+    """Confusions of classes, from any kind of report.
+
+    Attributes
+    ----------
+    labels : k labels, ascending
+    errors : samples (k, k) of class i that were taken for class j, float64
+    samples : numbers (k, k) of samples that these are of
+    alternatives : number of answers to choose from
+    """
 
     labels: tuple
     errors: np.ndarray
@@ -148,10 +155,14 @@ def _table(raw, path):
 class PairErrors:
     """Errors of the classifiers of all pairs, counted.
 
-    labels: k labels, ascending;  n, errors (k, k) int64, or float64 for sums of weights: of n[i, j]
-    samples of class i the classifier {i, j} got errors[i, j] wrong, n = 0 where nothing is known;
-    irrelevant, wins (k, k, k), of these kinds, or None: of irrelevant[t, i, j] samples of class t
-    it sent wins[t, i, j] to i, kept for (i, j) and (j, i) alike;  source: the file.
+    Attributes
+    ----------
+    labels : k labels, ascending
+    n, errors : (k, k) int64, or float64 for sums of weights: of n[i, j] samples of class i the
+        classifier {i, j} got errors[i, j] wrong, n = 0 where nothing is known
+    irrelevant, wins : (k, k, k) likewise, or None: of irrelevant[t, i, j] samples of class t the
+        classifier sent wins[t, i, j] to i, alike for (i, j) and (j, i)
+    source : name of the file
     """
 
     labels: tuple

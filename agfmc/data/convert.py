@@ -35,9 +35,23 @@ def convert_text(source: str, form: InputFormat, base: str, *, names=None,
                  compact: bool = False, omit: bool = False, stdout=None):
     """Text data to base.vec, base.cls or base.dat and, where classes have names, base.names.
 
-    form: `InputFormat` of the text;  names: as for `read_training`;  compact: number the
-    classes 0..k-1 in ascending order; -> the old labels, or None.  omit: there are labels, but
-    they are not written.  Points without labels may go to `-`, the binary stream `stdout`.
+    Points without labels may go to `-`, the binary stream `stdout`.
+
+    Parameters
+    ----------
+    form : InputFormat
+        Layout of the text.
+    names : optional
+        As for `read_training`.
+    compact : bool
+        Number the classes 0..k-1 in ascending order.
+    omit : bool
+        There are labels, but they are not written.
+
+    Returns
+    -------
+    list or None
+        With `compact`, the old labels.
     """
     refuse_pipe([base], InputFormat(), form.labels and not omit)
     data = read_training(source, form, names=names, negative=compact or omit)
@@ -82,9 +96,9 @@ def print_data(base: str, out: str, form: InputFormat, stdout, *, words: bool = 
                scale: bool = False) -> None:
     """Binary data as text that `form` can read to the file `out`, or `-` for the stream `stdout`.
 
-    Without labels, `base` may be the name of the .vec file itself.  words: the names of
-    base.names in place of labels;  scale: divided by standard deviations, constant features
-    left out.
+    Without labels, `base` may be the name of the .vec file itself. `words` prints the names of
+    base.names in place of labels; `scale` divides by standard deviations and leaves constant
+    features out.
     """
     if not form.labels and os.path.exists(base) and not os.path.isdir(base):
         data = Dataset(read_vec(base), None)
@@ -130,10 +144,10 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
                    stdout=None, before: Callable | None = None) -> None:
     """Datasets {base or file: Dataset} and {path: bytes or table}, all or none.
 
-    form: the `InputFormat` that reads them;  before: as for `replacing_all`.  Ordinates, a y of
-    floats, go to base.dat, labels to base.cls, weights to base.wgt, those of a text to a text
-    FILE.weights.  `-` is `stdout`, a binary stream, which is written before the files appear.
-    An earlier base.recipe and base.wgt, which training would take, are removed.
+    Ordinates, a y of floats, go to base.dat, labels to base.cls, weights to base.wgt, those of a
+    text to a text FILE.weights. `-` is `stdout`, a binary stream, which is written before the files
+    appear. An earlier base.recipe and base.wgt, which training would take, are removed. `form` is
+    the `InputFormat` that reads the files; `before` is as for `replacing_all`.
     """
     refuse_pipe([name for name, data in outputs.items() if data.y is not None], form, True)
     files = {}

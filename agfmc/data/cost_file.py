@@ -27,10 +27,10 @@ def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = No
                ) -> CostMatrix:
     """The `CostMatrix` in a file, or in standard input for `-`, for classes in the order of labels.
 
-    names: {label: name};  a name goes before a label that reads the same.  Classes of the file
-    that are not among the labels are left aside.
-    Raises DataError, with the line where there is one, for what is no such file, a class that it
-    lacks, and a right answer that costs more than a wrong one.
+    `names` is {label: name}; a name goes before a label that reads the same. Classes of the file
+    that are not among the labels are left aside. Raises `DataError`, with the line where there is
+    one, for what is no such file, a class that it lacks, and a right answer that costs more than a
+    wrong one.
     """
     names = names or {}
     label_of = {str(label): label for label in labels}

@@ -38,10 +38,13 @@ _PIECE = 1 << 20  # values at a time
 
 
 class TableRows(NamedTuple):
-    """Some rows of a table: points x (n, d) float32, classes y (n,) int32, weights (n,), text.
+    """Some rows of a table.
 
-    y, weights: None where not asked for;  text: the cells of the further columns, a list of
-    n for each.
+    Attributes
+    ----------
+    x : points (n, d), float32
+    y, weights : classes (n,), int32, and weights (n,), None unless requested
+    text : cells of the further columns, a list of n for each
     """
 
     x: np.ndarray
@@ -93,10 +96,17 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
                lazy: bool = False, stdin=None) -> Dataset:
     """The `Dataset` of a training table, or of one with the columns of a recipe of training.
 
-    x (n, d) float32, or, with lazy and many points, `LazyPoints` in a temporary file;  y (n,);
-    names: of the classes;  recipe: the one given, or made of this table;  weights: those of the
-    file of `form.weights`, or of the column of `form.roles`, or of the one that the recipe names if
-    it is there, as they stand there, zeros too.
+    The weights are those of the file of `form.weights`, or of the column of `form.roles`, or of the
+    one that the recipe names if it exists, as they stand there, zeros too.
+
+    Parameters
+    ----------
+    path : str
+    form : InputFormat
+    recipe : TableRecipe, optional
+        Made of this table by default.
+    lazy : bool
+        Many points are `LazyPoints` in a temporary file, in place of x (n, d) float32.
     """
     given = recipe is not None
     layout = form.layout.for_model(recipe) if given else form.layout

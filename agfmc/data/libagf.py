@@ -31,8 +31,8 @@ _PIECE = 1 << 22  # bytes asked of a pipe at once: a header that lies costs no m
 class VecReader:
     """A `.vec` file or pipe (`-`), read in chunks; a context manager.
 
-    `d` is known at once; `n` is None for a pipe.  Iterating gives float32 arrays of at most `rows`
-    rows.  expected: what is expected, where it is text;  missing: values may be NaN.
+    `d` is known at once; `n` is None for a pipe. Iterating gives float32 arrays of at most `rows`
+    rows, with NaN only if `missing`. `expected` names what should be there where it is text.
     """
 
     def __init__(self, path, rows=4096, stdin=None, expected=POINTS, missing=False):
@@ -197,7 +197,8 @@ def read_con(path, n=None, stdin=None):
 def read_column(path, dtype, n, stdin, what, expected):
     """The n numbers of a file that holds nothing else, or all for None.
 
-    what: these are;  expected: what is expected, where it is text, {} being its name.
+    For messages, `what` names the numbers, and `expected` what should be there where it is text,
+    with {} for the file.
     """
     data = bytearray(read_bytes(  # writable, as every other reader's arrays are
         path, stdin, raw=True, most=None if n is None else max(_PIECE, dtype.itemsize * n),

@@ -73,8 +73,9 @@ def _collected(path, form, names, stdin, points, block):
 class _Dense:
     """Points in blocks, which lie in a temporary file where all take more than `least` bytes.
 
-    fill: the value of absent features;  limit, most: bytes of a table in memory and in a file.
     A block is as wide as the largest index so far; at last all become as wide as the last one.
+    Absent features have the value `fill`; `limit` and `most` are the bytes of a table in memory and
+    in a file.
     """
 
     def __init__(self, fill, limit, least=np.inf, most=np.inf):
@@ -220,8 +221,12 @@ def iter_svm(path, form: InputFormat = InputFormat("svm"), rows: int = 4096,
 class _Rows(NamedTuple):
     """The points of one block in compressed rows.
 
-    y (n,) labels;  line (n,) of the file;  indptr (n + 1,): entries of row i are
-    indptr[i] to indptr[i + 1];  index, value of each entry, indices from 1.
+    Attributes
+    ----------
+    y : labels (n,)
+    line : lines (n,) of the file
+    indptr : (n + 1,); entries of row i are indptr[i] to indptr[i + 1]
+    index, value : index, from 1, and value of each entry
     """
 
     y: np.ndarray | None

@@ -63,9 +63,9 @@ def lvq_lines(x, y=None, header=True, names=None):
 
 
 class _Lines:
-    """The lines of a text: how wide they are, by the first with anything in it.
+    """The lines of a text, all as wide as the first with anything in it, or as `d` features.
 
-    d: the features that it must have, or None;  header: the number of the line of a header.
+    `header` is the number of the line of a header.
     """
 
     def __init__(self, column, form, d):

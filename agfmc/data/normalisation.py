@@ -31,14 +31,18 @@ _TOO_LITTLE = "which is too little to be normalised: multiply the data by a powe
 class LearnedMetric:
     """The origin of a map that was learned from labelled points, and the weights of features.
 
-    rounds: of learning, 0 where none was worth while;  points, classes: how many it was learned
-    from;  data: sixteen hexadecimal digits that tell these points and labels from others;
-    settings: what else decides the result, in one spelling;  weights (D1,): the diagonal of the
-    metric for standardised features, 1 on average, 0 for a feature that was left out;  losses:
-    ((loss, standard error of its difference from the least one), ...) of 0, 1, ... rounds on
-    points that were held out, empty where the number of rounds was given;  rows: ascending, those
-    of these points that had a part in it, None where that is not known;  names: of the features,
-    () where they have none.
+    Attributes
+    ----------
+    rounds : rounds of learning, 0 where none was worth while
+    points, classes : numbers of points and classes it was learned from
+    data : sixteen hexadecimal digits, a digest of these points and labels
+    settings : all else that decides the result, in one spelling
+    weights : diagonal (D1,) of the metric for standardised features, 1 on average, 0 for a feature
+        that was left out
+    losses : ((loss, standard error of its difference from the least one), ...) of 0, 1, ... rounds
+        on holdout points, empty where the number of rounds was given
+    rows : rows of the points it was learned from, ascending, None where they are unknown
+    names : names of the features, () where they have none
     """
 
     rounds: Annotated[int, range(100)]
@@ -309,10 +313,9 @@ def _spread(x):
 def moments(x: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation (d,) of x (n, d), in two passes.
 
-    w (n,): weights of the points, or None for 1;  the standard deviation is over n - 1, or
-    sum w - 1, so that whole weights are copies;  of each feature missing values, NaN, are left out.
-     Raises `DataError` where the weights sum to 1 or
-    less.
+    `w` (n,) are weights of the points, None for 1. The standard deviation is over n - 1, or sum w -
+    1, so that whole weights are copies. Missing values, NaN, are left out of each feature. Raises
+    `DataError` where the weights sum to 1 or less.
     """
     total = len(x) if w is None else w.sum()
     if total <= 1:

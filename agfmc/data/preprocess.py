@@ -26,15 +26,22 @@ from .weights import chosen_rows, TEXT_ENDING
 class Recipe:
     """The steps of agf_preprocess, in this order.
 
-    partition: two or more tuples of labels, made classes 0, 1, ..., others left out;
-    compact: labels 0..k-1;  rows: so many rows, of each class its share, but `least` where it has
-    them;  features: columns to keep;  shuffle: random order;
-    sort: by class or ordinate;  fraction: share of the rows for testing, the last,
-    of every class where `stratified`, or each with that probability where
-    `independent`;  parts: number of equal parts;  fit(x, y, weights): makes the `Normalisation` of
-    the training part alone, of its points with a weight above 0, or None;  learned: with a metric
-    that is learned from the classes;  norm_in: apply this file;  norm_out: write it;  form:
-    `InputFormat` of the input, and of the output but for a table, which becomes binary data.
+    Attributes
+    ----------
+    partition : two or more tuples of labels, made classes 0, 1, ..., others left out
+    compact : labels become 0..k-1
+    rows : number of rows, of each class its share, but `least` where it has them
+    features : columns that stay
+    shuffle : random order
+    sort : order by class or ordinate
+    fraction : share of the rows for testing, the last, of every class where `stratified`, or each
+        with that probability where `independent`
+    parts : number of equal parts
+    fit : function of (x, y, weights) that makes the `Normalisation` of the training part alone, of
+        its points with a weight above 0, or None
+    learned : with a metric that is learned from the classes
+    norm_in, norm_out : normalisation files to apply and to write
+    form : `InputFormat` of the input, and of the output but for a table, which becomes binary data
     """
 
     partition: tuple | None = None

@@ -27,13 +27,21 @@ def read_training(base, form: InputFormat = InputFormat(), *, names=None,
                   negative: bool = False, stdin=None, keep: str = "") -> Dataset:
     """A Dataset: x (n, d) float32 (binary) or float64 (text), y (n,) int32, names.
 
-    `base` is a base name for binary data, else the file itself or `-`.  `names` (entry i names
-    label i) numbers words and replaces `base.names`.  Labels that are numbers below 0, unless
-    `negative`, or with a fraction are names in the order of their values, which a warning says.
-    With `form.ordinates` y is of finite numbers, float32 from `base.dat` or float64 from text.
-    keep: "mapped": a large `.vec` file is mapped, not read;  "sparse": that, and points of LIBSVM
-    text are `SparsePoints`, absent features being 0;  "lazy": points of a large `.vec` file, or of
-    large LIBSVM text, stay in a file, as `LazyPoints`.
+    Labels that are numbers below 0, unless `negative`, or with a fraction are names in the order of
+    their values, which a warning says. With `form.ordinates` y is of finite numbers, float32 from
+    `base.dat` or float64 from text.
+
+    Parameters
+    ----------
+    base : str
+        Base name for binary data, else the file itself or `-`.
+    form : InputFormat
+    names : sequence, optional
+        Entry i names label i: numbers words and replaces `base.names`.
+    keep : {"", "mapped", "sparse", "lazy"}
+        "mapped": a large `.vec` file is mapped, not read; "sparse": that, and points of LIBSVM text
+        are `SparsePoints`, absent features being 0; "lazy": points of a large `.vec` file, or of
+        large LIBSVM text, stay in a file, as `LazyPoints`.
     """
     base = os.fsdecode(base)
     if form.kind == "binary":

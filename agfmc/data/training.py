@@ -73,15 +73,24 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
                   min_class: int | None = None, scales: bool = False) -> tuple:
     """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
 
-    form: `InputFormat`;  fit(x, y, weights): makes the Normalisation of points x (n, d), their
-    labels and their `Weights` or None, as `metric.fitted_normalisation`, and the caller writes it.
-    Without that, `norm_file` is read and applied.  The statistics are rounded as a file stores them
-    before they are applied: a later run that reads the file sees the same points, bit for bit.
-    sparse: LIBSVM text that is large and mostly zero may stay `SparsePoints`; a normalisation,
-    which moves the zeros, needs the whole table.  A large `.vec` file is mapped.  min_class: the
-    samples of smaller classes are left out, as if they were not in the file.  Points of weight 0
-    are left out before, and the factors of class weights come after.  scales: there is a warning
-    of `uneven_features`, unless the normalisation of the points is beside them.
+    The statistics are rounded as a file stores them before they are applied: a later run that reads
+    the file sees the same points, bit for bit. Points of weight 0 are left out first, the factors
+    of class weights come last.
+
+    Parameters
+    ----------
+    form : InputFormat
+    fit : function of (x, y, weights), optional
+        Makes the Normalisation of points x (n, d), their labels and their `Weights` or None, as
+        `metric.fitted_normalisation`, and the caller writes it. Without it, `norm_file` is read and
+        applied.
+    keep : str
+        As for `read_training`. With "sparse", LIBSVM text that is large and mostly zero may stay
+        `SparsePoints`; a normalisation, which moves the zeros, needs the whole table.
+    min_class : int, optional
+        Samples of smaller classes are left out, as if they were not in the file.
+    scales : bool
+        Warn of `uneven_features`, unless the normalisation of the points is beside them.
     """
     normalised = fit is not None or norm_file is not None
     sparse = keep == "sparse" and form.kind == "svm" and form.fill == 0 and not normalised
@@ -144,7 +153,8 @@ def warn_of_weights(base: str, form: InputFormat) -> None:
 def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:
     """The labels of {label: samples} that have `least` samples or more; one warning of the others.
 
-    names: {label: name};  source: of the data.  Raises `DataError` where fewer than two are left.
+    `names` is {label: name}, `source` that of the data. Raises `DataError` where fewer than two are
+    left.
     """
     large = [label for label, count in counts.items() if count >= least]
     small = [label for label in counts if counts[label] < least]

@@ -57,11 +57,16 @@ class Dataset:
 class InputFormat:
     """The layout of points in files.
 
-    kind: "binary" (a base name of .vec, of .cls or .dat, and of .names), "svm" (LIBSVM text),
-    "lvq" (LVQ text) or "table";  missing: value of the features that a line of LIBSVM text leaves
-    out, None for 0;  header: LVQ text begins with its number of features;  labels: points have
-    labels;  ordinates: numbers stand in place of the labels;  layout, roles: of a table;  weights:
-    where those of the points come from.
+    Attributes
+    ----------
+    kind : "binary" (a base name of .vec, of .cls or .dat, and of .names), "svm" (LIBSVM text),
+        "lvq" (LVQ text) or "table"
+    missing : value of the features that a line of LIBSVM text leaves out, None for 0
+    header : LVQ text begins with its number of features
+    labels : points have labels
+    ordinates : numbers stand in place of the labels
+    layout, roles : layout and columns of a table
+    weights : source of the weights of the points
     """
 
     kind: str = "binary"

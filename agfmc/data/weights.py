@@ -151,9 +151,19 @@ def given_weights(data: Dataset, sample_weight=None,
                   classes: Mapping[int | str, float] | str | None = None) -> Dataset:
     """`with_final_weights`, with the weights that a Python program gives.
 
-    sample_weight (n,): numbers of 0 or more, or None for those that the data have;  classes: class
-    weights, as of `WeightSource`.  Raises `UsageError` for weights beside those of the data, and
-    `DataError` as `sample_weights` and `with_final_weights` do.
+    Parameters
+    ----------
+    sample_weight : array (n,), optional
+        Numbers of 0 or more; None for those of the data.
+    classes : mapping or str, optional
+        Class weights, as of `WeightSource`.
+
+    Raises
+    ------
+    UsageError
+        For weights beside those of the data.
+    DataError
+        As `sample_weights` and `with_final_weights` do.
     """
     if sample_weight is not None:
         if data.weights is not None:
@@ -180,9 +190,21 @@ def with_final_weights(data: Dataset, source: str | None = None,
             classes: Mapping[int | str, float] | str | None = None) -> Dataset:
     """A Dataset as it is trained on: with class weights, and no weight of 0.
 
-    data: its weights are as in a file, 0 or more, or None;  source: its name, for messages;
-    classes: class weights, as of `WeightSource`.  Weights that are all 1 become None.  Raises
-    `DataError` as `without_zeros` and `with_class_weights` do.
+    Weights that are all 1 become None.
+
+    Parameters
+    ----------
+    data : Dataset
+        With weights as in a file, 0 or more, or None.
+    source : str, optional
+        Name of the weights, for messages.
+    classes : mapping or str, optional
+        Class weights, as of `WeightSource`.
+
+    Raises
+    ------
+    DataError
+        As `without_zeros` and `with_class_weights` do.
     """
     return with_class_weights(without_zeros(data, source), source, classes)
 
@@ -262,11 +284,22 @@ def proportions(given, labels: Sequence[int], option: str = "--priors",
                 names: Mapping[int, str] | None = None) -> np.ndarray:
     """Shares (k,) of the classes `labels`, ascending, which sum to 1.
 
-    given: a sequence of k numbers in the order of the labels, {label or name: number} of all
-    of them, or the name of a .cls file with samples;  names: {label: name} of the classes, which
-    go before labels.  Numbers that do not sum to 1 are
-    divided by their sum, with a warning.  Raises `UsageError` for what does not fit the
-    classes, `DataError` for a file.
+    Numbers that do not sum to 1 are divided by their sum, with a warning.
+
+    Parameters
+    ----------
+    given : sequence, mapping or str
+        k numbers in the order of the labels, {label or name: number} of all of them, or the name of
+        a .cls file with samples.
+    names : mapping, optional
+        {label: name} of the classes, which go before labels.
+
+    Raises
+    ------
+    UsageError
+        For what does not fit the classes.
+    DataError
+        For a file.
     """
     labels = [int(label) for label in labels]
     if isinstance(given, str):

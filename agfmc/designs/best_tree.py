@@ -106,9 +106,9 @@ class _Splits:
 class TreeSpace:
     """Trees over k classes, with the costs of the splits that they are made of.
 
-    costs(requests): yields for each of a list of `Nodes` the costs (m, g) of its splits by groups
-    of points;  shares (k,): of the points in each class;  splits counts those that are known, of
-    `all_splits`.
+    costs(requests) yields for each of a list of `Nodes` the costs (m, g) of its splits by groups of
+    points; `shares` (k,) are those of the points in each class. `splits` counts the splits whose
+    costs are known, of `all_splits`.
     """
 
     def __init__(self, k: int, costs: Callable, shares):

@@ -169,15 +169,14 @@ def _move(circle, tour):
 
 
 def success(orders: np.ndarray, keep: np.ndarray, h: np.ndarray | None = None) -> np.ndarray:
-    """Probability (b, k) that the class at each position of each order is found.
+    """Probability (b, k) that the class at each position of each order is the answer.
 
-    orders (b, k): classes;  keep (k, k): keep[t, i] = P(classifier {t, i} is right | t);
-    h (k, k, k) or None: h[t, i, j] = P(classifier {i, j} sends class t to i), None
-    for 1/2.
+    `orders` (b, k) are classes, keep[t, i] = P(classifier {t, i} is right | t), (k, k), and h[t, i,
+    j] = P(classifier {i, j} sends class t to i), (k, k, k), or None for 1/2.
 
-    For truth t and what is left of the list from position a to b, V_t(a, b) is
-    keep[t, o_b] V_t(a, b-1) with t at the left end, keep[t, o_a] V_t(a+1, b) with t at
-    the right end, and h V_t(a, b-1) + (1-h) V_t(a+1, b) with t inside; 1 for t alone.
+    For truth t and what is left of the list from position a to b, V_t(a, b) is keep[t, o_b] V_t(a,
+    b-1) with t at the left end, keep[t, o_a] V_t(a+1, b) with t at the right end, and h V_t(a, b-1)
+    + (1-h) V_t(a+1, b) with t inside; 1 for t alone.
     """
     return _by_walks(orders, keep) if h is None else _by_intervals(orders, keep, h)
 
@@ -248,9 +247,9 @@ _WORK = 10 ** 10  # about 5 minutes
 class Problem:
     """J = sum_t P_t V_t of orders, V_t the probability that the answer is t where t is true.
 
-    priors (k,);  e (k, k): e[i, j] = P(the classifier of {i, j} errs on class i);  h (k, k, k) or
-    None for 1/2: h[t, i, j] = 1 - h[t, j, i] = share of class t that the classifier of {i, j} sends
-    to i.  `work` grows with the time that values() takes, and does not depend on the machine.
+    `priors` are (k,); e[i, j] = P(the classifier of {i, j} errs on class i), (k, k); h[t, i, j] = 1
+    - h[t, j, i] = share of class t that the classifier of {i, j} sends to i, (k, k, k), or None for
+    1/2. `work` grows with the time that values() takes, and does not depend on the machine.
     """
 
     def __init__(self, priors, e, h=None):
@@ -348,8 +347,14 @@ def greedy_order(priors: Sequence[float]) -> list[int]:
 
 
 class Ordered(NamedTuple):
-    """tree: the control tree;  method: how its order was computed;  before, after: the expected
-    accuracy, or the length of the path, in the old and in the new order."""
+    """A control tree with its classes in a better order.
+
+    Attributes
+    ----------
+    tree : control tree
+    method : how its order was computed
+    before, after : expected accuracy, or length of the path, in the old and in the new order
+    """
 
     tree: Tree
     method: str
@@ -360,17 +365,31 @@ class Ordered(NamedTuple):
 def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_rate=0.1, seed=1):
     """The order of a one-against-one control tree in which a DDAG is right most often.
 
-    Only the braces and the positions change: each classifier keeps its name or options
-    and the classes on its sides, so nothing is trained again.
+    Only the braces and the positions change: each classifier keeps its name or options and the
+    classes on its sides, so nothing is trained again.
 
-    priors: one number for each class, ascending labels, made to sum to 1;  counts:
-    {label: samples, or sum of their weights} in place of them; without both, the samples in
-    `pair_errors`, else equal ones.  pair_errors: `PairErrors`; without them every classifier errs
-    with probability `error_rate`, and the best order follows from the priors alone.  With them it
-    is the best of several local searches from the greedy, the natural and the present order, and
-    from `seed`.
-    Raises `ControlError` for another kind of control tree, DataError for a pair
-    whose errors are unknown.
+    Parameters
+    ----------
+    tree : Tree
+    priors : array (k,), optional
+        One number for each class, ascending labels, made to sum to 1.
+    counts : dict, optional
+        {label: samples, or sum of their weights} in place of `priors`. Without both, the samples in
+        `pair_errors`, else equal ones.
+    pair_errors : PairErrors, optional
+        The best order is then the best of several local searches from the greedy, the natural and
+        the present order, and from `seed`.
+    error_rate : float
+        Error of every classifier where there are no `pair_errors`; the best order then follows from
+        the priors alone.
+    seed : int
+
+    Raises
+    ------
+    ControlError
+        For another kind of control tree.
+    DataError
+        For a pair whose errors are unknown.
     """
     require_one_vs_one(tree)
     labels = tree.classes
@@ -390,10 +409,21 @@ def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_r
 def order_for_path(tree, x, y, metric="mean-deviation", weights=None):
     """The order of a training tree along the shortest path through classes of points.
 
-    x (n, d), y (n,): the points and their labels;  metric: of `class_distances`;  weights:
-    `Weights` of the points, or None.
     The labels in the braces change places, the partitions stay as they are.
-    Raises `ControlError` for a tree that is trained, or no coding matrix.
+
+    Parameters
+    ----------
+    tree : Tree
+    x, y : array (n, d) and (n,)
+        Points and their labels.
+    metric : str
+        As of `class_distances`.
+    weights : Weights, optional
+
+    Raises
+    ------
+    ControlError
+        For a tree that is trained, or no coding matrix.
     """
     require_untrained_matrix(tree)
     labels = tree.classes

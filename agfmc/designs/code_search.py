@@ -275,9 +275,12 @@ class _FloatingSelection:
 class CurvePoint:
     """The best code that was met with so many rows.
 
-    loss, wrong: mean log loss, and the share that is answered wrongly;  judged and its standard
-    error: the loss of each part of the points by the code that the others choose;  added, dropped:
-    the rows by which it differs from the code before it, (left, right) of labels.
+    Attributes
+    ----------
+    loss, wrong : mean log loss, and share of wrong answers
+    judged, error : loss, and its standard error, of each part of the points by the code that the
+        others choose
+    added, dropped : rows by which it differs from the code before it, (left, right) of labels
     """
 
     rows: int

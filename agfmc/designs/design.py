@@ -54,8 +54,11 @@ class LabelledPoints(NamedTuple):
 class Design:
     """A training control tree.
 
-    heights: the distance between the two sides of each node, in the order of `tree.nodes`, where
-    the tree was made by distances, else None;  notes: lines about the tree.
+    Attributes
+    ----------
+    heights : distance between the two sides of each node, in the order of `tree.nodes`, where the
+        tree was made by distances, else None
+    notes : lines about the tree
     """
 
     tree: Tree

@@ -148,12 +148,18 @@ def confusion_distances(errors: np.ndarray, samples: np.ndarray,
                         alternatives: int | None = None) -> np.ndarray:
     """Distances (k, k) of float64 between classes, symmetric with zeros on the diagonal.
 
-    errors (k, k): samples of class i that were taken for class j;  samples (k,) or (k, k): out of
-    so many;  alternatives: number of possible answers, k by default, 2 for classifiers of pairs.
-
     The share of class i that goes to j is p_ij = (errors_ij + 1/a) / (samples_i + 1), with one
-    sample more for each class, so that it is never 0 and classes of all sizes count alike.  The
+    sample more for each class, so that it is never 0 and classes of all sizes count alike. The
     similarity of two classes is s_ij = (p_ij + p_ji) / 2, their distance -log s_ij.
+
+    Parameters
+    ----------
+    errors : array (k, k)
+        Samples of class i that were taken for class j.
+    samples : array (k,) or (k, k)
+        Numbers of samples that these are of.
+    alternatives : int, optional
+        Number a of possible answers, k by default, 2 for classifiers of pairs.
     """
     errors = np.array(errors, dtype=np.float64)
     k = len(errors)

@@ -38,10 +38,12 @@ _STEPS = 50  # of Newton's method
 class Loss:
     """A loss of points that is a sum over the nodes of a tree.
 
-    name: "log-loss", minus the logarithm of the probability of the right side; "error", 1 on the
-    wrong side; or "cost", the mean of costs[i, j] over the points j of the classes on the wrong
-    side, for a point of class i there;  costs (k, k): above that of the right answer, the true
-    classes in the rows.
+    Attributes
+    ----------
+    name : "log-loss", minus the logarithm of the probability of the right side; "error", 1 on the
+        wrong side; or "cost", the mean of costs[i, j] over the points j of the classes on the wrong
+        side, for a point of class i there
+    costs : costs (k, k) above that of the right answer, the true classes in the rows
     """
 
     name: str = "log-loss"
@@ -58,10 +60,14 @@ class Loss:
 class TreeSearch:
     """Settings of a search for the best tree.
 
-    machine: options of the classifiers that splits are judged by, None for those that suit the
-    data;  splits: so many are tried at most;  loss: what is minimised;  balance: so much is added
-    to the loss for each classifier that is evaluated, or "auto", which takes the tree that
-    evaluates the fewest within a standard error of the best.
+    Attributes
+    ----------
+    machine : options of the classifiers that splits are judged by, None for those that suit the
+        data
+    splits : number of splits that are tried at most
+    loss : loss that is minimised
+    balance : added to the loss for each classifier that is evaluated, or "auto", which takes the
+        tree that evaluates the fewest within a standard error of the best
     """
 
     machine: NystromOptions | None = None
@@ -73,12 +79,22 @@ class TreeSearch:
 class SplitCosts:
     """The costs of splits of the classes of normalised points x (n, d), y (n,), from 0 to k - 1.
 
-    options: of the classifiers, None for those that suit the points;  seed: of the drawing of
-    landmarks and of points to be left out;  w (n,): weights, or None for 1.  counts (k,), shares
-    (k,): of the points of each class, or of their weights.
-    rows (l,): the points left out, class after class, of `classes` (l,), in the groups 0 to
-    GROUPS - 1 of `point_groups` (l,), with `point_weights` (l,), whose sum is that of all points.
     Raises `DataError` for a class with one point, and where the kernel has no values.
+
+    Parameters
+    ----------
+    options : str or None
+        Options of the classifiers, None for those that suit the points.
+    seed : int
+        Of the drawing of landmarks and of points to be left out.
+    w : array (n,), optional
+        Weights, None for 1.
+
+    Attributes
+    ----------
+    counts, shares : numbers and shares (k,) of the points of each class, or of their weights
+    rows : points (l,) left out, class after class, of `classes` (l,), in the groups 0 to GROUPS - 1
+        of `point_groups` (l,), with `point_weights` (l,), whose sum is that of all points
     """
 
     def __init__(self, x: np.ndarray, y: np.ndarray, options: NystromOptions | None = None,
@@ -300,10 +316,10 @@ def fit_sigmoids(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,
                  w: np.ndarray | None = None) -> tuple:
     """(slope (m,), shift (m,)) of P(right side) = 1 / (1 + exp(-(slope f + shift))), row by row.
 
-    Platt's sigmoids of decision values f (m, n), with his targets (N+ + 1) / (N+ + 2) and
-    1 / (N- + 2), by damped Newton steps;  positive (m, n) bool: the points on the right side;
-    counts (m, 2): N+ and N- of all points, of which these may be some;  w (n,): weights of the
-    points, None for 1.
+    Platt's sigmoids of decision values f (m, n), with his targets (N+ + 1) / (N+ + 2) and 1 / (N- +
+    2), by damped Newton steps. `positive` (m, n) are the points on the right side, `counts` (m, 2)
+    N+ and N- of all points, of which these may be some, and `w` (n,) weights of the points, None
+    for 1.
 
     The slope is 0 or more: where there is nothing to learn, the leave-one-out value is the mean of
     the other points, which gives that of this side with the sign turned.

@@ -28,9 +28,14 @@ _TURN = 4  # problems a worker
 class Trained:
     """A binary classifier by the rows (l,) of the training part that are its support vectors.
 
-    seconds: of a core that its training took;  vectors (l, d): of a learner that makes its own, and
-    rows is empty then;  values (c,): held-out decision values of the calibration points of its
-    classes, or None;  forest: of trees, or None;  the others: as in `BinaryModel` and `Fitted`.
+    The other fields are as in `BinaryModel` and `Fitted`.
+
+    Attributes
+    ----------
+    seconds : seconds of a core that its training took
+    vectors : vectors (s, d) of a learner that makes its own, without `rows`
+    values : held-out decision values (c,) of the calibration points of its classes, or None
+    forest : boosted trees, or None
     """
 
     rows: Annotated[np.ndarray, "<i8", 1]

@@ -108,8 +108,8 @@ def design_of(candidate: Candidate, x: np.ndarray, y: np.ndarray, names: dict,
               settings: TrainingSettings, cache=None, weights: Weights | None = None) -> Design:
     """The `Design` of a candidate for a training part x (n, d), y (n,); names: {label: name}.
 
-    settings: whose options, seed and threads a search has;  cache: of results, or None: what it
-    has is not made again, with the seconds that it took;  weights: of the points, or None.
+    A search has the options, seed and threads of `settings`. What `cache` has is not made again,
+    and comes with the seconds that it took.
     """
     if not candidate.made_of_data:
         return Design(candidate.tree_for(x, y, names), candidate.design_s)

@@ -34,9 +34,12 @@ CANNOT_JUDGE = "a learned decoder is fitted to the leave-one-out values: --loo c
 class Candidate:
     """A configuration that is not trained yet, under the name that the user wrote.
 
-    tree: its training control tree, or None for a scheme that is laid out anew for each training
-    part;  decoders: names, or None for those that suit;  design: further arguments of
-    `design`;  design_s: seconds of a core that a tree from the same points took.
+    Attributes
+    ----------
+    tree : training control tree, or None for a scheme that is laid out anew for each training part
+    decoders : names, or None for those that suit
+    design : further arguments of `design`
+    design_s : seconds of a core that a tree from the same points took
     """
 
     name: str

@@ -27,25 +27,37 @@ def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
             against: str | None = None, progress=None, tuning=None) -> dict:
     """Try `candidates` on the splits of an `Experiment`; -> everything as plain values.
 
-    by: the score that decides which is the best;  against: "configuration" or
-    "configuration:decoder" that the others are compared with, by default one-vs-one, or else
-    the first;  progress(done, total, words): words for the split and the best so far;  tuning: a
-    `NestedTuning`, whose `words` are then under the key tuned.
+    Parameters
+    ----------
+    by : str
+        Score that decides which is the best.
+    against : str, optional
+        "configuration" or "configuration:decoder" that the others are compared with, by default
+        one-vs-one, or else the first.
+    progress : function of (done, total, words), optional
+        The words are for the split and the best so far.
+    tuning : NestedTuning, optional
+        Its `words` are then under the key tuned.
 
-    Keys: points, classes, splits, trials, plan (its description), by, left_out (the number of
-    points with leave-one-out values, where the plan is that), calibrated (as in the experiment),
-    against, mcnemar (True where there is one split alone), rows.  A row:
-    configuration, decoder, classifiers, for each of `COLUMNS` {"pooled", "mean", "sd", "values"}
-    or None, queried and kernel_values (how many binary classifiers a point is put to, and kernel
-    values, each of a support vector, that are computed for it, on average; the same keys, the
-    second None where some classifier is no kernel machine),
-    calibrated (the probabilities went through a calibration map on every split),
-    zero_probability (how many held-out points have p = 0 for their true class, or None), best
-    (columns but design_s in which no other row is better), difference {score: {"pooled", "mean",
-    "sd", "p_value", "interval"}} or None, and in place of all that `error` where it could not be
-    trained.  interval: [low, high], 95 % of the mean difference, or None where it is not known: of
-    a single split, which tells that of accuracies and of means over the points alone.
-    "pooled" is the score of the held-out points of all splits together.
+    Returns
+    -------
+    dict
+        points, classes, splits, trials, plan (its description), by, left_out (the number of points
+        with leave-one-out values, where the plan is that), calibrated (as in the experiment),
+        against, mcnemar (True where there is one split alone), rows.
+
+    A row: configuration, decoder, classifiers, for each of `COLUMNS` {"pooled", "mean", "sd",
+    "values"} or None, queried and kernel_values (how many binary classifiers a point is put to, and
+    kernel values, each of a support vector, that are computed for it, on average; the same keys,
+    the second None where some classifier is no kernel machine), calibrated (the probabilities went
+    through a calibration map on every split), zero_probability (how many held-out points have p = 0
+    for their true class, or None), best (columns but design_s in which no other row is better),
+    difference {score: {"pooled", "mean", "sd", "p_value", "interval"}} or None, and in place of all
+    that `error` where it could not be trained.
+
+    "interval" is [low, high], 95 % of the mean difference, or None where it is not known: of a
+    single split, which gives that of accuracies and of means over the points alone. "pooled" is the
+    score of the held-out points of all splits together.
     """
     result, _, _ = _compared(experiment, candidates, against, by, progress, tuning)
     return result if tuning is None else {**result, "tuned": tuning.words}
@@ -101,8 +113,10 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
 
 
 def _trials(experiment, candidates, tuning, progress, words, **how):
-    """Yield (split, its outcomes); words(): on what there is so far, for the progress;  how: as for
-    `run_trial`.  Where there is a `NestedTuning`, it is checked first."""
+    """Yield (split, its outcomes), after a check of a `NestedTuning`.
+
+    words() is what there is so far, for the progress; `how` is as for `run_trial`.
+    """
     if tuning is not None:
         tuning.check(experiment, candidates)
     trial, plan = run_trial if tuning is None else tuning.trial, experiment.plan
@@ -229,16 +243,25 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
               progress=None, deadline: float | None = None) -> Choice:
     """The configuration that is best by a score of all held-out points, as a `Choice`.
 
-    The first row is kept where the best is not better than it by more than the standard
-    error of their difference, see `difference_of`: a configuration that is chosen in place of
-    the first has to be worth it (the one standard error rule of Breiman et al.,
-    "Classification and regression trees", 1984).
+    The first row stays where the best is not better than it by more than the standard error of
+    their difference, see `difference_of`: a configuration that is chosen in place of the first has
+    to be worth it (the one standard error rule of Breiman et al., "Classification and regression
+    trees", 1984).
 
-    The tree is made from all the data, normalised as the training parts were; it is
-    a coding matrix where a tree did best as one.  Arguments as for `compare`;  deadline: on the
-    clock of `time.monotonic`: then the splits that are finished choose.  Raises `JobsFailed`
-    where no candidate could be trained, or none has the score, and `TimeUp` where the deadline
-    came before the end of the first split.
+    The tree is made from all the data, normalised as the training parts were; it is a coding matrix
+    where a tree did best as one. Arguments are as for `compare`.
+
+    Parameters
+    ----------
+    deadline : float, optional
+        On the clock of `time.monotonic`; the splits that are finished then choose.
+
+    Raises
+    ------
+    JobsFailed
+        Where no candidate could be trained, or none has the score.
+    TimeUp
+        Where the deadline came before the end of the first split.
     """
     def follow(*words):
         if deadline is not None and time.monotonic() >= deadline:
@@ -288,10 +311,15 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
                    tuning=None) -> list[CrossValidation]:
     """Train and try `candidate` on the splits of an `Experiment`; -> a list of `CrossValidation`.
 
-    It has one, or two where `calibrated` of the experiment has two entries, in their order, and
-    the decoder gives probabilities that can be calibrated.  The candidate has one decoder, or
-    the first that suits it is taken.  progress(done, total, words): words for the split and the
-    scores so far;  tuning: a `NestedTuning`, or None.  Raises the first error of a split.
+    It has one, or two where `calibrated` of the experiment has two entries, in their order, and the
+    decoder gives probabilities that can be calibrated. The candidate has one decoder, or the first
+    that suits it is taken. Raises the first error of a split.
+
+    Parameters
+    ----------
+    progress : function of (done, total, words), optional
+        The words are for the split and the scores so far.
+    tuning : NestedTuning, optional
     """
     trials, rows, plan = [], [], experiment.plan
 

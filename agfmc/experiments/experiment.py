@@ -31,12 +31,16 @@ from .caches import Design, design_of, metric_from_record, metric_key, metric_re
 
 
 class SplitPlan(NamedTuple):
-    """The splits of the data: `trials` times, at random with `fraction` of each class held
-    out, or, where `parts` is given, into so many parts of which each is held out once.
+    """The splits of the data: random ones, or parts of which each is held out once.
 
-    left_out: in place of all that, everything is trained on, and the calibration points are
-    answered by their exact leave-one-out decision values;  only: the numbers, from 0, of the splits
-    that are used, None for all."""
+    Attributes
+    ----------
+    fraction : share of each class held out at random, `trials` times
+    parts : number of parts, in place of `fraction`
+    left_out : in place of all that, everything is trained on, and the calibration points are
+        answered by their exact leave-one-out decision values
+    only : numbers, from 0, of the splits that are used, None for all
+    """
 
     fraction: float | None = 0.3
     parts: int | None = None
@@ -116,9 +120,13 @@ def _all_splits(y, plan):
 class PreparedSplit:
     """A split with its points: x (n, d), y (n,) of the training part, and of the test part.
 
-    rows: of the test part in the data;  digest: of the training part;  left_out: the test part are
-    points of the training part, each answered as if it were not;  part: what `Experiment.prepared`
-    makes it from;  weights, test_weights: of the points, or None.
+    Attributes
+    ----------
+    rows : rows of the test part in the data
+    digest : digest of the training part
+    left_out : the test part are points of the training part, each answered as if it were not
+    part : what `Experiment.prepared` makes it from
+    weights, test_weights : weights of the points, or None
     """
 
     name: str
@@ -210,17 +218,22 @@ def _check_training_part(split, y):
 class Experiment:
     """Raw data, the plan of their splits, the settings, and the cache of results.
 
-    settings: its scale and nsv normalise with statistics of each training part;  cache: a
-    `ResultCache`, None before the trials begin;  calibrated: which answers are scored, True for
-    calibrated ones, False for those of the decoder itself;  quick_maps: the calibration maps are
-    temperatures fitted to a thousand points, as where very many configurations are tried;
-    along_cost: of problems that differ in C alone and are trained in one call, those with larger C
-    have the solution of the smallest at which it is unbounded;  learned: {split, or None for all of
-    the data: normalisation with a learned metric}, which experiments with the same data and
-    settings share;  costs: of the answers, classes in ascending order: decoders that give the
-    probabilities of all classes answer by them, and the mean cost is one of the scores.
-
     Raises `UsageError` for leave-one-out values of points that a metric was learned from.
+
+    Attributes
+    ----------
+    settings : their scale and nsv normalise with statistics of each training part
+    cache : `ResultCache`, None before the trials begin
+    calibrated : answers that are scored, True for calibrated ones, False for those of the decoder
+        itself
+    quick_maps : the calibration maps are temperatures fitted to a thousand points, as where very
+        many configurations are tried
+    along_cost : of problems that differ in C alone and are trained in one call, those with larger C
+        have the solution of the smallest at which it is unbounded
+    learned : {split, or None for all of the data: normalisation with a learned metric}, which
+        experiments with the same data and settings share
+    costs : costs of the answers, classes in ascending order: decoders that give the probabilities
+        of all classes answer by them, and the mean cost is one of the scores
     """
 
     data: Dataset
@@ -374,9 +387,9 @@ def run_on_workers(function: Callable, experiment: Experiment, split: PreparedSp
                    items: Iterable, *, name: Callable) -> Iterator[tuple]:
     """Yield (item, function(split, experiment, item)), or the `AgfmcError` raised, as they finish.
 
-    The settings of the experiment have the executor, and a worker's have one thread.
-    function: of a module, so that workers can import it;  name(item): what messages call it.
-    Raises as `run_remote` does.
+    The settings of the experiment have the executor, and a worker's have one thread. Workers import
+    `function`, which is one of a module; messages call an item name(item). Raises as `run_remote`
+    does.
     """
     settings = experiment.settings
     if settings.metric is not None:

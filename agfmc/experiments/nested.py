@@ -30,8 +30,12 @@ _WEIGHT = 20  # of a search in the progress, beside 1 for the trial of all candi
 class NestedTuning:
     """A search for options inside each training part, for `compare` and `cross_validate`.
 
-    untuned: names of candidates all of whose classifiers have options of their own;  records: of
-    each search, plain values, seconds of processor time among them;  the others: as for `tune`.
+    The other fields are as for `tune`.
+
+    Attributes
+    ----------
+    untuned : names of candidates all of whose classifiers have options already
+    records : plain values of each search, seconds of processor time among them
     """
 
     by: str = "log_loss"

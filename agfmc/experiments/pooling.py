@@ -138,10 +138,9 @@ def losses(name: str, outcomes: Sequence) -> np.ndarray | None:
 
 
 class Resampled:
-    """Scores of several options on the same points, each of which may count any number of times its
-    weight.
+    """Scores of several options on the same points, each counted any number of times its weight.
 
-    by: name of the score, which all have;  outcomes: for each option its `Outcome`s on the splits.
+    `by` is a score that all have, `outcomes` has for each option its `Outcome`s on the splits.
     """
 
     def __init__(self, by: str, outcomes: Sequence[Sequence]):
@@ -213,15 +212,15 @@ def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
               rows: np.ndarray | None = None, resamples: int = 1000) -> Estimate:
     """The `Estimate` of the score `by` for the best of several options.
 
-    outcomes: for each option its `Outcome`s on the same splits, which have the score; of options
-    that tie the first is chosen;  rows (n,): which point of the data each held-out point is, where
-    some were held out more than once.  Where points have weights, each counts by its own in the
-    scores, and is drawn as often as any other.
+    `outcomes` has for each option its `Outcome`s on the same splits, which have the score; of
+    options that tie the first is chosen. `rows` (n,) says which point of the data each held-out
+    point is, where some were held out more than once. Where points have weights, each counts by its
+    own in the scores, and is drawn as often as any other.
 
-    Points are drawn alike, whatever their class, so that each is left out as often.  Each counts
-    as it is answered, on average, by the options that were chosen without it; with one option that
-    is its pooled score.  The square of the standard error is the sum of two variances: of the score
-    so made, over the resamples of its points, and of the scores of the options that were chosen.
+    Points are drawn alike, whatever their class, so that each is left out as often. Each counts as
+    it is answered, on average, by the options that were chosen without it; with one option that is
+    its pooled score. The square of the standard error is the sum of two variances: of the score so
+    made, over the resamples of its points, and of the scores of the options that were chosen.
     """
     answers = Resampled(by, outcomes)
     weights, number, n = weights_of(outcomes[0]), len(outcomes), len(joined(outcomes[0], "truth"))

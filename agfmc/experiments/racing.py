@@ -50,13 +50,18 @@ _REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities d
 class SearchState:
     """A search, and all options that were tried in it.
 
-    given: the options that there were before;  sign: 1 where larger scores are better, else -1;
-    search: the `Search` of the level that is reached;  tried: {options: the last result of
-    `Tuner.summary`};  level: {options: the last level they were tried on};  texts: {`Point`:
-    options};  depth: {options: (level, number of parts)} of those that could be trained;  outcomes:
-    {options: {`Part`: `Outcome`}} of the best of these;  judges: the parts that had no say in the
-    choice of the last options, or had it in that alone;  final: the options that `settle` chose, or
-    None.
+    Attributes
+    ----------
+    given : options that there were before
+    sign : 1 where larger scores are better, else -1
+    search : `Search` of the level that is reached
+    tried : {options: the last result of `Tuner.summary`}
+    level : {options: the last level they were tried on}
+    texts : {`Point`: options}
+    depth : {options: (level, number of parts)} of those that could be trained
+    outcomes : {options: {`Part`: `Outcome`}} of the best of these
+    judges : parts that had no say in the choice of the last options, or had it in that alone
+    final : options that `settle` chose, or None
     """
 
     given: str
@@ -172,10 +177,15 @@ def gap_of(by: str, outcomes: list, others: list) -> float:
 class Tuner:
     """Scores of options on `Part`s of an `Experiment`, until the time limit.
 
-    by: name of the score;  deadline: on the clock of `time.monotonic`, or None;  progress: as
-    for `compare`, with words for what is being tried;  complete: False after the time limit was
-    reached;  done, total: work that is done and that there is, about, of which `reused` was of an
-    earlier run;  best: the best so far, in words;  held_out: {`Part`: rows of its test points}.
+    Attributes
+    ----------
+    by : name of the score
+    deadline : on the clock of `time.monotonic`, or None
+    progress : as for `compare`, with words for what is being tried
+    complete : False after the time limit was reached
+    done, total : work done, and all work, about, of which `reused` was of an earlier run
+    best : the best so far, in words
+    held_out : {`Part`: rows of its test points}
     """
 
     experiment: Experiment
@@ -289,8 +299,8 @@ def scores_of(outcomes: list) -> dict:
 def first_parts(experiment: Experiment, share: float = 1.0, spare: int | None = None) -> list[Part]:
     """The splits that choose: as few as hold out enough points.
 
-    share: of the points that count;  spare: so many are left over in any case; without it all
-    splits choose where the others would hold out too few points to judge.
+    `share` is that of the points that count. `spare` splits are left over in any case; without it
+    all splits choose where the others would hold out too few points to judge.
     """
     plan = experiment.plan
     held_out = plan.held_out * len(experiment.data.y)
@@ -306,9 +316,9 @@ def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part] | N
          rest: Sequence[Part] = ()) -> list[SearchState]:
     """Search `grids` for each of the searches of `task`; -> a list of `SearchState`.
 
-    refine: how often the step is halved, at most;  parts: those that choose in a race, None where
-    each point is scored on all splits;  rest: others, where the finalists meet.  At the time limit
-    it ends, and `tuner.complete` is False.
+    The step is halved `refine` times at most. `parts` choose in a race, None where each point is
+    scored on all splits; the finalists meet on `rest`. At the time limit it ends, and
+    `tuner.complete` is False.
     """
     levels = [tuner.parts] if parts is None else _levels(tuner.experiment, parts)
     states = [SearchState(task.searched.given, ALL_SCORES[tuner.by].sign) for _ in task.rows]

@@ -37,13 +37,11 @@ def data_words(experiment: Experiment) -> dict[str, str]:
 def search_result(state, given: Point) -> dict:
     """A `SearchState` as a dictionary: points (in the order they were tried), best, given, border.
 
-    given: the options given as a `Point`.
-
     A point: options, kernel, degree, coef0, log2g, log2c, or the columns of the parameters that its
-    learner has in their place, score (of all held-out points), mean, sd, values,
-    zero_probability (as in `compare`), or score, sd, values and error where it could not be
-    trained.  best, given: indices of points, or None;  border: limits of the search, such as "C
-    high", that the best lies on.
+    learner has in their place, score (of all held-out points), mean, sd, values, zero_probability
+    (as in `compare`), or score, sd, values and error where it could not be trained. Keys best and
+    given are indices of points, or None; border has limits of the search, such as "C high", that
+    the best lies on. The argument `given` has the given options as a `Point`.
     """
     points_of = {text: point for point, text in reversed(state.texts.items())}
     points = []

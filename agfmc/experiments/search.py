@@ -240,7 +240,8 @@ def scale_exponent(x: np.ndarray, kernel: str = "rbf") -> float:
     """The whole number nearest to log2(1 / sum of the variances of the features of x (n, d)).
 
     2 to it is a gamma for which points at their typical distance have a kernel value of about
-    exp(-2).  "laplacian": the sum of the deviations;  "exponential": the root of the sum.
+    exp(-2). For "laplacian" it is the sum of the deviations, for "exponential" the root of the sum
+    of variances.
     """
     variances = np.var(x, axis=0)
     total = float(np.sqrt(variances).sum() if kernel == "laplacian" else variances.sum())
@@ -324,10 +325,10 @@ class SearchSpace(NamedTuple):
 
     def grids(self, scale: float, scales: Mapping[str, float] = MappingProxyType({})) \
             -> list[Grid]:
-        """The `Grid`s; scale: as `scale_exponent` gives it;  scales: {kernel: that of others}.
+        """The `Grid`s for `scale`, that of `scale_exponent`, and {kernel: another exponent}.
 
         Where coef0 is 0, gamma is only another factor of C, and is not searched; all polynomials of
-        degree 1 are one, and that is the linear kernel if it is there.
+        degree 1 are one, and that is the linear kernel if it is searched.
         """
         axes = {row.letter: self._axis(row, scale) for row in self.searched}
         gamma = axes.pop("-g", None)
@@ -361,9 +362,17 @@ class Search:
     """A search over `Grid`s: it says which points are next, and takes their scores.
 
     On equal scores the point of an earlier grid is preferred, then smaller C, then smaller gamma.
-    refine: how often the step is halved, at most;  start: points in place of the grids, whose steps
-    were taken already where it is to halve them;  is_flat(best point and its neighbours): smaller
-    steps would tell nothing;  is_behind(best point of a kernel): it goes on without that kernel.
+
+    Parameters
+    ----------
+    refine : int
+        How often the step is halved, at most.
+    start : optional
+        Points in place of the grids, whose steps were taken already where it is to halve them.
+    is_flat : function of (best point and its neighbours)
+        Smaller steps would show nothing.
+    is_behind : function of (best point of a kernel)
+        It goes on without that kernel.
     """
 
     def __init__(self, grids, refine=2, sign=1, start=None, is_flat=lambda points: False,

@@ -86,8 +86,12 @@ def read_similarity(word: str) -> np.ndarray:
 class SimulationPlan(NamedTuple):
     """A simulation to run: each of the numbers `classes` with each of the `errors`.
 
-    errors: probabilities, or [None] with similarity, a function k -> r (k,);  opponents: words
-    for `opponents_of`;  top: of POLL TOP-t;  rounds: points for each number.
+    Attributes
+    ----------
+    errors : probabilities, or [None] with similarity, a function k -> r (k,)
+    opponents : words for `opponents_of`
+    top : t of POLL TOP-t
+    rounds : points for each number
     """
 
     classes: list
@@ -161,17 +165,29 @@ def standard_error(success: float, rounds: int) -> float:
 def simulate(k, model, *, rounds, seed, opponents=(), top=5, progress=None) -> dict:
     """Play `rounds` tournaments of k classes, and let every decoder judge each; -> a dictionary.
 
-    model: probability that a relevant classifier is wrong, or similarities r (k,),
-    r >= 0, of the classes to the point, in which pairs of zeros are coins.
-    opponents: numbers of draws for each class, one for each POLL; top: t of TOP-t, which
-    decides among the t best of POLL by their full MAX-WIN scores.  All ties are broken
-    by lot.  The list of DDAG and ADAG has the other classes in their order and the true
-    one at a random place, the same for both.  progress: called with the rounds done.
+    All ties are broken by lot. The list of DDAG and ADAG has the other classes in their order and
+    the true one at a random place, the same for both.
 
-    Keys: classes;  max_win, adag, ddag, {success, standard_error}: shares of right answers;
-    polls, such with draws and top, the share with TOP-t;  separation: mean of the MAX-WIN score of
-    the true class over the best other one, below 1 where MAX-WIN is wrong, None for two classes.  A
-    share depends on rounds, seed, k and its own parameters, not on the other decoders'.
+    Parameters
+    ----------
+    model : float or array (k,)
+        Probability that a relevant classifier is wrong, or similarities r (k,), r >= 0, of the
+        classes to the point, in which pairs of zeros are coins.
+    opponents : sequence
+        Numbers of draws for each class, one for each POLL.
+    top : int
+        t of TOP-t, which decides among the t best of POLL by their full MAX-WIN scores.
+    progress : function, optional
+        Called with the rounds done.
+
+    Returns
+    -------
+    dict
+        Keys: classes; max_win, adag, ddag, {success, standard_error}: shares of right answers;
+        polls, such with draws and top, the share with TOP-t; separation, mean of the MAX-WIN score
+        of the true class over the best other one, below 1 where MAX-WIN is wrong, None for two
+        classes. A share depends on rounds, seed, k and its own parameters, not on the other
+        decoders'.
     """
     generator = np.random.default_rng([seed, k, 0])
     polls = [np.random.default_rng([seed, k, 1, draws]) for draws in opponents]

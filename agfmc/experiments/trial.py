@@ -46,12 +46,17 @@ _DERIVED = {"stored": False}
 class Outcome:
     """One configuration with one decoder on one split, or its error.
 
-    train_s, classify_s: seconds of a core, the second None where leave-one-out values are decoded;
-    truth, classes (n,): labels of the test points, true and answered;  forecasts (3, n): as the
-    function of that name has them;  results, confidence (n,): where they were to be kept;  resumed:
-    it is of an earlier run;  design_s: of the layout, before the training;  paid (n,): the cost of
-    each answer, or None;  queried, kernel_values: as in `COST_PER_POINT`, the second None where
-    some classifier is no kernel machine.
+    Attributes
+    ----------
+    train_s, classify_s : seconds of a core, the second None where leave-one-out values are decoded
+    truth, classes : labels (n,) of the test points, true and answered
+    forecasts : (3, n), as the function of that name returns them
+    results, confidence : (n,) where they are requested
+    resumed : the outcome is of an earlier run
+    design_s : seconds of the layout, before the training
+    paid : cost (n,) of each answer, or None
+    queried, kernel_values : as in `COST_PER_POINT`, the second None where some classifier is no
+        kernel machine
     """
 
     candidate: int = field(default=0, metadata=_DERIVED)
@@ -89,10 +94,9 @@ class Outcome:
     def from_record(cls, candidate: int, decoder: str, record: Record | None, truth: np.ndarray,
                     labels: np.ndarray, costs: CostMatrix | None = None,
                     weights: np.ndarray | None = None) -> Outcome | None:
-        """The outcome in a record on test points of classes `truth` (n,), with `weights` (n,), or
-        None where it cannot be one.
+        """The outcome in a record on test points of classes `truth` (n,), or None if it has none.
 
-        labels (k,): of all classes;  costs: of the answers, or None.
+        `labels` (k,) are those of all classes, `weights` (n,) those of the points.
         """
         def completed(stored):
             sound = stored.scores.keys() == (SCORES if costs is None else ALL_SCORES).keys() and \
@@ -154,9 +158,9 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
               progress=None, keep: bool = False, first: bool = False) -> list[Outcome]:
     """The `Outcome`s of `candidates` with their decoders on one `PreparedSplit`, in their order.
 
-    progress(done, total): in units of work;  keep: the outcomes hold results and confidence;
-    first: of each candidate's decoders the first alone.  A binary problem that fails ends its
-    configurations alone; their outcomes hold the error.  Raises the errors of the layout.
+    progress(done, total) is in units of work. With `keep` the outcomes hold results and confidence;
+    with `first` only the first decoder of each candidate is tried. A binary problem that fails ends
+    its configurations alone; their outcomes hold the error. Raises the errors of the layout.
     """
     cache, laid_out = experiment.cache, []
     for number, candidate in enumerate(candidates):

@@ -72,9 +72,9 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool 
                    progress=None) -> TuningTask:
     """The `TuningTask` of a candidate; everything is checked that needs no training.
 
-    must_loo: it is an error where `settings.loo` is not possible, as rows with options of
-    their own are nu-SVC; else such controls are trained with folds;  progress: as for `tune`, told
-    of a metric that is learned.
+    With `must_loo` it is an error where `settings.loo` is not possible, as where rows with options
+    in the control file are nu-SVC; else such controls are trained with folds. `progress`, as for
+    `tune`, hears of a metric that is learned.
     """
     settings = experiment.settings
     if candidate.tree is not None:
@@ -105,20 +105,32 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
          per_partition: bool = False, deadline: float | None = None, progress=None) -> tuple:
     """Search a `SearchSpace`, and put the best options into the control tree; -> (result, tree).
 
-    by: name of a score;  search: "fast", a race (`racing.race`), or "full", every point on all
-    splits;  per_partition: each binary problem has a search of its own, and with a race its result
-    is taken only where it is better than common options, on splits that chose neither;
-    deadline: on the clock of `time.monotonic`.
+    Raises the first error where nothing could be trained.
 
-    result: by, plan, search, decoder, complete, tried (number of points), left_out (the number of
-    points whose leave-one-out values were scored, None where the splits were), estimate (score,
-    error, points and how: what to expect of new data; None where nothing can tell) and either the
-    keys of `search_result`, or partitions, a list of such with left, right and rows.  Where the
-    search did not score the whole configuration on the splits, whole, {"given", "tuned": {score:
-    summary}} or None; with a race for each partition {"common", "tuned"}, common, the
-    `search_result` of common options, and own, False where these were taken.  tree: None where the
-    time limit came before anything was scored.  Raises the first error where nothing could be
-    trained.
+    Parameters
+    ----------
+    by : str
+        Name of a score.
+    search : {"fast", "full"}
+        A race (`racing.race`), or every point on all splits.
+    per_partition : bool
+        Each binary problem has a search for itself, and with a race its result is taken only where
+        it is better than common options, on splits that chose neither.
+    deadline : float, optional
+        On the clock of `time.monotonic`.
+
+    Returns
+    -------
+    result : dict
+        Keys: by, plan, search, decoder, complete, tried (number of points), left_out (the number of
+        points whose leave-one-out values were scored, None where the splits were), estimate (score,
+        error, points and how: what to expect of new data; None where nothing can tell) and either
+        the keys of `search_result`, or partitions, a list of such with left, right and rows. Where
+        the search did not score the whole configuration on the splits, whole, {"given", "tuned":
+        {score: summary}} or None; with a race for each partition {"common", "tuned"}, common, the
+        `search_result` of common options, and own, False where these were taken.
+    tree : Tree or None
+        None where the time limit came before anything was scored.
     """
     searched = searched_options(task.tree, task.experiment.settings.options)
     by_default, fast = space.kernels is None, search == "fast"
@@ -479,12 +491,25 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
                  space: SearchSpace | None = None, progress=None) -> tuple[dict, Tree]:
     """The best training options of a candidate's open rows; -> (result, control tree with them).
 
-    by: name of a score, also as tune_m has it (log-loss);  search: "fast" or "full";  time_limit:
-    in seconds;  space: the kernels of tune_m by default;  progress(done, total, words).  The
-    experiment needs no cache.  The result is that of `tuning.tune`.
+    The experiment needs no cache. The result is that of `tuning.tune`.
 
-    Raises `UsageError` for a search that cannot be, and `JobsFailed` where the time limit came
-    before anything was scored.
+    Parameters
+    ----------
+    by : str
+        Name of a score, also as tune_m has it (log-loss).
+    search : {"fast", "full"}
+    time_limit : float, optional
+        In seconds.
+    space : SearchSpace, optional
+        By default the kernels of tune_m.
+    progress : function of (done, total, words), optional
+
+    Raises
+    ------
+    UsageError
+        For a search that cannot be.
+    JobsFailed
+        Where the time limit came before anything was scored.
     """
     start, by = time.monotonic(), BY_OPTION.get(by, by)
     space = SearchSpace() if space is None else space

@@ -27,12 +27,15 @@ _DEPENDENT = 1e-6
 class Landmarks:
     """Landmarks z (p, d) of a kernel, and features of points on them.
 
-    points (q, d): the landmarks that are requested; those that depend on others are dropped.
+    They are chosen among `points` (q, d); those that depend on others are dropped. Raises
+    `DataError` where the kernel is not positive definite or its values are too large.
 
-    kept (p,): numbers of the points that became landmarks, in the order of pivoting;  z (p, d):
-    these;  scale: the mean of K(z, z);  condition: its largest value over the least part that was
-    left over when a landmark was taken.  Raises `DataError` where the kernel is not positive
-    definite or its values are too large.
+    Attributes
+    ----------
+    kept : numbers (p,) of the points that became landmarks, in the order of pivoting
+    z : landmarks (p, d)
+    scale : mean of K(z, z)
+    condition : its largest value over the least part that was left over when a landmark was taken
     """
 
     def __init__(self, kernel: Kernel, points: np.ndarray):

@@ -27,9 +27,18 @@ def gradient_products(landmarks: Landmarks, beta: np.ndarray, x: np.ndarray,
                       diagonal: bool = False, w: np.ndarray | None = None) -> np.ndarray:
     """n G (d, d), the sum over points x (n, d) and functions of the outer products of gradients.
 
-    landmarks: z (p, d) of a kernel of a distance;  beta (p, k): coefficients of the functions;
-    diagonal: only the diagonal (d,) of it, as always of a laplacian kernel;  w (n,): weights of
-    the points, or None for 1.
+    Parameters
+    ----------
+    landmarks : Landmarks
+        z (p, d) of a kernel of a distance.
+    beta : array (p, k)
+        Coefficients of the functions.
+    x : array (n, d)
+        Points.
+    diagonal : bool
+        Only the diagonal (d,) of it, as always of a laplacian kernel.
+    w : array (n,), optional
+        Weights of the points, None for 1.
     """
     values = landmarks.kernel_values(x).T
     kernel, d = landmarks.kernel, x.shape[1]

@@ -40,11 +40,15 @@ LEFT_OUT = 30_000
 class NystromOptions(KernelLearner):
     """Options of the learner `nystrom`.
 
-    landmarks: their number, None for `LANDMARKS` or as many as there are different points;
-    kernel, degree, gamma, coef0: as of the learner `svm`;  ridge: lambda, None for the one of
-    `RidgeSearch`;  left_out: at most so many points are left out, None for all;  weights: ((side,
-    factor), ...) of the points of a side;  clipped: where there are fewer different points than
-    `landmarks`, these are taken, with a warning.
+    Attributes
+    ----------
+    landmarks : number of landmarks, None for `LANDMARKS` or as many as there are different points
+    kernel, degree, gamma, coef0 : as of the learner `svm`
+    ridge : lambda, None for the one of `RidgeSearch`
+    left_out : number of points that are left out at most, None for all
+    weights : ((side, factor), ...) of the points of a side
+    clipped : where there are fewer different points than `landmarks`, these are taken, with a
+        warning
     """
 
     landmarks: int | None = None
@@ -97,9 +101,9 @@ class NystromOptions(KernelLearner):
 class Ridge:
     """The solution for all classifiers that have the same points on their two sides together.
 
-    grams [(G (p, p), factor), ...]: these add up to the sum G over their points;  total (p,) and
-    weight: S and N;  ridge: lambda. Raises `DataError` where lambda is too small for the rounding
-    of the sums, or these are not finite.
+    Of `grams`, [(G (p, p), factor), ...], the sum G over their points is made; `total` (p,) and
+    `weight` are S and N, `ridge` is lambda. Raises `DataError` where lambda is too small for the
+    rounding of the sums, or these are not finite.
     """
 
     _ROWS = LowerTriangle.STEP  # at a time, which stay in the cache
@@ -141,7 +145,12 @@ class Ridge:
 def leave_one_out(t: np.ndarray, f: np.ndarray, h: np.ndarray) -> np.ndarray:
     """Decision values of points by classifiers trained without them (module docstring).
 
-    t, f (m, n): targets and decision values;  h (n,): leverages.
+    Parameters
+    ----------
+    t, f : array (m, n)
+        Targets and decision values.
+    h : array (n,)
+        Leverages.
     """
     return t - (t - f) / np.maximum(1.0 - h, 1e-9)
 
@@ -150,10 +159,9 @@ class RidgeSearch:
     """The lambda with the least leave-one-out error among powers of ten.
 
     Every second power is tried, then the neighbours of the best one while there are better ones.
-
-    scale: the mean of K(z, z), which lambda is measured in;  least: the smallest lambda that
-    rounding allows.  `trial` is the next one to be tried, None at the end;  `record(error)`
-    goes on;  `best` is the answer.
+    `scale` is the mean of K(z, z), in which lambda is measured, `least` the smallest lambda that
+    rounding allows. `trial` is the next one to be tried, None at the end; `record(error)` goes on;
+    `best` is the answer.
     """
 
     def __init__(self, scale: float = 1.0, least: float = 0.0):

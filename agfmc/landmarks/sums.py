@@ -44,8 +44,11 @@ SEARCHED = 5000  # points that lambda is judged by
 class Problem:
     """The work of the tasks: points x (n, d), labels y (n,), and the landmarks of a group.
 
-    w (n,): weights of the points;  raw: sums are of kernel values, in place of features;  first:
-    the row of all points that these begin with.
+    Attributes
+    ----------
+    w : weights (n,) of the points
+    raw : sums are of kernel values, in place of features
+    first : row of all points that these begin with
     """
 
     landmarks: Landmarks
@@ -148,8 +151,8 @@ def _sums_elsewhere(problem, item):
 class Sums:
     """The sums G of the sets of classes of a group, made in as many passes as memory demands.
 
-    total {label: s (p,)} and weight {label: n} grow with the passes.  work: `Work`;  stored:
-    `GroupSums`, where these grow.
+    `total` {label: s (p,)} and `weight` {label: n} grow with the passes of `work`, and with them
+    `stored`, the `GroupSums`.
     """
 
     def __init__(self, group, work, megabytes, stored):
@@ -267,11 +270,9 @@ def row_ranges(job, n: int) -> list[tuple[int, int]]:
 class Group:
     """Classifiers with the same options: their landmarks, and what is to be done for them.
 
-    jobs: those that are to be trained;  megabytes: for their sums;  requested: as of
-    `train_shared`, None where only sums are;  weights: of the points, or None.
-
-    counts, totals: {label: points} and {label: sum of their weights};  mean_weight: of the points
-    of these classifiers.
+    They are trained where there is `requested`, as of `train_shared`; where that is None only sums
+    are made, in as many megabytes. Attributes `counts` and `totals` are {label: points} and {label:
+    sum of their weights}, and `mean_weight` is that of the points of these classifiers.
     """
 
     def __init__(self, jobs, x, y, megabytes, requested=None, weights=None):
@@ -333,7 +334,7 @@ class Group:
 class Work:
     """The tasks of a group: their run on threads or an executor, and their progress.
 
-    workers: threads here;  progress(share) is called with the share that is done: a step is the
+    `workers` are threads here. progress(share) is called with the share that is done: a step is the
     sums of a range and block, or the solution of a set of classes.
     """
 
@@ -402,7 +403,7 @@ class Work:
     def each(self, function, items, words=""):
         """Yield (item, function(item, spread)): items side by side, or what spreads for one.
 
-        words: as of `report`;  spread(function, parts) is `map`.
+        `words` are as of `report`; spread(function, parts) is `map`.
         """
         if len(items) >= 2 * self.workers:
             results = run_tasks(lambda item: function(item, map), items, self.workers, inline=False)

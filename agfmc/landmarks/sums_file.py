@@ -38,11 +38,11 @@ _RATE = 2e8  # bytes a second, until one was written
 
 
 class GroupSums:
-    """The sums of one group of classifiers, and the files that they are kept in.
+    """The sums of one group of classifiers, and the files that store them.
 
-    path: of the sums so far, or None where nothing is kept;  digest_of(): the digest of what they
-    are made from;  used: what an earlier run left counts.  The file of a range has the digest of
-    its own points, so that nobody needs to read all to make it.
+    `path` is that of the sums so far, or None where nothing is stored; digest_of() is the digest of
+    what they are made from; with `used` what an earlier run left counts. The file of a range has
+    the digest of its own points, so that nobody needs to read all to make it.
     """
 
     def __init__(self, path: str | None = None, digest_of: Callable[[], str] = str,
@@ -106,10 +106,9 @@ class GroupSums:
         return sums
 
     def save(self, least: float = 0.0, most: float = math.inf) -> None:
-        """Write what is there if it is new.
+        """Write new sums, after `least` seconds of work and many times as long as writing takes.
 
-        least: only after so many seconds of work, and many times as long as it takes;  most: only
-        if it takes so many seconds at most.
+        Nothing is written that takes more than `most` seconds.
         """
         with self._lock:
             if self._path is None or not self._changed or self._broken:
@@ -180,8 +179,8 @@ def _key(job):
 class SumsStore:
     """The `GroupSums` of the jobs of a run.
 
-    base: the path that names of files begin with;  jobs: all of the run;  digest_of(job): of
-    what the sums of its group are made from;  used: as there;  stage: what is being done, in words.
+    `base` begins the names of files; digest_of(job) is the digest of what the sums of its group are
+    made from; `used` is as there; `stage` is what is being done, in words.
     """
 
     def __init__(self, base: str, jobs: Iterable, digest_of: Callable, used: bool = True):
@@ -249,7 +248,8 @@ def unpacked(rows: np.ndarray, p: int) -> np.ndarray:
 def write_sums(path: str, digest: str, spans: list, sums: Iterable[ClassSums], p: int) -> None:
     """Write `ClassSums` on p landmarks, `replacing`.
 
-    digest: of what they were made from;  spans: (first, stop, labels) of each of the sums.
+    `digest` is that of what they were made from; `spans` has (first, stop, labels) of each of the
+    sums.
     """
     with replacing(path, binary=True) as file:
         write_npz(file, {"made from": digest, "landmarks": p, "sums": spans}, (
@@ -271,8 +271,8 @@ def is_sums(path: str) -> bool:
 class SumsReader:
     """A file that `write_sums` wrote, of which only the head is read at first.
 
-    digest: of what the sums were made from;  landmarks: p;  spans {labels: (first, stop)}.
-    Raises `DataError` for any other file, and for one that is damaged.
+    `digest` is that of what the sums were made from, `landmarks` is p, and `spans` {labels: (first,
+    stop)}. Raises `DataError` for any other file, and for one that is damaged.
     """
 
     def __init__(self, path: str):

@@ -63,7 +63,7 @@ class _LeftOut:
 class _Set:
     """The classifiers of a group that have the same points on their two sides together.
 
-    one: ((label, factor of its points), ...);  grams: of these points, as `Ridge` takes them.
+    `one` is ((label, factor of its points), ...), `grams` of these points, as `Ridge` takes them.
     """
 
     def __init__(self, group, one, grams, sums):
@@ -139,10 +139,16 @@ def _report_share(progress, number, groups, share):
 
 def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None,
               weights: Weights | None = None) -> bool:
-    """Write the file of the sums of one range for the group of a job; -> False if it is there.
+    """Write the file of the sums of one range for the group of a job; -> False if it exists.
 
-    settings: with `sums`;  number: of `row_ranges`;  progress(done, total);  weights: of the
-    points, or None.
+    Parameters
+    ----------
+    settings : TrainingSettings
+        With `sums`.
+    number : int
+        Of `row_ranges`.
+    progress : function of (done, total), optional
+    weights : Weights, optional
     """
     group = Group([job], x, y, settings.kernel_memory, weights=weights)
     stored, digest = settings.sums.of(job), group.range_digest(number)

@@ -139,8 +139,11 @@ class EstimatorOptions(BinaryLearner):
 class MemberLearners:
     """The estimators of the members of an ensemble; any other configuration has one member.
 
-    estimators: one for all, or one for each;  seed: of the first member.  The next ones have the
-    next seeds, so that members of an estimator that draws numbers differ, and their average gains.
+    Attributes
+    ----------
+    estimators : one for all members, or one for each
+    seed : seed of the first member; the next ones have the next seeds, so that members of an
+        estimator that draws numbers differ, and their average gains
     """
 
     estimators: tuple[Any, ...]

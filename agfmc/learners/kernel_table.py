@@ -57,15 +57,21 @@ def rounding(x, gamma):
 class KernelTable:
     """exp(-gamma distance(a, b)) of all pairs of the points x[rows], in LIBSVM's layout.
 
-    Stands in for `svm.Nodes` once `fill` was called for each of `blocks`, which threads may
-    do side by side.  LIBSVM finds the value of rows i and j in the node with the serial
-    number of j, counted from 1, behind the pointer of i; node 0 holds i's own number.
-    Of the 16 bytes of a node it reads only the value: two rows share their nodes,
-    one in the places of the numbers, and a table takes 8 bytes for each value.
+    Stands in for `svm.Nodes` once `fill` was called for each of `blocks`, which threads may do side
+    by side. LIBSVM finds the value of rows i and j in the node with the serial number of j, counted
+    from 1, behind the pointer of i; node 0 holds i's own number. Of the 16 bytes of a node it reads
+    only the value: two rows share their nodes, one in the places of the numbers, and a table takes
+    8 bytes for each value.
 
-    kernel: a `Kernel` of a distance;  bound: what `rounding` says of x where it is radial;
-    reuse: the table lies in memory that this thread keeps, and ends when the thread makes the
-    next one.
+    Parameters
+    ----------
+    kernel : Kernel
+        Of a distance.
+    bound : float
+        What `rounding` says of x where the kernel is radial.
+    reuse : bool
+        The table lies in memory that this thread keeps, and ends when the thread makes the next
+        one.
     """
 
     precomputed = True

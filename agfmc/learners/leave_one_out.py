@@ -45,8 +45,12 @@ _RIDGE = 1e-9  # of the largest K_ii: points may depend on each other
 class Problem(NamedTuple):
     """The samples of a binary problem.
 
-    rows (l,): of all points;  side (l,): 0 or 1;  w (l,): weights, or None;  number (n,): that of
-    the different point in each row of all points, or None where all differ.
+    Attributes
+    ----------
+    rows : rows (l,) of all points
+    side : 0 or 1 (l,)
+    w : weights (l,), or None
+    number : number (n,) of the different point in each row of all points, or None where all differ
     """
 
     rows: np.ndarray
@@ -58,21 +62,39 @@ class Problem(NamedTuple):
 def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None):
     """f (l,) of each sample by a classifier that was trained without it, in LIBSVM's sign.
 
-    With K the kernel values of the points of the hull, K + diag(h / L) + ridge = T T',
-    q = T^-1 k_i, o = T^-1 1 and H^-1 = K^-1 - K^-1 1 1' K^-1 / o'o, S_i^2 is
-    1 / (H^-1)_ii - h / L_i for a point of the hull and K_ii - q'q + (1 - o'q)^2 / o'o for others.
-    The distance to the mean of the other side's support vectors, weighted by alpha, stands in
-    where the hull holds no other point, and where a kernel that is not positive definite takes
-    S_i^2 out of 0 to 4 max K_ii: to take alpha from these in proportion is always feasible.
+    With K the kernel values of the points of the hull, K + diag(h / L) + ridge = T T', q = T^-1
+    k_i, o = T^-1 1 and H^-1 = K^-1 - K^-1 1 1' K^-1 / o'o, S_i^2 is 1 / (H^-1)_ii - h / L_i for a
+    point of the hull and K_ii - q'q + (1 - o'q)^2 / o'o for others.
 
-    kernel(a, b): K (p, q) of points a (p, d), b (q, d), of which either may be empty;  x (n, d):
-    all points;  problem: `Problem`, of which a sample is left out with all of its weight;
-    solution: its `Solution` under `options`, `SvmOptions`;  most: largest number of free points;
-    table: `KernelTable` of all points whose values are exact, used in place of `kernel`.
+    The distance to the mean of the other side's support vectors, weighted by alpha, stands in where
+    the hull holds no other point, and where a kernel that is not positive definite takes S_i^2 out
+    of 0 to 4 max K_ii: to take alpha from these in proportion is always feasible.
 
-    Returns values (l,), or None where folds are the better way: more than `most` points are free,
-    or so many samples move so far that the formula is in doubt.  Raises `UsageError` for a nu-SVC,
-    whose margin and C would change as well.
+    Parameters
+    ----------
+    kernel : function of points a (p, d) and b (q, d)
+        Returns K (p, q); either may be empty.
+    x : array (n, d)
+        All points.
+    problem : Problem
+        A sample of it is left out with all of its weight.
+    solution : Solution
+        Its solution under `options`, `SvmOptions`.
+    most : int
+        Largest number of free points.
+    table : KernelTable, optional
+        Of all points, with exact values, used in place of `kernel`.
+
+    Returns
+    -------
+    array (l,) or None
+        None where folds are the better way: more than `most` points are free, or so many samples
+        move so far that the formula is in doubt.
+
+    Raises
+    ------
+    UsageError
+        For a nu-SVC, whose margin and C would change as well.
     """
     if options.svm_type != "c_svc":
         raise UsageError("leave-one-out values are for a C-SVC (-s 0) only, not for a nu-SVC")
@@ -108,10 +130,14 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None
 class _Units:
     """The samples of a problem, merged where point and side are equal.
 
-    first (p,): row of x of each different point, in the order of `rows`;  point, column (l,): the
-    unit of each sample, column 1 for the first label;  alpha, limit, is_free (p, 2): sums of the
-    coefficients and of their bounds, and where the former are between 0 and the latter;  excess
-    (l,): the alpha that goes with a sample;  moves (l,): where that moves f.
+    Attributes
+    ----------
+    first : row (p,) of x of each different point, in the order of `rows`
+    point, column : unit (l,) of each sample, column 1 for the first label
+    alpha, limit, is_free : (p, 2), sums of the coefficients and of their bounds, and where the
+        former are between 0 and the latter
+    excess : alpha (l,) that goes with a sample
+    moves : mask (l,) of the samples where that moves f
     """
 
     def __init__(self, problem, solution, limit):
@@ -204,7 +230,7 @@ def _hull(units, near):
 def _spans(between, at, hull, stiffness, itself):
     """S^2 (a,) of points `at` (a,) from the affine hull of the other points of `hull` (q,).
 
-    stiffness (q,): what is added to the diagonal of their kernel values;  itself (a,): K_ii.  NaN
+    `stiffness` (q,) is added to the diagonal of their kernel values; `itself` (a,) is K_ii. NaN
     where the kernel is not positive definite or there is no hull.
     """
     span = np.full(len(at), np.nan)

@@ -42,13 +42,18 @@ _random = threading.Lock()
 
 @dataclass(frozen=True)
 class LinearOptions(PlaneLearner):
-    """Options of LIBLINEAR, and our defaults.
+    """Options of LIBLINEAR with its defaults, but for three.
 
-    LIBLINEAR's own, but for -s, which is 1 there, for -B, which is -1 there, no intercept,
-    and for -e of logistic regression.
-    `solver`: -s;  `tolerance`: -e, None for that of the solver;  `bias`: -B, the value of
-    one feature more, negative for none;  `free`: -R, its weight is not regularised;
-    `weights`, `has_weights`: as in `SvmOptions`.
+    The exceptions are -s, 1 in LIBLINEAR, -B, -1 there, no intercept, and -e of logistic
+    regression.
+
+    Attributes
+    ----------
+    solver : -s
+    tolerance : -e, None for that of the solver
+    bias : -B, value of one feature more, negative for none
+    free : -R, the weight of that feature is not regularised
+    weights, has_weights : as in `SvmOptions`
     """
 
     solver: int = 0

@@ -67,8 +67,11 @@ _AIM, _ENOUGH = 1e-10, 1e-6
 class LogisticOptions(PlaneLearner):
     """Options of the learner `logistic`.
 
-    cost: C;  tolerance: the size of the gradient at which to stop, over that at 0;  weights:
-    ((side, factor), ...) of C.
+    Attributes
+    ----------
+    cost : C
+    tolerance : size of the gradient at which to stop, over that at 0
+    weights : ((side, factor), ...) of C
     """
 
     cost: float = 1.0
@@ -205,12 +208,22 @@ def fit_logistic(x, y, c, ridge=1.0, w=None):
 def minimise(x, y, c, ridge, w=None, share=None):
     """Weights (c, d) with the least value of `_evaluate`, by Newton's method from 0.
 
-    No intercept is added.  A step is shortened until Armijo's condition holds.
+    No intercept is added. A step is shortened until Armijo's condition holds. Warns where the
+    minimum was not reached.
 
-    x (n, d): points, an array or a CSR matrix;  y (n,): classes in 0..c-1;  ridge: one factor for
-    all weights, or (d,) factors of the columns;  w (n,): weights of the points, or None for 1;
-    share: largest entry of the gradient to stop at, over that at 0; None for 1e-10 of the weight of
-    all points.  Warns where the minimum was not reached.
+    Parameters
+    ----------
+    x : array or CSR matrix (n, d)
+        Points.
+    y : array (n,)
+        Classes in 0..c-1.
+    ridge : float or array (d,)
+        One factor for all weights, or factors of the columns.
+    w : array (n,), optional
+        Weights of the points, None for 1.
+    share : float, optional
+        Largest entry of the gradient to stop at, over that at 0; None for 1e-10 of the weight of
+        all points.
     """
     y, w = np.asarray(y, dtype=np.int64), np.ones(x.shape[0]) if w is None else w
     ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), x.shape[1:])

@@ -161,7 +161,7 @@ def _pieces(numbers, cells):
 class Neighbours:
     """Training points x (l, d) with classes y (l,) in 0..c-1, ready to classify.
 
-    w (l,): their weights, or None;  k: not more than l, or than the sum of the weights.
+    `w` (l,) are their weights, or None; `k` is not more than l, or than the sum of the weights.
     """
 
     def __init__(self, x, y, c, k=11, w=None):

@@ -16,9 +16,12 @@ from ..core.text import numeral
 class _Learner:
     """The common part of most learners; see `protocol`.
 
-    letters: {option: (field, smallest, largest, whole number, smallest excluded)}, as `scan` takes
-    them;  words: {option: the word for a value of None};  strange: {option: words} for options of
-    other learners.
+    Attributes
+    ----------
+    letters : {option: (field, smallest, largest, whole number, smallest excluded)}, as `scan` takes
+        them
+    words : {option: the word for a value of None}
+    strange : {option: words} for options of other learners
     """
 
     letters: ClassVar[dict] = {}
@@ -141,8 +144,8 @@ class NodeLearner(_Learner):
     def held_out_probabilities(self, job, problem, model, rows):
         """p (c, branches) of points in those rows (c,), ascending, by models trained without them.
 
-        model: the `NodeModel` of a `NodeProblem`, which answers for points that are not
-        among its samples;  the others are held out in folds.  None where nothing can tell.
+        The `NodeModel` of a `NodeProblem` answers for points that are not among its samples; the
+        others are held out in folds. None where neither is possible.
         """
         from dataclasses import replace
 
@@ -175,13 +178,28 @@ def scan(text, known, flags=(), *, weighted=True, words=MappingProxyType({}), st
          **place):
     """({field: value}, weights) of the options in `text`.
 
-    known: {option: (field, smallest, largest, whole number, smallest excluded)}, field None
-    where the value changes nothing; smallest of the field kernel: the names of those that are
-    allowed;  flags: options without a value, which are their own field;  weighted: -w0 and -w1 are
-    known, and -q, which changes nothing;  words: {option: the word for a value of None};  strange:
-    {option: words} to be added where that option is not known or has a value that cannot be.
-    weights: ((side, factor), ...) of -w0 and -w1, sides ascending.  Raises `UsageError`, with the
-    place given, for an option that is not known and for a value out of its range.
+    `weights` are ((side, factor), ...) of -w0 and -w1, sides ascending.
+
+    Parameters
+    ----------
+    known : dict
+        {option: (field, smallest, largest, whole number, smallest excluded)}, field None where the
+        value changes nothing; smallest of the field kernel are the names that are allowed.
+    flags : sequence
+        Options without a value, which are their own field.
+    weighted : bool
+        -w0 and -w1 are known, and -q, which changes nothing.
+    words : mapping
+        {option: the word for a value of None}.
+    strange : dict, optional
+        {option: words} to be added where that option is not known or has a value that cannot be.
+    **place
+        Place of the options in a file, for errors.
+
+    Raises
+    ------
+    UsageError
+        For an option that is not known and for a value out of its range.
     """
 
     def fail(message):

@@ -54,9 +54,9 @@ class Solution:
 class Nodes:
     """Training points x (n, d) packed once in the libraries' own layout, zeros left out.
 
-    x: an array or `SparsePoints`.  Every binary problem points at its rows; nothing is copied
-    again.  bias: value of one feature more, the same for all points, or None;  rows: numbers
-    of the only points that are packed, or None for all.
+    x is an array or `SparsePoints`. Every binary problem points at its rows; nothing is copied
+    again. `bias` is the value of one feature more, the same for all points, or None; `rows` are the
+    only points that are packed, or None for all.
     """
 
     precomputed = False
@@ -132,10 +132,17 @@ def shared_object(package):
 class CLibrary:
     """LIBSVM or LIBLINEAR, which release the interpreter's lock: threads train side by side.
 
-    name: of its shared object, in capitals in messages;  oldest: the number of the first version
-    that serves;  missing: the message where it is not installed;  functions: the names of those
-    that train, check parameters, free a model and set where words go;  model, problem, parameter:
-    its `Structure`s.
+    Parameters
+    ----------
+    name : str
+        Of its shared object, in capitals in messages.
+    oldest : int
+        Number of the first version that serves.
+    missing : str
+        Message where it is not installed.
+    functions : sequence
+        Names of those that train, check parameters, free a model and set where words go.
+    model, problem, parameter : Structure
     """
 
     def __init__(self, name, oldest, missing, functions, model, problem, parameter):
@@ -202,8 +209,8 @@ def sklearn_version() -> str:
 def sklearn_fit(machine, x, side, w, weights, why_not):
     """`side[0]` and the machine of scikit-learn, fitted to points x (l, d) of two sides (l,).
 
-    w (l,): weights, None for 1;  weights: ((side, factor), ...);  why_not(error): the message of
-    the `DataError` where it refuses the problem.  f > 0 speaks for the second label there.
+    f > 0 speaks for the second label there. `w` (l,) are weights, None for 1, and `weights` ((side,
+    factor), ...); why_not(error) is the message of the `DataError` where it refuses the problem.
     """
     if is_sparse(x):
         from scipy.sparse import csr_matrix

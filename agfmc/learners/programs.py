@@ -269,9 +269,9 @@ class CommandOptions(NodeLearner):
 
 
 def partition_text(x, samples, text, row_text=None):
-    """Lines of text of the points x[samples.rows], labelled with their sides.
+    """Lines of text ("svm" or "lvq") of the points x[samples.rows], labelled with their sides.
 
-    text: "svm" or "lvq";  row_text: `row_texts(x)`, which may serve several partitions.
+    `row_text`, that of `row_texts(x)`, may serve several partitions.
     """
     if text == "lvq":
         return lvq_lines(x[samples.rows], samples.side)
@@ -284,12 +284,15 @@ def partition_text(x, samples, text, row_text=None):
 class Execution:
     """The way to run the classifiers of a configuration: in this process, or by programs.
 
-    points: the kind of the points to classify, "binary", "svm" or "lvq";
-    sigmoid: a key of `SIGMOIDS` in place of what was fitted, or None;
-    predictor: text of a command that reads the binary models, or None;
-    allow_commands: the commands in control files may be run;
-    keep: temporary files of programs stay;  workers: how many programs run at a time;
-    counting: the answers tell which binary classifiers were queried.
+    Attributes
+    ----------
+    points : kind of the points to classify, "binary", "svm" or "lvq"
+    sigmoid : key of `SIGMOIDS` in place of what was fitted, or None
+    predictor : text of a command that reads the binary models, or None
+    allow_commands : the commands in control files may be run
+    keep : temporary files of programs stay
+    workers : number of programs that run at a time
+    counting : count the binary classifiers that were queried
     """
 
     points: str = "binary"
@@ -426,10 +429,15 @@ def _difference(name, labels, classes, p):
 
 @dataclass(frozen=True)
 class ExternalClassifier:
-    """A program that tells all branches of a node apart, as a control file names it.
+    """A program that separates all branches of a node, as a control file names it.
 
-    name: of its model;  branches: how many;  command: its text;  place: the `Place` in the
-    control file;  predictor: the program, once it may be run.
+    Attributes
+    ----------
+    name : name of its model
+    branches : number of branches
+    command : text of the command
+    place : `Place` in the control file
+    predictor : the program, once it may be run
     """
 
     name: str

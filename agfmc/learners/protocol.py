@@ -138,10 +138,14 @@ class SharedGroup:
 class Job:
     """One classifier to be trained.
 
-    name: of the model;  sides: the labels of each side, left and right of a binary
-    classifier, or the branches of a node;  options: its learner, and `text`, as the user
-    wrote them;  seed: the user's;  place: the `Place` of its row or node in the control file;
-    together: the classifiers, itself too, that its learner trains together, or None.
+    Attributes
+    ----------
+    name : name of the model
+    sides : labels of each side, left and right of a binary classifier, or the branches of a node
+    options, text : its learner, and the words of the user for it
+    seed : seed of the user
+    place : `Place` of its row or node in the control file
+    together : classifiers, itself too, that its learner trains together, or None
     """
 
     name: str
@@ -175,9 +179,20 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     Rows of different members of an ensemble that have the same labels on their left, and on their
     right, and the same options, have one `Job`, which stands as often in the list: `distinct`.
 
-    base: name of the model; default: options where the file has `""`, those of its heading where
-    this is empty; they are for binary classifiers;  parse: what parses those, for the learners of
-    others.  Raises `UsageError` or `ControlError` with the place of a row that is wrong.
+    Parameters
+    ----------
+    base : str
+        Name of the model.
+    default : str
+        Options where the file has `""`, those of its heading where this is empty; they are for
+        binary classifiers.
+    parse : function
+        Parser of the options, for the learners of others.
+
+    Raises
+    ------
+    UsageError, ControlError
+        With the place of a row that is wrong.
     """
     heading = None if default else tree.headings.get("options")
     place = {} if heading is None else tree.place(heading)._asdict()
@@ -316,10 +331,15 @@ def samples(job, rows_of) -> Samples:
 class NodeProblem:
     """The data and settings of one job that a learner of nodes is given.
 
-    x (n, d): all points;  samples: its `Samples`;  normalised: the parts of a `Provenance`
-    that tell of the normalisation of the points;  origin: the digest that seals the model, or None;
-    text: "svm" or "lvq", the text that a program gets;  weights (l,): of its samples, or None;
-    sums: of these, for `Provenance.with_samples`.
+    Attributes
+    ----------
+    x : all points (n, d)
+    samples : its `Samples`
+    normalised : parts of a `Provenance` about the normalisation of the points
+    origin : digest that seals the model, or None
+    text : "svm" or "lvq", the text that a program gets
+    weights : weights (l,) of its samples, or None
+    sums : their sums, for `Provenance.with_samples`
     """
 
     x: np.ndarray
@@ -343,8 +363,20 @@ class NodeProblem:
 def read_node(node, branches: int, name: str):
     """The `NodeModel` of a trained node, a `NodeClassifier`; None where a program answers.
 
-    branches: how many it has;  name: of its files, where they are.  Raises `ModelError` or
-    `DataError` where they do not fit the node, `UsageError` for its options.
+    Parameters
+    ----------
+    node : NodeClassifier
+    branches : int
+        How many it has.
+    name : str
+        Of its files.
+
+    Raises
+    ------
+    ModelError, DataError
+        Where they do not fit the node.
+    UsageError
+        For its options.
     """
     return learner_class(node.learner_letter).parse(node.options).read(name, branches)
 
@@ -410,13 +442,17 @@ def check_learners(jobs, loo=False):
 class Fitted(NamedTuple):
     """The result of training one job.
 
-    model: a `BinaryModel`, or the error of its learner;  rows: those of the points that are its
-    support vectors, None for a learner whose models are made of vectors of its own;
-    seconds: of a core that it took;  side (l,): the side of each sample, and held_out (l,), True
-    for those sent to the right when they were held out: None where that was not asked for;
-    values (c,) float32: decision values of its calibration points, rows ascending, when they were
-    held out, with the sign of the model; None without such points;  unbounded: any larger C has the
-    same model and values.
+    Attributes
+    ----------
+    model : `BinaryModel`, or the error of its learner
+    rows : points that are its support vectors, None for a learner whose models have vectors of
+        another kind
+    seconds : seconds of a core that it took
+    side, held_out : side (l,) of each sample, and mask (l,) of those sent to the right when they
+        were held out; None unless requested
+    values : decision values (c,), float32, of its calibration points, rows ascending, when they
+        were held out, with the sign of the model; None without such points
+    unbounded : any larger C has the same model and values
     """
 
     job: Job

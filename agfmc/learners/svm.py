@@ -45,8 +45,11 @@ _STRANGE["-t"] = ("precomputed kernels (4) are not read, and libAGF's class bord
 class SvmOptions(KernelLearner):
     """Options of svm-train, and its defaults.
 
-    `gamma` None stands for 1 / (number of features); `weights` pairs a side
-    (0 left, 1 right) with the factor of its C;  has_weights: the points have weights.
+    Attributes
+    ----------
+    gamma : None for 1 / (number of features)
+    weights : pairs of a side (0 left, 1 right) and the factor of its C
+    has_weights : the points have weights
     """
 
     svm_type: str = "c_svc"

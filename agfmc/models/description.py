@@ -107,8 +107,8 @@ def node_shares(configuration: Configuration) -> dict[int, float]:
 def describe_normalisation(normalisation: Normalisation, names: Sequence[str] = ()) -> dict:
     """A dictionary of plain values: features, and the metric if it is learned.
 
-    names: of the features, or none for those in its record, if any;  the weights of features are
-    sorted, the largest first.
+    `names` are those of the features, or else those in its record, if any. The weights of features
+    are sorted, the largest first.
     """
     matrix, learned = normalisation.matrix, normalisation.metric
     names = names or (() if learned is None else learned.names)

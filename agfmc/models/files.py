@@ -45,16 +45,20 @@ from .merge import collate, regroup
 class ModelSource:
     """A trained configuration on disk, and how it is to be read.
 
-    path: a control file, whose models are read and merged, or one file that holds everything:
-    `.mbm`, libAGF's ASCII model, a LIBSVM model of any number of classes;  normalisation: to be
-    applied to raw points, in place of the one that a control file names;  models_in: folder of the
-    models that a control file names;  unnormalised: the normalisation is for the support vectors
-    too;  names: of the labels of a LIBSVM model, entry i names label i;  foreign: the binary models
-    of the control file are for another program, and not read;  calibration: file of the
-    calibration, in place of CONTROL.cal or of the one in a .mbm;  uncalibrated: without any
-    calibration;  own_decoder: the decoder that the control file names will be used: a learned one
-    is read with its calibration in any case;  named: a normalisation that the control file names
-    is read.
+    Attributes
+    ----------
+    path : a control file, whose models are read and merged, or one file that holds everything:
+        `.mbm`, libAGF's ASCII model, a LIBSVM model of any number of classes
+    normalisation : file applied to raw points, in place of the one that a control file names
+    models_in : folder of the models that a control file names
+    unnormalised : the normalisation is for the support vectors too
+    names : names of the labels of a LIBSVM model, entry i names label i
+    foreign : the binary models of the control file are for another program, and not read
+    calibration : file of the calibration, in place of CONTROL.cal or of the one in a .mbm
+    uncalibrated : without any calibration
+    own_decoder : the decoder that the control file names will be used: a learned one is read with
+        its calibration in any case
+    named : a normalisation that the control file names is read
     """
 
     path: str
@@ -398,11 +402,10 @@ def _metrics(provenance, normalisation):
 def check_one_run(tree, models, classifiers):
     """Raise `ModelError` where models went through different normalisations.
 
-    There is a warning where they were trained for other classes than they stand for, or on
-    numbers of samples that no numbers of samples of the classes add up to: they may be meant
-    for that, or trained anew on purpose.  models: `BinaryModel`s in the
-    order of the tree's rows;  classifiers: {node number: classifier}.  Models of unknown
-    origin, as LIBSVM's own, fit any.
+    There is a warning where they were trained for other classes than they stand for, or on numbers
+    of samples that no numbers of samples of the classes add up to: they may be meant for that, or
+    trained anew on purpose. `models` are `BinaryModel`s in the order of the tree's rows,
+    `classifiers` {node number: classifier}. Models of unknown origin, as LIBSVM's own, fit any.
     """
     def warn(message):
         warnings.warn(f"{tree.source}: {message}", AgfmcWarning, stacklevel=4)

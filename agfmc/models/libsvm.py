@@ -184,10 +184,10 @@ def _provenance(lines, end, total, path):
 
 
 def _support_vectors(lines, start, path, features, width):
-    """coef (l, width), sv (l, d) of lines of `width` coefficients and index:value pairs.
+    """coef (s, width), sv (s, d) of lines of `width` coefficients and index:value pairs.
 
-    d is the larger of `features` and the largest index;  start: lines of the file before the first,
-    for messages.
+    d is the larger of `features` and the largest index; the line numbers of messages begin behind
+    `start`.
     """
     counts = np.empty(len(lines), dtype=np.int64)
     words_of = []
@@ -240,8 +240,13 @@ def _format_kernel(svm_type, kernel):
 def format_svm_model(model, sv_text=None, held_out=None):
     """The text of a `BinaryModel` as a LIBSVM model file, which is `checked`.
 
-    sv_text: of each support vector, where the caller has it already;  held_out (n,): decision
-    values, kept as float32, of points that it was not trained on.
+    Parameters
+    ----------
+    model : BinaryModel
+    sv_text : sequence, optional
+        Text of each support vector, where the caller has it already.
+    held_out : array (n,), optional
+        Decision values, stored as float32, of points that it was not trained on.
     """
     lines = _format_kernel(model.svm_type, model.kernel)
     lines += ["nr_class 2", f"total_sv {len(model.sv)}", f"rho {float(model.rho)!r}",

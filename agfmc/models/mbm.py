@@ -47,8 +47,14 @@ _Line = Annotated[str, one_line]
 
 @dataclass(frozen=True)
 class _Stored:
-    """The header; control: the text of the tree;  made_by: {program: version};  normalisations:
-    several, side by side, in the place of one."""
+    """The header of an .mbm file.
+
+    Attributes
+    ----------
+    control : text of the tree
+    made_by : {program: version}
+    normalisations : several, side by side, in place of one
+    """
 
     control: str
     machines: MergedModel

@@ -16,9 +16,16 @@ from .configuration import Configuration
 def assemble(tree, models, node_classifiers, normalisation=None):
     """The `Configuration` of a control tree whose classifiers have been trained.
 
-    models: a `BinaryModel` for each row of the tree;  node_classifiers: {node number: its
-    `NodeModel`};  normalisation: that the training points went through, or None.  The
-    classifiers of the tree get the names of their models.
+    The classifiers of the tree get the names of their models.
+
+    Parameters
+    ----------
+    models : sequence
+        A `BinaryModel` for each row of the tree.
+    node_classifiers : dict
+        {node number: its `NodeModel`}.
+    normalisation : Normalisation, optional
+        Of the training points.
     """
     tree = rename_directs(rename(tree, [model.name for model in models]),
                           {number: model.name for number, model in node_classifiers.items()})

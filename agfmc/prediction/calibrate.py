@@ -52,7 +52,7 @@ def calibrated(configuration: Configuration, held_out: HeldOut | None,
                weights: str | None = None) -> Configuration:
     """The configuration with the `Calibration` that is fitted to held-out decision values.
 
-    Without such values it is what it was.  wanted: as for `fit_calibration`;  weights: None, or
+    Without such values it is what it was. `wanted` is as for `fit_calibration`; with `weights`
     those of the members of an ensemble are learned first.
     """
     if weights is not None:
@@ -67,16 +67,22 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
                     losses: dict | None = None) -> Calibration:
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
-    wanted: the only decoders that have one, None for all, and for a learned one where it pays or
-    the control tree names it;  quick: every map is a temperature and a floor, fitted to a thousand
-    points at most, and no points are kept;  losses: gets {key: (number of points, their log loss
-    before, after)} of the decoders that keep points; where a tree is descended, of the probability
-    that the answer is right.
+    The points are decoded with the decision values of classifiers that were trained without them;
+    nothing is trained again. The decoders that suit the configuration, and least squares, keep the
+    points too, which thresholds and sets are made from: those that were not used to learn a metric,
+    if there are such; others have a temperature and a floor in any case.
 
-    The points are decoded with the decision values of classifiers that were trained without
-    them; nothing is trained again.  The decoders that suit the configuration, and least squares,
-    keep the points too, which thresholds and sets are made from: those that had no part in learning
-    a metric, if there are such; others have a temperature and a floor in any case.
+    Parameters
+    ----------
+    wanted : sequence, optional
+        The only decoders that have a map, None for all, and for a learned one where it pays or the
+        control tree names it.
+    quick : bool
+        Every map is a temperature and a floor, fitted to a thousand points at most, and no points
+        are stored.
+    losses : dict, optional
+        Gets {key: (number of points, their log loss before, after)} of the decoders that store
+        points; where a tree is descended, of the probability that the answer is right.
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
@@ -119,10 +125,10 @@ def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1,
                         weights: np.ndarray | None = None) -> LearnedFit:
     """Fit a `LearnedDecoder` to held-out decision values r (c, m) of the rows of a tree.
 
-    y (c,): columns of the true classes, labels ascending;  seed: of the folds;  weights (c,): of
-    the points.  p (c, k) of the result is by fits without the points.  Raises `ModelError` for too
-    many classes and classifiers, and for a multi-class node, `DataError` for a class without
-    points.
+    `y` (c,) are columns of the true classes, labels ascending; `seed` is that of the folds;
+    `weights` (c,) are those of the points. p (c, k) of the result is by fits without the points.
+    Raises `ModelError` for too many classes and classifiers, and for a multi-class node,
+    `DataError` for a class without points.
     """
     if tree.directs:
         raise ModelError("a multi-class node has no decision values that a decoder could be "
@@ -132,9 +138,9 @@ def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1,
 
 
 def check_weights(way: str | None, tree: Tree, points: int) -> None:
-    """Raise `UsageError`, before the training, where weights cannot be learned; None: none are.
+    """Raise `UsageError`, before the training, where weights of members cannot be learned.
 
-    way: "held-out";  points: the number of those that are held out for calibration.
+    `way` is "held-out", or None where nothing is learned; `points` are held out for calibration.
     """
     if way is None:
         return
@@ -278,9 +284,9 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
                      only: Collection | None = None) -> dict:
     """{key: (points, p (c', k), answer (c',))} of the calibration points, for decoders that suit.
 
-    points (c',): their numbers, fewer than all for decoders that do not suit the configuration
-    and are not requested;  p: before any map, columns with ascending labels, or (p, 1 - p) of the
-    answer where a tree is descended;  answer: the column of the class.  only: keys of the
+    points (c',) are their numbers, fewer than all for decoders that do not suit the configuration
+    and are not requested; p is before any map, columns with ascending labels, or (p, 1 - p) of the
+    answer where a tree is descended; answer is the column of the class. `only` has the keys of the
     requested decoders, None for all.
     """
     tree, size = configuration.tree, len(held_out.rows)
@@ -539,10 +545,16 @@ def _columns(labels, classes, source):
 def recalibrated(configuration: Configuration, answers: Iterable[tuple[str, DecodedData]],
                  kind: str = "auto", seed: int = 1, folds: int = FOLDS,
                  stored: Mapping = MappingProxyType({})) -> tuple[Configuration, list[dict]]:
-    """The configuration with maps of decoders fitted to points kept apart, and the reports on them.
+    """The configuration with maps of decoders fitted to holdout points, and reports on them.
 
-    answers: (key of a decoder, its `DecodedData`);  stored: {key: `DecoderCalibration`} that the
-    reports compare.  The rest as for `recalibrate`.
+    The other arguments are as for `recalibrate`.
+
+    Parameters
+    ----------
+    answers : iterable
+        (key of a decoder, its `DecodedData`).
+    stored : mapping
+        {key: `DecoderCalibration`} that the reports compare.
     """
     results: dict[str, CalibrationResult] = {}
     fitted: dict[str, DecodedData] = {}
@@ -562,8 +574,12 @@ def with_decoders(configuration: Configuration, results: dict[str, CalibrationRe
                   y: np.ndarray, learned: LearnedDecoder | None = None) -> Configuration:
     """The configuration whose calibration has these entries in place of its own.
 
-    y (n,): columns of the classes of their points; the calibration counts its own where it has
-    some;  learned: takes the place of its own, unless it is None.
+    Parameters
+    ----------
+    y : array (n,)
+        Columns of the classes of their points, which the calibration counts where it has none yet.
+    learned : LearnedDecoder, optional
+        Takes the place of the one in the calibration.
     """
     old, classes = configuration.calibration, configuration.tree.classes
     if old is None:

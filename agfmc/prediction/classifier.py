@@ -479,10 +479,18 @@ def _ready(classifier, execution):
 def classify(classifier, chunks, workers=1, then=None):
     """Yield `Answers` for each chunk of points (n, d), in order.
 
-    workers: how many threads, or an executor of `concurrent.futures`;  then: what is done
-    with the answers where they were made; its result is yielded.  For an executor it must
-    be a function of a module, or a `functools.partial` of one.  Raises `UsageError` for
-    an executor and classifiers that run commands.
+    Parameters
+    ----------
+    workers : int or Executor
+        Number of threads, or an executor of `concurrent.futures`.
+    then : function, optional
+        Called with the answers where they were made; its result is yielded. For an executor it must
+        be a function of a module, or a `functools.partial` of one.
+
+    Raises
+    ------
+    UsageError
+        For an executor and classifiers that run commands.
     """
     commands = any(direct.learner.is_program for direct in classifier.tree.directs.values())
     if not isinstance(workers, int):

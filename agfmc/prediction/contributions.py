@@ -33,11 +33,14 @@ _SEPARABLE = {"sqeuclidean": np.square, "cityblock": np.abs}  # distances: sums 
 
 
 class Explanation(NamedTuple):
-    """Contributions (n, c) of c columns to the margin of the answer (n,) over the next class (n,).
+    """Contributions of c columns to the margin of the answer over the next class.
 
-    answer, other: positions among the classes;  margin (n,): that of the point, and
-    reference (n,) that of the reference point;  exact: the contributions are Shapley values, which
-    sum to margin - reference.
+    Attributes
+    ----------
+    answer, other : positions (n,) of both among the classes
+    contributions : contributions (n, c)
+    margin, reference : margin (n,) of the point and of the reference point
+    exact : the contributions are Shapley values, which sum to margin - reference
     """
 
     answer: np.ndarray

@@ -50,9 +50,9 @@ def calibration_of(configuration: Configuration, decoding: Decoding,
 def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment:
     """The `Adjustment` of probabilities in the order of the tree's labels.
 
-    priors: as for `proportions`, or "training" for those of the training data, without class
-    weights;  trained: as for `proportions`; None for what the models record, with all weights.
-    Raises `UsageError` where they do not, and for a class without share in training.
+    `priors` are as for `proportions`, or "training" for those of the training data, without class
+    weights; `trained` as for `proportions`, None for what the models record, with all weights.
+    Raises `UsageError` where they record nothing, and for a class without share in training.
     """
     tree = configuration.tree
     classes = tree.classes
@@ -84,15 +84,19 @@ def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment
 
 
 class Decisions(NamedTuple):
-    """The leaf (n,) that is the answer, in the order of the text, and its number `winner` (n,).
+    """Answers to n points, before they are labels.
 
-    columns (n, c): probabilities or p values of all classes, labels ascending, None beside sets;
-    or what is printed in their place;  sets (n, k): masks of the classes in the set of each point;
-    ranked (n, c): the most probable leaves in descending order, whose columns alone these are;
-    queried (n, m): as in `Answers`, None where all classifiers were queried.
-
-    Of answers by their cost: leaf is -1 where no answer is cheapest, whose `winner` is the
-    probability of the most probable leaf `probable` (n,); cost (n,): expected, of the answer.
+    Attributes
+    ----------
+    leaf : leaf (n,) that is the answer, in the order of the text; -1 where no answer is cheapest
+    winner : number (n,) of that leaf; where no answer is cheapest, probability of `probable`
+    columns : probabilities or p values (n, c) of all classes, labels ascending, None beside sets;
+        or what is printed in their place
+    sets : masks (n, k) of the classes in the set of each point
+    ranked : the most probable leaves (n, c) in descending order, whose columns alone these are
+    probable : the most probable leaf (n,), where answers are chosen by cost
+    cost : expected cost (n,) of the answer
+    queried : (n, m) as in `Answers`, None where all classifiers were queried
     """
 
     leaf: np.ndarray
@@ -108,7 +112,7 @@ class Decisions(NamedTuple):
 class Decision:
     """The step from what a decoder gives to an answer.
 
-    calibration: of the decoder, or None;  configuration: whose tree has the leaves.  A
+    `calibration` is that of the decoder, or None; the tree of `configuration` has the leaves. A
     probability below `threshold` is no answer; None accepts all.
     """
 

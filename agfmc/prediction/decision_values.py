@@ -42,9 +42,9 @@ SIGMOIDS = {0: np.tanh, 1: _erf, 2: _logistic, 3: _arctangent}
 class MachineValues:
     """f and r of the support vector machines of a `Configuration`.
 
-    open_ended: features that a chunk leaves out at its end are 0 (LIBSVM text), and not an error,
-    where the model does not record their number;  sigmoid: a key of `SIGMOIDS`, or None, which is
-    0, except that classifiers without probabilities then give the sign of f alone.
+    With `open_ended`, features that a chunk leaves out at its end are 0 (LIBSVM text), and not an
+    error, where the model does not record their number. `sigmoid` is a key of `SIGMOIDS`, or None,
+    which is 0, except that classifiers without probabilities then give the sign of f alone.
     """
 
     def __init__(self, configuration, open_ended=False, sigmoid=None):

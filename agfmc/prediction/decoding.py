@@ -37,10 +37,13 @@ LEARNED_POINTS, _LEARNED_WEIGHTS = 50, 6_000
 class PairQueries:
     """Choices of decoders that query some of the pairs of a one-vs-one configuration.
 
-    opponents: of each class in a poll, a number or a text such as "3log", 3 log2 k;
-    seed: of their draw;  finalists: so many best classes are polled in full, None for no class;
-    pair_errors: of the decoder radag, a file of the errors of the pairs, or the errors (k, k)
-    of the classes in the order of the tree.
+    Attributes
+    ----------
+    opponents : opponents of each class in a poll, a number or a text such as "3log", 3 log2 k
+    seed : seed of their draw
+    finalists : number of best classes that are polled in full, None for no class
+    pair_errors : for the decoder radag, a file of the errors of the pairs, or the errors (k, k) of
+        the classes in the order of the tree
     """
 
     opponents: str = "3log"
@@ -60,11 +63,14 @@ class PairQueries:
 class Guarantees:
     """Choices of answers with a guarantee, which calibration points give.
 
-    max_error: points are rejected so that, with `confidence` (None for 0.95), no larger share of
-    the answers is wrong;  coverage: the probability with which the set of each point holds its
-    class;  p_values: those of all classes in place of probabilities;  by_class: coverage or p
-    values are right for each class alone;  score: one of `SCORES` for sets and p values, None for
-    the first.
+    Attributes
+    ----------
+    max_error : points are rejected so that, with `confidence` (None for 0.95), no larger share of
+        the answers is wrong
+    coverage : probability with which the set of each point holds its class
+    p_values : columns are p values of all classes in place of probabilities
+    by_class : coverage or p values are right for each class alone
+    score : one of `SCORES` for sets and p values, None for the first
     """
 
     max_error: float | None = None
@@ -317,13 +323,13 @@ class Decoding:
 
 def decoders_of(tree: Tree, wanted: Sequence[str] | None = None, points: int = 0) \
         -> tuple[Decoding, ...]:
-    """The `Decoding`s for a control tree: those wanted, else those that suit it.
+    """The `Decoding`s for a control tree: the requested ones, else those that suit it.
 
-    These are the one that the tree names, `named_decoding`, and then by its structure an ensemble:
-    average;  one-vs-one: inverse;  an orthogonal code: orthogonal;  other coding matrices:
-    least-squares;  trees: recursive, and the tree as a code by least-squares;  a multi-class node
-    at the root, or in a tree: recursive.  points: of the calibration, with enough of which learned
-    comes next for a code without zeros.
+    These are the one that the tree names, `named_decoding`, and then by its structure. An ensemble:
+    average. One-vs-one: inverse. An orthogonal code: orthogonal. Other coding matrices:
+    least-squares. Trees: recursive, and the tree as a code by least-squares. A multi-class node at
+    the root, or in a tree: recursive. `points` is the number of calibration points, with enough of
+    which learned comes next for a code without zeros.
     """
     if wanted is not None:
         return tuple(_named(word, tree) for word in wanted)

@@ -40,9 +40,13 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A table of counts, rows of the truth and columns of the answers, that can be shown as
-    shares of the rows; heads: names of the columns with the positions of their classes;  upright:
-    these are too long to stand beside each other."""
+    """A table of counts, or shares of its rows: rows of the truth and columns of the answers.
+
+    Attributes
+    ----------
+    heads : names of the columns with the positions of their classes
+    upright : the names are too long to stand beside each other
+    """
 
     caption: str
     heads: tuple[tuple[str, tuple[int, ...]], ...]
@@ -52,8 +56,14 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a section; kind: "text", "note", "heading", "facts", "table", "pictures",
-    "matrix", "code", "markup" or "beside" (two sequences of blocks);  title: of folded code."""
+    """A part of a section.
+
+    Attributes
+    ----------
+    kind : "text", "note", "heading", "facts", "table", "pictures", "matrix", "code", "markup" or
+        "beside" (two sequences of blocks)
+    title : title of folded code
+    """
 
     kind: str
     value: Any

@@ -22,9 +22,20 @@ def draw_control(path: str, tree: Tree, heights: Sequence[float] | None = None,
                  shares: Mapping[int, float] | None = None) -> None:
     """Draw a control tree: a coding matrix, a tree of classes, the first members of an ensemble.
 
-    shares: {number of a node: share of the training points that reached it};  heights: the joining
-    distances of the nodes of a tree of single classifiers, which may be infinite, for a
-    dendrogram.  Raises errors as `chart_canvas.save`.
+    Parameters
+    ----------
+    path : str
+    tree : Tree
+    heights : sequence, optional
+        Joining distances of the nodes of a tree of single classifiers, which may be infinite, for a
+        dendrogram.
+    shares : mapping, optional
+        {number of a node: share of the training points that reached it}.
+
+    Raises
+    ------
+    AgfmcError
+        As `chart_canvas.save`.
     """
     if heights is not None:
         save(path, "", [dendrogram(tree, heights)])
@@ -103,8 +114,15 @@ def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
 def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) -> None:
     """Draw a decision tree with the loss of each node, and the share of the points on each line.
 
-    scored: of a search of trees: has `tree`, `nodes`, with `loss` and `error`, `loss`, `error` and
-    `queries`;  shares: {label: share of the points};  what: the name of the loss.
+    Parameters
+    ----------
+    path : str
+    scored : result of a search of trees
+        Has `tree`, `nodes`, with `loss` and `error`, `loss`, `error` and `queries`.
+    shares : mapping
+        {label: share of the points}.
+    what : str
+        Name of the loss.
     """
     tree, called = scored.tree, picture_names(scored.tree.names)
     names = {label: f"{called.get(label) or label}, {100 * shares[label]:.1f} %"

@@ -18,8 +18,10 @@ _MOST_FEATURES = 60  # features that are drawn
 
 def draw_scores(path: str, scores: Mapping, names: Mapping[int, str] | None = None,
                 data: str = "") -> None:
-    """Draw the reliability diagram, the error of the surest answers and the contingency table of
-    `scores`, as `evaluate` returns them; names: {label: name};  data: its name."""
+    """Draw the reliability diagram, the error of the surest answers and the contingency table.
+
+    `scores` are those of `evaluate`, `names` is {label: name}, and `data` the name of the data.
+    """
     parts = [plural(scores["points"], "point")] if "points" in scores else []
     parts.append(plural(len(scores["labels"]), "class", "es"))
     if scores.get("rejected"):

@@ -15,7 +15,13 @@ NARROW = 16  # characters of names in the least room
 
 @dataclass(frozen=True)
 class Classes:
-    """labels (k,): of all classes, ascending;  names: {label: name} of those that have one."""
+    """The classes of a page.
+
+    Attributes
+    ----------
+    labels : labels (k,) of all classes, ascending
+    names : {label: name} of those that have one
+    """
 
     labels: tuple[int, ...]
     names: Mapping[int, str]

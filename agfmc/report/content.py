@@ -86,9 +86,14 @@ class Picture:
 class DataPart:
     """The data that a page is about, None for what is not known.
 
-    source: file or table;  labels (k,): of the classes, ascending;  counts (k,): points of each;
-    recipe: of `describe_recipe` for a table;  facts: further (name, value) pairs;  missing:
-    {column: missing cells} of those that have some.
+    Attributes
+    ----------
+    source : file or table
+    labels : labels (k,) of the classes, ascending
+    counts : number (k,) of points of each
+    recipe : result of `describe_recipe` for a table
+    facts : further (name, value) pairs
+    missing : {column: missing cells} of those that have some
     """
 
     source: str
@@ -113,10 +118,14 @@ class ModelPart:
 
 @dataclass(frozen=True)
 class HardPoint:
-    """A point whose true class has a small probability, p_truth.
+    """A point whose true class has a small probability.
 
-    id: of its row in the table, or its number from 0;  truth, answer: labels, -1 where it was
-    rejected;  likely: the most probable (label, probability), largest first.
+    Attributes
+    ----------
+    id : id of its row in the table, or its number from 0
+    truth, answer : labels, -1 where it was rejected
+    p_truth : probability of the true class
+    likely : the most probable (label, probability), largest first
     """
 
     id: str
@@ -130,10 +139,14 @@ class HardPoint:
 class AnswersPart:
     """Answers with their scores.
 
-    origin: where they come from, in words;  scores: of `score.evaluation.evaluate`;  splits:
-    {column: {"mean", "sd", ...}} over the splits, or None;  hardest: the points with the least
-    probability of their true class;  nodes: costs of the nodes of the tree;  warnings: what a
-    reader must know of these scores.
+    Attributes
+    ----------
+    origin : origin of the answers, in words
+    scores : result of `score.evaluation.evaluate`
+    splits : {column: {"mean", "sd", ...}} over the splits, or None
+    hardest : points with the least probability of their true class
+    nodes : costs of the nodes of the tree
+    warnings : what a reader must know of these scores
     """
 
     origin: str
@@ -154,13 +167,19 @@ class Step:
 
 @dataclass(frozen=True)
 class ReportContent:
-    """All that a page shows; parts that are not there are None or empty.
+    """All that a page shows; missing parts are None or empty.
 
-    names: {label: name} of the classes;  comparison: as compare_control --json writes it, with
-    `choice` where it was made to choose: {"configuration", "decoder", "top": the same of the best
-    row, "gain", "error": of the best over the first row, or None};  search: as tune_m --json
-    writes it;  card: Markdown;  provenance: (name, value) pairs;  steps: commands that repeat it;
-    importance: of `prediction.importance.what_matters`.
+    Attributes
+    ----------
+    names : {label: name} of the classes
+    comparison : as compare_control --json writes it, with `choice` where it was made to choose:
+        {"configuration", "decoder", "top": the same of the best row, "gain", "error": of the best
+        over the first row, or None}
+    search : as tune_m --json writes it
+    card : Markdown
+    provenance : (name, value) pairs
+    steps : commands that repeat it
+    importance : result of `prediction.importance.what_matters`
     """
 
     title: str

@@ -92,11 +92,11 @@ def comparison(result: Mapping) -> Picture | None:
 
 def forest(rows: Sequence[tuple], axis: str, reference: str | None = None,
            larger: bool = True, show: Callable = signed) -> Drawing:
-    """For each row (name, value, its interval or None) the name and the value, and below them the
-    interval; axis: its title;  show: the text of a value.
+    """For each row the name and the value, and below them the interval.
 
-    Signed values are differences, over a zero line, those that their interval tells from 0 filled;
-    reference: what they are from;  larger: whether larger ones are better.
+    `rows` are (name, value, its interval or None), `axis` is the title of the axis, and show(value)
+    the text of a value. Signed values are differences from `reference`, over a zero line, filled
+    where their interval does not have 0; `larger` says that larger values are better.
     """
     pitch, top, differences = 36, 8 if reference is None else 46, show is signed
     scale = Linear.around([0.0] * differences + [
@@ -384,8 +384,12 @@ def _point_words(point, score):
 class _Kernel:
     """The options of a kernel that were tried.
 
-    members: (index in the search, point);  across: the parameters that differ among them, at most
-    two;  colours: the scores between which the colours change;  rank: ascending, the best first.
+    Attributes
+    ----------
+    members : (index in the search, point)
+    across : parameters that differ among them, at most two
+    colours : scores between which the colours change
+    rank : order of the members, the best first
     """
 
     def __init__(self, search, score, title, members, colours):

@@ -130,8 +130,8 @@ def _search(scores, maybe):
 def read_comparison(path, scores: Iterable[str], maybe: Iterable[str] = (), stdin=None) -> dict:
     """The comparison that `compare_control --json` wrote, as a dictionary.
 
-    scores: names of those that each row has, or null in their place;  maybe: of others.  Raises
-    `DataError`, which names the place, for anything else.
+    Each row has the names in `scores`, or null in their place, and may have those in `maybe`.
+    Raises `DataError`, with the place, for anything else.
     """
     def check(result):
         for index, row in enumerate(result["rows"]):

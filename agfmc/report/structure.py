@@ -252,9 +252,16 @@ def decision_tree(tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost
                   shares: Mapping[int, float] | None = None) -> Picture:
     """A tree with its classes at the right, the side -1 of each node above the side +1.
 
-    nodes: what they cost, by which their discs grow.  Of a large tree the smallest groups of
-    classes are not divided, unless boxes are given: {number of a node: (text at it, depth of its
-    colour from 0 to 1)};  shares: {label: share of the points}, by which the branches are wide.
+    Of a large tree the smallest groups of classes are not divided, unless boxes are given.
+
+    Parameters
+    ----------
+    nodes : sequence
+        What the nodes cost, by which their discs grow.
+    boxes : mapping, optional
+        {number of a node: (text at it, depth of its colour from 0 to 1)}.
+    shares : mapping, optional
+        {label: share of the points}, by which the branches are wide.
     """
     layout = _Tree(tree, names, {cost.node: cost for cost in nodes}, boxes, shares)
     k, inner = len(tree.labels), len(tree.nodes)

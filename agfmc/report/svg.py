@@ -169,8 +169,14 @@ def tick_texts(ticks: Sequence[float]) -> list[str]:
 
 
 class Shape(NamedTuple):
-    """A part of a drawing: "rect", "circle", "path", "text", "image", or "g", which begins a group
-    that "/g" ends; look: its classes in `charts.css`;  attributes: of SVG, with `_` for `-`."""
+    """A part of a drawing.
+
+    Attributes
+    ----------
+    tag : "rect", "circle", "path", "text", "image", or "g", which begins a group that "/g" ends
+    look : its classes in `charts.css`
+    attributes : attributes of SVG, with `_` for `-`
+    """
 
     tag: str
     look: str = ""

@@ -39,9 +39,13 @@ _OPTION = re.compile(rf"-[A-Za-z](?:{_NUMBER.pattern})?"
 class Trainer:
     """The external program that trains the binary classifiers in place of LIBSVM.
 
-    command: a `Command`;  convert: one that turns the text of a partition, on its standard input,
-    to what the trainer takes, or None;  keep: leave temporary files;  allow_commands: it gets any
-    options of a control file, also those that could name a file to it.
+    Attributes
+    ----------
+    command : a `Command`
+    convert : `Command` that turns the text of a partition, on its standard input, to what the
+        trainer takes, or None
+    keep : leave temporary files
+    allow_commands : it gets any options of a control file, also those that could name a file to it
     """
 
     command: Command
@@ -86,13 +90,23 @@ class TrainerOptions(BinaryLearner):
 def train_external(plan, progress=None, control_out=None, started=None):
     """Train the binary jobs of a `Plan` with its trainer, as many at a time as there are workers.
 
-    control_out: control file of a previous run, which is removed as soon as a model of that run is
-    replaced by another one;  started: called after the first model;  progress: called with (done,
-    all, words, 0).
+    A model appears under its name when its program has succeeded; one that begins as a LIBSVM model
+    must be a whole one.
 
-    A model appears under its name when its program has succeeded; one that begins as a LIBSVM
-    model must be a whole one.  The first program that fails ends the run: raises `JobsFailed`, and
-    finished models stay.
+    Parameters
+    ----------
+    progress : function, optional
+        Called with (done, all, words, 0).
+    control_out : str, optional
+        Control file of a previous run, which is removed as soon as a model of that run is replaced
+        by another one.
+    started : function, optional
+        Called after the first model.
+
+    Raises
+    ------
+    JobsFailed
+        At the first program that fails, which ends the run; finished models stay.
     """
     rows_of = rows_by_class(plan.data.y)
     check_jobs(plan.binary, {label: len(rows) for label, rows in rows_of.items()})

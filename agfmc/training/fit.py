@@ -48,18 +48,23 @@ _FULL_FIT = -1  # among the folds of a job: the classifier, trained on all its s
 class TrainingSettings:
     """The settings common to all jobs of a run.
 
-    options: training options where a control file has `""`;  seed: of all random choices;
-    loo: probabilities are fitted to decision values by a formula for leaving out single samples
-    (`loo_values`), and from folds only where that would be more work or is in doubt;
-    normalisation: the one that the points go through, or None;  scale, nsv, metric: in its place,
-    one that is fitted to the points: by standard deviations, by so many singular vectors, by a map
-    that is learned from the labels then;  weighted_norm: its means and deviations are weighted;
-    calibration: at most so many held-out training points calibrate the probabilities;
-    workers: threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
-    sent whole jobs;  kernel_memory: megabytes on each machine for tables of kernel values;
-    member_weights: "held-out" where those of an ensemble are to be learned, or None;  sums: where
-    learners that share landmarks store sums of finished ranges, or None;  learners: the estimators
-    of binary classifiers, in place of options.
+    Attributes
+    ----------
+    options : training options where a control file has `""`
+    seed : seed of all random choices
+    loo : probabilities are fitted to decision values by a formula for leaving out single samples
+        (`loo_values`), and from folds only where that would be more work or is in doubt
+    normalisation : normalisation of the points, or None
+    scale, nsv, metric : in its place, one that is fitted to the points: by standard deviations, by
+        so many singular vectors, by a map that is learned from the labels then
+    weighted_norm : its means and deviations are weighted
+    calibration : number of held-out training points that calibrate the probabilities at most
+    workers : threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
+        sent whole jobs
+    kernel_memory : megabytes on each machine for tables of kernel values
+    member_weights : "held-out" where those of an ensemble are to be learned, or None
+    sums : where learners that share landmarks store sums of finished ranges, or None
+    learners : estimators of binary classifiers, in place of options
     """
 
     options: str = ""
@@ -105,12 +110,18 @@ class TrainingSettings:
 class _Training:
     """The state of one job in training: its samples and results, from one thread or several.
 
-    w (l,): weights of its samples, or None;  with_folds: it begins with folds;  chosen: positions
-    of its calibration points among the samples, rows ascending, or None;  chosen_only: the folds
-    serve these alone;  fold (l,): of each sample, -1 where it is never held out, or None where
-    single ones are left out;  values (l,): decision values of samples that were not trained on;
-    left: the number of pending fits;  seconds: of a core so far;  equal (n,): digests of all
-    points, for leaving out, or None where all differ.
+    Attributes
+    ----------
+    w : weights (l,) of its samples, or None
+    with_folds : the job begins with folds
+    chosen : positions of its calibration points among the samples, rows ascending, or None
+    chosen_only : the folds serve these alone
+    fold : fold (l,) of each sample, -1 where it is never held out, or None where single ones are
+        left out
+    values : decision values (l,) of samples that were not trained on
+    left : number of pending fits
+    seconds : seconds of a core so far
+    equal : digests (n,) of all points, for leaving out, or None where all differ
     """
 
     job: Job
@@ -216,8 +227,11 @@ def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings) -> Non
 class HeldOutRequest:
     """Results that are requested of samples that are held out.
 
-    sides: the side that each one is sent to;  chosen (n,): a mask of the calibration points,
-    whose decision values are requested, among all points, or None.
+    Attributes
+    ----------
+    sides : the side that each sample is sent to is requested
+    chosen : mask (n,), among all points, of the calibration points whose decision values are
+        requested, or None
     """
 
     sides: bool = False

@@ -15,8 +15,17 @@ CALIBRATION_POINTS = 5000
 def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> HeldOut | None:
     """The `HeldOut` of calibration points; None where a learner gives no such values.
 
-    tree, jobs: of the training, those of all rows first;  values: for each row those of its
-    `Fitted`, or None;  data: (`Dataset`, {node number: `NodeModel`});  rows (c,), ascending.
+    Parameters
+    ----------
+    tree, jobs
+        Of the training, the jobs of all rows first.
+    values : sequence
+        For each row those of its `Fitted`, or None.
+    data : (Dataset, dict)
+        The dict is {node number: `NodeModel`}.
+    rows : array (c,)
+        Rows of the calibration points, ascending.
+    settings : TrainingSettings
     """
     x, y, weights = data[0].x, data[0].y, data[0].weights
     if not len(rows) or any(value is None for value in values):

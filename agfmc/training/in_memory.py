@@ -22,16 +22,31 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
                         weights=None):
     """Train a control tree on points x (n, d) with labels y (n,); -> (`Configuration`, `HeldOut`).
 
-    The second is None where the settings ask for no calibration, or a learner has no decision
-    values of held-out points; `prediction.calibrate.calibrated` joins both.  The configuration is
-    the one that multi_borders and mbh2mbm make of the same points.  tree: a training control tree
-    over the labels in y, whole numbers from 0;  x: float32 or float64, and not changed, or
-    `SparsePoints`;  name: the names of the binary models begin with it;  progress, weights: as for
-    `fit`.
+    The configuration is the one that multi_borders and mbh2mbm make of the same points.
+    `prediction.calibrate.calibrated` joins it with the second result, which is None where the
+    settings ask for no calibration, or a learner has no decision values of held-out points.
 
-    Raises `DataError` for points and labels that cannot be trained on, `ControlError` where the
-    tree does not fit the labels, `UsageError` for options, and the error of the first classifier
-    that cannot be trained.
+    Parameters
+    ----------
+    tree : Tree
+        Training control tree over the labels in y, whole numbers from 0.
+    x : array or SparsePoints (n, d)
+        float32 or float64, and not changed.
+    y : array (n,)
+    settings : TrainingSettings
+    name : str
+        The names of the binary models begin with it.
+    progress, weights
+        As for `fit`.
+
+    Raises
+    ------
+    DataError
+        For points and labels that cannot be trained on.
+    ControlError
+        Where the tree does not fit the labels.
+    UsageError
+        For options. The error of the first classifier that cannot be trained is raised, too.
     """
     learners = settings.learners
     if learners is None:

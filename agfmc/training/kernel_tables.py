@@ -20,17 +20,27 @@ _SPREAD = 4  # jobs a worker, before a whole job may be one task
 class Tables:
     """The tables of kernel values that the fits of each job use.
 
-    x (n, d): all points, an array or `SparsePoints`;  jobs: binary `Job`s;  rows_of: {label: rows
-    of x};  fits: how many fits on all its points a job amounts to;  megabytes: for all tables.
-
     Jobs with the same radial kernel share one table of all their points where it fits into the
-    memory, saves more than it costs, and has no more values than tables for each job.  Else, where
-    there are many jobs, each has its own table while a worker is busy with it, if that pays.  Where
-    all points packed for LIBSVM or LIBLINEAR would take more than `PACKED` megabytes and the
-    workers need only some at a time, each packs the points of its job.  Models are the same.
+    memory, saves more than it costs, and has no more values than tables for each job. Else, where
+    there are many jobs, each has a table for itself while a worker is busy with it, if that pays.
+    Where all points packed for LIBSVM or LIBLINEAR would take more than `PACKED` megabytes and the
+    workers need only some at a time, each packs the points of its job. Models are the same.
 
-    Kernels that LIBSVM does not have need tables, whether these pay or not.  Raises `UsageError`
+    Kernels that LIBSVM does not have need tables, whether these pay or not. Raises `UsageError`
     where the memory does not hold them.
+
+    Parameters
+    ----------
+    x : array or SparsePoints (n, d)
+        All points.
+    jobs : sequence
+        Binary `Job`s.
+    rows_of : dict
+        {label: rows of x}.
+    fits : float
+        How many fits on all its points a job amounts to.
+    megabytes : float
+        For all tables.
     """
 
     def __init__(self, x, jobs, rows_of, fits, workers, megabytes=MEGABYTES):

@@ -174,10 +174,15 @@ def fitted_normalisation(x: np.ndarray, y: np.ndarray | None, weights: Weights |
                          **learning) -> Normalisation:
     """The Normalisation fitted to points x (n, d), and to their labels y (n,) for a `metric`.
 
-    weights: of the points, for the metric, and where `weighted` for mean and standard deviation
-    too;  scale, nsv: as for `fit_normalisation`, but a metric is learned from features divided by
-    their standard deviations unless nsv says else;  learning: `seed` and `workers`, as of
-    `learn_metric`.
+    Parameters
+    ----------
+    weights : Weights, optional
+        Of the points, for the metric, and where `weighted` for mean and standard deviation too.
+    scale, nsv : bool, int
+        As for `fit_normalisation`, but a metric is learned from features divided by their standard
+        deviations unless nsv says else.
+    **learning
+        `seed` and `workers`, as of `learn_metric`.
     """
     if metric is not None and has_missing(x):
         raise DataError("points hold NaN: a metric is learned from points without missing values")
@@ -317,7 +322,7 @@ class _Points(NamedTuple):
 class _Machine(NamedTuple):
     """The machine with a row for each class, f(x) = v^T phi(x) + b.
 
-    gamma, ridge: as of its options;  error: of points that are left out.
+    `gamma` and `ridge` are those of its options, `error` that of points that are left out.
     """
 
     landmarks: Landmarks
@@ -482,7 +487,7 @@ def _gammas(kind, d):
 class _PairJudge(NamedTuple):
     """Log losses of points by classifiers of pairs of classes, least squares on landmarks.
 
-    pairs: [(class, class), ...];  kernel, ridge: of all of them.
+    `pairs` is [(class, class), ...]; `kernel` and `ridge` are those of all of them.
     """
 
     pairs: list

@@ -15,9 +15,18 @@ _BLOCK = 1 << 16
 class PairTally:
     """Counts the errors of one-vs-one classifiers while they are trained.
 
-    jobs: binary `Job`s;  x (n, d), y (n,): their points;  irrelevant: count also where the samples
-    of all other classes go;  weights: of the points, which are summed then, or None.  Raises
-    `UsageError` for a job that is not a pair of classes.
+    Raises `UsageError` for a job that is not a pair of classes.
+
+    Parameters
+    ----------
+    jobs : sequence
+        Binary `Job`s.
+    x, y : array (n, d), (n,)
+        Their points.
+    irrelevant : bool
+        Count also where the samples of all other classes go.
+    weights : array (n,), optional
+        Weights of the points, which are summed then.
     """
 
     def __init__(self, jobs, x, y, irrelevant=False, weights=None):

@@ -42,10 +42,14 @@ _MODELS = "a model", "a binary model"
 class Source:
     """Inputs of a run of training: a control file, or its tree, and the data.
 
-    path, form: of the data, as for `read_training`;  norm_file: of a normalisation that exists,
-    or that is to be written;  min_class: smaller classes are left out of the data, and of the
-    tree those that have no samples then;  dense: LIBSVM text does not stay sparse, though all
-    machines be linear;  scales: warn of features that the kernel would hardly see.
+    Attributes
+    ----------
+    path, form : data, as for `read_training`
+    norm_file : file of a normalisation that exists, or that is to be written
+    min_class : smaller classes are left out of the data, and of the tree those that have no samples
+        then
+    dense : LIBSVM text does not stay sparse, though all machines be linear
+    scales : warn of features that the kernel would hardly see
     """
 
     control: Tree | str
@@ -61,10 +65,14 @@ class Source:
 class Output:
     """Outputs of a run of training: model files, and the files written with them.
 
-    base: their base name;  folder: where they are, which the control file does not name, or
-    None;  only: name of the only model to be trained, or None;  unnormalised: support vectors are
-    written as they were before the normalisation;  control, errors, calibration: the control file
-    for classification, the errors of cross-validation, and the calibration, or None.
+    Attributes
+    ----------
+    base : their base name
+    folder : their folder, which the control file does not name, or None
+    only : name of the only model to be trained, or None
+    unnormalised : support vectors are written as they were before the normalisation
+    control, errors, calibration : control file for classification, errors of cross-validation, and
+        calibration, or None
     """
 
     base: str
@@ -80,14 +88,22 @@ class Output:
 class Plan:
     """Everything that is decided before the first classifier is trained.
 
-    tree: the classification control tree;  jobs: its `Job`s, each once, binary ones first;  data:
-    the normalised `Dataset`;  settings: with the normalisation;  norm_file: its file, or None;
-    fitted: it is new, and to be written;  raw: the points before the normalisation, where support
-    vectors are written as such;  folder: of the model files, or None;  dense: points may not stay
-    sparse;  text: "svm" or "lvq", the text that programs get;  trainer: the program that trains
-    binary classifiers, or None;  control_out: the control file that is written at the end, or
-    None;  counts_errors: errors of samples that are held out are counted;  base: what the names of
-    the model files begin with, None in a run for one of them.
+    Attributes
+    ----------
+    tree : classification control tree
+    jobs : its `Job`s, each once, binary ones first
+    data : normalised `Dataset`
+    settings : settings with the normalisation
+    norm_file : file of the normalisation, or None
+    fitted : the normalisation is new, and to be written
+    raw : points before the normalisation, where support vectors are written as such
+    folder : folder of the model files, or None
+    dense : points may not stay sparse
+    text : "svm" or "lvq", the text that programs get
+    trainer : program that trains binary classifiers, or None
+    control_out : control file that is written at the end, or None
+    counts_errors : errors of samples that are held out are counted
+    base : first part of the names of the model files, None in a run for one of them
     """
 
     tree: Tree
@@ -370,7 +386,7 @@ def _remedy(source):
 def _named(output, norm_out, learned):
     """[(path or None, what it is)] of the outputs beside the models.
 
-    norm_out: of the normalisation that is written;  learned: with a metric.
+    `norm_out` is the normalisation that is written, `learned` with a metric.
     """
     return [(norm_out, "the normalisation"),
             (metric_path(norm_out) if learned else None, "the record of the metric"),

@@ -117,10 +117,15 @@ def save_normalisation(plan, control_out=None):
 class Outcome(NamedTuple):
     """The result of `train`.
 
-    done: finished models, those of a previous run too;  errors: in job order;  stopped: by the
-    time;  trained: {name: `Fitted`} of models with calibration points, as far as they are small:
-    their files need not be read again;  settled: {name: options}, with what training has chosen,
-    of models whose learner shares its work.
+    Attributes
+    ----------
+    done : finished models, those of a previous run too
+    errors : errors in job order
+    stopped : the time stopped the run
+    trained : {name: `Fitted`} of models with calibration points, as far as they are small: their
+        files need not be read again
+    settled : {name: options}, with what training has chosen, of models whose learner shares its
+        work
     """
 
     done: int = 0
@@ -134,9 +139,12 @@ class Outcome(NamedTuple):
 class PreviousRun:
     """The files of a previous run.
 
-    kept: names of finished jobs, from `finished`;  control_out: its control file, or None: it is
-    removed as soon as a model of that run is replaced by another one, as it would name a mixture
-    of both;  sums: stored sums of finished ranges are used.
+    Attributes
+    ----------
+    kept : names of finished jobs, from `finished`
+    control_out : its control file, or None: it is removed as soon as a model of that run is
+        replaced by another one, as it would name a mixture of both
+    sums : stored sums of finished ranges are used
     """
 
     kept: frozenset = frozenset()
@@ -149,11 +157,19 @@ def train(plan, progress: Callable | None = None, earlier: PreviousRun = Previou
           workers=None) -> Outcome:
     """Train the jobs of `plan` and write each model as it is finished.
 
-    progress: called with (done, all, words, how much was done before);  deadline: on
-    `time.monotonic`, after which nothing new is begun; a binary classifier that is running then
-    is abandoned, a node is finished;  held_out: called with each `Fitted`, which then holds
-    where its samples were sent when they were held out;  workers: threads or an executor, None
-    for those of the plan's settings.
+    Parameters
+    ----------
+    progress : function, optional
+        Called with (done, all, words, how much was done before).
+    earlier : PreviousRun
+    deadline : float, optional
+        On `time.monotonic`, after which nothing new is begun; a binary classifier that is running
+        then is abandoned, a node is finished.
+    held_out : function, optional
+        Called with each `Fitted`, which then holds where its samples were sent when they were held
+        out.
+    workers : int or Executor, optional
+        None for those of the plan's settings.
     """
     if plan.trainer is None:
         made = _train_binary(plan, progress, earlier, deadline, held_out, workers)
@@ -242,8 +258,19 @@ def make_range_sums(plan, group: int, number: int, progress: Callable | None = N
                     used: bool = True, workers=None) -> bool:
     """Write the file of the sums of one range, for a run of training; -> False if it existed.
 
-    group, number: of `ranges_of`, from 0;  used: existing sums and models count;  workers: as of
-    `train`.  Raises `UsageError` where there is no such range.
+    Parameters
+    ----------
+    group, number : int
+        Of `ranges_of`, from 0.
+    used : bool
+        Existing sums and models count.
+    workers : int or Executor, optional
+        As of `train`.
+
+    Raises
+    ------
+    UsageError
+        Where there is no such range.
     """
     counts = ranges_of(plan)
     if group >= len(counts):
@@ -338,7 +365,7 @@ def _problem(plan, job):
 def write_node(job, problem, paths, before=None, convert=None):
     """Train one node on a `NodeProblem` and write its files to `paths`, all or none.
 
-    before: as for `replacing`;  convert: a `Command`, through which the file goes, or None.
+    `before` is as for `replacing`; the file goes through `convert`, a `Command`, if there is one.
     """
     with ExitStack() as stack:
         if convert is None:
