@@ -102,7 +102,6 @@ def comparison(truth_path, base, bins, weights=WeightSource()):
 
 
 def _scores(results):
-    """`evaluate`, but a rejected point is wrong."""
     return {**evaluate(results), "accuracy": mean(results.truth == results.result,
                                                   results.weights)}
 
@@ -150,7 +149,6 @@ def _ratings(results, k, bins, base):
 
 
 def _score(value, layout):
-    """A number, or - as wide where it is 0/0."""
     text = format(value, layout)
     return text if value == value else "-".rjust(len(format(0.0, layout)) if layout != "f" else 1)
 
@@ -277,7 +275,6 @@ def _numbered(output, source, names):
 
 
 def _columns(output):
-    """The columns (n,) of the predicted classes."""
     order = np.argsort(output.labels)
     return order[np.searchsorted(np.array(output.labels)[order], output.classes)]
 

@@ -102,7 +102,6 @@ def read_probabilities(path):
 
 
 def _numbers(lines, first, path):
-    """The lines (bytes) as a table (n, c) of finite numbers."""
     width = len(lines[0].split())
     if width and all(len(line.split()) == width for line in lines):
         table = numbers(np.frombuffer(b"\n".join(lines), np.uint8), len(lines) * width)

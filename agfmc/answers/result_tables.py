@@ -170,7 +170,6 @@ class _Other(NamedTuple):
 
 
 def _column(table, name, option):
-    """The name of the column that an option names, by name or number."""
     return None if name is None else table.names[column_positions(table, (name,), option)[0]]
 
 
@@ -202,7 +201,6 @@ def _weights(table, column):
 
 
 def _read_truth(source, columns):
-    """The `_Other` of the true classes; its columns are theirs, and that of the weights or None."""
     others = columns.others
     with open_answers(source.data, source.layout) as table:
         column = _default_truth(table, table.names, source, columns) if source.truth is None else \
@@ -230,7 +228,6 @@ def _keys(others, table, column=None):
 
 
 def _read_before(source, columns):
-    """The `_Other` of the probabilities before calibration."""
     if not columns.p:
         raise UsageError("probabilities before calibration are compared with those after it, and "
                          f"{source.path} has no columns {_P}NAME")
@@ -348,7 +345,6 @@ def _probabilities(answers, columns, number, result):
 
 
 def _present(table, column):
-    """The numbers (n,) of a column; `DataError` where one is missing."""
     values = table.cells[column]
     for row in np.flatnonzero(np.isnan(values))[:1].tolist():
         raise table.error(row, f"column '{one_line(column)}' has no number")
@@ -356,7 +352,6 @@ def _present(table, column):
 
 
 def _with_sets(results, answers: AnswerColumns, sets, names, tree):
-    """`results` with sets of names, one for each row; tree: as for `load_answers`."""
     number = {name: index for index, name in enumerate(names)}
     numbered = ClassSets(np.array(list(map(len, sets)), dtype=np.int64),
                          np.array([number[word] for one in sets for word in one], dtype=np.int64))

@@ -31,21 +31,16 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
 
     Parameters
     ----------
-    probabilities : path, optional
-        What classify_m printed.
-    k : int, optional
-        Number of classes.
-    labels : sequence, optional
-        Labels of the columns.
-    names : sequence or path, optional
-        Names of the classes, or their file, for a truth of words or with labels below 0.
+    probabilities : path, optional, what classify_m printed
+    k : int, optional, number of classes
+    labels : sequence, optional, labels of the columns
+    names : sequence or path, optional, names of the classes, or their file, for a truth of words or
+        with labels below 0
 
     Raises
     ------
-    DataError
-        Where the files do not fit together.
-    UsageError
-        Where k or labels are needed or contradict the files.
+    DataError : where the files do not fit together
+    UsageError : where k or labels are needed or contradict the files
     """
     # first: from a pipe they end when the command that writes the other files has done so
     table = None if probabilities is None else read_probabilities(probabilities)

@@ -52,7 +52,6 @@ class AnswerTable:
         return answers.columns if self.quantity is None else self.quantity(answers.columns)
 
     def _numbers(self, labels):
-        """Positions of labels among those of the classes, -1 for none."""
         return np.where(labels < 0, -1, np.searchsorted(self.labels, labels))
 
 
@@ -122,12 +121,9 @@ def write_answer_table(answers: Iterable[tuple], id_columns: Iterable, table: An
 
     Parameters
     ----------
-    id_columns : iterable
-        Columns of the head of each block, read behind its answers.
-    path : str
-        `-` for show, which b"" ends.
-    counter : KernelCounter, optional
-        As for `write_answers`.
+    id_columns : iterable, columns of the head of each block, read behind its answers
+    path : str, `-` for show, which b"" ends
+    counter : KernelCounter, optional, as for `write_answers`
 
     Returns
     -------

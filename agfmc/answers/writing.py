@@ -85,10 +85,8 @@ def write_answers(answers: Iterable[tuple], base: str, show: Callable, layout: L
 
     Parameters
     ----------
-    answers : iterable
-        As `Layout.formatted` returns them.
-    counter : KernelCounter, optional
-        For a classifier that counts.
+    answers : iterable, as `Layout.formatted` returns them
+    counter : KernelCounter, optional, for a classifier that counts
 
     Returns
     -------
@@ -114,8 +112,7 @@ def write_predictions(answers: Iterable[Answers], path: str, show: Callable,
 
     Parameters
     ----------
-    path : str
-        `-` for show(bytes), which b"" ends.
+    path : str, `-` for show(bytes), which b"" ends
     labels : array (k,), optional
         Labels of the columns; None where only the probability of the answer is known (a tree that
         was descended), which is the one column.

@@ -84,7 +84,6 @@ def _fault_of_map(stored, columns):
 
 
 def _fault_of_points(points, classes, unmapped):
-    """The fault of calibration points, or None; unmapped: they may hold any estimates."""
     if points is None:
         return None
     values = points.p_true, points.cumulative, points.p_largest

@@ -303,7 +303,6 @@ def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1
 
 
 def _best_ridge(kind, p, y, fold, ridges, weights):
-    """The `MapTrial` of a kind whose ridge has the least cross-validated log loss."""
     trials = [MapTrial(kind, ridge, p[:0]) for ridge in ridges]
     return min((trial._replace(losses=losses(held_out_map(trial, p, y, fold, weights), y))
                 for trial in trials), key=lambda trial: mean(trial.losses, weights))

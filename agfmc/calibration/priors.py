@@ -54,17 +54,13 @@ def class_counts(totals: Sequence[tuple[Sequence[int], float]], k: int,
 
     Parameters
     ----------
-    totals : sequence
-        [(columns of the classes of a set, their samples)].
-    k : int
-        Number of classes.
-    weighted : bool
-        Sums of weights in place of numbers, which agree within their rounding.
+    totals : sequence, [(columns of the classes of a set, their samples)]
+    k : int, number of classes
+    weighted : bool, sums of weights in place of numbers, which agree within their rounding
 
     Raises
     ------
-    ModelError
-        Where the numbers contradict each other.
+    ModelError : where the numbers contradict each other
     """
     near = 1e-6 if weighted else 0.0
     total_of: dict[frozenset[int], float] = {}

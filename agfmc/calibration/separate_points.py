@@ -79,10 +79,8 @@ def mapped_points(p: np.ndarray, y: np.ndarray, answer: np.ndarray, kind: str, k
 
     Parameters
     ----------
-    y, answer : array (n,)
-        Columns of the true class and of the answer before the map.
-    key : str
-        Decoder of labels `classes`, as of `Decoding.calibration_key`.
+    y, answer : array (n,), columns of the true class and of the answer before the map
+    key : str, decoder of labels `classes`, as of `Decoding.calibration_key`
     """
     if key.startswith("recursive"):
         return answer_points(p[:, 0], np.asarray(classes)[y], answer == y), answer
@@ -184,7 +182,6 @@ def _threshold(points, error):
 
 
 def _sizes(points, p, classes, coverage):
-    """Mean sizes of the sets of the calibration points themselves."""
     sizes = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AgfmcWarning)  # the sizes show it

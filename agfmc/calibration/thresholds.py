@@ -56,15 +56,12 @@ def error_threshold(p_largest: np.ndarray, right: np.ndarray, max_error: float,
 
     Parameters
     ----------
-    p_largest : array (n,)
-        Probabilities of the answers to calibration points.
-    right : array (n,) of bool
-        The right answers.
+    p_largest : array (n,), probabilities of the answers to calibration points
+    right : array (n,) of bool, the right answers
 
     Raises
     ------
-    DataError
-        Where no threshold passes.
+    DataError : where no threshold passes
     """
     order = np.argsort(-p_largest, kind="stable")
     accepted = np.searchsorted(-p_largest[order], -GRID, side="right")

@@ -136,7 +136,6 @@ def _report(written):
 
 
 def _least(args):
-    """The rows that each class keeps at least with --rows."""
     if args.min_per_class is None:
         return 1
     if args.no_labels or args.ordinates:

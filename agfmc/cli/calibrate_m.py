@@ -106,7 +106,6 @@ def execute(args):
 
 
 def _answers(args, configuration, form, workers):
-    """Yield (key of a decoder, its `DecodedData`)."""
     from ..data.training import read_points
     from ..prediction.decoding import decoders_of, Decoding
     from ..prediction.calibrate import answers_of_data, answers_of_files, kept_decodings

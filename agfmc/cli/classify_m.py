@@ -119,7 +119,6 @@ def _add_decoding(group):
 
 
 def _priors(text):
-    """A type for options: proportions, or the word for those of the training data."""
     return text if text == "training" else proportions(text)
 
 
@@ -382,7 +381,6 @@ def _warn_of_other_names(model, tree, path):
 
 
 def _report(classifier, done):
-    """The numbers of --reject, --costs, --stop, --coverage and --count on standard error."""
     from ..kernels.machine import KernelCounter
     from ..core.text import member_text
     from ..models.description import describe_members

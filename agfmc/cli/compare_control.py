@@ -92,7 +92,6 @@ def execute(args):
 
 
 def _print(result, form):
-    """Print the table in a form: json, csv, markdown or text."""
     from ..report.text import blocks_text, comparison_csv, markdown_table
     from ..report.trials import comparison_blocks
 

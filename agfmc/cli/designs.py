@@ -70,7 +70,7 @@ class Operands(argparse.Action):
     """The operands after the first: `nrow`, one whole number, else `controls`, files."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        """Read them."""
+        """Read the operands."""
         rows = len(values) == 1 and values[0].isascii() and values[0].isdigit()
         try:
             namespace.nrow = whole_number(1)(values[0]) if rows else None

@@ -74,6 +74,5 @@ def execute(args):
 
 
 def _line(value):
-    """A number as %g prints it, or with as many digits as restore it."""
     text = "%g" % value
     return f"{text if float(text) == value else repr(value)}\n"

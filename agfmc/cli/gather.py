@@ -114,7 +114,6 @@ def answers_part(results: Results, origin: str, *, scores: ScoreRequest = ScoreR
 
 
 def _costs(results, tree):
-    """The `NodeCost`s of a tree of several nodes; () for any other, and without probabilities."""
     if tree is None or results.p is None or len(tree.nodes) < 2 or tree.is_ensemble or \
             tree.classes != tuple(int(label) for label in results.labels):
         return ()

@@ -108,7 +108,6 @@ def execute(args):
 
 
 def _operands(args):
-    """The files of the models, and of the one to be written."""
     if args.join:
         if not args.out:
             raise UsageError("--join needs two models or more")

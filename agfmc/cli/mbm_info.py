@@ -59,7 +59,6 @@ def execute(args):
 
 
 def _model(args):
-    """The description of a model, and its text, or its control file."""
     from ..models.description import describe, format_description, node_shares
     from ..models.files import load_configuration
 

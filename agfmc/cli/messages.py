@@ -195,7 +195,6 @@ def _encodable(text):
 
 
 def _plain(value):
-    """A number of numpy as one of Python; anything else as text."""
     return value.item() if hasattr(value, "item") else str(value)
 
 

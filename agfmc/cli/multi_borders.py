@@ -103,7 +103,6 @@ def get_parser():
 
 
 def _range(text):
-    """A type for options: (group, range), two whole numbers from 0."""
     match = re.fullmatch("([0-9]{1,9}):([0-9]{1,9})", text)
     if match is None:
         raise argparse.ArgumentTypeError("expected GROUP:RANGE, two whole numbers from 0, found "
@@ -174,7 +173,6 @@ def execute(args):
 
 
 def _request(args):
-    """The `_Request` of the options; `UsageError` where they do not go together."""
     from ..calibration.file import calibration_of
     from ..models.control_files import model_file
     from ..training.external import Command, Trainer
@@ -205,7 +203,6 @@ def _request(args):
 
 
 def _control(request):
-    """The training control file, or the tree of the scheme that stands in its place."""
     source, settings = request.source, request.settings
     if not names_scheme(source.control):
         return source.control
@@ -381,7 +378,6 @@ def _ourselves():
 
 
 def _make_sums(request, group_and_range, work, pool):
-    """Make the sums over one range of rows, where they are not there from an earlier run."""
     from ..training.run import make_range_sums
 
     with pool as executor, Progress("sums") as progress:
@@ -434,7 +430,6 @@ def _report_chosen(work, chosen):
 
 
 def _finish(request, work, tally):
-    """Write the errors of the pairs; `JobsFailed` where another run has replaced a model."""
     from ..training.run import replaced
 
     other = replaced(work)

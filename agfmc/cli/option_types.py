@@ -162,7 +162,6 @@ def proportions(text):
 
 
 def _by_class(words, form):
-    """{label or name: number} of words of this form."""
     numbers: dict = {}
     for word in words:
         key, _, number = word.rpartition("=")

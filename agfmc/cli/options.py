@@ -138,7 +138,6 @@ class Parser(_Options, argparse.ArgumentParser):
         return " ".join(words)
 
     def _check_given(self, args):
-        """`UsageError` where an option lacks what it needs, or stands beside what it excludes."""
         actions = {**{action.dest: action for action in self._actions},
                    **self._option_string_actions}
         for action in self._actions:
@@ -321,7 +320,6 @@ class _Formatter(argparse.HelpFormatter):
 
 
 def _columns():
-    """The width of the terminal, or that which the environment names."""
     with contextlib.suppress(KeyError, ValueError):
         columns = int(os.environ["COLUMNS"])
         if columns > 0:

@@ -54,7 +54,6 @@ def execute(args):
 
 
 def _ordered(args, form):
-    """The order of the classes that the options ask for."""
     from ..data.confusions import read_pair_errors
     from ..data.training import class_totals, for_classes, with_source_in_errors
     from ..designs import class_order

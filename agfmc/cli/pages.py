@@ -55,7 +55,7 @@ class Page(NamedTuple):
 
     @property
     def requested(self):
-        """True if one of the outputs is."""
+        """True if a page or a file for MultiQC is to be written."""
         return self.path is not None or self.multiqc is not None
 
     def title(self, otherwise):
@@ -120,7 +120,6 @@ def page_of(args, inputs=(), path=None):
 
 
 def _options(args):
-    """(name, value) of the operands and options that are given, or have a default."""
     for action in args.parser._actions:
         value = getattr(args, action.dest, None)
         if action.dest in _OMITTED or value is None or value is False or value in ("", (), []):

@@ -301,7 +301,6 @@ def is_number(text):
 
 
 def _labels(request):
-    """The class labels that the operand stands for, and the names that data give them."""
     source, points = request.source, request.points
     if points is None:
         k = int(source) if len(source) < 8 else 10**7
@@ -317,7 +316,6 @@ def _labels(request):
 
 
 def _from_operand(request):
-    """A design from training data or from a contingency table."""
     from ..designs.design import make_design
 
     scheme, source = request.scheme, request.source
@@ -339,7 +337,6 @@ def _from_operand(request):
 
 
 def _searched(request):
-    """The result of a scheme that searches in training data, or that needs none."""
     if request.points is None:
         from ..designs.design import make_design
         return make_design(request.scheme.name, _labels(request)[0], **request.settings)
@@ -432,7 +429,6 @@ def best(choosing):
 
 
 def _report_choice(by, choice):
-    """Which configuration was chosen, and why."""
     row, top, margin = choice.row, choice.top, choice.margin
     if margin is not None:
         first = choice.result["rows"][0]

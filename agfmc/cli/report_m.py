@@ -197,7 +197,6 @@ def _answers(request, model):
 
 
 def _check_classes(path, tree, results, names_of):
-    """`DataError` where the answers are those of another model."""
     strange = set(map(int, results.labels)) - set(tree.classes)
     if len(strange) == len(results.labels):
         raise DataError("has none of the classes of the answers: it is another model than theirs",

@@ -104,7 +104,7 @@ class AnswersRequest(NamedTuple):
 
     @property
     def of_table(self):
-        """True if the answers are a table."""
+        """True if the answers are columns of a table."""
         return self.source is not None
 
 

@@ -87,8 +87,6 @@ def _plan(args):
 
 
 def _distinct(convert):
-    """A type for options: values with commas between them, each once."""
-
     def values(text):
         result = list_of(convert)(text)
         if len(set(result)) < len(result):

@@ -164,7 +164,6 @@ def _again(args, candidate):
 
 
 def _check_outputs(args):
-    """Refuse before the search what could not be written after it."""
     if args.per_partition and args.by == COST.option:
         raise UsageError("--per-partition scores binary classifiers, whose answers have no cost: "
                          f"leave out --by {COST.option}")
@@ -202,7 +201,6 @@ def _write(outputs, result, tree):
 
 
 def _unfinished(cache, result, tree):
-    """The words for what the time limit left undone."""
     words = []
     if tree is not None:
         written = "the best of which is written"
@@ -220,7 +218,6 @@ def _unfinished(cache, result, tree):
 
 
 def _grids(column):
-    """The default grids of a parameter in words, with the learners that have each."""
     learners = {}
     for name, row in LEARNERS.items():
         for one in row.searched:
@@ -232,7 +229,6 @@ def _grids(column):
 
 
 def _range_words(text, form, convert, most):
-    """The numbers of LO, LO:HI or, with `most` 3, LO:HI:STEP."""
     words = text.split(":")
     try:
         numbers = [convert(word) for word in words]

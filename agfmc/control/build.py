@@ -159,13 +159,11 @@ def _branches(tree):
 
 
 def to_code(tree: Tree) -> Tree:
-    """`tree` as one non-hierarchical coding matrix over the same binary classifiers.
+    """A tree as one non-hierarchical coding matrix over the same binary classifiers.
 
-    That of an ensemble has the rows of all members, and columns in the order of the first.
-
-    The options "." are written out, as the nodes that they refer to go away, and a decoder that
-    is for trees is left out.  Raises `ControlError` for a multi-class node, which has no place in
-    a code.
+    That of an ensemble has the rows of all members, and columns in the order of the first. The
+    options "." are written out, as the nodes that they refer to go away, and a decoder that is for
+    trees is left out. Raises `ControlError` for a multi-class node, which has no place in a code.
     """
     for direct in tree.directs.values():
         raise tree.place(direct).error(
@@ -317,10 +315,9 @@ def check_classes(tree: Tree, counts: dict[int, int], source: str,
 
     Parameters
     ----------
-    counts : dict
-        {label: number of samples}.
-    remedy : str, optional
-        Command that writes a control file for the labels of the data, where they are all of them.
+    counts : dict, {label: number of samples}
+    remedy : str, optional, command that writes a control file for the labels of the data, where
+        they are all of them
     """
     known = set(tree.labels)
     extra = sorted(set(counts) - known)
@@ -417,7 +414,6 @@ def restricted(tree: Tree, labels: Iterable[int]) -> Tree:
 
 
 def _rows(rows, texts, position, tree):
-    """The rows of a node for the branches that are left; position: {branch: its new position}."""
     thin, seen = [], {}
     for row, text in zip(rows, texts):
         sides = [tuple(position[i] for i in side if i in position)

@@ -53,7 +53,6 @@ def _statements(tree, part, prefix, sizes):
 
 
 def _branches(tree, number, node, prefix):
-    """The classes below a node, and its edges."""
     matrix = node.direct is None and not node.bare
     for branch, child in enumerate(node.children):
         if isinstance(child, Leaf):
@@ -73,7 +72,6 @@ def _branches(tree, number, node, prefix):
 
 
 def _table(tree, node, sizes):
-    """A coding matrix as an HTML-like label."""
     named = any(row.text != "" for row in node.rows)
     lines = ['    <table border="0" cellborder="1" cellspacing="0" cellpadding="3" '
              'color="#c0c0c0">\n']
@@ -113,7 +111,6 @@ def _quoted(text):
 
 
 def _marked(text):
-    """`text` inside an HTML-like label."""
     text = clean(text)
     # a single backslash before N would be the name of the node, as in quotes
     for sign, escaped in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):

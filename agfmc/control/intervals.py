@@ -95,7 +95,6 @@ def _limit(value):
 
 
 def _typical(mean, low, high):
-    """The shortest number between the limits that is the mean for all that matters."""
     near = max(_MEAN * (high - low), 1e-6 * abs(mean))
     return _shortest(mean, lambda number: abs(number - mean) <= near
                      and (low <= number <= high or low == high))

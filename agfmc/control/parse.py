@@ -204,7 +204,6 @@ def _member(src, start, nodes, sizes):
 
 
 def _class_names(src, labels):
-    """{label: name} of the comments that name classes."""
     matches = [match for match in _CLASS_NAME.finditer(src.text) if int(match[1]) in labels]
     named = [(int(match[1]), match[2].rstrip()) for match in matches]
     if wrong := clash(named):
@@ -319,7 +318,6 @@ def _leaf(src, at, labels):
 
 
 def _open(src, at, number, depth):
-    """A model up to and with its opening brace."""
     if depth >= MAX_DEPTH:
         raise src.error(at, f"nested deeper than {MAX_DEPTH} levels")
     start = at
@@ -430,7 +428,6 @@ def _counted_otherwise(used, children):
 
 
 def _close(src, at, open_nodes, nodes):
-    """A closing brace: the node is complete and can be checked."""
     node = open_nodes.pop()
     count = len(node.children)
     if node.bare:

@@ -90,7 +90,7 @@ class Row(namedtuple("Row", "text quoted left right line column", defaults=(1, 1
 
     @property
     def is_name(self):
-        """Whether it is the name of a trained model, else training options."""
+        """True if `text` is the name of a trained model, False for training options."""
         return not (self.quoted and looks_like_options(self.text))
 
     def sides_of(self, branches):
@@ -179,7 +179,7 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
 
     @property
     def is_ensemble(self):
-        """Whether there are several configurations."""
+        """True if the tree has several members."""
         return len(self.roots) > 1
 
     @property

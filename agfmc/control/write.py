@@ -97,7 +97,6 @@ def _member_lines(tree, root):
 
 
 def _head(node, indent):
-    """The model and, unless all children are classes, its opening brace."""
     if node.direct is not None:
         direct = node.direct
         options = quote_options(direct.options)
@@ -126,7 +125,6 @@ def require_readable(tree: Tree) -> None:
 
 
 def _excess(tree):
-    """The limit that `tree` exceeds, in words, or None."""
     if len(tree.roots) > MAX_MEMBERS:
         return f"more than {MAX_MEMBERS} configurations"
     sizes, size = Sizes(), 0

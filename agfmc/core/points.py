@@ -28,8 +28,7 @@ def as_numbers(value: object, name: str, ndim: int = 1) -> np.ndarray:
 
 
 def has_missing(x) -> bool:
-    """Whether points x (n, d), an array, `SparsePoints` or `LazyPoints`, have missing values, NaN.
-    """
+    """True if points x (n, d), an array, `SparsePoints` or `LazyPoints`, have values NaN."""
     step = max(1, _BLOCK // max(1, x.shape[1]))
     return not is_sparse(x) and any(np.isnan(x[start:start + step]).any()
                                     for start in range(0, len(x), step))

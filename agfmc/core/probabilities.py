@@ -14,7 +14,7 @@ def losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def log_loss(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Mean of `losses`."""
+    """Mean of `losses` of the probabilities p (n, k) of true columns y (n,), with weights (n,)."""
     return mean(losses(p, y), weights)
 
 
@@ -36,10 +36,8 @@ def confidence(p_win: np.ndarray, k: int, size: int | np.ndarray = 1) -> np.ndar
 
     Parameters
     ----------
-    p_win : float or array (n,)
-        Probability p of the answer.
-    k : int
-        Number of classes.
+    p_win : float or array (n,), probability p of the answer
+    k : int, number of classes
     size : int or array (n,)
         Number s of classes in the answer; the rating is 0 where they are all k.
     """

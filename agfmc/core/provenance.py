@@ -133,7 +133,6 @@ class Provenance:
 
     @cached_property
     def _words(self):
-        """{name: words} of the parts that are understood, the first of each."""
         words = {}
         for part in self.parts:
             name = part.partition(" ")[0]
@@ -226,7 +225,6 @@ def _sizes_of_all(name, provenances, sides):
 
 
 def _is(part, names):
-    """Return True if a part of a line begins with one of these words."""
     name = part.partition(" ")[0]
     return name in names and _PARTS[name].fullmatch(part) is not None
 
@@ -237,7 +235,6 @@ def classes_text(sides):
 
 
 def _within(labels, text):
-    """Return True if all labels are in the ranges of the text."""
     words = [_RANGE.fullmatch(word) for word in text.split(",")]
     if None in words:
         return False

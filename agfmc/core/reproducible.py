@@ -48,7 +48,7 @@ class Exact:
 
 
 class ExactBounded:
-    """The same for |x| <= 1 and not too large sums, with a second part in float32."""
+    """`Exact` for |x| <= 1 and not too large sums, with a second part in float32."""
 
     def __init__(self, t: np.ndarray):
         self.t = np.ascontiguousarray(t, dtype=float)

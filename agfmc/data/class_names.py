@@ -100,7 +100,7 @@ class ByValue:
 
     @property
     def whole(self):
-        """True if all are whole numbers of 32 bits, which LIBSVM can have as labels."""
+        """True if all values are whole numbers of 32 bits, which LIBSVM can have as labels."""
         return bool(self) and bool(np.all((self._sorted == np.rint(self._sorted)) &
                                           (np.abs(self._sorted) < 2**31)))
 

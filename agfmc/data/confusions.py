@@ -107,7 +107,6 @@ def read_confusions(path, stdin=None):
 
 
 def _kind(head):
-    """'table', 'pairs' or None, from the first bytes of a file."""
     if head.lstrip().startswith(b"{"):
         return "table"
     for line in head.split(b"\n"):
@@ -327,5 +326,4 @@ def format_pair_errors(pair_errors, path=None):
 
 
 def _text(number):
-    """A number of samples, or a sum of weights to fifteen digits."""
     return f"{number:.15g}" if isinstance(number, np.floating) else f"{number}"

@@ -39,14 +39,10 @@ def convert_text(source: str, form: InputFormat, base: str, *, names=None,
 
     Parameters
     ----------
-    form : InputFormat
-        Layout of the text.
-    names : optional
-        As for `read_training`.
-    compact : bool
-        Number the classes 0..k-1 in ascending order.
-    omit : bool
-        There are labels, but they are not written.
+    form : InputFormat, layout of the text
+    names : optional, as for `read_training`
+    compact : bool, number the classes 0..k-1 in ascending order
+    omit : bool, there are labels, but they are not written
 
     Returns
     -------
@@ -190,7 +186,6 @@ class _Stream:
 
 
 def _binary(base, data):
-    """{path: content} of binary data."""
     if base == "-":
         _refuse_weights(data)
         return {"-": data.x}
@@ -225,7 +220,6 @@ def _refuse_weights(data):
 
 
 def _text(path, data, form):
-    """{path: lines} of data as text."""
     check_points(data.x, data.y, data.names, "standard output" if path == "-" else path)
     files = {path: svm_lines(data.x, data.y, data.names, form.missing is not None)
              if form.kind == "svm" else lvq_lines(data.x, data.y, form.header, data.names)}

@@ -64,7 +64,6 @@ def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = No
 
 
 def _lacking(label, names, columns):
-    """The message about a class without a column."""
     name = names.get(label)
     message = f"class {label}" + f", '{name}'," * (name is not None) + " has no column: "
     if name is not None and " " in name and name.split()[0] in columns:
@@ -77,7 +76,6 @@ def _lacking(label, names, columns):
 
 
 def _lines(path, label_of):
-    """(line, fields) of the lines of a file that have any, the first without an empty first one."""
     raw = read_bytes(path, most=SMALL_TEXT, expected="a matrix of costs")
     header = True
     for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):

@@ -103,10 +103,8 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
     ----------
     path : str
     form : InputFormat
-    recipe : TableRecipe, optional
-        Made of this table by default.
-    lazy : bool
-        Many points are `LazyPoints` in a temporary file, in place of x (n, d) float32.
+    recipe : TableRecipe, optional, made of this table by default
+    lazy : bool, many points are `LazyPoints` in a temporary file, in place of x (n, d) float32
     """
     given = recipe is not None
     layout = form.layout.for_model(recipe) if given else form.layout
@@ -160,7 +158,6 @@ def _with_weights(table, form, recipe):
 
 
 def _in_memory(parts, width):
-    """(x, y, weights or None) of `TableRows`."""
     parts = list(parts)
     y = np.concatenate([np.zeros(0, np.int32), *(part.y for part in parts)])
     weights, at = _joined(parts), 0
@@ -174,7 +171,6 @@ def _in_memory(parts, width):
 
 
 def _joined(parts):
-    """The weights (n,) of all blocks, or None."""
     return np.concatenate([part.weights for part in parts]) \
         if parts and parts[0].weights is not None else None
 
@@ -199,7 +195,6 @@ def _in_a_file(parts, recipe, path):
 
 
 def _spool(file, x):
-    """Write points to a temporary file."""
     with writing("a temporary file"):
         file.write(np.ascontiguousarray(x, "<f4").tobytes())
         file.flush()

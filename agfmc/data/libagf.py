@@ -272,7 +272,7 @@ def _check_map(table, path=None):
 
 
 def holds_map(path):
-    """True for a file with the table of a `.std` file, whatever its name, unless that is of data.
+    """True if a file holds the table of a `.std` file, whatever its name, unless that is of data.
     """
     if not os.path.isfile(path) or path.endswith((".vec", ".cls", ".dat", ".con")):
         return False

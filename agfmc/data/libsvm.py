@@ -55,7 +55,6 @@ def store_svm(path, form: InputFormat = InputFormat("svm"), *, stdin=None, least
 
 
 def _collected(path, form, names, stdin, points, block):
-    """The Dataset of all points of the text, collected block by block."""
     with open_input(path, stdin) as file:
         labels, codes = TextLabels(file.name, names, ordinates=form.ordinates), []
         for rows in _parsed(file, labels, None, block):
@@ -85,7 +84,6 @@ class _Dense:
         self._file = None
 
     def append(self, rows, file):
-        """Take in the rows of a block; DataError where there is no space for them."""
         n = len(rows.line)
         self._n, self._width = self._n + n, max(self._width, rows.width)
         if self._file is None and 8 * self._n * self._width <= self._least:
@@ -117,7 +115,6 @@ class _Dense:
             self._blocks.append([len(x), x.shape[1]])
 
     def finish(self):
-        """The points as an array, or as `LazyPoints` of the file."""
         if self._file is not None:
             with writing("a temporary file"):
                 self._file.flush()
@@ -134,7 +131,6 @@ class _Dense:
         return x
 
     def close(self):
-        """Close the file, of which the points have a handle of their own."""
         if self._file is not None:
             with suppress(OSError):  # what could not be written still cannot
                 self._file.close()
@@ -173,7 +169,6 @@ class _Sparse:
         self._entries = self._width = 0
 
     def append(self, rows, file):
-        """Take in the rows of a block; DataError where there is no space for them."""
         self._entries += len(rows.index)
         if self._entries * 12 > self._limit:
             raise DataError(f"{self._entries} values so far take "
@@ -183,7 +178,6 @@ class _Sparse:
         self._width = max(self._width, rows.width)
 
     def finish(self):
-        """`SparsePoints` as wide as the largest index."""
         counts, index, value = map(np.concatenate, zip(*self._blocks))
         return SparsePoints.of_rows(np.append(0, np.cumsum(counts)), index, value, self._width)
 
@@ -240,7 +234,6 @@ class _Rows(NamedTuple):
         return int(self.index.max()) if len(self.index) else 0
 
     def dense(self, start, stop, d, missing):
-        """The points start to stop as a table of d columns."""
         n = stop - start
         count = np.diff(self.indptr[start:stop + 1])
         entries = slice(self.indptr[start], self.indptr[stop])
@@ -253,7 +246,6 @@ class _Rows(NamedTuple):
         return out
 
     def sparse(self, start, stop, d):
-        """The points start to stop as `SparsePoints` of d features."""
         indptr = self.indptr[start:stop + 1]
         entries = slice(indptr[0], indptr[-1])
         return SparsePoints.of_rows(indptr - indptr[0], self.index[entries] - 1,
@@ -261,7 +253,6 @@ class _Rows(NamedTuple):
 
 
 def _parsed(file, labels, d, size):
-    """Yield the _Rows of each block that has any."""
     return parsed_blocks(file, lambda tokens: _rows(tokens, labels, d),
                          lambda line, number: _check_line(line, number, labels, d), size)
 
@@ -327,7 +318,6 @@ def _refuse_table(words, file, line):
 
 
 def _check_line(line, number, labels, d):
-    """Raise DataError for a line that cannot be read."""
     words = line.split()
     if not words:
         return

@@ -92,7 +92,6 @@ class _Lines:
         return np.ascontiguousarray(table[:, :self.width]), y
 
     def _begin(self, tokens):
-        """Take the number of features from the first line with anything in it."""
         line, words, file = int(tokens.line[0]), tokens.words(0), self.column.file
         foreign = foreign_line(tokens.text.tobytes().lstrip().split(b"\n", 1)[0], file)
         labels, width = self.form.labels, len(words) - bool(self.form.labels)
@@ -113,7 +112,6 @@ class _Lines:
         self.width = width
 
     def check(self, line, number):
-        """Raise DataError for a line that cannot be read."""
         words, file, labels = line.split(), self.column.file, self.form.labels
         if not words or self.width is None or number == self.header:
             return
@@ -133,7 +131,6 @@ class _Lines:
 
 
 def _parts(file, column, form, d, size):
-    """Yield (x, y) of each block."""
     lines, seen = _Lines(column, form, d), False
     for x, y in parsed_blocks(file, lines.parse, lines.check, size):
         seen = seen or len(x) > 0

@@ -96,7 +96,7 @@ class Normalisation:
 
     @property
     def is_identity(self) -> bool:
-        """True where it leaves points as they are."""
+        """True if points are left as they are."""
         return not self.mean.any() and np.array_equal(self.matrix, np.eye(self.features))
 
     @property
@@ -276,7 +276,6 @@ def uneven_features(x: np.ndarray) -> tuple[int, int, float] | None:
 
 
 def _named(features, count):
-    """Some of so many features in a message: "feature 3 (from 0)", "features 'a', 'b'"."""
     names, plural = feature_names(count), "s" * (len(features) != 1)
     if not names:
         return f"feature{plural} {', '.join(map(str, features))} (from 0)"

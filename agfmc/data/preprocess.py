@@ -113,7 +113,6 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
 
 
 def _check_outputs(bases, form, norm_out):
-    """Raise `DataError` where one of the outputs cannot be written."""
     ends = (".vec", ".cls", ".wgt") if form.kind == "binary" else ("", TEXT_ENDING)
     for path in [*(f"{base}{end}" for base in bases for end in ends if base != "-"),
                  norm_out, metric_path(norm_out)]:
@@ -137,7 +136,6 @@ def part_names(output: str, parts: int) -> list[str]:
 
 
 def _normalisation(recipe, data, source):
-    """The Normalisation fitted to a `Dataset`, or read, or None."""
     if recipe.fit is None:
         return None if recipe.norm_in is None else read_std(recipe.norm_in)
     with with_source_in_errors(source, data.recipe):
@@ -149,7 +147,6 @@ def _normalisation(recipe, data, source):
 
 
 def _prepared(recipe, source):
-    """The Dataset with the rows and columns of the recipe, in its order."""
     _check(recipe)
     form = recipe.form
     data = read_table(source, form) if form.kind == "table" else read_training(
@@ -194,7 +191,6 @@ def drawn_rows(recipe: Recipe, n: int, y: np.ndarray | None, source: str) -> np.
 
 
 def _check(recipe):
-    """UsageError where something needs labels that are not there."""
     if recipe.form.kind == "table" and (not recipe.form.labels or recipe.form.ordinates):
         raise UsageError("-C and -L are not for tables: a column of classes is needed")
     for what, requested in (("-U", recipe.compact), ("a partition", recipe.partition is not None),
@@ -211,7 +207,6 @@ def _check(recipe):
 
 
 def _partitioned(data, sides, source):
-    """Classes 0, 1, ... from the labels on each side of a partition."""
     y = np.full(len(data.y), -1, np.int32)
     for code, side in enumerate(sides):
         for label in side:
@@ -225,7 +220,6 @@ def _partitioned(data, sides, source):
 
 
 def _divided(recipe, data, output, test):
-    """{base: Dataset} of the parts of the recipe."""
     if recipe.parts is None and recipe.fraction is None:
         return {output: data}
     bases = [output, test] if recipe.parts is None else part_names(output, recipe.parts)

@@ -33,11 +33,9 @@ def read_training(base, form: InputFormat = InputFormat(), *, names=None,
 
     Parameters
     ----------
-    base : str
-        Base name for binary data, else the file itself or `-`.
+    base : str, base name for binary data, else the file itself or `-`
     form : InputFormat
-    names : sequence, optional
-        Entry i names label i: numbers words and replaces `base.names`.
+    names : sequence, optional, entry i names label i: numbers words and replaces `base.names`
     keep : {"", "mapped", "sparse", "lazy"}
         "mapped": a large `.vec` file is mapped, not read; "sparse": that, and points of LIBSVM text
         are `SparsePoints`, absent features being 0; "lazy": points of a large `.vec` file, or of

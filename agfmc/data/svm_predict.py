@@ -63,7 +63,6 @@ def read_svm_output(path, stdin=None, block=BLOCK):
 
 
 def _labels(words, place):
-    """The labels of a first line."""
     labels = tuple(_class(word, place) for word in words)
     if not labels or len(set(labels)) < len(labels):
         raise place.error(DataError, "expected different labels after the word `labels`" if labels
@@ -72,7 +71,6 @@ def _labels(words, place):
 
 
 def _numbers(words, labels, width, place):
-    """The class and the probabilities of a line of so many words."""
     if labels is None and len(words) > 2:
         raise place.error(DataError, "without a first line `labels ...`, expected a class, or a "
                           f"class and its probability, found {len(words)} words")
@@ -92,7 +90,6 @@ def _numbers(words, labels, width, place):
 
 
 def _class(word, place):
-    """The class that a word is."""
     value = number_of(word)
     if not (abs(value) < 2**31 and value == int(value)):
         raise place.error(DataError, "expected a class, a whole number of 32 bits, found "

@@ -101,7 +101,6 @@ def _cells(table, part_of):
 
 
 def _write_reordered(cells, parts, writers, delimiters):
-    """Write the rows (m,) of each part in their order, by a temporary file of the lines."""
     with temporary_file() as held:
         place = np.zeros((1 + max(int(part.max()) for part in parts), 2), np.int64)
         end = 0

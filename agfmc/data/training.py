@@ -87,10 +87,9 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     keep : str
         As for `read_training`. With "sparse", LIBSVM text that is large and mostly zero may stay
         `SparsePoints`; a normalisation, which moves the zeros, needs the whole table.
-    min_class : int, optional
-        Samples of smaller classes are left out, as if they were not in the file.
-    scales : bool
-        Warn of `uneven_features`, unless the normalisation of the points is beside them.
+    min_class : int, optional, samples of smaller classes are left out, as if they were not in the
+        file
+    scales : bool, warn of `uneven_features`, unless the normalisation of the points is beside them
     """
     normalised = fit is not None or norm_file is not None
     sparse = keep == "sparse" and form.kind == "svm" and form.fill == 0 and not normalised

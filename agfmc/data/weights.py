@@ -73,7 +73,6 @@ def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
 
 
 def _weights_of_lines(tokens):
-    """The weights of a block of text, or None where one is invalid."""
     w = numbers(tokens.text, len(tokens.start)) if (tokens.count == 1).all() else None
     return None if w is None or (w < 0).any() else w
 
@@ -155,15 +154,12 @@ def given_weights(data: Dataset, sample_weight=None,
     ----------
     sample_weight : array (n,), optional
         Numbers of 0 or more; None for those of the data.
-    classes : mapping or str, optional
-        Class weights, as of `WeightSource`.
+    classes : mapping or str, optional, class weights, as of `WeightSource`
 
     Raises
     ------
-    UsageError
-        For weights beside those of the data.
-    DataError
-        As `sample_weights` and `with_final_weights` do.
+    UsageError : for weights beside those of the data
+    DataError : as `sample_weights` and `with_final_weights` do
     """
     if sample_weight is not None:
         if data.weights is not None:
@@ -194,17 +190,13 @@ def with_final_weights(data: Dataset, source: str | None = None,
 
     Parameters
     ----------
-    data : Dataset
-        With weights as in a file, 0 or more, or None.
-    source : str, optional
-        Name of the weights, for messages.
-    classes : mapping or str, optional
-        Class weights, as of `WeightSource`.
+    data : Dataset, with weights as in a file, 0 or more, or None
+    source : str, optional, name of the weights, for messages
+    classes : mapping or str, optional, class weights, as of `WeightSource`
 
     Raises
     ------
-    DataError
-        As `without_zeros` and `with_class_weights` do.
+    DataError : as `without_zeros` and `with_class_weights` do
     """
     return with_class_weights(without_zeros(data, source), source, classes)
 
@@ -288,18 +280,14 @@ def proportions(given, labels: Sequence[int], option: str = "--priors",
 
     Parameters
     ----------
-    given : sequence, mapping or str
-        k numbers in the order of the labels, {label or name: number} of all of them, or the name of
-        a .cls file with samples.
-    names : mapping, optional
-        {label: name} of the classes, which go before labels.
+    given : sequence, mapping or str, k numbers in the order of the labels, {label or name: number}
+        of all of them, or the name of a .cls file with samples
+    names : mapping, optional, {label: name} of the classes, which go before labels
 
     Raises
     ------
-    UsageError
-        For what does not fit the classes.
-    DataError
-        For a file.
+    UsageError : for what does not fit the classes
+    DataError : for a file
     """
     labels = [int(label) for label in labels]
     if isinstance(given, str):
@@ -334,7 +322,6 @@ def proportions(given, labels: Sequence[int], option: str = "--priors",
 
 
 def _frequencies(path, labels):
-    """Shares (k,) of the classes among the samples in a .cls file."""
     y = read_cls(path, negative=True)
     if y.min() < 0 and labels == list(range(len(labels))):
         y = number_classes(y, len(labels), path)

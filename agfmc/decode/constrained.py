@@ -96,7 +96,6 @@ class _Determined:
         self.tiny = 1e-14 * (m + 10)
 
     def at(self, r):
-        """The values for decision values r (m, n)."""
         problem = copy(self)
         problem.workspace, problem.c = _Workspace(), self.votes(r)
         return problem
@@ -170,7 +169,6 @@ class _General:
             self.points = max(256, TABLE // (8 * len(low)))
 
     def at(self, r):
-        """The values for decision values r (m, n)."""
         problem = copy(self)
         problem.workspace, problem.r = _Workspace(), r
         if self.entries is not None:

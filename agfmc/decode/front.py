@@ -64,7 +64,6 @@ def pair_decoder(a: np.ndarray, method: str | int | Method,
 
 
 def _prepare(method, a, *options):
-    """The prepared form of the code a (m, k), by the function in the decoder's table row."""
     code = KINDS[method.codes](a)
     if code is None:
         raise UsageError(f"the decoder {method.name} needs a {method.codes} configuration")

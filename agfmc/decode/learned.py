@@ -106,19 +106,15 @@ def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1,
 
     Parameters
     ----------
-    y : array (c,)
-        True classes, as columns of the code.
-    seed : int
-        Seed of the folds.
+    y : array (c,), True classes, as columns of the code
+    seed : int, seed of the folds
     weights : array (c,), optional
         Weights of the points; None where all count alike.
 
     Raises
     ------
-    ModelError
-        For a code of more than `LARGEST` entries.
-    DataError
-        For a class without points, and for values that are not finite.
+    ModelError : for a code of more than `LARGEST` entries
+    DataError : for a class without points, and for values that are not finite
     """
     m, k = a.shape
     if m * k > LARGEST:

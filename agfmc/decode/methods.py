@@ -103,7 +103,7 @@ DEFAULT = METHODS[1]
 
 
 def is_learned(name: str) -> bool:
-    """Whether this is the name of a decoder whose weights are a part of the calibration."""
+    """True if a decoder of this name has weights that are a part of the calibration."""
     return any(name.lower() in (method.name, *method.aliases)
                for method in METHODS if method.takes == "learned")
 

@@ -66,30 +66,37 @@ def _decider(table, probability, choose):
 
 
 def max_win(table: PairTable, options: QueryOptions) -> Callable:
-    """MAX-WIN (Friedman 1996): all pairs vote, the class with most votes wins.
+    """MAX-WIN: all pairs vote, the class with most votes wins.
 
-    Ties go to the larger sum of r over the class's pairs (r > 0 for the class),
-    then to the lowest index.  Queries all k(k-1)/2 pairs in one call.
+    Ties go to the larger sum of r over the class's pairs (r > 0 for the class), then to the lowest
+    index. Queries all k(k-1)/2 pairs in one call.
+
+    References
+    ----------
+    J. H. Friedman, "Another approach to polychotomous classification", 1996.
     """
     ballot = _Ballot(table, 1 - np.eye(table.k, dtype=np.intp))
     return _decider(table, fitted_probability, lambda queries: (ballot.best(queries, 1)[:, 0],))
 
 
 def poll(table: PairTable, options: QueryOptions) -> Callable:
-    """POLL (Bunrupunthunad, Fakcharoenphol and Rakthanmanon 2003).
+    """POLL: each class meets some others at random, and gains a vote for each that it beats.
 
-    Each class meets l = opponents others, drawn uniformly and with replacement,
-    and gains a vote for each meeting that it wins; what was drawn more than once
-    is queried once and counted as often as it was drawn.  The class with
-    most votes wins; ties go to the larger sum of r with the same repeats, then to
-    the lowest index.  The draw depends on seed alone and is the same for all points.
+    Each class meets l = opponents others, drawn uniformly and with replacement; what was drawn more
+    than once is queried once and counted as often as it was drawn. The class with most votes wins;
+    ties go to the larger sum of r with the same repeats, then to the lowest index. The draw depends
+    on seed alone and is the same for all points.
 
-    finalists: if > 0, so many best classes of each point are compared with all others,
-    and the best of them by its full MAX-WIN score (ties as there) wins.
+    If finalists > 0, so many best classes of each point are compared with all others, and the best
+    of them by its full MAX-WIN score (ties as there) wins.
 
-    Queries at most k l pairs, on average k(k-1)/2 (1 - (1 - 1/(k-1))^(2l)) different
-    ones, in one call, and with t finalists at most t(k-1) - t(t-1)/2 more.
-    Raises UsageError for wrong opponents, and for finalists < 0.
+    Queries at most k l pairs, on average k(k-1)/2 (1 - (1 - 1/(k-1))^(2l)) different ones, in one
+    call, and with t finalists at most t(k-1) - t(t-1)/2 more. Raises `UsageError` for wrong
+    opponents, and for finalists < 0.
+
+    References
+    ----------
+    Bunrupunthunad, Fakcharoenphol and Rakthanmanon, 2003.
     """
     if options.finalists < 0:
         raise UsageError("the number of classes that are polled again cannot be negative")
@@ -196,22 +203,28 @@ def _row_sums(values):
 
 
 def ddag(table: PairTable, options: QueryOptions) -> Callable:
-    """Decision directed acyclic graph (Platt, Cristianini, Shawe-Taylor 2000).
+    """Decision directed acyclic graph: the loser of two classes is struck off the list.
 
-    The first and the last class of a list are compared and the loser is struck
-    off, until one is left.  Queries k - 1 pairs per point in at most k(k-1)/2 calls.
+    The first and the last class of a list are compared, until one is left. Queries k - 1 pairs per
+    point in at most k(k-1)/2 calls.
+
+    References
+    ----------
+    Platt, Cristianini and Shawe-Taylor, 2000.
     """
     return _decider(table, met_probability, lambda queries: (_walk(queries),))
 
 
 def unanimous(table: PairTable, options: QueryOptions) -> Callable:
-    """The AND of a class's classifiers (Knerr, Personnaz and Dreyfus 1990).
+    """The AND of a class's classifiers: the class that wins all its k - 1 pairs.
 
-    The class that wins all its k - 1 pairs; a point without one is rejected.
-    Only the winner of a `ddag` can be such a class, so the graph is walked and
-    then the other pairs of its winner are queried, up to the first that is lost
-    (by lower class, then by higher): at most 2(k-1) - 1 queries per point, in at
-    most k(k-1) calls.
+    A point without one is rejected. Only the winner of a `ddag` can be such a class, so the graph
+    is walked and then the other pairs of its winner are queried, up to the first that is lost (by
+    lower class, then by higher): at most 2(k-1) - 1 queries per point, in at most k(k-1) calls.
+
+    References
+    ----------
+    Knerr, Personnaz and Dreyfus, 1990.
     """
     def choose(queries):
         candidate = _walk(queries)
@@ -235,25 +248,31 @@ def unanimous(table: PairTable, options: QueryOptions) -> Callable:
 
 
 def adag(table: PairTable, options: QueryOptions) -> Callable:
-    """Adaptive graph (Kijsirikul, Ussivakul and Meknavin 2002).
+    """Adaptive graph: a tournament of the classes.
 
-    A tournament: in each round slot i meets slot size-1-i and the winner takes
-    slot i; of an odd number the middle passes on.  The classes start in ascending
-    order.  Queries k - 1 pairs per point, the first round in one call, each other
-    pair in at most one.
+    In each round slot i meets slot size-1-i and the winner takes slot i; of an odd number the
+    middle passes on. The classes start in ascending order. Queries k - 1 pairs per point, the first
+    round in one call, each other pair in at most one.
+
+    References
+    ----------
+    Kijsirikul, Ussivakul and Meknavin, 2002.
     """
     return _tournament(table, lambda slots: slots)
 
 
 def radag(table: PairTable, options: QueryOptions) -> Callable:
-    """Reordering adaptive graph (Phetkaew, Kijsirikul and Rivepiboon 2003).
+    """Reordering adaptive graph: a tournament that pairs the classes anew in each round.
 
-    A tournament as in `adag`, but in each round the classes that are left are
-    paired anew, so that the sum of the weights of the pairs is smallest; of an
-    odd number, the class that the best pairing leaves out passes on.
-    weights (k, k): the error of each pair, from training (w + w^T counts).
-    Queries k - 1 pairs per point, in each round each pair in at most one call.
-    Raises UsageError if weights is missing, has another shape or is not finite.
+    As `adag`, but the sum of the weights of the pairs of a round is smallest; of an odd number, the
+    class that the best pairing leaves out passes on. The weights (k, k) of the options are the
+    error of each pair, from training (w + w^T counts). Queries k - 1 pairs per point, in each round
+    each pair in at most one call. Raises `UsageError` if weights is missing, has another shape or
+    is not finite.
+
+    References
+    ----------
+    Phetkaew, Kijsirikul and Rivepiboon, 2003.
     """
     if options.weights is None:
         raise UsageError("radag needs the errors of the pairs: give --pair-errors, a file that "

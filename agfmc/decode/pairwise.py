@@ -35,7 +35,7 @@ class PairSystem:
         self._diagonal = np.arange(k) * (k + 1)
 
     def __call__(self, r: np.ndarray) -> np.ndarray:
-        """The probabilities."""
+        """The probabilities p (n, k) of r (n, m)."""
         n, k = len(r), self.k
         u = np.empty((k, n))
         most = max(1, BUDGET // (8 * k * k))

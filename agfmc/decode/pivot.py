@@ -23,13 +23,11 @@ def pivot(evaluate: Callable, passive: np.ndarray, limit: int) \
 
     Parameters
     ----------
-    evaluate : function of indices (t,) and their passive sets (k, t)
-        Returns x (k, t), wrong (k, t) bool: entries on the wrong side, worst (k, t) bool: those of
-        them that should change sides first, and broken (t,) bool: points it could not evaluate.
-    passive : array (k, n) of bool
-        First choice of the positive entries.
-    limit : int
-        Rounds after which a point is given up.
+    evaluate : function of indices (t,) and their passive sets (k, t), returns x (k, t), wrong (k,
+        t) bool: entries on the wrong side, worst (k, t) bool: those of them that should change
+        sides first, and broken (t,) bool: points it could not evaluate
+    passive : array (k, n) of bool, first choice of the positive entries
+    limit : int, rounds after which a point is given up
 
     Returns
     -------

@@ -48,9 +48,9 @@ class _Sides(NamedTuple):
 def prepare(a: np.ndarray) -> Solver:
     """Solver r (n, m) -> p (n, k) of Zadrozny's fixed point for the code a (m, k).
 
-    A point is done when a step of length > 1000 moved no p by more than 1e-9 and
-    the factors of all classes that can still grow are 1 within 1e-6;
-    it is given up, and counted as unfinished, after 3000 steps.
+    A point is done when a step of length > 1000 moved no p by more than 1e-9 and the factors of all
+    classes that can still grow are 1 within 1e-6; it is given up, and counted as unfinished, after
+    3000 steps.
     """
     return _prepare(a, _flow)
 

@@ -119,7 +119,7 @@ class TreeSpace:
 
     @property
     def exact(self) -> bool:
-        """True if all splits are known."""
+        """True if the costs of all splits are known."""
         return self.splits == self.all_splits
 
     def know_trees(self, trees: Iterable) -> None:
@@ -263,7 +263,6 @@ def _canonical(mask, right):
 
 
 def _all_splits(k):
-    """{mask: masks on the right} of all splits of all sets of k classes."""
     splits = {}
     for mask in range(1, 1 << k):
         rest = mask & (mask - 1)  # without the lowest class
@@ -278,7 +277,6 @@ def _all_splits(k):
 
 
 def _interval_splits(order):
-    """{mask: masks on the right} of the splits that cut intervals of an order of classes in two."""
     splits = {}
     for start, first in enumerate(order):
         mask = 1 << first

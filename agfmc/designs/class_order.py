@@ -203,8 +203,10 @@ def _by_intervals(orders, keep, h):
 
 
 def _by_walks(orders, keep):
-    """The same for h = 1/2, O(k^2) per order: ends move inward at random until the class is at one,
-    from where on the product of `keep` counts."""
+    """`_by_intervals` for h = 1/2, O(k^2) per order, by ends that move inward at random.
+
+    The walk goes until the class is at one end, from where on the product of `keep` counts.
+    """
     k = orders.shape[1]
     if k == 1:
         return np.ones(orders.shape)
@@ -371,14 +373,12 @@ def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_r
     Parameters
     ----------
     tree : Tree
-    priors : array (k,), optional
-        One number for each class, ascending labels, made to sum to 1.
+    priors : array (k,), optional, one number for each class, ascending labels, made to sum to 1
     counts : dict, optional
         {label: samples, or sum of their weights} in place of `priors`. Without both, the samples in
         `pair_errors`, else equal ones.
-    pair_errors : PairErrors, optional
-        The best order is then the best of several local searches from the greedy, the natural and
-        the present order, and from `seed`.
+    pair_errors : PairErrors, optional, the best order is then the best of several local searches
+        from the greedy, the natural and the present order, and from `seed`
     error_rate : float
         Error of every classifier where there are no `pair_errors`; the best order then follows from
         the priors alone.
@@ -386,10 +386,8 @@ def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_r
 
     Raises
     ------
-    ControlError
-        For another kind of control tree.
-    DataError
-        For a pair whose errors are unknown.
+    ControlError : for another kind of control tree
+    DataError : for a pair whose errors are unknown
     """
     require_one_vs_one(tree)
     labels = tree.classes
@@ -414,16 +412,13 @@ def order_for_path(tree, x, y, metric="mean-deviation", weights=None):
     Parameters
     ----------
     tree : Tree
-    x, y : array (n, d) and (n,)
-        Points and their labels.
-    metric : str
-        As of `class_distances`.
+    x, y : array (n, d) and (n,), points and their labels
+    metric : str, as of `class_distances`
     weights : Weights, optional
 
     Raises
     ------
-    ControlError
-        For a tree that is trained, or no coding matrix.
+    ControlError : for a tree that is trained, or no coding matrix
     """
     require_untrained_matrix(tree)
     labels = tree.classes

@@ -117,7 +117,6 @@ class RowPool:
         return u / u.sum(axis=1, keepdims=True)
 
     def _blocks(self, rows, points):
-        """Parts of points whose systems of some rows fit in memory together."""
         k = self.a.shape[1]
         step = max(1, _NUMBERS // (k * max(k, len(rows))))
         return (points[start:start + step] for start in range(0, len(points), step))
@@ -259,7 +258,6 @@ class _FloatingSelection:
             code = self._keep(smaller)
 
     def _helps(self, code, other):
-        """Return True if another code is better by more than a standard error."""
         gain, error = self.pool.mean(code.losses - other.losses, self.points)
         return gain > error
 
@@ -337,11 +335,32 @@ class ChosenCode:
 def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: int | None = None,
               options: str = "", seed: int = 1, workers: int = 1,
               progress: Callable | None = None) -> ChosenCode:
-    """The best code for labelled points that a search comes to, by classifiers with the kernel of
-    training options.
+    """The best code for labelled points that a search comes to.
 
-    Raises `UsageError` for a number of rows that cannot be, `DataError` for two classes, for a
-    start with other classes, `ControlError` for one with other names, and as `SplitCosts` does.
+    Parameters
+    ----------
+    points : LabelledPoints
+    code : CodeSearch, optional
+    rows : int, optional
+        By default as many as help.
+    options : str
+        Training options, whose kernel the classifiers of the search have.
+    seed : int
+    workers : int
+    progress : function, optional
+
+    Returns
+    -------
+    ChosenCode
+
+    Raises
+    ------
+    UsageError
+        For a number of rows that cannot be.
+    DataError
+        For two classes, for a start with other classes, and as `SplitCosts` does.
+    ControlError
+        For a start with other names.
     """
     search = code or CodeSearch()
     requested = rows if search.rows is None else search.rows
@@ -405,7 +424,6 @@ def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: i
 
 
 def _start_rows(tree, labels, names):
-    """The rows of a control tree, as positions in `labels`, the first class on the left."""
     if tree is None:
         return []
     rows, classes = matrix_of(to_code(tree))
@@ -436,7 +454,6 @@ def _changes(before, after, rows, labels):
 
 
 def _curve(walks, part, rows, labels):
-    """The points for all numbers of rows, and what the other parts say of each."""
     curve, judged = [], []
     before: tuple[int, ...] = ()
     for size, code in sorted(walks[0].best.items()):

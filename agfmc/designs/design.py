@@ -161,7 +161,6 @@ def sketch(scheme):
 
 
 def _distances(source, options):
-    """The distances (k, k) of classes, whose metric is taken out of the options."""
     from .distances import class_distances, confusion_distances
 
     metric = options.pop("metric", None)

@@ -154,12 +154,10 @@ def confusion_distances(errors: np.ndarray, samples: np.ndarray,
 
     Parameters
     ----------
-    errors : array (k, k)
-        Samples of class i that were taken for class j.
-    samples : array (k,) or (k, k)
-        Numbers of samples that these are of.
-    alternatives : int, optional
-        Number a of possible answers, k by default, 2 for classifiers of pairs.
+    errors : array (k, k), samples of class i that were taken for class j
+    samples : array (k,) or (k, k), numbers of samples that these are of
+    alternatives : int, optional, number a of possible answers, k by default, 2 for classifiers of
+        pairs
     """
     errors = np.array(errors, dtype=np.float64)
     k = len(errors)
@@ -177,7 +175,20 @@ LINKAGES = ("single", "complete", "average")
 
 
 def joined_tree(distances: np.ndarray, linkage: str = "single") -> tuple[Tree, list[float]]:
-    """(tree, heights) of `join`, a decision `Tree` whose labels are the positions 0..k-1."""
+    """A decision `Tree` by agglomeration of classes, its labels the positions 0..k-1.
+
+    Parameters
+    ----------
+    distances : array (k, k)
+    linkage : str
+        As of `join`.
+
+    Returns
+    -------
+    tree : Tree
+    heights : list of float
+        Distance between the two sides of each node.
+    """
     pairs, heights = join(distances, linkage)
     return from_pairs(pairs, range(len(distances))), heights
 

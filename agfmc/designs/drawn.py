@@ -185,7 +185,6 @@ def _codes(scheme, source, number, settings):
 
 
 def _classes_of(source):
-    """(labels, names) of a number of classes, or of points."""
     return (range(source), None) if isinstance(source, int) else (source.labels, source.names)
 
 

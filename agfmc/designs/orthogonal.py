@@ -245,11 +245,21 @@ def orthogonal(k: int, reduced: bool = False) -> Sequence:
     """Rows of a strict code for k classes, 4 or more, with orthogonal columns.
 
     The first k columns of a Hadamard matrix of the smallest order m >= k that can be constructed,
-    some negated: m rows with A^T A = m I.  As m < 2k (every power of two is an order), and two rows
+    some negated: m rows with A^T A = m I. As m < 2k (every power of two is an order), and two rows
     of a Hadamard matrix agree in exactly m/2 columns, no two rows can be equal or complements.
-    `reduced`: without the first row, which is +1: m-1 rows with A^T A = m I - 1 1^T, none constant
-    for the same reason.  Fewer classes have not the 4 partitions that orthogonal columns take:
-    `instead_of_orthogonal`.
+    Fewer classes have not the 4 partitions that orthogonal columns take: `instead_of_orthogonal`.
+
+    Parameters
+    ----------
+    k : int
+        Number of classes.
+    reduced : bool
+        Without the first row, which is +1: m-1 rows with A^T A = m I - 1 1^T, none constant for the
+        same reason.
+
+    Returns
+    -------
+    Rows (left, right) of class positions
     """
     if k < 4:
         return instead_of_orthogonal(k)

@@ -32,15 +32,33 @@ def random_code(k: int, rows: int | None = None, strict: bool = False, seed: int
                 draws: int = 1) -> Sequence:
     """Random rows for k classes: no duplicates, no complements, both signs in each.
 
-    `rows` is 4 ceil(k/4) by default, or all there are if that is fewer.  A code is drawn
-    uniformly, by `seed` alone, from all codes of that size with rank([A; 1^T]) = k in which every
-    class is joined to every other.  Fewer than k-1 rows cannot determine k probabilities, which an
-    `AgfmcWarning` says: they then have the rank that is left to them, and no two columns are equal.
+    A code is drawn uniformly, by `seed` alone, from all codes of that size with rank([A; 1^T]) = k
+    in which every class is joined to every other. Fewer than k-1 rows cannot determine k
+    probabilities, which an `AgfmcWarning` says: they then have the rank that is left to them, and
+    no two columns are equal.
 
-    Of several draws, each with a separate stream, that one is taken which determines what its
-    rows can and has the largest smallest distance between two columns, then between two rows
-    (`matrix.smallest_distances`), then the largest mean of each; of equal ones the first.
-    Raises UsageError for k < 2, for more rows than exist, and for too few to separate k classes.
+    Parameters
+    ----------
+    k : int
+        Number of classes.
+    rows : int, optional
+        By default 4 ceil(k/4), or all there are if that is fewer.
+    strict : bool
+        No entries are 0.
+    seed : int
+    draws : int
+        Of several draws, each with a separate stream, that one is taken which determines what its
+        rows can and has the largest smallest distance between two columns, then between two rows
+        (`matrix.smallest_distances`), then the largest mean of each; of equal ones the first.
+
+    Returns
+    -------
+    Rows (left, right) of class positions
+
+    Raises
+    ------
+    UsageError
+        For k < 2, for more rows than exist, and for too few to separate k classes.
     """
     rows, available = _checked_rows(k, rows, strict)
     code = _first_draw(k, rows, strict, available, seed)
@@ -121,13 +139,11 @@ def _checked_rows(k, rows, strict):
 
 
 def _drawn_rows(generator, k, rows, strict, available):
-    """Signed rows, all different, drawn uniformly from those that are `available`."""
     unranked = _strict_row if strict else _any_row
     return [unranked(k, rank) for rank in _sample(generator, available, rows)]
 
 
 def _sided(generator, signed_rows):
-    """Rows (left, right) of signed rows, each turned round or not."""
     return matrix.rows([(support, negative ^ support if generator.getrandbits(1) else negative)
                     for support, negative in signed_rows])
 

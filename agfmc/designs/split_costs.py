@@ -83,12 +83,9 @@ class SplitCosts:
 
     Parameters
     ----------
-    options : str or None
-        Options of the classifiers, None for those that suit the points.
-    seed : int
-        Of the drawing of landmarks and of points to be left out.
-    w : array (n,), optional
-        Weights, None for 1.
+    options : str or None, options of the classifiers, None for those that suit the points
+    seed : int, of the drawing of landmarks and of points to be left out
+    w : array (n,), optional, weights, None for 1
 
     Attributes
     ----------
@@ -124,7 +121,6 @@ class SplitCosts:
         self._prepare(Landmarks(self.options.kernel_for(x.shape[1]), x[drawn]))
 
     def _prepare(self, landmarks):
-        """Sums of all points by class, and features of those that are left out."""
         self.landmarks = landmarks
         p, k = len(landmarks), len(self.counts)
         self._total, self._gram = np.zeros((k, p)), np.zeros((k, p, p))

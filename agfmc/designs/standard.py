@@ -57,9 +57,8 @@ def _split(k, i):
 def exhaustive(k: int) -> Sequence:
     """All 2^(k-1) - 1 partitions of k classes, by counting in binary.
 
-    Class 0 is always on the left, so no row is the complement of another;
-    the last class counts ones, the one before it twos.
-    Raises UsageError for k > 20 because of the number of rows.
+    Class 0 is always on the left, so no row is the complement of another; the last class counts
+    ones, the one before it twos. Raises `UsageError` for k > 20 because of the number of rows.
     """
     _at_least_two(k)
     if k > MOST_EXHAUSTIVE:
@@ -88,7 +87,7 @@ def tree(k: int) -> Tree:
 
 
 def tree_code(k: int) -> Tree:
-    """The scheme as a coding matrix."""
+    """The coding matrix of `balanced_tree`, as a `Tree`."""
     return to_code(tree(k))
 
 

@@ -253,8 +253,24 @@ class TreeCosts:
 def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, options: str = "",
               seed: int = 1, workers: int = 1, progress: Callable | None = None,
               store=None) -> TreeSearchResult:
-    """The best tree for labelled points that the budget of its search lets it know, by classifiers
-    with the kernel of training options."""
+    """The best tree for labelled points that the budget of its search allows.
+
+    Parameters
+    ----------
+    points : LabelledPoints
+    search : TreeSearch, optional
+    options : str
+        Training options, whose kernel the classifiers of the search have.
+    seed : int
+    workers : int
+    progress : function, optional
+    store : optional
+        Stores the costs of splits.
+
+    Returns
+    -------
+    TreeSearchResult
+    """
     search = search or TreeSearch()
     if search.machine is None:
         search = replace(search, machine=machine_options(options))

@@ -26,15 +26,28 @@ def special(k: int, rows: int | None = None) -> Sequence:
     """Rows of a ternary code for k classes with A^T A = w I, in which every row has both signs.
 
     A is the first k columns of a weighing matrix W(m, w), m >= k as small as possible and at most
-    2k, some columns negated, without the rows that are empty.  All classes are connected
-    through rows, no row is a duplicate or complement of another, and the rank is k.
+    2k, some columns negated, without the rows that are empty. All classes are connected through
+    rows, no row is a duplicate or complement of another, and the rank is k.
 
-    rows: w, where print_control takes the number of rows of other codes.  Without it: the fewest
-    rows that a code with zeros can have and of these the most entries, which keeps the classes
-    farthest apart; where there is no such code (k = 4) the strict one.
-    Raises UsageError for k < 4, where the entries of rows with two or three of them would
-    contribute only negative terms to the products of different columns, which must sum to 0, and,
-    with the possible values, for a w that gives no code.
+    Parameters
+    ----------
+    k : int
+        Number of classes.
+    rows : int, optional
+        w, where print_control takes the number of rows of other codes. By default the fewest rows
+        that a code with zeros can have and of these the most entries, which keeps the classes
+        farthest apart; where there is no such code (k = 4) the strict one.
+
+    Returns
+    -------
+    Rows (left, right) of class positions
+
+    Raises
+    ------
+    UsageError
+        For k < 4, where the entries of rows with two or three of them would contribute only
+        negative terms to the products of different columns, which must sum to 0, and, with the
+        possible values, for a w that gives no code.
     """
     if k < 4:
         raise UsageError(f"a code with orthogonal columns needs at least 4 classes, not {k}")
@@ -73,7 +86,6 @@ def possible_weights(k: int, near: float = 0, most: int | None = None) -> list[i
 
 @lru_cache(maxsize=None)
 def _weights(m):
-    """Set of the w for which a W(m, w) can be made, m > 1."""
     weights = {w for w in (m, m - 1, _circulant_root(m) ** 2) if _is_basic(m, w)}
     for a in range(2, int(m ** 0.5) + 1):
         if m % a == 0:
@@ -145,7 +157,6 @@ def _circulant(q):
 
 
 def _smallest_code(k, w):
-    """Rows of the code with the smallest m, or None."""
     for m in range(k, 2 * k + 1):
         rows = _code(k, m, w) if w in _weights(m) else None
         if rows:

@@ -103,16 +103,12 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
 
     Parameters
     ----------
-    function : function of a module
-        Workers import it.
-    name : function of an item
-        What messages call the item.
-    ordered : bool or int
-        As for `outcomes`, or the number of the window, by default 4 a worker.
-    part : function of (shared, item), optional
-        What is sent with an item in place of `shared` where less is enough: by an executor without
-        `submit_with`, where `shared` is None, and from the first result on that is
-        `SharedDataUnavailable`.
+    function : function of a module, workers import it
+    name : function of an item, what messages call the item
+    ordered : bool or int, as for `outcomes`, or the number of the window, by default 4 a worker
+    part : function of (shared, item), optional, what is sent with an item in place of `shared`
+        where less is enough: by an executor without `submit_with`, where `shared` is None, and from
+        the first result on that is `SharedDataUnavailable`
 
     Raises
     ------

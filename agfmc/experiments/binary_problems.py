@@ -156,7 +156,6 @@ def _train_missing(problems, split, experiment, progress, needed):
 
 
 def _stored(problems, split, experiment):
-    """{key: `Trained`} of the problems that the cache of the experiment has."""
     rows, stored = split.calibration_rows(experiment), {}
     counts = None if rows is None else Dataset(split.x[:0], split.y[rows]).counts
     for key, job in problems.items():
@@ -214,7 +213,6 @@ def _fit(jobs, split, experiment, progress=None):
 
 
 def _fit_group(split, experiment, group, progress=None):
-    """The `Fitted` of jobs that are trained together."""
     start = time.process_time()
     with warnings.catch_warnings():
         # of each training part others; the training of the whole tells how many
@@ -228,7 +226,6 @@ def _fit_group(split, experiment, group, progress=None):
 
 
 def _fitted_on_workers(alone, groups, split, experiment):
-    """Yield `Fitted` of jobs, and of groups of jobs, each of which is a task of a worker."""
     settings = experiment.settings
     check_fit(alone, split.y, settings)
     share = settings.kernel_memory // together_of(settings.workers)

@@ -29,15 +29,12 @@ def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
 
     Parameters
     ----------
-    by : str
-        Score that decides which is the best.
-    against : str, optional
-        "configuration" or "configuration:decoder" that the others are compared with, by default
-        one-vs-one, or else the first.
-    progress : function of (done, total, words), optional
-        The words are for the split and the best so far.
-    tuning : NestedTuning, optional
-        Its `words` are then under the key tuned.
+    by : str, score that decides which is the best
+    against : str, optional, "configuration" or "configuration:decoder" that the others are compared
+        with, by default one-vs-one, or else the first
+    progress : function of (done, total, words), optional, the words are for the split and the best
+        so far
+    tuning : NestedTuning, optional, its `words` are then under the key tuned
 
     Returns
     -------
@@ -161,7 +158,6 @@ def _row(name, decoder, outcomes):
 
 
 def _summaries(outcomes, columns=None):
-    """{column: summary, or None where a split has no such number} of outcomes on some splits."""
     summaries, points = {}, [len(outcome.truth) for outcome in outcomes]
     for column in columns_of(outcomes[0].scores) if columns is None else columns:
         values = [outcome.value(column) for outcome in outcomes]
@@ -172,7 +168,6 @@ def _summaries(outcomes, columns=None):
 
 
 def _best_words(names, tally, by):
-    """Words for the best by a score on the splits so far, for the progress; "" without any."""
     best = best_row([{"words": f"{names[number]}:{decoder}", **_summaries(outcomes, [by])}
                      for (number, decoder), outcomes in tally.items()
                      if all(outcome.error is None for outcome in outcomes)], by)
@@ -258,10 +253,8 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
 
     Raises
     ------
-    JobsFailed
-        Where no candidate could be trained, or none has the score.
-    TimeUp
-        Where the deadline came before the end of the first split.
+    JobsFailed : where no candidate could be trained, or none has the score
+    TimeUp : where the deadline came before the end of the first split
     """
     def follow(*words):
         if deadline is not None and time.monotonic() >= deadline:
@@ -317,8 +310,8 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
 
     Parameters
     ----------
-    progress : function of (done, total, words), optional
-        The words are for the split and the scores so far.
+    progress : function of (done, total, words), optional, the words are for the split and the
+        scores so far
     tuning : NestedTuning, optional
     """
     trials, rows, plan = [], [], experiment.plan

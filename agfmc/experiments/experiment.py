@@ -180,7 +180,6 @@ def prepare_split(split: Split, data: Dataset, settings: TrainingSettings) -> Pr
 
 
 def _normalisation(settings, part):
-    """The Normalisation of the settings, or the one that is fitted to a training part."""
     if not settings.fits_normalisation:
         return settings.normalisation
     with warnings.catch_warnings():

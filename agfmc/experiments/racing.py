@@ -342,13 +342,12 @@ def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part] | N
 
 
 def _is_costly(text):
-    """True for options with a kernel that LIBSVM does not have."""
+    """True if training options have a kernel that LIBSVM does not have."""
     words = text.split()
     return "-t" in words and words[words.index("-t") + 1] in _COSTLY
 
 
 def _levels(experiment, parts):
-    """Lists of `Part`s: samples that grow, and the whole of `parts` at the end."""
     rows = max(_LEAST, _LEAST_OF_CLASS * len(np.unique(experiment.data.y)))
     size = experiment.training_size(parts[0])
     levels = [list(parts)]
@@ -359,7 +358,6 @@ def _levels(experiment, parts):
 
 
 def _search_of_level(by, state, grids, number, refine):
-    """The `Search` of a level: all of the grids, or what has survived the level below."""
     def is_behind(point):
         best, text = state.best, state.texts[point]
         return best is not None and best != text and state.gap(by, text, best) > _NEAR
@@ -424,7 +422,6 @@ def _batches(items, jobs):
 
 
 def _score(tuner, task, states, batch, level, later):
-    """Score (number, `Point`, or None for the options that are given) on the parts of a level."""
     depth, parts = level
     texts = [states[number].given if point is None else point.text(task.searched.fixed)
              for number, point in batch]

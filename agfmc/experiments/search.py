@@ -365,14 +365,11 @@ class Search:
 
     Parameters
     ----------
-    refine : int
-        How often the step is halved, at most.
-    start : optional
-        Points in place of the grids, whose steps were taken already where it is to halve them.
-    is_flat : function of (best point and its neighbours)
-        Smaller steps would show nothing.
-    is_behind : function of (best point of a kernel)
-        It goes on without that kernel.
+    refine : int, how often the step is halved, at most
+    start : optional, points in place of the grids, whose steps were taken already where it is to
+        halve them
+    is_flat : function of (best point and its neighbours), smaller steps would show nothing
+    is_behind : function of (best point of a kernel), it goes on without that kernel
     """
 
     def __init__(self, grids, refine=2, sign=1, start=None, is_flat=lambda points: False,

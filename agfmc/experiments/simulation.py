@@ -170,15 +170,11 @@ def simulate(k, model, *, rounds, seed, opponents=(), top=5, progress=None) -> d
 
     Parameters
     ----------
-    model : float or array (k,)
-        Probability that a relevant classifier is wrong, or similarities r (k,), r >= 0, of the
-        classes to the point, in which pairs of zeros are coins.
-    opponents : sequence
-        Numbers of draws for each class, one for each POLL.
-    top : int
-        t of TOP-t, which decides among the t best of POLL by their full MAX-WIN scores.
-    progress : function, optional
-        Called with the rounds done.
+    model : float or array (k,), probability that a relevant classifier is wrong, or similarities r
+        (k,), r >= 0, of the classes to the point, in which pairs of zeros are coins
+    opponents : sequence, numbers of draws for each class, one for each POLL
+    top : int, t of TOP-t, which decides among the t best of POLL by their full MAX-WIN scores
+    progress : function, optional, called with the rounds done
 
     Returns
     -------

@@ -200,7 +200,6 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
 
 
 def _scored(candidates, together, trained, split, experiment, keep):
-    """Yield (candidate, its `Outcome`s) of trained candidates, `together` at a time at most."""
     workers = experiment.settings.workers
     items = ((candidate, [trained[key] for key in candidate.keys], keep)
              for candidate in candidates)

@@ -109,15 +109,11 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
 
     Parameters
     ----------
-    by : str
-        Name of a score.
-    search : {"fast", "full"}
-        A race (`racing.race`), or every point on all splits.
-    per_partition : bool
-        Each binary problem has a search for itself, and with a race its result is taken only where
-        it is better than common options, on splits that chose neither.
-    deadline : float, optional
-        On the clock of `time.monotonic`.
+    by : str, name of a score
+    search : {"fast", "full"}, a race (`racing.race`), or every point on all splits
+    per_partition : bool, each binary problem has a search for itself, and with a race its result is
+        taken only where it is better than common options, on splits that chose neither
+    deadline : float, optional, on the clock of `time.monotonic`
 
     Returns
     -------
@@ -193,7 +189,6 @@ class _Run:
         return self._common(state, parts)
 
     def _common(self, state, parts=()):
-        """The result of a search that is over; parts: those that chose, for the estimate."""
         task, tuner = self.task, self.tuner
         result = search_result(state, self.searched.point(task.features))
         tree = None if state.best is None else with_options(task.tree, state.best)
@@ -329,7 +324,6 @@ class _Run:
         return estimate
 
     def _names(self, parts):
-        """Splits in words, as "parts 2 to 5"."""
         plan = self.tuner.experiment.plan
         word = "part" if plan.parts and plan.trials == 1 else "split"
         numbers = [part.number + 1 for part in parts]
@@ -495,21 +489,16 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
 
     Parameters
     ----------
-    by : str
-        Name of a score, also as tune_m has it (log-loss).
+    by : str, name of a score, also as tune_m has it (log-loss)
     search : {"fast", "full"}
-    time_limit : float, optional
-        In seconds.
-    space : SearchSpace, optional
-        By default the kernels of tune_m.
+    time_limit : float, optional, in seconds
+    space : SearchSpace, optional, by default the kernels of tune_m
     progress : function of (done, total, words), optional
 
     Raises
     ------
-    UsageError
-        For a search that cannot be.
-    JobsFailed
-        Where the time limit came before anything was scored.
+    UsageError : for a search that cannot be
+    JobsFailed : where the time limit came before anything was scored
     """
     start, by = time.monotonic(), BY_OPTION.get(by, by)
     space = SearchSpace() if space is None else space

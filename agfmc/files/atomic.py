@@ -80,17 +80,15 @@ def replacing_all(paths: Iterable, binary: bool = False, before: Callable | None
 
     Parameters
     ----------
-    binary : bool
-        What is written is bytes.
-    before : function, optional
-        Called when the new contents are on the disk, and the paths are still as they were.
+    binary : bool, what is written is bytes
+    before : function, optional, called when the new contents are on the disk, and the paths are
+        still as they were
     text : bool, optional
         The bytes are text; by default not with `binary`.
 
     Raises
     ------
-    DataError
-        When a file cannot be written.
+    DataError : when a file cannot be written
     """
     outputs = []
     try:
@@ -115,7 +113,6 @@ def replacing_all(paths: Iterable, binary: bool = False, before: Callable | None
 
 
 def _rename(outputs):
-    """Give all files their names."""
     try:
         for output in outputs:
             output.appear()
@@ -141,7 +138,6 @@ class _Output:
         self._zipped = (not binary if text is None else text) and path.lower().endswith(".gz")
 
     def open(self):
-        """Open the file, or a temporary one in the same folder."""
         with writing(self.name):
             if self.name.endswith("/"):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -209,7 +205,6 @@ class _Output:
             os.replace(self.temporary, self.target)
 
     def discard(self):
-        """Close the file and remove the temporary one, which after a success are done already."""
         for file in (self._file, self._raw):
             if file is not None:
                 with suppress(OSError, ValueError):  # the rest of a buffer cannot be written either

@@ -75,7 +75,6 @@ def _refused(text):
 
 @functools.cache
 def _fields(kind):
-    """{name: annotation} of the fields of a dataclass that are stored."""
     hints = get_type_hints(kind, localns={"np": np}, include_extras=True)
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)
             if field.metadata.get("stored", True)}
@@ -83,7 +82,6 @@ def _fields(kind):
 
 @functools.cache
 def _optional(kind):
-    """The names of the fields of a dataclass that may be left out."""
     return {field.name for field in dataclasses.fields(kind) if field.metadata.get("optional")}
 
 
@@ -113,7 +111,6 @@ def decode(kind, value, fail, array=None):
 
 
 def _without_rules(kind):
-    """(the kind itself, its rules)."""
     return (get_args(kind)[0], get_args(kind)[1:]) if get_origin(kind) is Annotated else (kind, ())
 
 
@@ -129,7 +126,6 @@ class _Decoder:
         return self._at(where, f"expected {what}, found {shown}")
 
     def value(self, kind, value, where):
-        """The `kind` of a value at the path `where`, which begins with a point."""
         kind, rules = _without_rules(kind)
         if get_origin(kind) in (Union, UnionType):
             if value is None:
@@ -200,7 +196,6 @@ class _Decoder:
 
 
 def _array(value, dtype, dimensions):
-    """The array of lists of finite numbers, or of true and false; `ValueError` for others."""
     shape, parts = [], [value]
     while parts and type(parts[0]) is list:
         lengths = {len(part) if type(part) is list else -1 for part in parts}
@@ -294,7 +289,6 @@ def _digest(data):
 
 
 def _plain(title, raw, path, error):
-    """The plain values in the bytes `raw` of a sidecar; raises `error`, of the file `path`."""
     try:
         plain = strict_json(raw)
     except (ValueError, RecursionError) as reason:

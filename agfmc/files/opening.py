@@ -162,7 +162,7 @@ def open_input(path, stdin=None, raw=False):
 
 
 def is_stream(path):
-    """Whether this is `-`, a pipe or a device, also by another name, as /dev/stdout."""
+    """True if a path is `-`, a pipe or a device, also by another name, as /dev/stdout."""
     folder = os.path.dirname(os.path.abspath(path))
     return path == "-" or os.path.exists(path) and not os.path.isfile(path) or \
         folder in ("/dev", "/dev/fd") or folder.startswith("/proc/")
@@ -227,13 +227,11 @@ def read_bytes(path, stdin=None, raw=False, most=None, expected=""):
     ----------
     most : function of the first bytes, optional
         Returns how many bytes a file of this kind can have; None for what fits in memory.
-    expected : str
-        The kind, for the message about a larger file.
+    expected : str, the kind, for the message about a larger file
 
     Raises
     ------
-    DataError
-        When the file cannot be read, and for too many bytes: a pipe may never end.
+    DataError : when the file cannot be read, and for too many bytes: a pipe may never end
     """
     limit = memory_limit()
     with open_input(path, stdin, raw) as file:

@@ -288,7 +288,6 @@ class ResultCache:
             self.remove_unused()
 
     def _shrink(self):
-        """Remove classifiers, and then the oldest results, from an automatic folder."""
         room = _SMALL
         for _, size, path in sorted(_files(self.path), reverse=True):
             is_classifier = os.path.basename(path).startswith(CLASSIFIER)
@@ -299,7 +298,6 @@ class ResultCache:
 
 
 def _files(folder):
-    """(date in nanoseconds, bytes, path) of the results in a folder."""
     files = []
     for parent, _, names in os.walk(folder):
         for name in names if parent != folder else ():

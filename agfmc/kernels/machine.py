@@ -69,7 +69,6 @@ class Machine:
 
     @functools.cached_property
     def _planes(self):
-        """w (d, m') of classifiers that are all linear."""
         model = self._model
         planes = np.empty((model.sv.shape[1], len(self.columns)))
         for position, column in enumerate(self.columns):

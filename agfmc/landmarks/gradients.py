@@ -29,16 +29,11 @@ def gradient_products(landmarks: Landmarks, beta: np.ndarray, x: np.ndarray,
 
     Parameters
     ----------
-    landmarks : Landmarks
-        z (p, d) of a kernel of a distance.
-    beta : array (p, k)
-        Coefficients of the functions.
-    x : array (n, d)
-        Points.
-    diagonal : bool
-        Only the diagonal (d,) of it, as always of a laplacian kernel.
-    w : array (n,), optional
-        Weights of the points, None for 1.
+    landmarks : Landmarks, z (p, d) of a kernel of a distance
+    beta : array (p, k), coefficients of the functions
+    x : array (n, d), points
+    diagonal : bool, only the diagonal (d,) of it, as always of a laplacian kernel
+    w : array (n,), optional, weights of the points, None for 1
     """
     values = landmarks.kernel_values(x).T
     kernel, d = landmarks.kernel, x.shape[1]

@@ -147,10 +147,8 @@ def leave_one_out(t: np.ndarray, f: np.ndarray, h: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    t, f : array (m, n)
-        Targets and decision values.
-    h : array (n,)
-        Leverages.
+    t, f : array (m, n), targets and decision values
+    h : array (n,), leverages
     """
     return t - (t - f) / np.maximum(1.0 - h, 1e-9)
 

@@ -102,7 +102,6 @@ class _Reference:
 
     @functools.cached_property
     def points(self):
-        """The points; `DataError` where there is no such file here."""
         return self._opener(*self._args)
 
 
@@ -198,7 +197,6 @@ class Sums:
                 for number, labels in enumerate(self._group.class_blocks) if labels[0] in factors]
 
     def _added(self, one):
-        """The sum of a set, of whose blocks one is in memory at a time."""
         self._grams, whole = {}, 0.0
         for number, factor in self._parts(one):
             self._make([number])

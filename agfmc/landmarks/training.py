@@ -86,7 +86,6 @@ class _Set:
         self._balance = self._targets @ n / self._weight
 
     def solve(self, ridge):
-        """The `_Solution` with this lambda; `DataError` where it is too small."""
         made = Ridge(self._grams, self._total, self._weight, ridge)
         return _Solution(made, *made.solve(self._difference, self._balance))
 
@@ -133,7 +132,6 @@ def train_shared(jobs, x, y: np.ndarray, settings, progress, requested,
 
 
 def _report_share(progress, number, groups, share):
-    """Tell progress(done, total) of the share of one of several groups that is done."""
     progress(round(_STEPS * (number + share)), _STEPS * groups)
 
 
@@ -143,10 +141,8 @@ def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None,
 
     Parameters
     ----------
-    settings : TrainingSettings
-        With `sums`.
-    number : int
-        Of `row_ranges`.
+    settings : TrainingSettings, with `sums`
+    number : int, of `row_ranges`
     progress : function of (done, total), optional
     weights : Weights, optional
     """
@@ -178,7 +174,6 @@ class _Trainer:
                           "the others within rounding", AgfmcWarning, stacklevel=4)
 
     def fit(self):
-        """Yield `Fitted` of the jobs."""
         group = self._group
         jobs = {}
         for job in group.jobs:
@@ -223,7 +218,6 @@ class _Trainer:
         return _Set(self._group, one, gram_of(one), self._sums)
 
     def _error(self, the_set, ridge, spread):
-        """The mean squared error of points that are left out, of the classifiers of a set."""
         try:
             solution = the_set.solve(ridge)
         except DataError:

@@ -35,7 +35,7 @@ class DecisionFunction:
     has_probabilities: bool
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """f (n,) of points x (n, d)."""
+        """The decision values f (n,) of points x (n, d)."""
         x = _matrix(x)
         if not self.has_probabilities:
             return np.asarray(self.estimator.decision_function(x), dtype=np.float64)
@@ -85,7 +85,7 @@ class EstimatorOptions(BinaryLearner):
 
     @property
     def allows_nan(self) -> bool:
-        """True if points may have missing values, NaN."""
+        """True if the estimator takes missing values, NaN."""
         tags = getattr(self.estimator, "__sklearn_tags__", None)
         if tags is None:  # scikit-learn before 1.6
             return bool(getattr(self.estimator, "_get_tags", dict)().get("allow_nan"))
@@ -93,7 +93,7 @@ class EstimatorOptions(BinaryLearner):
 
     @property
     def keeps_sparse(self) -> bool:
-        """True if points may be sparse; scikit-learn before 1.6 does not say, but tries."""
+        """True if the estimator takes sparse points; scikit-learn before 1.6 only tries."""
         tags = getattr(self.estimator, "__sklearn_tags__", None)
         return tags is None or bool(tags().input_tags.sparse)
 
@@ -156,12 +156,12 @@ class MemberLearners:
 
     @property
     def allows_nan(self) -> bool:
-        """True if all take missing values, NaN."""
+        """True if all estimators take missing values, NaN."""
         return all(EstimatorOptions(one).allows_nan for one in self.estimators)
 
     @property
     def keeps_sparse(self) -> bool:
-        """True if all take sparse points."""
+        """True if all estimators take sparse points."""
         return all(EstimatorOptions(one).keeps_sparse for one in self.estimators)
 
     def texts(self, tree) -> list[str]:
@@ -199,7 +199,6 @@ def _matrix(x):
 
 
 def _open_states(estimator):
-    """The names of its parameters that are random states and have no value."""
     if not hasattr(estimator, "get_params"):
         return []
     return [name for name, value in sorted(estimator.get_params(deep=True).items())

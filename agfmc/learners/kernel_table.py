@@ -65,13 +65,10 @@ class KernelTable:
 
     Parameters
     ----------
-    kernel : Kernel
-        Of a distance.
-    bound : float
-        What `rounding` says of x where the kernel is radial.
-    reuse : bool
-        The table lies in memory that this thread keeps, and ends when the thread makes the next
-        one.
+    kernel : Kernel, of a distance
+    bound : float, what `rounding` says of x where the kernel is radial
+    reuse : bool, the table lies in memory that this thread keeps, and ends when the thread makes
+        the next one
     """
 
     precomputed = True
@@ -135,7 +132,7 @@ class KernelTable:
 
     @property
     def exact(self) -> bool:
-        """True if `values` has all digits: it has not for the radial kernel."""
+        """True if `values` returns all digits, which it does not for the radial kernel."""
         return self._distance is not None
 
     def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -160,7 +157,6 @@ class KernelTable:
             low[a, b] = self._again(a + block.start, b + block.start)
 
     def _again(self, a, b):
-        """The values of those pairs, computed as LIBSVM does."""
         product = np.zeros(len(a))
         for terms in self._x[a].T * self._x[b].T:
             product += terms

@@ -74,16 +74,11 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None
     ----------
     kernel : function of points a (p, d) and b (q, d)
         Returns K (p, q); either may be empty.
-    x : array (n, d)
-        All points.
-    problem : Problem
-        A sample of it is left out with all of its weight.
-    solution : Solution
-        Its solution under `options`, `SvmOptions`.
-    most : int
-        Largest number of free points.
-    table : KernelTable, optional
-        Of all points, with exact values, used in place of `kernel`.
+    x : array (n, d), all points
+    problem : Problem, a sample of it is left out with all of its weight
+    solution : Solution, its solution under `options`, `SvmOptions`
+    most : int, largest number of free points
+    table : KernelTable, optional, of all points, with exact values, used in place of `kernel`
 
     Returns
     -------
@@ -93,8 +88,7 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None
 
     Raises
     ------
-    UsageError
-        For a nu-SVC, whose margin and C would change as well.
+    UsageError : for a nu-SVC, whose margin and C would change as well
     """
     if options.svm_type != "c_svc":
         raise UsageError("leave-one-out values are for a C-SVC (-s 0) only, not for a nu-SVC")

@@ -115,7 +115,7 @@ class LinearOptions(PlaneLearner):
             f"liblinear {_library().version}"
 
     def weighted(self):
-        """The same options for the LIBLINEAR of scikit-learn: the official one knows no weights."""
+        """Options for the LIBLINEAR of scikit-learn: the official one takes no weights."""
         if self.free:
             raise UsageError("learner=linear cannot heed weights of points with -R: leave it out, "
                              "or take learner=logistic, an intercept that is not penalised")
@@ -220,7 +220,6 @@ def _solve_weighted(x, side, w, options):
 
 
 def _machine(options):
-    """The estimator of scikit-learn with these options."""
     dual = options.solver in _DUAL
     common = {"C": options.cost, "tol": options.stop, "fit_intercept": options.bias > 0,
               "intercept_scaling": options.bias if options.bias > 0 else 1.0, "dual": dual,

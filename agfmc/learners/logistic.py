@@ -173,7 +173,6 @@ class _Multinomial:
     weights: np.ndarray
 
     def probabilities(self, x):
-        """p (n, c) of points x (n, d)."""
         return logistic_probabilities(self.weights, x)
 
 
@@ -213,14 +212,10 @@ def minimise(x, y, c, ridge, w=None, share=None):
 
     Parameters
     ----------
-    x : array or CSR matrix (n, d)
-        Points.
-    y : array (n,)
-        Classes in 0..c-1.
-    ridge : float or array (d,)
-        One factor for all weights, or factors of the columns.
-    w : array (n,), optional
-        Weights of the points, None for 1.
+    x : array or CSR matrix (n, d), points
+    y : array (n,), classes in 0..c-1
+    ridge : float or array (d,), one factor for all weights, or factors of the columns
+    w : array (n,), optional, weights of the points, None for 1
     share : float, optional
         Largest entry of the gradient to stop at, over that at 0; None for 1e-10 of the weight of
         all points.
@@ -410,7 +405,6 @@ def read_logistic_model(path, raw=None):
 
 
 def _value(key, text, fail):
-    """The value of a line of the header."""
     words, least = text.split(), _LEAST[key]
     if len(words) != 2 or words[0] != key:
         found = f"'{text[:40]}'" if text else "the end of the file"

@@ -52,7 +52,7 @@ class NeighbourOptions(NodeLearner):
         return f"-k {self.k}"
 
     def weighted(self):
-        """The same options with a file of weights more."""
+        """Options of a learner with a file of weights more."""
         return replace(self, has_weights=True)
 
     def files(self, name):

@@ -54,7 +54,6 @@ class _Learner:
         return self
 
     def files(self, name: str) -> list[str]:
-        """The model file alone."""
         return [name]
 
 
@@ -87,7 +86,7 @@ class BinaryLearner(_Learner):
 
     @property
     def keeps_sparse(self) -> bool:
-        """True for a linear kernel."""
+        """True if the kernel is linear: sparse points then stay sparse."""
         return self.kernel_for(1).kind == "linear"
 
     def identity(self, job) -> tuple:
@@ -185,21 +184,16 @@ def scan(text, known, flags=(), *, weighted=True, words=MappingProxyType({}), st
     known : dict
         {option: (field, smallest, largest, whole number, smallest excluded)}, field None where the
         value changes nothing; smallest of the field kernel are the names that are allowed.
-    flags : sequence
-        Options without a value, which are their own field.
-    weighted : bool
-        -w0 and -w1 are known, and -q, which changes nothing.
-    words : mapping
-        {option: the word for a value of None}.
-    strange : dict, optional
-        {option: words} to be added where that option is not known or has a value that cannot be.
-    **place
-        Place of the options in a file, for errors.
+    flags : sequence, options without a value, which are their own field
+    weighted : bool, -w0 and -w1 are known, and -q, which changes nothing
+    words : mapping, {option: the word for a value of None}
+    strange : dict, optional, {option: words} to be added where that option is not known or has a
+        value that cannot be
+    **place : place of the options in a file, for errors
 
     Raises
     ------
-    UsageError
-        For an option that is not known and for a value out of its range.
+    UsageError : for an option that is not known and for a value out of its range
     """
 
     def fail(message):
@@ -252,7 +246,6 @@ def scan(text, known, flags=(), *, weighted=True, words=MappingProxyType({}), st
 
 
 def _kernel(word, names, fail):
-    """The name of a kernel, one of `names`, given by its name or number."""
     numbers = {str(KERNELS[name].number): name for name in names}
     name = numbers.get(word, KERNEL_NAMES.get(word.lower()))
     if name not in names:

@@ -96,14 +96,12 @@ class Nodes:
 
 
 def _blocks(x):
-    """Slices of rows: what is temporary stays small."""
     width = 1 + int(x.counts.mean()) if is_sparse(x) else x.shape[1]
     step = max(1, 2**20 // width)
     return [slice(start, start + step) for start in range(0, x.shape[0], step)]
 
 
 def _counts(x):
-    """The number of non-zero values in each row."""
     if is_sparse(x):
         return x.counts
     return np.concatenate([(x[block] != 0).sum(axis=1) for block in _blocks(x)])
@@ -134,14 +132,11 @@ class CLibrary:
 
     Parameters
     ----------
-    name : str
-        Of its shared object, in capitals in messages.
-    oldest : int
-        Number of the first version that serves.
-    missing : str
-        Message where it is not installed.
-    functions : sequence
-        Names of those that train, check parameters, free a model and set where words go.
+    name : str, of its shared object, in capitals in messages
+    oldest : int, number of the first version that serves
+    missing : str, message where it is not installed
+    functions : sequence, names of those that train, check parameters, free a model and set where
+        words go
     model, problem, parameter : Structure
     """
 

@@ -199,7 +199,6 @@ def _operand(name):
 
 
 def _kill(process):
-    """End a command and all processes that it has started."""
     with _changed:
         if process.poll() is None:
             with suppress(ProcessLookupError, PermissionError):
@@ -217,7 +216,6 @@ def _ended(status):
 
 
 def _last(messages):
-    """The last lines of a file of messages, in one line."""
     size = messages.seek(0, 2)
     messages.seek(max(0, size - 4096))
     text = messages.read().decode("utf-8", "replace")
@@ -451,7 +449,7 @@ class ExternalClassifier:
     provenance = Provenance()
 
     def run_by(self, execution):
-        """The same, with a program that has the `probabilities` of points.
+        """This classifier with a program that has the `probabilities` of points.
 
         Raises `ModelError` where commands of control files are not allowed.
         """

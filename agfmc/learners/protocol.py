@@ -158,7 +158,7 @@ class Job:
 
     @property
     def is_binary(self) -> bool:
-        """True for two sides, False for the branches of a node."""
+        """True for a classifier of two sides, False for one of the branches of a node."""
         return self.options.sides == 2
 
     @property
@@ -181,18 +181,15 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
 
     Parameters
     ----------
-    base : str
-        Name of the model.
+    base : str, name of the model
     default : str
         Options where the file has `""`, those of its heading where this is empty; they are for
         binary classifiers.
-    parse : function
-        Parser of the options, for the learners of others.
+    parse : function, parser of the options, for the learners of others
 
     Raises
     ------
-    UsageError, ControlError
-        With the place of a row that is wrong.
+    UsageError, ControlError : with the place of a row that is wrong
     """
     heading = None if default else tree.headings.get("options")
     place = {} if heading is None else tree.place(heading)._asdict()
@@ -246,7 +243,7 @@ def _without_copies(tree, jobs):
 
 
 def _with_groups(jobs):
-    """The same jobs, where their learner shares its work with those that it is shared with."""
+    """Jobs, each with the group of those that its learner shares its work with."""
     sides = {}
     for job in jobs:
         if job.options.uses_shared_landmarks:
@@ -257,7 +254,6 @@ def _with_groups(jobs):
 
 
 def _replaced(jobs, function):
-    """function(job) of all jobs; one that stands several times still does."""
     results = {id(job): function(job) for job in distinct(jobs)}
     return [results[id(job)] for job in jobs]
 
@@ -366,17 +362,13 @@ def read_node(node, branches: int, name: str):
     Parameters
     ----------
     node : NodeClassifier
-    branches : int
-        How many it has.
-    name : str
-        Of its files.
+    branches : int, how many it has
+    name : str, of its files
 
     Raises
     ------
-    ModelError, DataError
-        Where they do not fit the node.
-    UsageError
-        For its options.
+    ModelError, DataError : where they do not fit the node
+    UsageError : for its options
     """
     return learner_class(node.learner_letter).parse(node.options).read(name, branches)
 

@@ -105,7 +105,7 @@ class SvmOptions(KernelLearner):
             f"libsvm {library_version()}"
 
     def weighted(self):
-        """The same options for the LIBSVM of scikit-learn: the official one knows no weights."""
+        """Options for the LIBSVM of scikit-learn: the official one takes no weights."""
         return replace(self, has_weights=True)
 
     @property
@@ -214,7 +214,6 @@ def _parameter(options, features, precomputed):
 
 
 def _why_not_finite(options, side, count):
-    """The message for a solution with NaN or infinity; count: of its support vectors."""
     if options.svm_type == "nu_svc" and \
             options.nu * len(side) >= 2 * np.bincount(side, minlength=2).min():
         return f"nu (-n {options.nu!r}) leaves no sample free{_smaller_nu(side)}"
@@ -262,7 +261,6 @@ def _solve_weighted(x, side, w, options):
 
 
 def _machine(options, kernel, size):
-    """The estimator of scikit-learn with these options, for so many points."""
     from sklearn import svm
 
     class Silent:

@@ -73,7 +73,7 @@ class TreesOptions(PlaneLearner):
     }
 
     def seeded(self, seed: int) -> TreesOptions:
-        """The same options with that seed."""
+        """These options with another seed."""
         return replace(self, seed=seed)
 
     def identity(self, job) -> tuple:
@@ -149,7 +149,6 @@ def _lightgbm():
 
 
 def _forest(description) -> Forest:
-    """The `Forest` of LightGBM's description of a model (`Booster.dump_model`)."""
     feature, value, left, right, missing_left, roots = [], [], [], [], [], []
     for tree in description["tree_info"]:
         waiting = [(tree["tree_structure"], None, 0)]

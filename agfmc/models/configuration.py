@@ -120,19 +120,20 @@ class Configuration:
 
     @property
     def lacks_normalisation(self) -> bool:
-        """True if points were normalised in training, and here are not."""
+        """True if points were normalised in training, but the configuration has no normalisation.
+        """
         return self.normalisation is None and any(
             one.normalisation is not None for one in self.provenances)
 
     def renamed(self, names: Mapping[int, str]) -> Configuration:
-        """The same with other names of the classes, {label: name}."""
+        """A copy with other names of the classes, {label: name}."""
         names = {label: names[label] for label in self.tree.labels if label in names}
         recipe = self.recipe and replace(self.recipe, classes=tuple(
             names.get(label, name) for label, name in enumerate(self.recipe.classes)))
         return replace(self, tree=self.tree._replace(names=names), recipe=recipe)
 
     def as_code(self) -> Configuration:
-        """The same with the coding matrix that its tree stands for."""
+        """A copy with the coding matrix that its tree stands for."""
         from ..control.build import to_code
 
         code = replace(self, tree=to_code(self.tree), node_classifiers={})

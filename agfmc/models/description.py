@@ -166,7 +166,6 @@ def format_recipe_lines(info: dict) -> str:
 
 
 def _recipe_lines(info):
-    """The lines about the table that a recipe was made of."""
     return [("table", f"{info['source'] or 'not told'}: {len(info['columns'])} columns, "
                       f"{len(info['features'])} features; missing values: {info['missing']}"),
             ("label", f"{info['label']}: {len(info['classes'])} classes, "
@@ -176,7 +175,6 @@ def _recipe_lines(info):
 
 
 def _column_lines(info):
-    """A line for each column of a recipe: what it is, and what it becomes."""
     rows = [("column", "kind", "features", "if missing", "categories")]
     for one in info["columns"]:
         words, fill, dates = one["categories"], one["fill"], one.get("date")
@@ -208,7 +206,6 @@ def _cut(name):
 
 
 def _metric_text(metric):
-    """The words about a learned metric, or that there is none."""
     if metric is None:
         return "none that is known of"
     plural = "s" * (metric["rounds"] != 1)
@@ -307,7 +304,6 @@ def format_description(info: dict) -> str:
 
 
 def _text(lines):
-    """Lines, and (title, text or None where there is no line), as text."""
     texts = [line if isinstance(line, str) else f"{line[0]:18}{line[1]}" for line in lines
              if isinstance(line, str) or line[1] is not None]
     return "".join(f"{one_line(text)}\n" for text in texts)  # a stranger's file holds any text
@@ -318,7 +314,6 @@ def _sums_text(sums):
 
 
 def _member_lines(info):
-    """The lines about the members of an ensemble, those of a kind together."""
     members = info["members"]
     if members is None:
         return []
@@ -338,7 +333,6 @@ def _member_lines(info):
 
 
 def _calibration_lines(calibration):
-    """The lines about a calibration, or that there is none."""
     if calibration is None:
         return [("calibration", "none")]
     lines = [("calibration", f"{calibration['source']}, of the classes "
@@ -374,7 +368,6 @@ def has_class_weights(configuration: Configuration) -> bool:
 
 
 def _sums(one, seen):
-    """The sums of the weights of the sides of a `Provenance`, or of the classifier of a node."""
     made_from = one if isinstance(one, Provenance) else one.provenance
     if made_from.weights is None and getattr(one, "w", None) is not None:  # those of neighbours
         return None if seen else np.bincount(one.y, one.w, one.branches).tolist()

@@ -182,7 +182,6 @@ def _warn_of_no_calibration(tree, source):
 
 
 def _with_recipe(configuration, control):
-    """`configuration` with the recipe of tables beside its control file, if there is one."""
     path = recipe_beside(control)
     with regular_files():
         recipe = None if control == "-" else recipe_if_there(path)
@@ -212,7 +211,6 @@ def _read(path):
 
 
 def _kind(head):
-    """The kind of a file by its first bytes."""
     if re.match(rb"svm_type\s", head):
         return "svm"
     return "mbm" if head.startswith(MAGIC) else "ascii" if is_ascii_model(head) else "control"
@@ -270,7 +268,6 @@ def merged(tree: Tree, source: ModelSource,
 
 
 def _with_foreign_models(source):
-    """The configuration of a control file whose binary models another program reads."""
     tree = read_control(source.path)
     tree.require_names()
     source = _for_tree(source, tree)
@@ -285,7 +282,6 @@ def _with_foreign_models(source):
 
 
 def _read_node_classifiers(tree, models_in):
-    """{node number: classifier} of the nodes with a code of a classification tree."""
     classifiers, size = {}, 0
     for number, direct in tree.directs.items():
         name = model_file(direct.name, models_in)
@@ -392,7 +388,6 @@ def _normalised(configuration, source, file):
 
 
 def _metrics(provenance, normalisation):
-    """Words on the learned metric of a model's normalisation and of another; "" without any."""
     theirs = provenance.metric and provenance.metric.to_part()
     given = normalisation.metric and normalisation.metric.provenance
     none = "no learned metric that is known of"

@@ -65,7 +65,6 @@ def members_of(configuration: Configuration) -> list[Configuration]:
 
 
 def _rows_of(machines, rows):
-    """The classifiers in the slice `rows`; support vectors stay."""
     names = ("a", "b", "orientation", "provenances")
     if isinstance(machines, FunctionModel):
         names += ("functions",)
@@ -142,7 +141,6 @@ def _used(member):
 
 
 def _joined_machines(members):
-    """A `MergedModel` of all classifiers, and the normalisation of its points."""
     features, used = _width(members), [_used(one) for one in members]
     parts = [part for pairs in used for part, _ in pairs]
     if None in parts and any(parts):
@@ -184,7 +182,6 @@ def _placed(machines, columns, width, several):
 
 
 def _concatenated(models):
-    """The classifiers of several `MergedModel`s of equal width, each support vector once."""
     width = models[0].sv.shape[1]
     starts = np.cumsum([0, *(len(one.sv) for one in models)])
     points, groups = (np.concatenate([getattr(one, name) for one in models])

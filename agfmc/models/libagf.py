@@ -127,7 +127,6 @@ class _Text:
         return tree
 
     def kernel(self):
-        """The kernel word and the line of its parameters."""
         word = self.line("a kernel")
         if word not in _KINDS:
             raise self.fail(f"expected a kernel, {', '.join(_KINDS)}, found '{word[:20]}'")
@@ -138,12 +137,10 @@ class _Text:
         return replace(kernel, degree=int(kernel.degree))
 
     def numbers(self, count, what):
-        """The next line as `count` finite numbers."""
         line = self.line(f"{count} {what}")
         return line_numbers(line, count, what, self.fail).tolist()
 
     def whole(self, count, what, limit):
-        """The next line as `count` whole numbers below `limit`."""
         values = self.numbers(count, what)
         for value in values:
             if value != int(value) or not 0 <= value < limit:
@@ -151,7 +148,6 @@ class _Text:
         return [int(value) for value in values]
 
     def table(self):
-        """All support vectors, (s, d)."""
         s, d = self.whole(2, "sizes", _LARGEST)
         lines = self.lines[self.at:self.at + s]
         if d == 0:
@@ -188,7 +184,6 @@ class _Text:
         return scale, rho, coef, index
 
     def end(self):
-        """Nothing but blank lines may follow."""
         for number, line in enumerate(self.lines[self.at:], self.at + 1):
             if line.strip():
                 raise self.fail("expected the end of the file after the last classifier, "

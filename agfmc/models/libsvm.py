@@ -87,15 +87,12 @@ class _Header:
         return key in self._words
 
     def text(self, key):
-        """The words behind a key that is there, for messages."""
         return " ".join(self._words[key][0])[:60]
 
     def fail(self, key, message):
-        """A `ModelError` at the line of `key`."""
         return ModelError(message, file=self.path, line=self._words.get(key, (None, None))[1])
 
     def values(self, key, kind, count=1):
-        """The `count` finite numbers behind `key`, of type `kind`."""
         if key not in self:
             raise self.fail(key, f"'{key}' is missing")
         words, _ = self._words[key]
@@ -113,7 +110,6 @@ class _Header:
         return values
 
     def word(self, key, allowed):
-        """The word behind `key`, one of `allowed`."""
         words, _ = self._words.get(key, ((), None))
         if len(words) != 1:
             raise self.fail(key, f"'{key}' is missing or not one word")
@@ -156,7 +152,6 @@ class _Header:
 
 
 def _read_lines(raw, path):
-    """The lines of a model file."""
     check_seal(raw, path)
     return ascii_text(raw, "a LIBSVM model", lambda message, line: ModelError(
         message, file=path, line=line)).splitlines()
@@ -231,7 +226,6 @@ def refuse_huge(count, d, file):
 
 
 def _format_kernel(svm_type, kernel):
-    """The first lines of a model file: its type, and the kernel with its parameters."""
     values = kernel.values
     return [f"svm_type {svm_type}", f"kernel_type {kernel.kind}", *(
         f"{name} {values[name]!r}" for name in ("degree", "gamma", "coef0") if name in values)]
@@ -243,10 +237,9 @@ def format_svm_model(model, sv_text=None, held_out=None):
     Parameters
     ----------
     model : BinaryModel
-    sv_text : sequence, optional
-        Text of each support vector, where the caller has it already.
-    held_out : array (n,), optional
-        Decision values, stored as float32, of points that it was not trained on.
+    sv_text : sequence, optional, text of each support vector, where the caller has it already
+    held_out : array (n,), optional, decision values, stored as float32, of points that it was not
+        trained on
     """
     lines = _format_kernel(model.svm_type, model.kernel)
     lines += ["nr_class 2", f"total_sv {len(model.sv)}", f"rho {float(model.rho)!r}",
@@ -291,7 +284,6 @@ def read_svm_model(path, known=None):
 
 
 def _model(lines, path, vectors):
-    """The `BinaryModel` in lines."""
     header = _Header(lines, path)
     if "nr_class" in header and header.values("nr_class", int) != [2]:
         raise header.fail("nr_class",
@@ -508,7 +500,6 @@ def _own_classes(model, pairs, owner):
 
 
 def _line(key, values):
-    """A key word with its numbers, in full."""
     if isinstance(values, np.ndarray):
         values = values.tolist()
     return f"{key} {' '.join(map(repr, values))}"

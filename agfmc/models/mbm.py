@@ -116,7 +116,6 @@ def read_store(path, raw=None):
 
 
 def _configuration(header, raw, start, path, why):
-    """The `Configuration` of a header and of the arrays in the bytes `raw` from `start` on."""
     def fail(message):
         return ModelError(f"{why}{message}", file=path)
 
@@ -151,7 +150,6 @@ def _configuration(header, raw, start, path, why):
 
 
 def _checked_header(raw, path):
-    """The header of the bytes of a model file, checksum and lengths verified."""
     if not raw.startswith(MAGIC):
         what = "an empty file" if not raw else "another kind of file"
         raise ModelError(f"expected a model file (.mbm), found {what}", file=path)
@@ -201,7 +199,6 @@ class _Arrays:
         self._spans = []
 
     def read(self, entry, dtype, dimensions):
-        """The array of an entry of the header, checked; `ValueError` for an invalid one."""
         if not isinstance(entry, dict) or set(entry) != {"shape", "offset"}:
             raise ValueError("expected the shape and the offset of an array")
         shape, offset = entry["shape"], entry["offset"]
@@ -221,6 +218,5 @@ class _Arrays:
         return (array != 0 if truth else array).reshape(shape)
 
     def overlap(self):
-        """Return True if two arrays share bytes."""
         self._spans.sort()
         return any(end > start for (_, end), (start, _) in zip(self._spans, self._spans[1:]))

@@ -20,12 +20,9 @@ def assemble(tree, models, node_classifiers, normalisation=None):
 
     Parameters
     ----------
-    models : sequence
-        A `BinaryModel` for each row of the tree.
-    node_classifiers : dict
-        {node number: its `NodeModel`}.
-    normalisation : Normalisation, optional
-        Of the training points.
+    models : sequence, a `BinaryModel` for each row of the tree
+    node_classifiers : dict, {node number: its `NodeModel`}
+    normalisation : Normalisation, optional, of the training points
     """
     tree = rename_directs(rename(tree, [model.name for model in models]),
                           {number: model.name for number, model in node_classifiers.items()})
@@ -92,7 +89,6 @@ def collate(models, sides, classes, node_classifiers=()):
 
 
 def _joined(parts, dtype):
-    """The arrays of a list, one after the other."""
     return np.concatenate([np.empty(0, dtype), *parts], dtype=dtype, casting="same_kind")
 
 

@@ -74,12 +74,10 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
 
     Parameters
     ----------
-    wanted : sequence, optional
-        The only decoders that have a map, None for all, and for a learned one where it pays or the
-        control tree names it.
-    quick : bool
-        Every map is a temperature and a floor, fitted to a thousand points at most, and no points
-        are stored.
+    wanted : sequence, optional, the only decoders that have a map, None for all, and for a learned
+        one where it pays or the control tree names it
+    quick : bool, every map is a temperature and a floor, fitted to a thousand points at most, and
+        no points are stored
     losses : dict, optional
         Gets {key: (number of points, their log loss before, after)} of the decoders that store
         points; where a tree is descended, of the probability that the answer is right.
@@ -231,7 +229,6 @@ def _in_words(weights):
 
 
 def _learned(configuration, held_out):
-    """A `LearnedDecoder` and its `DecoderCalibration`."""
     classes, size = np.array(configuration.tree.classes), len(held_out.rows)
     values = HeldOutValues(configuration, held_out)
     most = max(LEARNED_POINTS * len(classes), _LEARNED_VALUES // (values.count * len(classes)))
@@ -249,7 +246,6 @@ def _learned(configuration, held_out):
 
 
 def _some(values, rows):
-    """Rows of an array, or None."""
     return None if values is None else values[rows]
 
 
@@ -341,7 +337,6 @@ def _main_decodings(tree):
 
 
 def _entries(tree):
-    """The number of entries of the coding matrix of a tree."""
     return max(1, len(tree.rows) * len(tree.classes))
 
 
@@ -413,7 +408,6 @@ class _HeldOutNode:
         self._p = p
 
     def probabilities(self, x):
-        """The values of points x, numbers of rows of the block."""
         return self._p[self.start + x]
 
 
@@ -453,7 +447,6 @@ def answers_of_data(configuration: Configuration, decoding: Decoding, data: Data
 
 
 def _true_columns(tree, data, source):
-    """The columns (n,) of the true classes of a `Dataset`, whose names are those of the tree."""
     other = [label for label, name in data.name_of.items() if tree.names.get(label, name) != name]
     y = _columns(data.y, tree.classes, source)
     if other:
@@ -470,7 +463,6 @@ def _widened(x, classifier, kind):
 
 
 def _learned_decoder(configuration):
-    """The `LearnedDecoder` of a configuration, or None."""
     return configuration.calibration and configuration.calibration.learned
 
 
@@ -520,7 +512,6 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
 
 
 def _with_weights(decoded):
-    """The points of files with the weights beside them, if there are some."""
     path = weights_beside(decoded.source)
     if path is None:
         return decoded
@@ -533,7 +524,6 @@ def _with_weights(decoded):
 
 
 def _columns(labels, classes, source):
-    """The columns (n,) of labels (n,), in the order of the classes, ascending."""
     column = np.searchsorted(classes, labels).clip(0, len(classes) - 1)
     strange = np.asarray(classes)[column] != labels
     if strange.any():
@@ -551,10 +541,8 @@ def recalibrated(configuration: Configuration, answers: Iterable[tuple[str, Deco
 
     Parameters
     ----------
-    answers : iterable
-        (key of a decoder, its `DecodedData`).
-    stored : mapping
-        {key: `DecoderCalibration`} that the reports compare.
+    answers : iterable, (key of a decoder, its `DecodedData`)
+    stored : mapping, {key: `DecoderCalibration`} that the reports compare
     """
     results: dict[str, CalibrationResult] = {}
     fitted: dict[str, DecodedData] = {}
@@ -576,10 +564,9 @@ def with_decoders(configuration: Configuration, results: dict[str, CalibrationRe
 
     Parameters
     ----------
-    y : array (n,)
-        Columns of the classes of their points, which the calibration counts where it has none yet.
-    learned : LearnedDecoder, optional
-        Takes the place of the one in the calibration.
+    y : array (n,), columns of the classes of their points, which the calibration counts where it
+        has none yet
+    learned : LearnedDecoder, optional, takes the place of the one in the calibration
     """
     old, classes = configuration.calibration, configuration.tree.classes
     if old is None:

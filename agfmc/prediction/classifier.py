@@ -242,7 +242,6 @@ def classifier_for(configuration: Configuration, decoder: str | None = None) -> 
 
 
 def _decoder(tree, decoding, values):
-    """The method that finds the class, checked against what the classifiers can give."""
     method, flat = decoding.decoder, not tree.hierarchical
     if decoding.prints_values and not values.count:
         raise UsageError(f"{'-0' if decoding.raw else '-Q -1'} prints a column for each binary "
@@ -274,7 +273,6 @@ def _decoder(tree, decoding, values):
 
 
 def _coded(tree):
-    """Return True if a node has a coding matrix."""
     return any(node.rows and not node.bare for node in tree.nodes)
 
 
@@ -349,7 +347,6 @@ class _Prediction:
         return rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children))
 
     def _learned(self, configuration, execution):
-        """The `LearnedDecoder` with its rows in the order of the tree, or None."""
         if execution.sigmoid is not None:
             raise UsageError("-c: a learned decoder was fitted to the probabilities of the models' "
                              "own sigmoids: choose another decoder")
@@ -390,7 +387,6 @@ class _Prediction:
         return decoded.p
 
     def _part(self, number, r):
-        """The columns of r (n, m) that belong to a node."""
         return None if r is None else r[:, self._ranges[number].start:self._ranges[number].stop]
 
     def by_members(self, x, r, stops):
@@ -481,16 +477,14 @@ def classify(classifier, chunks, workers=1, then=None):
 
     Parameters
     ----------
-    workers : int or Executor
-        Number of threads, or an executor of `concurrent.futures`.
+    workers : int or Executor, number of threads, or an executor of `concurrent.futures`
     then : function, optional
         Called with the answers where they were made; its result is yielded. For an executor it must
         be a function of a module, or a `functools.partial` of one.
 
     Raises
     ------
-    UsageError
-        For an executor and classifiers that run commands.
+    UsageError : for an executor and classifiers that run commands
     """
     commands = any(direct.learner.is_program for direct in classifier.tree.directs.values())
     if not isinstance(workers, int):
@@ -514,7 +508,6 @@ def classify(classifier, chunks, workers=1, then=None):
 
 
 def _answered(work, item):
-    """The answers for a numbered chunk of points, on a worker."""
     classifier, then = work
     answers = classifier(item[1])
     return answers if then is None else then(answers)

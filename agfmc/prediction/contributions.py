@@ -83,7 +83,7 @@ class Explainer:
         self._features = self._normalised_features()
 
     def __call__(self, x: np.ndarray) -> Explanation:
-        """The `Explanation` of points x (n, d)."""
+        """The contributions to the answers for points x (n, d)."""
         classifier, columns = self.classifier, self.columns
         p = classifier.probabilities(x)
         ranking = np.argsort(-p, axis=1, kind="stable")
@@ -144,7 +144,6 @@ class Explainer:
                    for number in set(model.kernel_of[used].tolist()))
 
     def _shapley(self, x, weights, used):
-        """The Shapley values (n, c) of the columns."""
         model, result = self._model, np.zeros((len(x), len(self.columns)))
         x = self.classifier.values.prepared(x)
         z = self.classifier.values.prepared(self.reference[None])

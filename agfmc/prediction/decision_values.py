@@ -126,7 +126,6 @@ class MachineValues:
         return self._sigmoid(r, out=r)
 
     def _machine(self, columns, width):
-        """The `Machine` of the classifiers `columns` for points of that width."""
         with self._lock:
             machine = self._machines.get((columns, width))
             if machine is None:

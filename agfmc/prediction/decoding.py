@@ -203,7 +203,6 @@ class Decoding:
                                  "last column - of the costs says what no answer costs")
 
     def _check_guarantees(self):
-        """`UsageError` where `guarantees` do not go with the other choices."""
         limits = self.guarantees
         if limits.max_error is not None and self.reject is not None:
             raise UsageError("--max-error and --reject exclude each other")
@@ -218,7 +217,6 @@ class Decoding:
                              "with --uncalibrated")
 
     def _check_stop(self):
-        """`UsageError` where `stop` is no probability, or does not go with the other choices."""
         if self.stop is None:
             return
         if not 0 < self.stop <= 1:
@@ -312,7 +310,7 @@ class Decoding:
 
     @property
     def gives_scores(self) -> bool:
-        """True if there is a number for every class, and the largest one wins."""
+        """True if every class has a number, and the largest one wins."""
         return self.tree not in ("recursive", "path") and self.decoder.gives != "winner"
 
     @property

@@ -120,7 +120,6 @@ def _unsure(scores, name):
 
 
 def _no_interval(scores):
-    """Why, in a few words."""
     return f"no interval: no error in {plural(scores['points'], 'point')}" \
         if scores["accuracy"] == 1 else "no interval: the same in all resamples"
 
@@ -129,7 +128,6 @@ def _no_interval(scores):
 
 
 def _scores(answers, classes, most=_WIDEST):
-    """Scores of all points, of the probabilities before calibration, and of `most` classes."""
     scores = answers.scores
     blocks = [facts([*[("answers", answers.origin)] * bool(answers.origin),
                      ("points", count(scores["points"])),
@@ -146,7 +144,6 @@ def _scores(answers, classes, most=_WIDEST):
 
 
 def _baselines(scores: Mapping) -> dict[str, float]:
-    """The `shares_alone` for answers with these scores."""
     baselines = shares_alone([math.fsum(row) for row in scores["contingency"]])
     for name, key in ((COST.name, "single_class_cost"),
                       ("uncertainty_coefficient", "uncertainty_coefficient_random")):
@@ -169,7 +166,6 @@ def shares_alone(totals: Sequence[float]) -> dict[str, float]:
 
 
 def _overall_tables(answers):
-    """The table of the scores of all points, and that of the rarer ones."""
     scores, base = answers.scores, _baselines(answers.scores)
     rows: tuple[list, list] = ([], [])
     for name, row in PAGE.items():
@@ -212,7 +208,6 @@ def _before_table(scores):
 
 
 def _class_table(scores, classes, most):
-    """Blocks of the scores of each class; of very many those of the least F1."""
     names = list(scores["by_class"])
     chosen = names
     blocks = []
@@ -283,7 +278,6 @@ def _shade(value, total):
 
 
 def _frequent(scores, classes):
-    """The list of the most frequent confusions, where there are any."""
     labels = scores["labels"]
     totals = [math.fsum(row) for row in scores["contingency"]]
     cells = wrong_cells(scores)

@@ -190,7 +190,6 @@ def figure_of(title: str, pictures: Sequence[Picture]):
 
 
 def _wrapped(text, width):
-    """Lines of a text that are at most so many pixels wide."""
     lines: list[str] = []
     for word in text.split():
         if lines and text_width(f"{lines[-1]} {word}") <= width:
@@ -222,7 +221,6 @@ class _Pen:
         self._rules, self._groups = _looks(), [{}]
 
     def _style(self, look, attributes):
-        """Properties of a shape: of its groups, of its attributes, and of its looks."""
         style = {**self._groups[-1], **attributes}
         for name, values in self._rules:
             if name in look.split():
@@ -230,7 +228,6 @@ class _Pen:
         return style
 
     def draw(self, shape):
-        """Draw one shape, or begin or end a group."""
         values = {name.replace("_", "-"): value for name, value in shape.attributes.items()}
         if shape.tag == "g":
             self._groups.append({**self._groups[-1], **values})
@@ -300,7 +297,6 @@ class _Pen:
 
 
 def _path(shape, values):
-    """The outline of a shape in pixels."""
     from matplotlib.path import Path
 
     if shape.tag == "circle":

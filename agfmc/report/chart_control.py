@@ -26,16 +26,13 @@ def draw_control(path: str, tree: Tree, heights: Sequence[float] | None = None,
     ----------
     path : str
     tree : Tree
-    heights : sequence, optional
-        Joining distances of the nodes of a tree of single classifiers, which may be infinite, for a
-        dendrogram.
-    shares : mapping, optional
-        {number of a node: share of the training points that reached it}.
+    heights : sequence, optional, joining distances of the nodes of a tree of single classifiers,
+        which may be infinite, for a dendrogram
+    shares : mapping, optional, {number of a node: share of the training points that reached it}
 
     Raises
     ------
-    AgfmcError
-        As `chart_canvas.save`.
+    AgfmcError : as `chart_canvas.save`
     """
     if heights is not None:
         save(path, "", [dendrogram(tree, heights)])
@@ -63,7 +60,6 @@ def control_pictures(tree: Tree, shares: Mapping[int, float] | None = None) -> l
 
 
 def _words(node, sides, names, share):
-    """The text at a node, "" where there is nothing to say."""
     if node.direct is not None:
         texts = (f"{node.direct.learner_letter}: {node.direct.learner.title}", node.direct.name,
                  node.direct.options.strip())
@@ -117,12 +113,10 @@ def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) 
     Parameters
     ----------
     path : str
-    scored : result of a search of trees
-        Has `tree`, `nodes`, with `loss` and `error`, `loss`, `error` and `queries`.
-    shares : mapping
-        {label: share of the points}.
-    what : str
-        Name of the loss.
+    scored : result of a search of trees, has `tree`, `nodes`, with `loss` and `error`, `loss`,
+        `error` and `queries`
+    shares : mapping, {label: share of the points}
+    what : str, name of the loss
     """
     tree, called = scored.tree, picture_names(scored.tree.names)
     names = {label: f"{called.get(label) or label}, {100 * shares[label]:.1f} %"

@@ -42,7 +42,6 @@ def effects(result: Mapping, names: Mapping[int, str]) -> list[Picture]:
 
 
 def _effect(effect, labels, names):
-    """The picture of the classes whose mean probability changes most."""
     p, values = effect["p"], effect["values"]
     spread = [max(row[at] for row in p) - min(row[at] for row in p) for at in range(len(labels))]
     most = sorted(range(len(labels)), key=lambda at: -spread[at])

@@ -102,7 +102,6 @@ def _key(lines):
 
 
 def _rounds(row):
-    """The number of points behind the shares of a row; 0 where none of them tells it."""
     parts = [row["max_win"], row["adag"], row["ddag"], *row["polls"]]
     part = max(parts, key=lambda part: part["standard_error"])
     share, error = part["success"], part["standard_error"]

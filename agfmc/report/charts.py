@@ -164,7 +164,6 @@ def reliability(scores: Mapping, of_classes: bool = False) -> Picture | None:
 
 
 def _all_classes(scores):
-    """Bins of the probabilities of all classes together."""
     pooled = []
     for rows in zip(*(table["bins"] for table in scores.get("calibration_by_class", ()))):
         count = sum(row["count"] for row in rows)
@@ -191,14 +190,12 @@ def _wilson(row):
 
 
 def _whisker(panel, x, low, high, floor):
-    """An upright bar with ends, which are left out beyond the panel."""
     at, bottom, top = panel.x(x), panel.y(max(low, floor)), panel.y(min(high, 1))
     text = f"M{pixels(at)} {pixels(bottom)}V{pixels(top)}M{pixels(at - 3)} {pixels(top)}h6"
     return text + (f"M{pixels(at - 3)} {pixels(bottom)}h6" if low >= floor else "")
 
 
 def _histogram(drawing, rows, low, down):
-    """The number of points in each bin."""
     rows = [row for row in rows if row["upper"] > low + 1e-9]
     most = max(row["count"] for row in rows)
     panel = Panel(drawing, Box(_LEFT, down + 50, WIDTH - _LEFT - 14, 44), Linear(low, 1),
@@ -412,14 +409,12 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
 
 
 def _worst(shares):
-    """[(share, true place, place of the answer)] of the most frequent errors."""
     wrong = np.where(np.eye(len(shares), dtype=bool), 0.0, shares).ravel()
     order = np.argsort(-wrong, kind="stable")[:50]
     return [(wrong[at].item(), *divmod(at.item(), len(shares))) for at in order if wrong[at] > 0]
 
 
 def _map_names(drawing, box, titles, columns, cell):
-    """Names of the classes, or numbers of their places, on bands that are highlighted."""
     k, named = len(titles), cell >= 14
     aside, above = (box.left, box.top - 16) if named else (8, 8)
     for index, name in enumerate(columns if k <= _LIT else ()):

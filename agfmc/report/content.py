@@ -78,7 +78,7 @@ class Picture:
 
     @property
     def wide(self) -> bool:
-        """True if it takes the whole width of a page."""
+        """True if the picture takes the whole width of a page."""
         return self.drawing.width > WIDTH
 
 

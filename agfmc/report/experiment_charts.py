@@ -134,7 +134,6 @@ def forest(rows: Sequence[tuple], axis: str, reference: str | None = None,
 
 
 def _directions(drawing, zero, larger):
-    """Which side of the zero line is better."""
     words = ("\u2190 worse", "better \u2192") if larger else ("\u2190 better", "worse \u2192")
     for side, word in enumerate(words):
         wide = text_width(word)
@@ -149,7 +148,6 @@ _COSTS = (*((key, COST_PER_POINT[key].title) for key in ("kernel_values", "queri
 
 
 def _mean(value):
-    """A number of a column: of a summary, or plain."""
     if isinstance(value, Mapping):
         value = value.get("mean", value.get("pooled"))
     return value if _known(value) else None
@@ -208,7 +206,6 @@ def _front(points, sign):
 
 
 def _scatter(points, front, score, title):
-    """The points with their numbers, and the list of their names below."""
     drawing = Drawing(WIDTH, 330 + LINE * len(points))
     costs = [cost for cost, _, _ in points]
     low, high = min(costs), max(costs)
@@ -332,7 +329,6 @@ def _amount_words(amount):
 
 
 def _sizes(points):
-    """The radius of each amount of data, the smallest first."""
     amounts = sorted({_amount(point) for point in points},
                      key=lambda one: (one[0] is None, one[0] or 0, one[1]))
     step = 0 if len(amounts) < 2 else min(2.0, 5 / (len(amounts) - 1))
@@ -360,7 +356,6 @@ def _cross(x, y):
 
 
 def _scale(drawing, box, low, high, score):
-    """A legend of the colours, the better ones at the right."""
     steps = 10
     for step in range(steps):
         drawing.add("rect", "fill-left", x=box.left + step * box.width / steps, y=box.top,
@@ -407,7 +402,6 @@ class _Kernel:
         self.sizes = _sizes(self.scored)
 
     def picture(self):
-        """The surface over two parameters, or the curve over one."""
         drawing, left, y = self._surface() if len(self.across) > 1 else self._curve()
         marks = [] if self.best is None else [(
             "circle", "right curve ring", {"r": 5.5},
@@ -427,7 +421,6 @@ class _Kernel:
         return _search_picture(self, drawing)
 
     def _draw(self, drawing, position, depth=None):
-        """Draw the points at position(point), and a ring around the best."""
         for point in self.failed:
             drawing.add("path", "grey curve thin", _point_words(point, self.score),
                         d=_cross(*position(point)))
@@ -444,7 +437,6 @@ class _Kernel:
                         r=self.sizes[_amount(self.best)] + 3.5)
 
     def _surface(self):
-        """Scores as the depth of a colour over two parameters."""
         left, up = self.across
         drawing = Drawing(WIDTH, 400)
         panel = Panel(drawing, Box(_AXIS - 10, 30, WIDTH - _AXIS - 4, 256),
@@ -458,7 +450,6 @@ class _Kernel:
         return drawing, panel.box.left, 390
 
     def _curve(self):
-        """Scores over one parameter, with their standard deviations."""
         key, = self.across
         scored = sorted(self.scored, key=lambda point: point[key])
         spread = [(point[key], (point["score"] - point["sd"], point["score"] + point["sd"]))

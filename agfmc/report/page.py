@@ -71,7 +71,6 @@ def _environment(option):
 
 
 def _css(column: Column) -> str:
-    """The class of the cells of a column."""
     return "n" if column.kind in ("number", "share") else column.kind
 
 
@@ -89,7 +88,6 @@ def _resource(name: str) -> str:
 
 
 def _style() -> str:
-    """The style sheet: first the colours, which the dark screen and paper change."""
     def colours(chosen):
         return "".join(f"--{name}:{value};" for name, value in chosen.items())
 

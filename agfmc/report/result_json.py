@@ -84,7 +84,6 @@ def _checked(kind, value, path=""):
 
 
 def _failed_or(failed, sound):
-    """Records with an error, or with results."""
     return lambda value: failed if type(value) is dict and "error" in value else sound
 
 

@@ -59,7 +59,6 @@ def summary(content: ReportContent) -> tuple[str, str, list[Tile]]:
 
 
 def _data_words(data):
-    """The data with their size, as far as they are known."""
     sizes = ", ".join(plural(how_many, word) for how_many, word in (
         (data.points, "point"), (data.features, "feature")) if how_many is not None)
     if not data.source:
@@ -94,7 +93,6 @@ def _data(content, classes):
 
 
 def _recipe_facts(data):
-    """Pairs of facts of a table besides its columns."""
     recipe = data.recipe
     pairs = (("table", None if recipe["source"] == os.path.basename(data.source)
               else recipe["source"]),
@@ -104,7 +102,6 @@ def _recipe_facts(data):
 
 
 def _recipe(recipe, cells):
-    """Blocks of the columns of a table, and what becomes of them."""
     alike: dict[tuple, list[str]] = {}  # {cells: names of the columns that have them}
     for one in recipe["columns"]:
         words, fill, dates = one["categories"], one["fill"], one.get("date")
@@ -213,7 +210,6 @@ def _calibration(calibration, decoder):
 
 
 def _trained_by(info):
-    """A pair for the options of all binary classifiers, where they have the same."""
     times_of = Counter(Provenance.from_line(one["made_by"]).options or "not told"
                        for one in info["binary_models"])
     if not times_of:
@@ -247,7 +243,6 @@ def _classifier_table(models, classes: Classes):
 
 
 def _origin(content):
-    """The sections of what a page was made from, and by which commands."""
     lines = []
     for step in content.steps:
         lines += [f"# {line}" for line in step.why.splitlines() if line] + [step.command]

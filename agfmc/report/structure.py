@@ -44,12 +44,10 @@ def titled_members(tree: Tree, most: int) -> list[tuple[Tree, str]]:
 
 
 def _positions_of_labels(tree):
-    """{label: its position among the ascending labels}."""
     return {label: index for index, label in enumerate(tree.classes)}
 
 
 def _positions(position, *sides):
-    """The ascending positions of the classes on the sides of something."""
     return tuple(sorted(position[label] for side in sides for label in side))
 
 
@@ -135,7 +133,6 @@ class _Matrix:
         drawing.text(104, 13, "+1, right")
 
     def _columns(self, upright):
-        """The bands of the classes with their names."""
         drawing, head = self.drawing, self.top - 28
         for index, name in enumerate(self.called):
             x = self.left + index * self.wide
@@ -174,7 +171,6 @@ class _Matrix:
         drawing.close()
 
     def _runs(self, side, y, offset):
-        """Level lines over the neighbouring cells of a side."""
         text = ""
         for _, run in itertools.groupby(enumerate(sorted(side)), lambda pair: pair[1] - pair[0]):
             columns = [at for _, at in run]
@@ -218,7 +214,6 @@ class _Matrix:
 
 
 def _rows_table(tree, names):
-    """The classes on both sides of each classifier, of the first ones."""
     node, labels = tree.nodes[0], tree.labels
     m, rows, position_of = len(node.rows), [], _positions_of_labels(tree)
     for index, row in enumerate(node.rows[:_TABLE_ROWS]):
@@ -234,7 +229,6 @@ def _rows_table(tree, names):
 
 
 def _options(row):
-    """The training options of a row, "" where it has the name of a model in their place."""
     return "" if row.is_name else row.text.strip()
 
 
@@ -256,12 +250,9 @@ def decision_tree(tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost
 
     Parameters
     ----------
-    nodes : sequence
-        What the nodes cost, by which their discs grow.
-    boxes : mapping, optional
-        {number of a node: (text at it, depth of its colour from 0 to 1)}.
-    shares : mapping, optional
-        {label: share of the points}, by which the branches are wide.
+    nodes : sequence, what the nodes cost, by which their discs grow
+    boxes : mapping, optional, {number of a node: (text at it, depth of its colour from 0 to 1)}
+    shares : mapping, optional, {label: share of the points}, by which the branches are wide
     """
     layout = _Tree(tree, names, {cost.node: cost for cost in nodes}, boxes, shares)
     k, inner = len(tree.labels), len(tree.nodes)
@@ -318,7 +309,6 @@ class _Tree:
         self._draw_nodes()
 
     def _wide(self, number):
-        """Pixels of the box of a node, 0 for a disc."""
         return text_width(self.boxes[number]) + 14 if self.boxes[number] else 0
 
     def _opened(self, most):
@@ -341,7 +331,6 @@ class _Tree:
         return opened
 
     def _order(self):
-        """The labels on the right, from above."""
         ends, stack = [], [0]
         while stack:
             child = stack.pop()
@@ -448,7 +437,6 @@ class _Tree:
 
 
 def _box_text(node):
-    """The text of a node that is no single classifier, else ""."""
     if node.direct is not None:
         return cut_to_width(f"{node.direct.learner_letter}: {node.direct.learner.title}", 180)
     if node.bare:
@@ -457,7 +445,6 @@ def _box_text(node):
 
 
 def _nodes_table(tree, names, nodes, order=None, caption="Nodes of the tree"):
-    """The sides of each node, with what it costs where that is known."""
     costs = {cost.node: cost for cost in nodes}
     total = sum(cost.log_loss for cost in nodes) or 1
     labels, position_of = tree.branch_labels(), _positions_of_labels(tree)

@@ -238,7 +238,6 @@ class Drawing:
 
 
 def _element(shape):
-    """SVG of a shape."""
     if shape.tag == "/g":
         return "</g>"
     inside = f"<title>{_text(shape.title)}</title>" if shape.title else ""
@@ -259,7 +258,6 @@ def _quoted(text):
 
 
 def _attributes(look, attributes):
-    """Attributes of an element; classes and nodes (`data_classes`, `data_node`) are numbers."""
     parts = [f" class={_quoted(look)}"] if look else []
     for name, value in attributes.items():
         if value is None or value == ():

@@ -226,7 +226,6 @@ def _signed_interval(score, sign):
 
 
 def _why(row):
-    """Why there is no threshold, in short."""
     return row["why"].partition(": ")[2].partition(" (")[0]
 
 _COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
@@ -246,7 +245,6 @@ def format_scores(scores: dict) -> str:
 
 
 def _bins_table(rows, caption):
-    """The bins of probabilities that have points, or None."""
     rows = [row for row in rows or () if row["count"]]
     keys = ("lower", "upper", "count", "forecast", "observed", "error")
     return DataTable(caption, tuple(Column(title, "number") for title in (
@@ -255,7 +253,6 @@ def _bins_table(rows, caption):
 
 
 def _coverage_table(scores):
-    """The coverage and sizes of sets of each class, or None."""
     rows = scores["sets"]["by_class"] if scores.get("sets") else []
     return DataTable("Coverage by class.", tuple(Column(title, "number") for title in (
         "class", "points", "coverage", "from", "to", "mean size")),
@@ -305,7 +302,6 @@ def scores_csv(scores: dict, named: bool = False) -> str:
 
 
 def _simulation_columns(rows, top):
-    """(heading, name in a spread-sheet, values, format) of each column."""
     def shares(heading, name, parts):
         columns = [(heading, name, [part["success"] for part in parts], ".4f")]
         if parts[0].get("exact") is not None:

@@ -165,18 +165,15 @@ def comparison_notes(result: Mapping) -> list[str]:
 
 
 def _data_words(result):
-    """Blocks of the words on features and weights in a result, which may be missing."""
     return [text(f"{name.capitalize()}: {result[name]}.") for name in ("features", "weights")
             if name in result]
 
 
 def _called(row):
-    """The words for a row of a comparison."""
     return f"{cut(row['configuration'], 80)} ({cut(row['decoder'])})"
 
 
 def _fewer(result):
-    """The result with so many rows that a page can hold them: the best, and the reference."""
     by, against, rows = result["by"], result["against"], result["rows"]
     if len(rows) <= _MOST:
         return result
@@ -189,7 +186,6 @@ def _fewer(result):
 
 
 def _merged(result):
-    """The result with one row for all decoders of a configuration that have the same scores."""
     groups: dict[tuple, list[Mapping]] = {}
     for index, row in enumerate(result["rows"]):
         key = [str((row.get(name) or {}).get("pooled"))[:12] for name in (*ALL_SCORES,
@@ -210,7 +206,6 @@ def chosen_row(result: Mapping) -> Mapping | None:
 
 
 def _choice(result):
-    """Sentences on what was chosen, and by which rule, where the comparison was made for that."""
     choice = result.get("choice")
     if choice is None:
         return []
@@ -287,7 +282,6 @@ def _score_column(name):
 
 
 def _spread(summary):
-    """A score of all held-out points with its deviation over the splits, where there is one."""
     if summary is None:
         return None
     deviation = summary.get("sd")
@@ -296,7 +290,6 @@ def _spread(summary):
 
 
 def _difference(row, result):
-    """(difference from the reference in the score that decides, its interval, its p value)."""
     if not row.get("difference"):
         return "failed" if "error" in row else "reference", None, None
     test = row["difference"].get(result["by"]) or {}
@@ -332,7 +325,6 @@ def tuned_blocks(tuned: Mapping, splits: int) -> list[Block]:
 
 
 def _other_model(content):
-    """A note where the model was trained with other options than those that the search chose."""
     best, info = best_point(content.search), content.model and content.model.info
     if best is None or not info or content.search.get("own"):
         return []
@@ -348,7 +340,6 @@ def _other_model(content):
 
 
 def _numbers(options):
-    """{letter: number} of training options."""
     words = options.split()
     numbers = {}
     for name, value in zip(words, words[1:]):
@@ -389,7 +380,6 @@ def search_blocks(result: Mapping) -> list[Block]:
 
 
 def _tried(search, by):
-    """Blocks of the options that were tried, the best first."""
     points, sign = search["points"], ALL_SCORES[by].sign
     order = sorted(range(len(points)), key=lambda i: (
         i != search["best"], points[i]["score"] is None, -(points[i].get("rows") or 10**12),
@@ -426,7 +416,6 @@ def _tried_row(search, index):
 
 
 def _partitions(result, by):
-    """Blocks of the options of each partition, where each was searched separately."""
     partitions = result.get("partitions")
     if not partitions:
         return []

@@ -60,6 +60,8 @@ def weighted_f1(table: Contingency | np.ndarray) -> float:
 def cohen_kappa(table: Contingency | np.ndarray) -> float:
     """(p_o - p_e) / (1 - p_e): agreement beyond that of independent answers with these margins.
 
+    References
+    ----------
     J. Cohen, "A coefficient of agreement for nominal scales", 1960.
     """
     total, right, chance, _, _ = _sums(table)
@@ -69,8 +71,10 @@ def cohen_kappa(table: Contingency | np.ndarray) -> float:
 def matthews(table: Contingency | np.ndarray) -> float:
     """The correlation of truth and answer, both as k indicators.
 
-    J. Gorodkin, "Comparing two K-category assignments by a K-category correlation
-    coefficient", 2004.
+    References
+    ----------
+    J. Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient",
+        2004.
     """
     total, right, chance, truth, answers = _sums(table)
     return ratio(right * total - chance,

@@ -75,8 +75,10 @@ def _positions(values, labels, what):
 
 
 def accuracy(table: Contingency | np.ndarray) -> float:
-    """Share of the answered points that are right, NaN without any; the table (k, k), or
-    (k, k + 1) with rejected points."""
+    """Share of the answered points that are right, NaN without any.
+
+    The table is (k, k), or (k, k + 1) with rejected points.
+    """
     counts = answered(table)
     return ratio(np.trace(counts), counts.sum())
 

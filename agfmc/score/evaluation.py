@@ -113,15 +113,13 @@ def with_weights(results: Results, weights: np.ndarray | None,
 
     Parameters
     ----------
-    classes : mapping or str, optional
-        Factors of the weights of the true classes, as for `class_factors`.
-    names : mapping, optional
-        {label: name}.
+    classes : mapping or str, optional, factors of the weights of the true classes, as for
+        `class_factors`
+    names : mapping, optional, {label: name}
 
     Raises
     ------
-    DataError
-        For other weights, and for classes that do not exist.
+    DataError : for other weights, and for classes that do not exist
     """
     n = len(results.truth)
     w = np.ones(n) if weights is None else as_numbers(weights, "weights").astype(np.float64)
@@ -146,7 +144,6 @@ def with_weights(results: Results, weights: np.ndarray | None,
 
 
 def _chosen(results, rows):
-    """The results of some points, a mask (n,)."""
     chosen = {name: None if getattr(results, name) is None else getattr(results, name)[rows]
               for name in ("truth", "result", "winner", "p", "weights", "before")}
     sets = results.sets
@@ -197,7 +194,6 @@ def _table(results):
 
 
 def _values(rows, results, table, area=None):
-    """{name: value} of rows of scores, {name: `Score`}."""
     weights = results.weights
     takes = {"table": (table,), **({} if area is None else {
         "area": (area, table.table.sum(axis=1))})}
@@ -212,7 +208,6 @@ def _values(rows, results, table, area=None):
 
 
 def _answered(results):
-    """The answered points: the winner's probability, whether it is right, the weights."""
     rows = results.result >= 0
     return (results.winner[rows], results.result[rows] == results.truth[rows],
             _weights(results, rows))
@@ -224,8 +219,7 @@ def evaluate(results, bins=10, request=ScoreRequest()):
     Parameters
     ----------
     results : Results
-    bins : int
-        Number of bins of calibration tables.
+    bins : int, number of bins of calibration tables
     request : ScoreRequest
 
     Returns
@@ -282,7 +276,6 @@ def evaluate(results, bins=10, request=ScoreRequest()):
 
 
 def _requested_scores(results, table, bins, request):
-    """Scores that `evaluate` adds for costs, sets and other probabilities, or on request."""
     scores = {}
     if results.costs is not None:
         counts, costs = table.table.sum(axis=1), results.costs
@@ -326,7 +319,6 @@ def _scores_of_points(results, request):
 
 
 def _overall(results, bins, points, area):
-    """{name: value} of all scores that are one number, but for what `evaluate` adds itself."""
     values = _values(ALL_SCORES | FURTHER, results, _table(results), area)
     values["expected_calibration_error"] = None if results.winner is None else \
         expected_calibration_error(_calibration(results, bins))
@@ -336,12 +328,10 @@ def _overall(results, bins, points, area):
 
 
 def _weights(results, rows):
-    """The weights of some points, or None."""
     return None if results.weights is None else results.weights[rows]
 
 
 def _of_shares(results, values):
-    """Wilson's intervals of the scores that are shares of points."""
     intervals = {}
     for name in _SHARES:
         if values.get(name) is not None:
@@ -354,7 +344,6 @@ def _of_shares(results, values):
 
 
 def _resampled(results, values, request, overall):
-    """Bootstrap intervals of the other scores of overall(results), or of the mean cost alone."""
     if not request.resamples and results.costs is None:
         return {}
     paid = results.paid
@@ -396,7 +385,6 @@ def _abstaining(results):
 
 
 def _by_class(table, area, costs):
-    """A dictionary of scores for each class."""
     scores = by_class(table)._asdict()
     columns = {"support": scores.pop("support"), **scores,
                "auc": np.full(len(table.labels), np.nan) if area is None else
@@ -411,7 +399,6 @@ def _by_class(table, area, costs):
 
 
 def _known(value):
-    """A number, or None for NaN."""
     return None if value != value else value
 
 

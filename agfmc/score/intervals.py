@@ -82,13 +82,10 @@ def resampled_summary(values: Mapping[str, float],
 
     Parameters
     ----------
-    values : mapping
-        Scores of the points themselves.
-    scores : function of counts (n,)
-        Scores of a resample.
+    values : mapping, scores of the points themselves
+    scores : function of counts (n,), scores of a resample
     resamples : iterator of counts (n,)
-    number : int
-        Number of resamples.
+    number : int, number of resamples
     """
     drawn = [scores(counts) for _, counts in zip(range(number), resamples)]
     tail = (1 - CONFIDENCE) / 2

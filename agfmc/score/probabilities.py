@@ -57,8 +57,11 @@ def squared_errors(p: np.ndarray, y: np.ndarray) -> np.ndarray:
 def brier(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """mean_i sum_j (p_ij - [j = y_i])^2 for p (n, k) and true columns y (n,): from 0 to 2.
 
-    weights (n,): of the points.  NaN without points (Brier, "Verification of forecasts expressed
-    in terms of probability", 1950).
+    `weights` (n,) are those of the points. NaN without points.
+
+    References
+    ----------
+    Brier, "Verification of forecasts expressed in terms of probability", 1950.
     """
     return mean(squared_errors(p, y), weights)
 

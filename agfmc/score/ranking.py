@@ -72,8 +72,10 @@ def macro_area(area: np.ndarray, shares: np.ndarray) -> float:
 def hand_till(area: np.ndarray, shares: np.ndarray) -> float:
     """Mean of A over all pairs of different classes that have points, whatever their shares.
 
-    D. J. Hand and R. J. Till, "A simple generalisation of the area under the ROC curve for
-    multiple class classification problems", 2001.
+    References
+    ----------
+    D. J. Hand and R. J. Till, "A simple generalisation of the area under the ROC curve for multiple
+        class classification problems", 2001.
     """
     return mean_of_known(area[~np.eye(len(area), dtype=bool)])
 

@@ -98,10 +98,9 @@ def paired_shares(first: np.ndarray, second: np.ndarray,
 
     Parameters
     ----------
-    first, second : array (n,) of bool
-        Points that each classifier has right.
-    weights : array (n,), optional
-        Weights of the points, which then count as their effective number.
+    first, second : array (n,) of bool, points that each classifier has right
+    weights : array (n,), optional, weights of the points, which then count as their effective
+        number
     """
     from scipy.special import ndtri
 

@@ -69,7 +69,7 @@ def text_columns(records: Records, layout: Layout, requested: Mapping[int, str],
 
 
 def holds_arrow(head: bytes) -> bool:
-    """True for the first bytes of a table in Parquet, or in one of Arrow's own formats."""
+    """True if these first bytes are of a table in Parquet, or in one of Arrow's own formats."""
     return head.startswith((_PARQUET, _FILE, _STREAM, _FIRST_FEATHER))
 
 
@@ -100,7 +100,6 @@ class ArrowTable(Table):
 
     @contextmanager
     def _reading(self):
-        """Makes errors of PyArrow errors of this file."""
         try:
             yield
         except self._pa.ArrowMemoryError as error:
@@ -111,7 +110,6 @@ class ArrowTable(Table):
                             file=self.file) from error
 
     def _open(self, requested):
-        """A reader from the start of the file, of these columns of Arrow, () for all."""
         self._source.seek(self._first)
         file = self._pa.PythonFile(self._source, mode="r")
         if self._is_parquet:
@@ -120,7 +118,7 @@ class ArrowTable(Table):
         return self._pa.ipc.open_stream(file, options=options)
 
     def blocks(self, requested: Mapping[int, str]) -> Iterator[Block]:
-        """The same for Arrow, where a place is a row."""
+        """Blocks of a table of Arrow, where messages count rows."""
         for position in requested:
             if self._pa.types.is_nested(self._types[position]) or \
                     isinstance(self._types[position], self._pa.BaseExtensionType):
@@ -149,7 +147,6 @@ class ArrowTable(Table):
             raise DataError("the table has no rows", file=self.file)
 
     def _batches(self, requested):
-        """Yield record batches with these columns, of a bounded number of rows."""
         what = "the values of a group of rows"
         with self._reading():
             reader = self._open(requested)

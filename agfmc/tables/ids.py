@@ -113,7 +113,6 @@ def ids_beside(base: str, rows: Iterable[int]) -> dict[int, str]:
 
 
 def _ids(blocks, rows):
-    """{row: id} of some rows, of (number of rows, columns of ids) that come in their order."""
     ids, first, requested = {}, 0, np.array(sorted(set(map(int, rows))), np.int64)
     for count, columns in blocks:
         for row in requested[slice(*np.searchsorted(requested, [first, first + count]))].tolist():

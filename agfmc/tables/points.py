@@ -220,7 +220,6 @@ def _blocks(x) -> Iterator[np.ndarray]:
 
 
 def _means(x, features):
-    """Means of what is not missing in these columns, rounded to single precision."""
     total, count = np.zeros(len(features)), np.zeros(len(features))
     for part in _blocks(x):
         part = part[:, features].astype(np.float64)
@@ -231,7 +230,6 @@ def _means(x, features):
 
 
 def _medians(x, features):
-    """Medians of what is not missing in these columns, rounded to single precision."""
     out = np.empty(len(features))
     step = max(1, _GATHERED // len(x))
     refuse_beyond(16 * step * len(x), "the values of a column, for their median,", None)

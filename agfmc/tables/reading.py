@@ -105,7 +105,6 @@ class _TextTable(Table):
 
 
 def _refuse_foreign(head, file):
-    """Raise DataError for files that are known not to be text in UTF-8."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError("is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable",
                         file=file, line=1)
@@ -151,13 +150,11 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
         file.
     engine : {"csv", "arrow"}, optional
         Reader of text; None for what suits.
-    block : int
-        Bytes of text that are read at a time, about.
+    block : int, bytes of text that are read at a time, about
 
     Raises
     ------
-    DataError
-        For what is not a table.
+    DataError : for what is not a table
     """
     with open_input(path, stdin, raw=True) as file, ExitStack() as stack:
         name, head = file.name, read_all(file, _MAGIC)

@@ -153,7 +153,6 @@ class _Column:
     dates: DateSurvey = field(default_factory=DateSurvey)
 
     def add(self, block, cells):
-        """Take the cells of a block of rows."""
         if isinstance(cells, Words):
             absent = cells.codes < 0
             self._add_words(block, cells)
@@ -202,13 +201,12 @@ class _Column:
 
     @property
     def mixed(self):
-        """True if numbers stand beside words, and nobody said that all are words."""
+        """True if numbers stand beside words, and the column is not declared as words."""
         return not self.categorical and self.first_word is not None and bool(
             self.numbers or any(number_of(word) is not None for word in self.words))
 
     @property
     def rows(self):
-        """The number of rows in which there is a word."""
         return sum(self.words.values())
 
     @property
@@ -279,7 +277,6 @@ def survey_classes(table: Table, roles: ColumnRoles) -> tuple[tuple[str, ...], d
 
 
 def _read(table, columns):
-    """Add all blocks of a table to its columns {position: `_Column`}; -> the number of rows."""
     rows = 0
     for block in table.blocks({at: "words" if column.as_words else "either"
                                for at, column in columns.items()}):
@@ -318,7 +315,7 @@ def _classes(table, label, given):
 
 
 def _is_quantity(words, rows):
-    """True for many numbers in few rows each that have fractions, or, still more, gaps."""
+    """True if many numbers stand in few rows each that have fractions, or, still more, gaps."""
     k = len(words)
     values = list(map(number_of, words)) if _FEW_ROWS < k and rows < 10 * k else [None]
     if None in values:
@@ -328,7 +325,6 @@ def _is_quantity(words, rows):
 
 
 def _recipe_of(table, column, roles, notes):
-    """The `ColumnRecipe` of a column, or None where it is left out, which one of the notes says."""
     filled = roles.missing.removeprefix("value:") if roles.missing.startswith("value:") else None
     indicator = roles.missing == "indicator" and column.missing > 0
     told_apart = indicator or column.missing > 0 and filled is not None  # missing values
@@ -416,7 +412,6 @@ def _note_odd_numbers(notes, name, column):
 
 
 def _number_to_fill(table, column, filled):
-    """The number in place of missing values of a column of numbers, NaN for one not known yet."""
     fill = np.nan if filled is None else number_of(filled)
     if fill is not None and abs(fill) > LARGEST:
         raise UsageError(f"--missing value:{filled} is more than single precision holds")
@@ -458,7 +453,6 @@ def _lines_of(notes):
 
 
 def _refuse_mistaken(table, column):
-    """Raise `DataError` for a column of words that can only be numbers."""
     strange = {word: rows for word, rows in column.words.items() if number_of(word) is None}
     few = sum(strange.values()) < _FEW_WORDS * column.rows
     commas = {word: rows for word, rows in strange.items()

@@ -251,7 +251,6 @@ def read_records(read: Callable[[int], bytes], file: str, layout: Layout,
 
 
 def _count_lines(data):
-    """The line breaks: newlines, and carriage returns without one behind them."""
     count = data.count(b"\n")
     return count + data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else count
 

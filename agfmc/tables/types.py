@@ -147,7 +147,7 @@ class TableRecipe:
 
     @property
     def keeps_missing(self) -> bool:
-        """Whether missing numbers stay missing in the points, as NaN."""
+        """True if missing numbers stay missing in the points, as NaN."""
         return self.missing == "keep"
 
     @functools.cached_property

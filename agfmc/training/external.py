@@ -95,13 +95,10 @@ def train_external(plan, progress=None, control_out=None, started=None):
 
     Parameters
     ----------
-    progress : function, optional
-        Called with (done, all, words, 0).
-    control_out : str, optional
-        Control file of a previous run, which is removed as soon as a model of that run is replaced
-        by another one.
-    started : function, optional
-        Called after the first model.
+    progress : function, optional, called with (done, all, words, 0)
+    control_out : str, optional, control file of a previous run, which is removed as soon as a model
+        of that run is replaced by another one
+    started : function, optional, called after the first model
 
     Raises
     ------

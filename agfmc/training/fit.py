@@ -141,11 +141,9 @@ class _Training:
     lock: object = field(default_factory=threading.Lock)
 
     def parts(self):
-        """The fits: the full one, and those of the folds, which are drawn, if it begins so."""
         return [_FULL_FIT, *range(self.draw_folds() if self.with_folds else 0)]
 
     def draw_folds(self):
-        """Draw the folds, and return their number."""
         seed = splits.job_seed(self.job.seed, *self.job.sides)
         if self.chosen_only and len(self.chosen) < len(self.side):
             self.fold = platt.folds_of(self.side, self.chosen, seed)

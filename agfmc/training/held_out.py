@@ -17,14 +17,10 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
 
     Parameters
     ----------
-    tree, jobs
-        Of the training, the jobs of all rows first.
-    values : sequence
-        For each row those of its `Fitted`, or None.
-    data : (Dataset, dict)
-        The dict is {node number: `NodeModel`}.
-    rows : array (c,)
-        Rows of the calibration points, ascending.
+    tree, jobs : of the training, the jobs of all rows first
+    values : sequence, for each row those of its `Fitted`, or None
+    data : (Dataset, dict), the dict is {node number: `NodeModel`}
+    rows : array (c,), rows of the calibration points, ascending
     settings : TrainingSettings
     """
     x, y, weights = data[0].x, data[0].y, data[0].weights

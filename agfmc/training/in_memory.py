@@ -28,23 +28,17 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
 
     Parameters
     ----------
-    tree : Tree
-        Training control tree over the labels in y, whole numbers from 0.
-    x : array or SparsePoints (n, d)
-        float32 or float64, and not changed.
+    tree : Tree, training control tree over the labels in y, whole numbers from 0
+    x : array or SparsePoints (n, d), float32 or float64, and not changed
     y : array (n,)
     settings : TrainingSettings
-    name : str
-        The names of the binary models begin with it.
-    progress, weights
-        As for `fit`.
+    name : str, the names of the binary models begin with it
+    progress, weights : as for `fit`
 
     Raises
     ------
-    DataError
-        For points and labels that cannot be trained on.
-    ControlError
-        Where the tree does not fit the labels.
+    DataError : for points and labels that cannot be trained on
+    ControlError : where the tree does not fit the labels
     UsageError
         For options. The error of the first classifier that cannot be trained is raised, too.
     """

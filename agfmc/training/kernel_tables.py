@@ -31,16 +31,11 @@ class Tables:
 
     Parameters
     ----------
-    x : array or SparsePoints (n, d)
-        All points.
-    jobs : sequence
-        Binary `Job`s.
-    rows_of : dict
-        {label: rows of x}.
-    fits : float
-        How many fits on all its points a job amounts to.
-    megabytes : float
-        For all tables.
+    x : array or SparsePoints (n, d), all points
+    jobs : sequence, binary `Job`s
+    rows_of : dict, {label: rows of x}
+    fits : float, how many fits on all its points a job amounts to
+    megabytes : float, for all tables
     """
 
     def __init__(self, x, jobs, rows_of, fits, workers, megabytes=MEGABYTES):

@@ -176,13 +176,11 @@ def fitted_normalisation(x: np.ndarray, y: np.ndarray | None, weights: Weights |
 
     Parameters
     ----------
-    weights : Weights, optional
-        Of the points, for the metric, and where `weighted` for mean and standard deviation too.
-    scale, nsv : bool, int
-        As for `fit_normalisation`, but a metric is learned from features divided by their standard
-        deviations unless nsv says else.
-    **learning
-        `seed` and `workers`, as of `learn_metric`.
+    weights : Weights, optional, of the points, for the metric, and where `weighted` for mean and
+        standard deviation too
+    scale, nsv : bool, int, as for `fit_normalisation`, but a metric is learned from features
+        divided by their standard deviations unless nsv says else
+    **learning : `seed` and `workers`, as of `learn_metric`
     """
     if metric is not None and has_missing(x):
         raise DataError("points hold NaN: a metric is learned from points without missing values")
@@ -274,7 +272,6 @@ def with_rows(normalisation: Normalisation, x: np.ndarray, y: np.ndarray) -> Nor
 
 
 def _check_memory(options, n, d, k):
-    """Raise `DataError` where n points with d features of k classes need more than there is."""
     needed = 8 * _TABLES * d**2
     if not options.diagonal and needed > memory_limit():
         raise DataError(f"a metric of {d} features needs {needed / 2**30:.1f} GiB: choose weights "
@@ -300,7 +297,6 @@ class _Points(NamedTuple):
     w: np.ndarray
 
     def rows(self, rows):
-        """Some of the points."""
         return self._replace(x=self.x[rows], y=self.y[rows], w=self.w[rows])
 
     def sample(self, count, seed):

@@ -19,14 +19,10 @@ class PairTally:
 
     Parameters
     ----------
-    jobs : sequence
-        Binary `Job`s.
-    x, y : array (n, d), (n,)
-        Their points.
-    irrelevant : bool
-        Count also where the samples of all other classes go.
-    weights : array (n,), optional
-        Weights of the points, which are summed then.
+    jobs : sequence, binary `Job`s
+    x, y : array (n, d), (n,), their points
+    irrelevant : bool, count also where the samples of all other classes go
+    weights : array (n,), optional, weights of the points, which are summed then
     """
 
     def __init__(self, jobs, x, y, irrelevant=False, weights=None):

@@ -188,7 +188,6 @@ class _Origins:
 
     @functools.cached_property
     def _points(self):
-        """A digest (n,) of each point."""
         digests = row_digests(self._x)
         if is_lazy(self._x):
             self._x.check()  # else the digests may be of other points than the model
@@ -203,7 +202,6 @@ class _Origins:
         return label_counts(self._y)
 
     def __call__(self, job):
-        """The digest of a job whose model is recognised by its seal."""
         sides = [sorted(side) for side in job.sides]
         digest = blake2b(repr([self._common, job.options.identity(job), sides]).encode(),
                          digest_size=8)
@@ -355,7 +353,6 @@ def _with_rows_of_metric(source, normalisation, raw, data):
 
 
 def _chosen(jobs, only):
-    """The job with that name, in a list, or all for None."""
     chosen = [job for job in jobs if only in (None, job.name)]
     if only is not None and not chosen:
         raise UsageError(f"there is no model '{only}' in this configuration")
@@ -376,7 +373,6 @@ def _jobs(tree, base, settings, parse, may_be_trained):
 
 
 def _remedy(source):
-    """The command that writes a control file for the labels of the data."""
     path, form = source.path, source.form
     how = {"svm": "-M ", "lvq": "-A " if form.header else "-A -H "}.get(form.kind, "")
     return f"print_control {how}{'-- ' * path.startswith('-')}{shlex.quote(path)}" \

@@ -81,7 +81,6 @@ class _Comparison:
 
 
 def _holds_contents(plan, job):
-    """Return whether the files of a job are those that its learner writes."""
     paths = [plan.path_of(file) for file in job.files]
     if not all(map(os.path.isfile, paths)):
         return False
@@ -95,7 +94,6 @@ def _holds_contents(plan, job):
 
 
 def _is_normalisation(plan):
-    """Return whether the file of the normalisation holds that of the plan."""
     try:
         return os.path.isfile(plan.norm_file) and \
             read_std(plan.norm_file).digest() == plan.settings.normalisation.digest()
@@ -159,17 +157,14 @@ def train(plan, progress: Callable | None = None, earlier: PreviousRun = Previou
 
     Parameters
     ----------
-    progress : function, optional
-        Called with (done, all, words, how much was done before).
+    progress : function, optional, called with (done, all, words, how much was done before)
     earlier : PreviousRun
     deadline : float, optional
         On `time.monotonic`, after which nothing new is begun; a binary classifier that is running
         then is abandoned, a node is finished.
-    held_out : function, optional
-        Called with each `Fitted`, which then holds where its samples were sent when they were held
-        out.
-    workers : int or Executor, optional
-        None for those of the plan's settings.
+    held_out : function, optional, called with each `Fitted`, which then holds where its samples
+        were sent when they were held out
+    workers : int or Executor, optional, None for those of the plan's settings
     """
     if plan.trainer is None:
         made = _train_binary(plan, progress, earlier, deadline, held_out, workers)
@@ -260,17 +255,13 @@ def make_range_sums(plan, group: int, number: int, progress: Callable | None = N
 
     Parameters
     ----------
-    group, number : int
-        Of `ranges_of`, from 0.
-    used : bool
-        Existing sums and models count.
-    workers : int or Executor, optional
-        As of `train`.
+    group, number : int, of `ranges_of`, from 0
+    used : bool, existing sums and models count
+    workers : int or Executor, optional, as of `train`
 
     Raises
     ------
-    UsageError
-        Where there is no such range.
+    UsageError : where there is no such range
     """
     counts = ranges_of(plan)
     if group >= len(counts):
@@ -325,7 +316,6 @@ def _write(path, text, control_out):
 
 
 def _train_nodes(plan, progress, earlier, deadline):
-    """Train the multi-class nodes, one after the other."""
     nodes = plan.nodes
     done = before = sum(job.name in earlier.kept for job in nodes)
     if before and not plan.binary:
