@@ -283,3 +283,26 @@ def test_order_for_path_is_the_shortest_there_is(k, seed):
     found = order_for_path(tree, x[:, None], y)
     assert [places[label] for label in found.tree.labels] in (
         sorted(places), sorted(places, reverse=True))
+
+
+@pytest.mark.parametrize("n", [3, 4, 7, 8])
+def test_a_move_is_the_best_of_all(n):
+    """Of one to three neighbours to another place, either way; the first class stays."""
+    rng = np.random.default_rng(n)
+    circle = rng.random((n, n))
+    circle += circle.T
+    tour = rng.permutation(n)
+
+    def length(order):
+        return circle[order, np.roll(order, -1)].sum()
+
+    lengths = []
+    for count in range(1, min(3, n - 2) + 1):
+        for first in range(1, n - count + 1):
+            part, rest = tour[first:first + count], np.delete(tour, range(first, first + count))
+            lengths += [length(np.concatenate([rest[:at], turned, rest[at:]]))
+                        for at in range(1, len(rest) + 1) if at != first
+                        for turned in (part, part[::-1])]
+    gain, moved = class_order._move(circle, tour)
+    assert gain == pytest.approx(length(tour) - min(lengths))
+    assert length(moved) == pytest.approx(min(lengths)) and moved[0] == tour[0]
