@@ -129,7 +129,7 @@ def test_costs_decide_and_stand_in_the_last_line(run, table):
     run("agf_train", *WORDS, "m.mbm", *words, "--by", "cost", status=2).refused(
         "--by cost needs the costs of the answers: --costs FILE")
     done = run("agf_train", *WORDS, "m.mbm", *words, "--by", "cost", "--costs", "costs")
-    assert done.out.startswith("# estimate for new data: cost ")
+    assert done.out.startswith("# estimate for new data: mean cost ")
     assert "classify_m --costs costs m.mbm" in done.err
 
 

@@ -100,7 +100,7 @@ def test_certain_estimates_know_the_effective_number():
     perfect = Estimate(1.0, 0.0, 100, 1, 20.0)
     few, many = (estimate_line({**one.words, "how": "x"}, "accuracy")
                  for one in (perfect, perfect._replace(effective=None)))
-    assert "interval from .8316" in few and "interval from .9638" in many
+    assert "interval from 0.8316" in few and "interval from 0.9638" in many
 
 
 def test_gaps_of_a_race_weigh_the_points():
