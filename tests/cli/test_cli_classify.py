@@ -586,20 +586,6 @@ def test_count(pairwise, run, method, asked):
     assert len(out.splitlines()) == 200
 
 
-def test_results_do_not_depend_on_threads_or_blocks(pairwise, run):
-    write_vec("many.vec", np.tile(read_vec("tst.vec"), (30, 1)))
-    for method in ("ddag", "poll", "and"):
-        seen = []
-        for jobs in ("1", "2"):
-            done = run("classify_m", "--quiet", "-j", jobs, "-Q", method, "all.mbm", "many.vec",
-                       "o")
-            seen.append((done.out, (pairwise / "o.cls").read_bytes(),
-                         (pairwise / "o.con").read_bytes()))
-        assert seen[0] == seen[1]
-        assert seen[0][0] == 30 * run("classify_m", "--quiet", "-Q", method, "all.mbm", "tst.vec",
-                                      "o").out
-
-
 def test_and_rejects(pairwise, run):
     _, _, told = run("classify_m", "-Q", "and", "all.mbm", "tst.vec", "o")
     classes = read_cls("o.cls", negative=True)

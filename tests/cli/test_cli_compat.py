@@ -3,8 +3,6 @@
 import io
 import math
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -357,38 +355,3 @@ def test_reference_results_score_as_in_eval_uc(golden, printed):
         page = printed("validate_probabilities", *words)
         line = re.search(r"^Brier score = (.{15})$", page, re.M)
         assert float(line[1]) == pytest.approx(scores[key], rel=1e-7)
-
-
-def test_what_svm_predict_writes(golden, printed, folder):
-    for program in ("svm-train", "svm-predict"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not on the path")
-    segment = golden[0].parent
-    # a few points of classes 6, 4, 2 and 0, in this order: so are the columns
-    wanted = {}
-    for line in (segment / "trn.svm").read_text().splitlines():
-        wanted.setdefault(int(line.split()[0]), []).append(line)
-    train = [line for label in (6, 4, 2, 0) for line in wanted[label][:30]]
-    test = [line for label in (0, 2, 4, 6) for line in wanted[label][30:40]]
-    (folder / "trn").write_text("\n".join(train) + "\n")
-    (folder / "tst").write_text("\n".join(test) + "\n")
-    np.array([int(line.split()[0]) for line in test], "<i4").tofile("truth.cls")
-    for words in (["svm-train", "-q", "-b", "1", "trn", "m"],
-                  ["svm-predict", "-b", "1", "tst", "m", "answer"],
-                  ["svm-predict", "-q", "tst", "m", "bare"]):
-        done = subprocess.run(words, capture_output=True, text=True, check=True)
-        if "-b" in words and words[0] == "svm-predict":
-            said = float(re.search(r"Accuracy = ([\d.e+-]+)%", done.stdout)[1]) / 100
-    assert (folder / "answer").read_text().startswith("labels 6 4 2 0\n")
-    text = printed("svmout2agf", "answer", "out")
-    table = np.array([line.split() for line in text.splitlines()], dtype=float)
-    assert table.shape == (40, 8)
-    assert (table[:, [1, 3, 5]] == 0).all()
-    assert table[:, :-1].sum(axis=1) == pytest.approx(1, abs=1e-4)
-    classes = np.fromfile("out.cls", "<i4")
-    winner = table[np.arange(40), classes]
-    assert np.fromfile("out.con", "<f4") == pytest.approx((4 * winner - 1) / 3, abs=1e-5)
-    assert float(printed("cls_comp_stats", "-b", "-H", "truth.cls", "out").split()[0]) == \
-        pytest.approx(said, abs=1e-4)
-    assert said > .7 and printed("svmout2agf", "bare", "bare") == ""
-    assert len(np.fromfile("bare.cls", "<i4")) == 40

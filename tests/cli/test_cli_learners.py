@@ -27,13 +27,12 @@ def points(n, seed):
 
 
 @pytest.fixture(autouse=True)
-def folder(folder, run):
+def folder(folder):
     for name, n, seed in (("trn", 400, 1), ("tst", 200, 2)):
         x, y = points(n, seed)
         write_vec(f"{name}.vec", x)
         write_cls(f"{name}.cls", y)
     (folder / "plan").write_text(TREE, encoding="ascii")
-    run("print_control", "-Q", "1", "5")
     return folder
 
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from agfmc.models.libsvm import held_out_values, read_svm_model
+from agfmc.models.libsvm import read_svm_model
 from agfmc.data.libagf import write_cls, write_vec
 
 NYSTROM = "learner=nystrom -m 60 -g 0.2"
@@ -208,29 +208,6 @@ def test_points_that_are_all_equal(folder, run):
     assert read_svm_model("m-00").platt[0] == 0 and "log loss 1.61 -> 1.61" in told
     found = run("classify_m", "c", "same.vec", "out").out.split()
     np.testing.assert_allclose(np.array(found, float).reshape(100, -1)[:, :5], .2, atol=1e-3)
-
-
-@pytest.mark.long
-def test_errors_of_pairs_come_from_leave_one_out_values(folder, run, pairs):
-    run("multi_borders", "-+", NYSTROM, pairs, "trn", "n", "d")
-    _, y = points(400, 1)
-    for number, more in enumerate(((), ("--cv-irrelevant",))):
-        run("multi_borders", "-+", NYSTROM, "--cv-errors", "errors", *more, pairs, "trn",
-            f"m{number}", "c")
-        lines = (folder / "errors").read_text(encoding="ascii").splitlines()
-        assert [len(line.split()) for line in lines if line[0] != "#"] == [6] * 10 + [
-            5] * 30 * number
-    for i, j, n_i, errors_i, n_j, errors_j in (map(int, line.split()) for line in lines[1:11]):
-        name = f"m0-{[(a, b) for a in range(5) for b in range(a + 1, 5)].index((i, j)):02d}"
-        model, own = read_svm_model(name), y[np.isin(y, (i, j))]
-        values = held_out_values((folder / name).read_bytes(), name)
-        a, b = model.scale
-        wrong = (a * values + b >= 0) != (own == j)
-        assert (n_i, errors_i, n_j, errors_j) == ((own == i).sum(), wrong[own == i].sum(),
-                                                  (own == j).sum(), wrong[own == j].sum())
-        # counting changes nothing of the classifier
-        plain = read_svm_model(name.replace("m0", "n"))
-        assert plain.coef.tobytes() == model.coef.tobytes() and plain.platt == model.platt
 
 
 def test_models_of_all_left_out_values_are_not_kept_for_a_sample_of_them(folder, run, pairs):

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import shutil
 import sys
 import tracemalloc
 from pathlib import Path
@@ -522,13 +521,3 @@ def test_pictures(control_of, monkeypatch):
         assert len(heights) == len(tree.nodes) and heights[0] == max(heights)
     assert control_of("--dot", "--plot", "p.pdf", "3") == control_of("--dot", "3")
     assert drawn.pop()[0] == "p.pdf" and not drawn
-
-
-@pytest.mark.parametrize("words", [["5"], ["-Q", "3", "line"], ["-Q", "2", "6"]])
-def test_pictures_are_files(control_of, words):
-    pytest.importorskip("matplotlib")
-    save_line()
-    shutil.copy("line.cls", "p.png")
-    assert control_of("--plot", "p.png", *words) == control_of(*words)
-    with open("p.png", "rb") as file:
-        assert file.read(8) == b"\x89PNG\r\n\x1a\n"

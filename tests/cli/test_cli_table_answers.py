@@ -139,6 +139,7 @@ def test_every_ending_of_an_output(run):
         assert run("classify_m", "--all-columns", "pairs.mbm", "test.csv", name).out == ""
         data = Path(name).read_bytes()
         if name.lower().endswith("gz"):
+            assert data[4:8] == bytes(4)  # no time: another run has the same bytes
             data = gzip.decompress(data)
         assert list(csv.DictReader(io.StringIO(data.decode(), newline=""),
                                    delimiter=mark)) == expected
@@ -183,12 +184,6 @@ def test_parquet_without_pyarrow_is_refused_before_the_work(run, monkeypatch):
     run("classify_m", "pairs.mbm", "test.csv", "o.parquet", status=2).refused(
         "need PyArrow: pip install 'agfmc[table]'")
     assert not Path("o.parquet").exists()
-
-
-def test_gzip_has_the_same_bytes_again(run):
-    for name in ("a.csv.gz", "b.csv.gz"):
-        run("classify_m", "pairs.mbm", "test.csv", name)
-    assert Path("a.csv.gz").read_bytes() == Path("b.csv.gz").read_bytes()
 
 
 def test_pandas_reads_the_answers(run):

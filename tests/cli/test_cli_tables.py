@@ -391,22 +391,6 @@ def test_the_recipe_lies_beside_the_control_file(run):
 
 
 @pytest.mark.long
-def test_an_earlier_run_counts_for_the_same_points(run):
-    raw = "--platt", "loo", "--no-normalise"  # else all change with each row
-    trained(run, "t.csv", *LABEL, *raw)
-    again = ("multi_borders", "pairs", "t.csv", "m", "m.c", *raw, *LABEL)
-    assert "kept from an earlier run: 3 of 3" in run(*again).err
-    os.remove("m-01")
-    assert "kept from an earlier run: 2 of 3" in run(*again).err
-    table = rows()
-    table[0][1] = "0.25"
-    Path("t.csv").write_text(text(table))
-    assert "kept from an earlier run: 1 of 3" in run(*again).err  # without that row's class
-    assert "kept from an earlier run: 3 of 3" in run(*again).err
-    assert "kept" not in run(*again, "--ignore", "code").err
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("kind", ["text", "parquet"])
 def test_printed_commands_carry_the_options_of_the_table(run, folder, kind):
     name, options = "odd; name", ["--table", "--label", "of what, kind", "--id", "1", "--ignore",

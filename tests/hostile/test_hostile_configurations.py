@@ -30,7 +30,6 @@ from agfmc.models.libagf import read_ascii_model
 from agfmc.data.libsvm import iter_svm, read_svm
 from agfmc.models.libsvm import read_svm_model, read_svm_multiclass
 from agfmc.data.lvq import iter_lvq, read_lvq
-from agfmc.answers.libagf_text import read_probabilities
 from agfmc.data.libagf import read_vec, write_cls, write_vec
 from agfmc.data.normalisation import Normalisation
 from agfmc.models import files as configuration
@@ -473,22 +472,6 @@ def test_the_braces_of_an_ascii_model(save):
     assert "no closing quote" in error.message and error.line == 2
 
 
-@pytest.mark.parametrize("text, line", [
-    (b"0.5 0.5 1\n1_0 0 1\n", 2), (b"0.5 0.5 1\r0 1 1\n", None), (b"0.5 0.5 1\n0 \x1c 1\n", 2),
-    (b"0.5 0.5 1\n\xd9\xa1 0 1\n", 2), (b"labels\n0 1 1\n", 1),
-    (b"0.5 0.5 1\n0.5 0.5 1\n\n1 0 0\n", 3), (b"1 0 0\n" * 20000 + b"1 0\n", 20001)])
-def test_probabilities_with_what_python_takes_for_a_number(save, text, line):
-    if line is None:  # a lone CR is white space
-        text, line = text + b"1 1 1\n", 2
-    assert refused(read_probabilities, save(text)).line == line
-
-
-def test_probabilities_in_pieces(save):
-    found = read_probabilities(save(b"labels 3 5\n" + b"0.25 0.75 5\n" * 40000))
-    assert found.p.shape == (40000, 2) and found.p[-1].tolist() == [0.25, 0.75]
-    assert found.classes.tolist() == [5] * 40000 and found.labels.tolist() == [3, 5]
-
-
 def test_json_of_a_number_of_many_digits(save):
     data = b'{"labels": [0, 1], "contingency": [[1, 1], [1, ' + b"7" * 10**6 + b"]]}"
     error = refused(read_confusions, save(data))
@@ -544,12 +527,6 @@ def test_rows_of_many_features_come_a_few_at_a_time(tmp_path, monkeypatch):
         file.truncate(4 + 4 * d * 20)
     with libagf.VecReader(path, 4096) as reader:
         assert len(next(iter(reader))) == 16
-
-
-def test_more_classes_than_there_can_be(save):
-    data = MULTICLASS.replace(b"nr_class 3", b"nr_class 1025")
-    with pytest.raises(ModelError, match="2 to 1024 classes"):
-        read_svm_multiclass(save(data))
 
 
 def test_names_too_long_for_files_are_found_before_the_training(run, tmp_path):

@@ -54,7 +54,7 @@ def models(place):
 
 
 def kept(done):
-    found = re.search(rb"kept from an earlier run: (\d+) of (\d+) classifiers", done.stderr)
+    found = re.search(r"kept from an earlier run: (\d+) of (\d+) classifiers", done.err)
     return int(found[1]) if found else 0
 
 
@@ -67,8 +67,8 @@ def test_killed_in_the_middle(here, data, threads, when, wait):
         process.communicate(timeout=PATIENCE)
     before = models(here)
     assert when <= len(before) < COUNT and not (here / "ctl").exists()
-    done = here.run(*WORDS, "-j", threads, "m", "ctl")
-    assert (done.returncode, kept(done)) == (0, len(before))
+    done = here.call(*WORDS, "-j", threads, "m", "ctl")
+    assert (done.status, kept(done)) == (0, len(before))
     after = models(here)
     assert {name: after[name] for name in before} == before
     files = {name: content for name, content in here.files().items()
@@ -80,8 +80,8 @@ def test_only_what_is_missing_or_changed(whole, data):
     here, before = whole, models(whole)
     (here / "m-03").unlink()
     (here / "m-07").write_bytes((here / "m-07").read_bytes().replace(b"rho ", b"rho 1"))
-    done = here.run(*WORDS, "m", "ctl")
-    assert (done.returncode, kept(done)) == (0, COUNT - 2)
+    done = here.call(*WORDS, "m", "ctl")
+    assert (done.status, kept(done)) == (0, COUNT - 2)
     same = dict(before.items() & models(here).items())
     assert set(before) - set(same) == {"m-03", "m-07"}
     assert here.files() == data[1]
@@ -90,27 +90,27 @@ def test_only_what_is_missing_or_changed(whole, data):
 @pytest.mark.long
 def test_held_out_samples_need_training(whole):
     here, before = whole, models(whole)
-    done = here.run(*WORDS, "--cv-errors", "pairs.txt", "m", "ctl")
-    assert done.returncode == 0 and b"all are trained again" in done.stderr
+    done = here.call(*WORDS, "--cv-errors", "pairs.txt", "m", "ctl")
+    assert done.status == 0 and "all are trained again" in done.err
     assert not before.items() & models(here).items()
     assert (here / "pairs.txt").stat().st_size
 
 
 @pytest.mark.long
 def test_a_time_limit(here, data):
-    done = here.run(*WORDS, "--time-limit", "0", "m", "ctl")
-    assert done.returncode == 3 and models(here) == {} and not (here / "ctl").exists()
-    assert done.stderr.decode() == (f"multi_borders: time limit reached: 0 of {COUNT} classifiers "
+    done = here.call(*WORDS, "--time-limit", "0", "m", "ctl")
+    assert done.status == 3 and models(here) == {} and not (here / "ctl").exists()
+    assert done.err == (f"multi_borders: time limit reached: 0 of {COUNT} classifiers "
                                     "are trained; the same command continues from there\n")
     finished = 0
     for _ in range(60):
         before = models(here)
-        done = here.run(*WORDS, "--time-limit", "0.5", "m", "ctl")
+        done = here.call(*WORDS, "--time-limit", "0.5", "m", "ctl")
         assert kept(done) == len(before) and before.items() <= models(here).items()
-        if done.returncode == 0:
+        if done.status == 0:
             break
-        assert done.returncode == 3 and not (here / "ctl").exists()
-        told = re.search(rb"time limit reached: (\d+) of 15 classifiers", done.stderr)
+        assert done.status == 3 and not (here / "ctl").exists()
+        told = re.search(r"time limit reached: (\d+) of 15 classifiers", done.err)
         assert int(told[1]) == len(models(here)) >= finished
         finished = int(told[1])
     else:
@@ -132,17 +132,17 @@ def test_a_fit_in_the_middle_does_not_hold_the_limit(here):
 
 
 @pytest.mark.parametrize("words, told", [
-    (["--", "svm-train"], b"-- COMMAND and --time-limit exclude each other"),
-    (["--cv-errors", "x"], b"--time-limit and --cv-errors exclude each other")])
+    (["--", "svm-train"], "-- COMMAND and --time-limit exclude each other"),
+    (["--cv-errors", "x"], "--time-limit and --cv-errors exclude each other")])
 def test_what_begins_anew_has_no_time_limit(here, words, told):
-    done = here.run("multi_borders", "--time-limit", "9", *words, "pairs", "big", "m", "ctl")
-    assert done.returncode == 2 and told in done.stderr
+    done = here.call("multi_borders", "--time-limit", "9", *words, "pairs", "big", "m", "ctl")
+    assert done.status == 2 and told in done.err
 
 
 def test_training_all_is_not_how_to_go_on(here):
-    done = here.run(*WORDS, "--retrain", "--time-limit", "0", "m", "ctl")
-    assert done.returncode == 3
-    assert b"the same command without --retrain continues from there" in done.stderr
+    done = here.call(*WORDS, "--retrain", "--time-limit", "0", "m", "ctl")
+    assert done.status == 3
+    assert "the same command without --retrain continues from there" in done.err
 
 
 RESUME_WORDS = ("compare_control", "-n", "--trials", "4", "-+", "-c 20", "--json", "big",

@@ -42,9 +42,9 @@ def moved(request, make_scene):
 def refused(place, words, *parts, statuses=(1,)):
     """One line, and everything is as it was."""
     before = place.files()
-    done = place.run(*words)
-    text = done.stderr.decode()
-    assert done.returncode in statuses, text
+    done = place.call(*words)
+    text = done.err
+    assert done.status in statuses, text
     last = text.splitlines()[-1]
     for part in (f"{words[0]}: ", *parts):
         assert part in last, text
