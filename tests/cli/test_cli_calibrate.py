@@ -30,9 +30,8 @@ def points(seed, n):
 def made(run, tmp_path_factory):
     """A folder with trained configurations of classes 2, 5, 9, and points kept apart."""
     folder = tmp_path_factory.mktemp("calibrated")
-    here = os.getcwd()
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         for name, seed, n in (("trn", 1, 150), ("apart", 2, 300), ("test", 3, 200)):
             x, y = points(seed, n)
             write_vec(f"{name}.vec", x)
@@ -43,8 +42,6 @@ def made(run, tmp_path_factory):
             run("multi_borders", "--quiet", "plan", "trn", name, f"{name}.mbc")
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
         os.remove("plan")
-    finally:
-        os.chdir(here)
     return folder
 
 

@@ -24,9 +24,8 @@ from agfmc.models.files import load
 def made(run, tmp_path_factory):
     """A folder with trained configurations of classes 2, 5, 9."""
     folder = tmp_path_factory.mktemp("models")
-    here = os.getcwd()
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         rng = np.random.default_rng(1)
         y = np.repeat([9, 2, 5], 25)
         x = rng.normal(size=(75, 3)) + np.where(y == 5, -1, 1.5 * (y == 9))[:, None]
@@ -45,8 +44,6 @@ def made(run, tmp_path_factory):
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
         run("multi_borders", "--quiet", "--no-calibration", "-n", "plan", "trn", "n", "n.mbc")
         run("mbh2mbm", "--quiet", "-a", "n.std", "n.mbc", "n.mbm")
-    finally:
-        os.chdir(here)
     return folder
 
 

@@ -26,9 +26,8 @@ def write_costs(path, costs=COSTS[:, :3], heads=LABELS):
 def folder(run, tmp_path_factory):
     """A folder with pairs.mbm, turned.mbm, tree.mbm, points trn.vec and .cls, and two costs."""
     folder = tmp_path_factory.mktemp("costs")
-    here = os.getcwd()
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         draw = np.random.default_rng(2)
         y = draw.choice(3, 150, p=[.5, .3, .2])
         x = np.array([[0, 0], [1.5, 0], [0, 2]])[y] + draw.normal(size=(150, 2))
@@ -43,8 +42,6 @@ def folder(run, tmp_path_factory):
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
         write_costs("costs")
         write_costs("refusing", COSTS)
-    finally:
-        os.chdir(here)
     return folder
 
 

@@ -29,12 +29,9 @@ def cut(source, target, size):
 def made(run, tmp_path_factory):
     """A folder with a trained configuration and everything that can be wrong about one."""
     folder = tmp_path_factory.mktemp("made")
-    here = os.getcwd()
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         _make(run)
-    finally:
-        os.chdir(here)
     return folder
 
 

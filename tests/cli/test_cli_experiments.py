@@ -389,23 +389,18 @@ def test_messages_help(ask, command, words, status, message, data):
 QUICK = ("-d", "3", "--log2c", "-1:1", "--log2g", "-3:-1", "--refine", "1")
 
 
-@pytest.fixture
-def tune(run, data):
-    return functools.partial(run, status=None)
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("words", [(), ("--per-partition",)])
-def test_what_is_written_trains_and_keeps_the_score(tune, words, data):
-    _, text, err = tune("tune_m", *QUICK, "--kernels", "rbf", *words, "--uncalibrated",
+def test_what_is_written_trains_and_keeps_the_score(ask, words, data):
+    _, text, err = ask("tune_m", *QUICK, "--kernels", "rbf", *words, "--uncalibrated",
                         "--json", "all.json", "-+", "-h 0", "one-vs-one", "train")
     assert len(left_behind()) == 1
     assert text.startswith("# class 2: pine\n# class 5: birch\n# class 9: moss\n\"-g ")
     assert text.count(" -h 0\" ") == 3
     Path("tuned.mbc").write_text(text)
-    tune("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
+    ask("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
     found = json.loads(Path("all.json").read_text())
-    [told] = json.loads(tune("compare_control", "-d", "3", "--platt", "loo", "--uncalibrated",
+    [told] = json.loads(ask("compare_control", "-d", "3", "--platt", "loo", "--uncalibrated",
                              "--json", "train", "tuned.mbc")[1])["rows"]
     if words:
         columns = found["whole"]["tuned" if found["own"] else "common"]  # on parts 2 and 3
@@ -419,18 +414,18 @@ def test_what_is_written_trains_and_keeps_the_score(tune, words, data):
 
 
 @pytest.mark.long
-def test_control_from_a_pipe_and_rows_of_their_own(tune, data):
-    control = tune("print_control", "train")[1].replace('""', '"-c 3"', 1)
-    _, text, _ = tune("tune_m", *QUICK, "-Q", "vote", "--by", "accuracy", "-", "train",
+def test_control_from_a_pipe_and_rows_of_their_own(ask, data):
+    control = ask("print_control", "train")[1].replace('""', '"-c 3"', 1)
+    _, text, _ = ask("tune_m", *QUICK, "-Q", "vote", "--by", "accuracy", "-", "train",
                       stdin=control)
     rows = [line for line in text.splitlines() if line.startswith('"')]
     assert rows[0] == '"-c 3" 0 / 1;' and len(set(row.split('"')[1] for row in rows[1:])) == 1
 
 
 @pytest.mark.long
-def test_commands_share_one_state_of_the_same_data(tune, monkeypatch, data):
+def test_commands_share_one_state_of_the_same_data(ask, monkeypatch, data):
     words = ("-d", "3", "--platt", "loo", "-+", "-c 2")
-    best = tune("print_control", "--best", *words, "-Q", "one-vs-one,one-vs-rest", "train")
+    best = ask("print_control", "--best", *words, "-Q", "one-vs-one,one-vs-rest", "train")
     assert "reused" not in best[2]
     trained = []
     fit = binary_problems.fit
@@ -438,34 +433,34 @@ def test_commands_share_one_state_of_the_same_data(tune, monkeypatch, data):
                         or fit(jobs, *args, **more))
     for command, more in (("compare_control", ("train", "one-vs-one", "one-vs-rest")),
                           ("nfold", ("--seed", "1", "one-vs-one", "train"))):
-        assert "reused" in tune(command, *words, *more)[2] and not trained
-    assert "reused" in tune("tune_m", *words, "--log2c", "1:3:2", "--log2g", "0:2:2", "--refine",
+        assert "reused" in ask(command, *words, *more)[2] and not trained
+    assert "reused" in ask("tune_m", *words, "--log2c", "1:3:2", "--log2g", "0:2:2", "--refine",
                             "0", "one-vs-one", "train")[2]
     assert trained and len(left_behind()) == 1
     write_vec("other.vec", np.eye(4, dtype=np.float32)[np.arange(40) % 4])
     write_cls("other.cls", np.arange(40, dtype=np.int32) % 4)
-    err = tune("nfold", "-d", "2", "one-vs-one", "other")[2]
+    err = ask("nfold", "-d", "2", "one-vs-one", "other")[2]
     assert "reused" not in err and "other data" not in err and len(left_behind()) == 2
 
 
-def test_a_state_of_other_data_is_told(tune, data):
+def test_a_state_of_other_data_is_told(ask, data):
     words = ("nfold", "-b", "-d", "2", "--state", "state", "one-vs-one")
-    one = tune(*words, "train")
+    one = ask(*words, "train")
     assert "warning" not in one[2]
-    assert "reused 6 results" in tune(*words, "train")[2]
+    assert "reused 6 results" in ask(*words, "train")[2]
     write_vec("other.vec", np.eye(4, dtype=np.float32)[np.arange(40) % 4])
     write_cls("other.cls", np.arange(40, dtype=np.int32) % 4)
-    _, _, err = tune(*words, "other")
+    _, _, err = ask(*words, "other")
     assert err.count("are of other data: none can be reused") == 1
-    assert "warning" not in tune(*words, "train")[2] + tune(*words, "other")[2]
+    assert "warning" not in ask(*words, "train")[2] + ask(*words, "other")[2]
     assert not left_behind()
 
 
-def test_a_state_that_is_a_folder_of_other_files(tune, data):
-    assert tune("nfold", "-d", "2", "--state", ".", "one-vs-one", "train") == (
+def test_a_state_that_is_a_folder_of_other_files(ask, data):
+    assert ask("nfold", "-d", "2", "--state", ".", "one-vs-one", "train") == (
         1, "", "nfold: .: cannot keep finished work here: it is a folder of other files\n")
     Path("old").write_bytes(b"agfmc results 1\n")
-    assert tune("nfold", "-d", "2", "--state", "old", "one-vs-one", "train") == (
+    assert ask("nfold", "-d", "2", "--state", "old", "one-vs-one", "train") == (
         1, "", "nfold: old: cannot keep finished work here: expected a folder of results, found a "
         "file (a file of results of an earlier version is of no more use)\n")
 
@@ -494,23 +489,23 @@ def test_a_state_that_is_a_folder_of_other_files(tune, data):
     (("own.mbc", "train", "--json", "train.vec"), 2, "--json would overwrite train: "),
     (("own.mbc", "train", "--csv", "a", "--json", "./a"), 2, "--csv would overwrite --json: "),
     (("one-vs-one", "nowhere", "--csv", "-"), 2, "standard output has the control file")])
-def test_errors_are_one_line(tune, words, status, message, data):
+def test_errors_are_one_line(ask, words, status, message, data):
     Path("own.mbc").write_text('"-c 1" 0 / 1; "-c 1" 1 / 2; {2 5 9}')
     Path("nu.mbc").write_text('"" 0 / 1;\n"-s 1" 1 / 2; {2 5 9}')
-    code, text, err = tune("tune_m", *QUICK, "--quiet", *words)
+    code, text, err = ask("tune_m", *QUICK, "--quiet", *words)
     assert (code, text) == (status, "") and message in err and err.count("\n") == 1, err
     assert err.startswith("tune_m: ")
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", [name for name, row in LEARNERS.items() if row.searched])
-def test_every_learner_that_has_something_to_search_is_tuned(tune, name, data):
+def test_every_learner_that_has_something_to_search_is_tuned(ask, name, data):
     row = LEARNERS[name]
     base = ("-+", f"learner={name}") if row.sides == 2 else ()
     Path("plan").write_text(f'"" {name} {{2 5 9}}')
     grids = [f"--{one.column}={max(one.low, 0):g}:{max(one.low, 0) + one.step:g}:{one.step:g}"
              for one in row.searched]
-    status, text, err = tune("tune_m", "-d", "2", "--refine", "0", *grids, *base,
+    status, text, err = ask("tune_m", "-d", "2", "--refine", "0", *grids, *base,
                              "plan" if row.sides is None else "one-vs-one", "train")
     if "is not installed" in err:
         pytest.skip(err)
@@ -519,13 +514,13 @@ def test_every_learner_that_has_something_to_search_is_tuned(tune, name, data):
 
 
 @pytest.mark.long
-def test_a_second_search_tunes_the_nodes(tune, data):
+def test_a_second_search_tunes_the_nodes(ask, data):
     quick = ("-d", "2", "--refine", "0", "-+", "learner=linear", "-", "train")
-    rows = tune("tune_m", *quick, stdin='"" {"" K {2 5} 9}')[1]
-    _, text, err = tune("tune_m", *quick, stdin=rows)
+    rows = ask("tune_m", *quick, stdin='"" {"" K {2 5} 9}')[1]
+    _, text, err = ask("tune_m", *quick, stdin=rows)
     assert "-k 11" in err and re.search(r'"-k \d+" K', text)
     assert text.replace(re.search(r'"-k \d+" K', text)[0], '"" K') == rows
-    status, text, err = tune("tune_m", *quick, stdin=text)
+    status, text, err = ask("tune_m", *quick, stdin=text)
     assert (status, text) == (2, "") and "nothing to tune" in err
 
 
@@ -538,11 +533,11 @@ def test_a_second_search_tunes_the_nodes(tune, data):
     (("--log2c", "0:2", "nodes.mbc"), "--log2c: K has no C to search"),
     (("--per-partition", "nodes.mbc"), "--per-partition: no row of the control"),
     (("both.mbc",), "nodes of several learners, K and L")])
-def test_what_a_learner_does_not_search(tune, words, message, data):
+def test_what_a_learner_does_not_search(ask, words, message, data):
     Path("nodes.mbc").write_text('"" K {2 5 9}')
     Path("closed.mbc").write_text('" " K {2 5 9}')
     Path("both.mbc").write_text('"" K {"" L {2 5} 9}')
-    code, text, err = tune("tune_m", *words, "train")
+    code, text, err = ask("tune_m", *words, "train")
     assert (code, text) == (2, "") and message in err and err.count("\n") == 1, err
 
 
@@ -550,8 +545,8 @@ SHARED = ("-+", "learner=nystrom -m 15", "--log2g=-4:0", "--refine", "0")
 
 
 @pytest.mark.long
-def test_shared_landmarks_are_tuned_without_parts(tune, data):
-    _, text, err = tune("tune_m", *SHARED, "-d", "3", "--json", "all.json", "--csv", "all.csv",
+def test_shared_landmarks_are_tuned_without_parts(ask, data):
+    _, text, err = ask("tune_m", *SHARED, "-d", "3", "--json", "all.json", "--csv", "all.csv",
                         "--uncalibrated", "one-vs-one", "train")
     found = json.loads(Path("all.json").read_text())
     best = found["points"][found["best"]]
@@ -564,32 +559,32 @@ def test_shared_landmarks_are_tuned_without_parts(tune, data):
     assert "\nEstimate for new data: log loss " in err
     Path("tuned.mbc").write_text(text)
     words = ("--uncalibrated", "--json", "train", "tuned.mbc")
-    [parts] = json.loads(tune("compare_control", "-d", "3", *words)[1])["rows"]
+    [parts] = json.loads(ask("compare_control", "-d", "3", *words)[1])["rows"]
     assert parts["log_loss"] == found["whole"]["tuned"]["log_loss"]
-    left_out = json.loads(tune("compare_control", "--loo", *words)[1])
+    left_out = json.loads(ask("compare_control", "--loo", *words)[1])
     assert left_out["rows"][0]["log_loss"]["pooled"] == best["score"]
     assert left_out["plan"] == "leave-one-out values"
-    table = tune("compare_control", "--loo", "train", "tuned.mbc")[1]
+    table = ask("compare_control", "--loo", "train", "tuned.mbc")[1]
     assert "leave-one-out values of 120 points" in table and "test s" not in table
-    tune("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
+    ask("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
 
 
 @pytest.mark.long
-def test_leave_one_out_scores_alone(tune, data):
+def test_leave_one_out_scores_alone(ask, data):
     pytest.importorskip("matplotlib")
     words = (*SHARED, "--loo", "--plot", "all.svg", "one-vs-one", "train")
-    one = tune("tune_m", *words, "--kernels", "linear,rbf", "-j", "2")
+    one = ask("tune_m", *words, "--kernels", "linear,rbf", "-j", "2")
     assert "leave-one-out values of 120 points" in one[2] and "±" not in one[2]
-    assert tune("tune_m", *words, "--kernels", "linear,rbf", "--no-state")[:2] == one[:2]
+    assert ask("tune_m", *words, "--kernels", "linear,rbf", "--no-state")[:2] == one[:2]
     assert Path("all.svg").stat().st_size
-    noted = tune("tune_m", *words, "--platt", "cv")
+    noted = ask("tune_m", *words, "--platt", "cv")
     assert noted[0] == 0 and noted[2].startswith("tune_m: --platt does not apply: ")
 
 
 @pytest.mark.long
-def test_time_is_over_before_the_result_is_scored(tune, monkeypatch, data):
+def test_time_is_over_before_the_result_is_scored(ask, monkeypatch, data):
     words = (*SHARED, "one-vs-one", "train")
-    whole = tune("tune_m", *words)
+    whole = ask("tune_m", *words)
     score = tuning.WholeConfiguration.score
     clock = SimpleNamespace(monotonic=lambda: now[0])
     now = [0]
@@ -601,7 +596,7 @@ def test_time_is_over_before_the_result_is_scored(tune, monkeypatch, data):
     monkeypatch.setattr(tuning.WholeConfiguration, "score", late)
     monkeypatch.setattr("agfmc.cli.options.time", clock)
     monkeypatch.setattr("agfmc.experiments.racing.time", clock)
-    status, text, err = tune("tune_m", *words, "--time-limit", "50")
+    status, text, err = ask("tune_m", *words, "--time-limit", "50")
     assert (status, text) == (0, whole[1])
     assert "the result is written, and not scored: time limit reached" in err
 
@@ -618,8 +613,8 @@ def test_time_is_over_before_the_result_is_scored(tune, monkeypatch, data):
     ("compare_control", ("--loo", "train", "one-vs-one", "tree"), "one-vs-one, tree has others"),
     ("compare_control", ("--loo", "-f", ".5", "train"),
      "--loo and -f exclude each other")])
-def test_what_shared_landmarks_cannot(tune, command, words, message, data):
-    code, text, err = tune(command, *words)
+def test_what_shared_landmarks_cannot(ask, command, words, message, data):
+    code, text, err = ask(command, *words)
     assert (code, text) == (2 if "-m 999" != message else 1, "") and message in err
     assert err.count("\n") == 1, err
 

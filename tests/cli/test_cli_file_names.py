@@ -14,12 +14,9 @@ from agfmc.data.libagf import write_cls, write_vec
 def trained(run, tmp_path_factory):
     """Data of three classes as binary files, text and tables, and models of them."""
     folder = tmp_path_factory.mktemp("names")
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         _make(run)
-    finally:
-        os.chdir(before)
     return folder
 
 

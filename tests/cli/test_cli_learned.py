@@ -1,6 +1,5 @@
 """The decoder learned: fitted by multi_borders or calibrate_m, used by classify_m."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -27,9 +26,8 @@ def points(seed, n):
 def made(run, tmp_path_factory):
     """A folder with trained configurations of classes 2, 5, 9, and points kept apart."""
     folder = tmp_path_factory.mktemp("learned")
-    here = os.getcwd()
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         for name, seed, n in (("trn", 1, 210), ("apart", 2, 300), ("test", 3, 300)):
             x, y = points(seed, n)
             write_vec(f"{name}.vec", x)
@@ -40,8 +38,6 @@ def made(run, tmp_path_factory):
             run("multi_borders", "--quiet", "plan", "trn", name, f"{name}.mbc")
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
         Path("plan").write_text(REST)
-    finally:
-        os.chdir(here)
     return folder
 
 

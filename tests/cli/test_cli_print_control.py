@@ -332,15 +332,6 @@ UNTRAINED = '# class 1: x\n"-c 2" {\n  0\n  "" {\n    1\n    5\n  }\n}\n'
 TRAINED = "m-00 0 / 1;\n{\n7\nm.01 {\n3\n4\n}\n}\n"
 
 
-@pytest.fixture
-def control_of(run, folder):
-    """The command in an empty folder; -> its status, output, messages."""
-    def call(*words, command="print_control", **more):
-        return run(command, *words, status=None, **more)
-
-    return call
-
-
 def save_designs(name, text):
     Path(name).write_text(text)
 
@@ -361,37 +352,36 @@ def save_line():
 
 # Trees
 
-def test_metrics_and_linkages(control_of):
+def test_metrics_and_linkages(control):
     save_line()
-    single = control_of("-Q", "3", "line")
-    assert control_of("-Q", "3", "--metric", "hausdorff", "--linkage", "single", "line") == single
+    single = control("-Q", "3", "line")
+    assert control("-Q", "3", "--metric", "hausdorff", "--linkage", "single", "line") == single
     assert len(tree_of(single).nodes) == 5
     assert max(node.depth for node in tree_of(single).nodes) == 4  # a chain
     for linkage in ("complete", "average"):
-        tree = tree_of(control_of("-Q", "3", "--linkage", linkage, "line"))
+        tree = tree_of(control("-Q", "3", "--linkage", linkage, "line"))
         assert max(node.depth for node in tree.nodes) == 2
     # 0 is wide, 1 and 2 are narrow and beside each other
     save_designs("wide.svm", "0 1:0\n0 1:8\n1 1:1\n1 1:1.1\n2 1:5\n2 1:5.1\n")
-    assert tree_of(control_of("-Q", "3", "-M", "wide.svm")).labels == (2, 1, 0)
-    assert tree_of(control_of("-Q", "3", "-M", "--metric", "mean-deviation",
+    assert tree_of(control("-Q", "3", "-M", "wide.svm")).labels == (2, 1, 0)
+    assert tree_of(control("-Q", "3", "-M", "--metric", "mean-deviation",
                               "wide.svm")).labels == (2, 0, 1)
 
 
-def test_a_tree_from_a_contingency_table(control_of):
+def test_a_tree_from_a_contingency_table(control):
     save_designs("r.json", json.dumps(TABLE, indent=1))
-    answer = control_of("-Q", "contingency", "r.json")
+    answer = control("-Q", "contingency", "r.json")
     tree = tree_of(answer)
     assert {frozenset(side) for side in tree.sides()[0]} == {frozenset({0, 2}), frozenset({1, 3})}
     for words in (["-Q", "confusion", "r.json"],
                   ["--linkage", "average", "-Q", "Contingency", "-"]):
-        assert control_of(*words, stdin=json.dumps(TABLE)) == answer
+        assert control(*words, stdin=json.dumps(TABLE)) == answer
     save_designs("e.txt", PAIRS)
-    assert {frozenset(side) for side in tree_of(control_of("-Q", "confusion",
-                                                           "e.txt")).sides()[0]} == \
-        {frozenset({0, 2}), frozenset({1, 3})}
+    tree = tree_of(control("-Q", "confusion", "e.txt"))
+    assert {frozenset(side) for side in tree.sides()[0]} == {frozenset({0, 2}), frozenset({1, 3})}
     save_designs("names", "w\nx\ny\nz\n")
-    assert tree_of(control_of("-Q", "confusion", "--names", "names", "e.txt")).names[2] == "y"
-    assert '"-c 3" {' in control_of("-Q", "confusion", "--options", "-c 3", "e.txt")[1]
+    assert tree_of(control("-Q", "confusion", "--names", "names", "e.txt")).names[2] == "y"
+    assert '"-c 3" {' in control("-Q", "confusion", "--options", "-c 3", "e.txt")[1]
 
 
 @pytest.mark.parametrize("words, status, text", [
@@ -418,7 +408,7 @@ def test_a_tree_from_a_contingency_table(control_of):
     (["--dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
     (["shown"], 1, "there is no shown.cls; LIBSVM text is read with -M"),
     (["--plot", "a.txt", "4"], 2, "a.txt: expected a name that ends in .png")])
-def test_refused_designs(control_of, words, status, text):
+def test_refused_designs(control, words, status, text):
     save_line()
     save_designs("two.svm", "0 1:0 2:0\n1 1:1\n")
     save_designs("bad", json.dumps({"labels": [0, 1, 1], "contingency": [[1] * 3] * 3}))
@@ -426,98 +416,97 @@ def test_refused_designs(control_of, words, status, text):
     save_designs("shown", UNTRAINED)
     if "--plot" in words:
         pytest.importorskip("matplotlib")
-    refused(control_of(*words), status, text)
+    refused(control(*words), status, text)
 
 
 # Orders
 
-def test_the_kind_of_the_operand(control_of):
+def test_the_kind_of_the_operand(control):
     save_line()
-    from_data = tree_of(control_of("-Q", "ordered", "line"))
+    from_data = tree_of(control("-Q", "ordered", "line"))
     assert from_data.labels == (2, 4, 1, 5, 0, 3)
     save_designs("line", "m 0 / 1;\n{5 6}\n")  # a file of the same name that holds something else
-    assert tree_of(control_of("-Q", "ordered", "line")) == from_data
+    assert tree_of(control("-Q", "ordered", "line")) == from_data
     save_designs("line", json.dumps(TABLE))
-    assert sorted(tree_of(control_of("-Q", "ordered", "line")).labels) == [0, 1, 2, 3]
-    assert tree_of(control_of("-Q", "ordered", "-", stdin=PAIRS)).labels == (0, 2, 3, 1)
+    assert sorted(tree_of(control("-Q", "ordered", "line")).labels) == [0, 1, 2, 3]
+    assert tree_of(control("-Q", "ordered", "-", stdin=PAIRS)).labels == (0, 2, 3, 1)
     save_designs("text.svm", "1 1:5\n1 1:6\n0 1:1\n0 1:2\n2 1:3\n2 1:4\n")
-    assert tree_of(control_of("-Q", "adjacent-ordered", "-M", "text.svm")).labels == (0, 2, 1)
-    assert tree_of(control_of("-Q", "adjacent-ordered", "-M", "-n", "text.svm")).labels == (0, 2, 1)
+    assert tree_of(control("-Q", "adjacent-ordered", "-M", "text.svm")).labels == (0, 2, 1)
+    assert tree_of(control("-Q", "adjacent-ordered", "-M", "-n", "text.svm")).labels == (0, 2, 1)
     save_designs("text.lvq", "1 1 1 1 0\n2 1 1 1 0\n9 1 1 1 1\n8 1 1 1 1\n")  # not errors of pairs
-    assert tree_of(control_of("-Q", "ordered", "-A", "-H", "text.lvq")).labels == (0, 1)
+    assert tree_of(control("-Q", "ordered", "-A", "-H", "text.lvq")).labels == (0, 1)
 
 
 # Draws
 
 @pytest.mark.parametrize("words", [["-Q", "7"], ["-Q", "7", "-G"], ["-Q", "16"]])
-def test_draws(control_of, words):
-    first = control_of(*words, "10")
-    assert control_of(*words, "--draws", "1", "10") == first
+def test_draws(control, words):
+    first = control(*words, "10")
+    assert control(*words, "--draws", "1", "10") == first
     worth = []
     for draws in ("1", "10", "200"):
-        answer = control_of(*words, "--draws", draws, "--seed", "3", "10")
-        assert control_of(*words, "--draws", draws, "--seed", "3", "10") == answer
+        answer = control(*words, "--draws", draws, "--seed", "3", "10")
+        assert control(*words, "--draws", draws, "--seed", "3", "10") == answer
         rows, labels = matrix_of(tree_of(answer))
         worth.append(smallest_distances(rows, len(labels))[::-1])
     assert worth == sorted(worth) and worth[-1][0] > worth[0][0]
-    told = control_of(*words, "-P", "--draws", "200", "--seed", "3", "10")[2].splitlines()[-1]
+    told = control(*words, "-P", "--draws", "200", "--seed", "3", "10")[2].splitlines()[-1]
     assert told.endswith(f"rows {worth[-1][1]}, between columns {worth[-1][0]}")
 
 
 # Pictures
 
 @pytest.mark.parametrize("text", [UNTRAINED, TRAINED, "m K \"-k 3\" {\n0\n1\n2\n}\n"])
-def test_a_control_file_is_shown_as_it_is(control_of, text):
+def test_a_control_file_is_shown_as_it_is(control, text):
     save_designs("c.mbc", text)
     expected = format_dot(parse(text))
-    assert control_of("--dot", "c.mbc") == (0, expected, "")
-    assert control_of("--dot", "-", stdin=text) == (0, expected, "")
+    assert control("--dot", "c.mbc") == (0, expected, "")
+    assert control("--dot", "-", stdin=text) == (0, expected, "")
     save_designs("names", "".join(f"n{i}\n" for i in range(9)))
-    named = control_of("--dot", "--names", "names", "c.mbc")[1]
+    named = control("--dot", "--names", "names", "c.mbc")[1]
     assert named != expected and all(f"n{label}" in named for label in parse(text).labels)
 
 
-def test_dot_of_schemes(control_of):
-    assert control_of("--dot", "4") == (0, format_dot(tree_of(control_of("4"))), "")
+def test_dot_of_schemes(control):
+    assert control("--dot", "4") == (0, format_dot(tree_of(control("4"))), "")
     save_line()
     for words in (["-Q", "3", "line"], ["-Q", "0", "line"], ["line"]):
-        assert control_of("--dot", *words) == (0, format_dot(tree_of(control_of(*words))), "")
+        assert control("--dot", *words) == (0, format_dot(tree_of(control(*words))), "")
     save_designs("two.svm", "3 1:2\n5 1:4\n")
-    assert control_of("--dot", "-M", "two.svm")[1] == format_dot(tree_of(control_of("-M",
-                                                                                    "two.svm")))
+    assert control("--dot", "-M", "two.svm")[1] == format_dot(tree_of(control("-M", "two.svm")))
     save_designs("c.mbc", UNTRAINED)
-    assert control_of("--dot", "-Q", "9",
-                      "c.mbc")[1] == format_dot(tree_of(control_of("-Q", "9", "c.mbc")))
+    assert control("--dot", "-Q", "9",
+                      "c.mbc")[1] == format_dot(tree_of(control("-Q", "9", "c.mbc")))
 
 
-def test_the_matrix_of_a_file_that_is_shown(control_of):
+def test_the_matrix_of_a_file_that_is_shown(control):
     save_designs("c.mbc", UNTRAINED)
-    assert control_of("--dot", "-P", "c.mbc")[2].startswith("-1  1  1\n 0 -1  1\n")
+    assert control("--dot", "-P", "c.mbc")[2].startswith("-1  1  1\n 0 -1  1\n")
     save_designs("c.mbc", "m K \"-k 3\" {\n0\n1\n2\n}\n")
-    refused(control_of("--dot", "-P", "c.mbc"), 1, "classifier of code K")
+    refused(control("--dot", "-P", "c.mbc"), 1, "classifier of code K")
 
 
-def test_pictures(control_of, monkeypatch):
+def test_pictures(control, monkeypatch):
     pytest.importorskip("matplotlib")
-    import agfmc.report.chart_control as control
+    import agfmc.report.chart_control as charts
 
     drawn = []
-    monkeypatch.setattr(control, "draw_control",
+    monkeypatch.setattr(charts, "draw_control",
                         lambda path, tree, heights=None: drawn.append((path, tree, heights)))
     save_line()
     save_designs("c.mbc", UNTRAINED)
     save_designs("t.json", json.dumps(TABLE))
     for words in (["4"], ["-Q", "2", "5"], ["c.mbc"], ["-Q", "9", "c.mbc"],
                   ["-Q", "ordered", "line"], ["-Q", "ordered", "t.json"]):
-        answer = control_of("--plot", "p.png", *words)
-        shown = parse(UNTRAINED) if words == ["c.mbc"] else tree_of(control_of(*words))
+        answer = control("--plot", "p.png", *words)
+        shown = parse(UNTRAINED) if words == ["c.mbc"] else tree_of(control(*words))
         assert tree_of(answer).labels == shown.labels
         path, tree, heights = drawn.pop()
         assert (path, heights) == ("p.png", None) and tree.sides() == shown.sides()
     for words in (["-Q", "3", "line"], ["-Q", "3", "--linkage", "complete", "line"],
                   ["-Q", "contingency", "t.json"]):
-        assert control_of("--plot", "p.svg", *words) == control_of(*words)
+        assert control("--plot", "p.svg", *words) == control(*words)
         path, tree, heights = drawn.pop()
         assert len(heights) == len(tree.nodes) and heights[0] == max(heights)
-    assert control_of("--dot", "--plot", "p.pdf", "3") == control_of("--dot", "3")
+    assert control("--dot", "--plot", "p.pdf", "3") == control("--dot", "3")
     assert drawn.pop()[0] == "p.pdf" and not drawn

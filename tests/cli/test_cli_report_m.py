@@ -17,9 +17,8 @@ TABLE = ("--label", "species", "--id", "id", "--ignore", "comments,year", "--mis
 def made(tmp_path_factory, root, run):
     """A folder with a model of penguins, answers of nfold and classify_m, and both JSON files."""
     folder = tmp_path_factory.mktemp("report")
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         for name in ("penguins.csv", "penguins-2009.csv"):
             Path(name).write_bytes((root / "sample_data" / name).read_bytes())
         done = run("nfold", "-n", "-d2", "--report", "nfold.html", "--multiqc", "nfold_mqc.json",
@@ -39,8 +38,6 @@ def made(tmp_path_factory, root, run):
             "--kernels=rbf", "--json", "tune.json", "--report", "tune.html",
             "--multiqc", "tune_mqc.json", *TABLE, "balanced", "penguins.csv")
         yield folder
-    finally:
-        os.chdir(before)
 
 
 @pytest.fixture

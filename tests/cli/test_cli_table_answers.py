@@ -5,7 +5,6 @@ import gc
 import gzip
 import io
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -43,9 +42,8 @@ def columns(table, *wanted):
 def models(run, tmp_path_factory):
     """A folder with models of a table: pairs.mbm, tree.mbm, filled.mbm, pairs.mbc."""
     folder = tmp_path_factory.mktemp("models")
-    here = os.getcwd()
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         table = rows()
         Path("t.csv").write_text(text(table))
         for row in table[::7]:
@@ -60,8 +58,6 @@ def models(run, tmp_path_factory):
             run("multi_borders", "--quiet", "--platt", "loo", *roles, *more, plan, f"{base}.csv",
                 f"{name}.m", f"{name}.mbc")
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
-    finally:
-        os.chdir(here)
     return folder
 
 
