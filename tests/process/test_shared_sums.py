@@ -75,17 +75,6 @@ def test_ended_by_a_signal(data, here, number, words, wait):
 
 
 @pytest.mark.long
-def test_time_limit(data, here):
-    with slowly(here, "--time-limit", "3") as process:
-        _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 3 and list(files(here)) == ["m.sums-0"]
-    assert said == b"multi_borders: time limit reached: 0 of 6 classifiers are trained; the same " \
-                   b"command continues from there\n"
-    here.ok("multi_borders", *WORDS)
-    assert files(here) == whole(data)
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("form", ["vec", "svm"])
 def test_commands_for_ranges(data, here, form):
     """In reversed order, one of them missing; and once more when all is there."""
@@ -104,21 +93,6 @@ def test_commands_for_ranges(data, here, form):
     for line in lines:
         here.shell(line)
     assert files(here) == whole(data)
-
-
-@pytest.mark.long
-def test_commands_of_a_mixed_control_file(data, here):
-    (here / "mixed").write_text('"" 0 / 1; "" 0 1 / 2; "learner=linear" 0 1 / 2 3; {0 1 2 3}')
-    words = ("-+", WORDS[2], "mixed", "../big", "m", "ctl")
-    one = here.below("one")
-    one.ok("multi_borders", *words[:2], "../mixed", "../../big", "m", "ctl")
-    lines = here.ok("multi_borders", "-0", *words).decode().splitlines()
-    kinds = [shlex.split(line)[1].partition("=")[0] for line in lines]
-    assert kinds == ["--only"] + ["--sums"] * 8 + ["--options"]
-    for line in lines:
-        here.shell(line)
-    found = files(here)
-    assert found.pop("mixed") and found == one.files()
 
 
 def test_commands_need_a_control_file(data, here):
