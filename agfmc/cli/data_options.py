@@ -72,9 +72,9 @@ def table_layout(args, header=True):
 def _roles(args):
     from ..tables.types import ColumnRoles
 
-    missing = args.missing or "error"
+    missing = args.missing
     with contextlib.suppress(argparse.ArgumentTypeError):
-        missing = f"value:{finite_number(missing)!r}"  # a number alone, as with -M
+        missing = missing and f"value:{finite_number(missing)!r}"  # a number alone, as with -M
     label, ids, weight, *others = (getattr(args, name, None) for name in (
         "label", "id", "weight", "ignore", "categorical"))
     return ColumnRoles(label, ids or (), weight, *(other or () for other in others),

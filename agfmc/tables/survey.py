@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -236,7 +236,12 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
         if column.first_word is not None and not column.categorical:
             _refuse_mistaken(table, column)
     classes, _ = _classes(table, label, roles.classes)
-    notes: list = []
+    is_default, notes = roles.missing is None, []
+    if is_default:
+        gaps = [column for column in columns.values() if column.words or column.numbers]
+        few = all(2 * column.missing < rows for column in gaps)
+        roles = replace(roles, missing="indicator" if few and any(
+            column.missing for column in gaps) else "error")
     made = {at: _recipe_of(table, column, roles, notes) for at, column in columns.items()}
     used = {at: column for at, column in made.items() if column is not None}
     if not used:
@@ -249,8 +254,14 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
             f"column {_quoted(column.name)} has words beside numbers, first {_quoted(word)} in "
             f"{table.counted} {number}, and all are taken as words (--blanks names words that "
             "mean a missing value)")
-    if roles.missing == "error":
-        _refuse_missing(table, [columns[at] for at in used if columns[at].missing])
+    gaps = [columns[at] for at in used if columns[at].missing]
+    if gaps and roles.missing == "error":
+        raise row_error(table, min(column.first_missing for column in gaps), (
+            f"{_missing_cells(gaps)}, the first here: --missing median, mean, indicator or "
+            "value:X fills them, --ignore leaves columns out"))
+    if gaps and is_default:
+        notes.append(f"{_missing_cells(gaps)}: a feature of each column marks them (--missing "
+                     "names other ways, or error)")
     recipe = TableRecipe(tuple(used.values()), label.name, classes,
                          tuple(table.names[at] for at in where.ids),
                          None if where.weight is None else table.names[where.weight],
@@ -465,12 +476,9 @@ def _refuse_mistaken(table, column):
                         "takes numbers as words, --ignore leaves the column out)")
 
 
-def _refuse_missing(table, columns):
-    if columns:
-        count = sum(column.missing for column in columns)
-        shown = [f"{_quoted(column.name)} ({column.missing})" for column in columns[:_SHOWN]]
-        more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
-        raise row_error(table, min(column.first_missing for column in columns), (
-            f"{count} missing value{'s' * (count > 1)} in column{'s' * (len(columns) > 1)} "
-            f"{', '.join(shown)}{more}, the first here: --missing median, mean, indicator or "
-            "value:X fills them, --ignore leaves columns out"))
+def _missing_cells(columns):
+    count = sum(column.missing for column in columns)
+    shown = [f"{_quoted(column.name)} ({column.missing})" for column in columns[:_SHOWN]]
+    more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
+    return f"{count} missing value{'s' * (count > 1)} in column{'s' * (len(columns) > 1)} " \
+           f"{', '.join(shown)}{more}"

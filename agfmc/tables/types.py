@@ -61,7 +61,8 @@ class ColumnRoles:
     ignored : columns that are not read
     categorical : columns whose numbers are words
     classes : names of the classes in their order, None for sorted ones
-    missing : one of `MISSING_POLICIES`, or `value:X`
+    missing : one of `MISSING_POLICIES`, or `value:X`; None: indicator where fewer than half of the
+        cells of each column are missing, else error
     min_words : words in fewer rows share a feature; None: 5 in columns of 30 words or more
     """
 
@@ -71,11 +72,11 @@ class ColumnRoles:
     ignored: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     classes: tuple[str, ...] | None = None
-    missing: str = "error"
+    missing: str | None = None
     min_words: int | None = None
 
     def __post_init__(self):
-        if self.missing not in MISSING_POLICIES and not (
+        if self.missing not in (None, *MISSING_POLICIES) and not (
                 self.missing.startswith("value:") and self.missing.removeprefix("value:").strip()):
             raise UsageError(f"there is no way '{self.missing}' to treat missing values: expected "
                              f"{', '.join(MISSING_POLICIES)} or value:X")
