@@ -48,7 +48,8 @@ def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | No
     labelled : bool, default=None
         With a recipe, whether the classes are read; None: if the table has their column.
     **options
-        Roles of the columns (label, weight, ids, ignored, categorical, classes, missing), and the
+        Roles of the columns (label, weight, ids, ignored, categorical, ordered, such as
+        "size=small<medium<large", min_words, classes, missing), and the
         layout of text (delimiter, header, quotes, blanks).
 
     Returns
@@ -77,7 +78,7 @@ def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | No
     >>> data.recipe.features, new.x.tolist(), new.y
     (('size', 'colour=blue', 'colour=red'), [[7.0, 0.0, 1.0]], None)
     """
-    several = ("ids", "ignored", "categorical", "classes", "blanks")  # one name stands for itself
+    several = ("ids", "ignored", "categorical", "ordered", "classes", "blanks")
     options = {name: (value,) if name in several and isinstance(value, str) else value
                for name, value in options.items()}
     roles, layout = ({field.name: options.pop(field.name) for field in fields(kind)

@@ -116,8 +116,8 @@ def _divide_table(args, recipe, source, output, test, rest):
     refuse_given(args, (*NORMALISATION, "-F", "-U", "-B", "-L", "-P"), what)
     if rest:
         raise UsageError(f"a partition {what}")
-    refuse_given(args, ("-j", "-E", "--categorical", "--min-words", "--id", "--ignore", "--weight",
-                        "--weights"), what)
+    refuse_given(args, ("-j", "-E", "--categorical", "--min-words", "--ordered", "--id", "--ignore",
+                        "--weight", "--weights"), what)
     if args.no_labels and (args.label or args.classes or args.stratified):
         raise UsageError("-C says that there are no classes: not with --label, --classes or "
                          "--stratified")

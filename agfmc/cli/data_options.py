@@ -10,7 +10,7 @@ from .option_types import (blanks, CLASS_WEIGHTS, class_weights, finite_number, 
                            refuse_given, whole_number)
 
 TABLES = ("--table", "--delimiter", "--no-quotes", "--blanks", "--label", "--id", "--weight",
-          "--ignore", "--categorical", "--min-words", "--classes")  # options of tables
+          "--ignore", "--categorical", "--min-words", "--ordered", "--classes")  # options of tables
 WEIGHTS = ("--weight", "--weights", "--class-weight")
 
 
@@ -38,6 +38,8 @@ def add_table(parser, what="train", roles=True):
     group.add("--ignore COLUMN,...", "columns to leave out", names)
     group.add("--categorical COLUMN,...", "columns of numbers to treat as words: each word is a "
               "feature, 1 or 0", names)
+    group.add("--ordered COLUMN=WORD<WORD,...", "columns of words that become numbers: their "
+              "positions in this order, as size=small<medium<large", names)
     group.add("--min-words N", "words in fewer than N rows share one feature, 'other' (default: 5 "
               "in columns of 30 words or more)", whole_number(1))
     group.add("--classes NAME,...", "all classes in their order (default: sorted)", names)
@@ -78,7 +80,8 @@ def _roles(args):
     label, ids, weight, *others = (getattr(args, name, None) for name in (
         "label", "id", "weight", "ignore", "categorical"))
     return ColumnRoles(label, ids or (), weight, *(other or () for other in others),
-                       getattr(args, "classes", None), missing, getattr(args, "min_words", None))
+                       getattr(args, "classes", None), missing, getattr(args, "min_words", None),
+                       getattr(args, "ordered", None) or ())
 
 
 def add_weights(group, classes=True):

@@ -97,6 +97,10 @@ def _cells(x, recipe, file, done) -> Iterator[list[str]]:
         if column.date is not None:
             cells = [*map(column.date.text, part[:, 0].tolist())]
             own = part[:, len(column.date.features("")):]
+        elif column.order is not None:
+            place = dict(enumerate(column.order))
+            cells = [place.get(value, "") for value in part[:, 0].tolist()]
+            own = part[:, 1:]
         elif words is None:
             cells = _numbers(part[:, 0])
             own = part[:, 1:]

@@ -183,10 +183,12 @@ def _column_lines(info):
             "missing" if words is None else "0"
         features = 1 + 2 * len(dates["cycles"] if dates else ()) if words is None else len(words)
         rows.append((_cut(one["name"]),
-                     "dates" if dates else "number" if words is None else "words",
+                     "dates" if dates else "order" if "order" in one else
+                     "number" if words is None else "words",
                      str(features + one["indicator"]),
                      _cut(becomes) + ", indicator" * one["indicator"],
-                     dates["order"] if dates else "" if words is None else
+                     dates["order"] if dates else " < ".join(map(_cut, one.get("order", ())))
+                     if words is None else
                      _listed(words) + (f"; all others are {_cut(one['other'])}" if "other" in one
                                        else "")))
     name, becomes = (max(len(row[at]) for row in rows) for at in (0, 3))

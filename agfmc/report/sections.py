@@ -108,12 +108,13 @@ def _recipe(recipe, cells):
         missing = fill if isinstance(fill, str) else f"{fill:g}" if fill is not None else \
             "0" if one["indicator"] else "not accepted" if recipe["missing"] != "keep" else \
             "a missing value" if words is None else "0"
-        alike.setdefault(("dates" if dates else "number" if words is None else "words",
+        alike.setdefault(("dates" if dates else "order" if "order" in one else
+                          "number" if words is None else "words",
                           (1 + 2 * len(dates["cycles"] if dates else ()) if words is None else
                            len(words)) + one["indicator"],
                           None if cells is None else cells.get(one["name"], 0),
                           missing + ", and an indicator" * one["indicator"],
-                          "" if words is None else joined(words) + (
+                          " < ".join(one.get("order", ())) if words is None else joined(words) + (
                               f"; all others are {one['other']}" if "other" in one else "")),
                          []).append(one["name"])
     rows = [TableRow((joined(names), len(names) if len(names) > 1 else None, *properties))

@@ -51,7 +51,7 @@ class TableEncoder:
     @property
     def requested(self) -> dict[int, str]:
         """The cells that it needs, as `Table.blocks` takes them."""
-        return {at: "number" if one.categories is None and one.date is None else "words"
+        return {at: "number" if one.categories is one.date is one.order is None else "words"
                 for at, one in zip(self.positions, self.recipe.columns)}
 
     def points(self, block: Block) -> np.ndarray:
@@ -63,6 +63,9 @@ class TableEncoder:
             if one.date is not None:
                 missing = cells.codes < 0
                 self._put_dates(block, cells, one, out)
+            elif one.order is not None:
+                missing = cells.codes < 0
+                self._put_order(block, cells, one, out)
             elif one.categories is None:
                 missing = np.isnan(cells)
                 large = np.abs(cells) > LARGEST
@@ -87,6 +90,16 @@ class TableEncoder:
                                    f"{column.date.order}, as in training, found "
                                    f"'{one_line(cells.words[cells.codes[row]])}'")
         out[:, :values.shape[1]] = np.vstack([values, np.zeros(values.shape[1])])[cells.codes]
+
+    def _put_order(self, block, cells: Words, column, out):
+        place = {word: at for at, word in enumerate(column.order)}
+        out[:, 0] = np.array([place.get(plain_word(word), -1) for word in cells.words] + [np.nan]
+                             )[cells.codes]
+        if (out[:, 0] < 0).any():
+            row = int(np.argmax(out[:, 0] < 0))
+            raise block.error(row, f"column '{one_line(column.name)}': expected "
+                                   f"{' < '.join(map(one_line, column.order[:_SHOWN]))}, found "
+                                   f"'{one_line(cells.words[cells.codes[row]])}'")
 
     def _put_categories(self, block, cells: Words, column, out):
         feature_of = {word: at for at, word in enumerate(column.categories)}

@@ -20,6 +20,10 @@ def check_table_recipe(recipe, fail):
                 not words or len(set(words)) < len(words) or one.fill not in (None, *words)
                 or one.other not in (None, *words)):
             raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
+        kinds = [kind for kind in (words, one.date, one.order) if kind is not None]
+        if len(kinds) > 1 or one.order is not None and len(set(one.order)) < max(
+                2, len(one.order)):
+            raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
     if recipe.missing not in MISSING_POLICIES and not recipe.missing.startswith("value:"):
         raise fail("the recipe has an unknown way to treat missing values")
     if sum(len(one.categories or ()) + 2 for one in recipe.columns) > _MOST_FEATURES:

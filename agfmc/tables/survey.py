@@ -41,6 +41,7 @@ class Roles(NamedTuple):
     weight: int | None
     features: tuple[int, ...]
     categorical: frozenset[int]
+    orders: dict[int, tuple[str, ...]]
 
 
 class Survey(NamedTuple):
@@ -66,7 +67,7 @@ def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Ro
     parts = {"the label": label, **{option: column_positions(table, names, option)
                                     for option, names in (
         ("--id", roles.ids), ("--weight", weight), ("--ignore", roles.ignored),
-        ("--categorical", roles.categorical))}}
+        ("--categorical", roles.categorical), ("--ordered", [name for name, _ in roles.orders]))}}
     taken: dict[int, str] = {}
     for option, positions in parts.items():
         for position in positions:
@@ -75,9 +76,10 @@ def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Ro
                                 f"{taken[position]} and for {option}", file=table.file)
             taken[position] = option
     features = tuple(at for at in range(len(table.names))
-                     if taken.get(at, "--categorical") == "--categorical")
+                     if taken.get(at, "--ordered") in ("--ordered", "--categorical"))
     return Roles(label[0] if label else None, parts["--id"], next(iter(parts["--weight"]), None),
-                 features, frozenset(parts["--categorical"]))
+                 features, frozenset(parts["--categorical"]),
+                 dict(zip(parts["--ordered"], (words for _, words in roles.orders))))
 
 
 def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
@@ -223,8 +225,8 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     rows without a class.
     """
     where = resolve_roles(table, roles)
-    columns = {at: _Column(table.names[at], at in where.categorical, at in where.categorical)
-               for at in where.features}
+    words = {*where.categorical, *where.orders}
+    columns = {at: _Column(table.names[at], at in words, at in words) for at in where.features}
     label = _Column(table.names[where.label], True, True)
     rows = _read(table, {where.label: label, **columns})
     mixed = [at for at, column in columns.items() if column.mixed]
@@ -242,7 +244,8 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
         few = all(2 * column.missing < rows for column in gaps)
         roles = replace(roles, missing="indicator" if few and any(
             column.missing for column in gaps) else "error")
-    made = {at: _recipe_of(table, column, roles, notes) for at, column in columns.items()}
+    made = {at: _recipe_of(table, column, roles, notes, where.orders.get(at))
+            for at, column in columns.items()}
     used = {at: column for at, column in made.items() if column is not None}
     if not used:
         raise DataError("no column is left to be a feature"
@@ -335,11 +338,16 @@ def _is_quantity(words, rows):
         k > _MANY_CLASSES and max(values) - min(values) >= k
 
 
-def _recipe_of(table, column, roles, notes):
+def _recipe_of(table, column, roles, notes, order):
     filled = roles.missing.removeprefix("value:") if roles.missing.startswith("value:") else None
     indicator = roles.missing == "indicator" and column.missing > 0
     told_apart = indicator or column.missing > 0 and filled is not None  # missing values
     name = _quoted(column.name)
+    if order is not None:
+        if filled is not None and plain_word(filled) in order:
+            filled = str(order.index(plain_word(filled)))
+        return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else
+                            _number_to_fill(table, column, filled), indicator, order=order)
     if column.words and not column.categorical and (date := column.dates.recipe()):
         notes.append(f"column {name} has dates, {date.order}: its features are days"
                      + f", and {', '.join(date.cycles)} as sine and cosine" * bool(date.cycles))

@@ -64,6 +64,7 @@ class ColumnRoles:
     missing : one of `MISSING_POLICIES`, or `value:X`; None: indicator where fewer than half of the
         cells of each column are missing, else error
     min_words : words in fewer rows share a feature; None: 5 in columns of 30 words or more
+    ordered : columns of words that become numbers, as "size=small<medium<large"
     """
 
     label: str | None = None
@@ -74,6 +75,7 @@ class ColumnRoles:
     classes: tuple[str, ...] | None = None
     missing: str | None = None
     min_words: int | None = None
+    ordered: tuple[str, ...] = ()
 
     def __post_init__(self):
         if self.missing not in (None, *MISSING_POLICIES) and not (
@@ -82,6 +84,16 @@ class ColumnRoles:
                              f"{', '.join(MISSING_POLICIES)} or value:X")
         if self.classes is not None and len(set(self.classes)) < len(self.classes):
             raise UsageError("a class is named twice")
+        for text, (name, words) in zip(self.ordered, self.orders):
+            if not name or "" in words or len(set(words)) < max(2, len(words)):
+                raise UsageError("expected a column and its words in their order, as "
+                                 f"size=small<medium<large, found '{text}'")
+
+    @property
+    def orders(self) -> list[tuple[str, tuple[str, ...]]]:
+        """[(column, its words in their order)] of `ordered`."""
+        parts = (text.rpartition("=") for text in self.ordered)
+        return [(name, tuple(map(plain_word, words.split("<")))) for name, _, words in parts]
 
 
 @dataclass(frozen=True)
@@ -99,6 +111,7 @@ class ColumnRecipe:
     indicator : a last feature is 1 where the value is missing, else 0
     date : features of a column of dates, whose fill is a number of days, or None
     other : the category of all words that are not among the categories, or None
+    order : words of which each is the number of those before it, or None
     """
 
     name: Word
@@ -107,6 +120,7 @@ class ColumnRecipe:
     indicator: bool = False
     date: DateRecipe | None = field(default=None, metadata={"optional": True})
     other: Word | None = field(default=None, metadata={"optional": True})
+    order: tuple[Word, ...] | None = field(default=None, metadata={"optional": True})
 
     @property
     def features(self) -> tuple[str, ...]:

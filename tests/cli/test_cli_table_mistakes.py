@@ -148,7 +148,8 @@ MISSING = [
      ["-E", "value:inf"]),
     ("fill empty", line(4, "r2,,4,red,cat\n"), no_way("value:"), ["-E", "value:"]),
     ("own blanks number", GOOD,
-     "t.csv:4: 1 missing value in column 'a' (1), the first here: --missing", ["--blanks", "2.5"]),
+     "t.csv:4: 1 missing value in column 'a' (1), the first here: --missing",
+     ["--blanks", "2.5", "-E", "error"]),
     ("own blanks empty word", GOOD, "argument --blanks: a name is empty in 'x,'",
      ["--blanks", "x,"]),
     ("NaN with own blanks", line(4, "r2,NaN,4,red,cat\n"), number(4, "NaN") + ", as in most rows",
@@ -217,7 +218,8 @@ ROLES = [
      "t.csv: no column is left to be a feature: column 'name' has another word in", SPECIES),
     ("too many words",
      "a,b,species\n" + "".join(f"w{i % 1100},{i % 3},{'ab'[i % 2]}\n" for i in range(2500)),
-     "t.csv: column 'a' has 1100 different words, of which each would be a", SPECIES)]
+     "t.csv: column 'a' has 1100 different words, of which each would be a",
+     [*SPECIES, "--min-words", "1"])]
 FILES = [
     ("a spreadsheet", b"PK\x03\x04" + bytes(60),
      "t.csv: is a spreadsheet or an archive: save the table as CSV"),
@@ -420,7 +422,7 @@ def test_tables_of_types(place, run, monkeypatch, columns, kind, message):
         else:
             pytest.importorskip("pyarrow.feather").write_feather(made, file)
     try:
-        run("table2agf", name, "q", "--label", "species", status=1).refused(
+        run("table2agf", name, "q", "--label", "species", "-E", "error", status=1).refused(
             f"{name}: ", message)
         assert not [one for one in os.listdir() if one.startswith("q")]
         content = (place / name).read_bytes()

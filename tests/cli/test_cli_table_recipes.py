@@ -15,10 +15,11 @@ RECIPE = TableRecipe(
     (ColumnRecipe("size", fill=0.1), ColumnRecipe("age", fill=3.0, indicator=True),
      ColumnRecipe("colour\x1b[31m", ("blue", "red"), "red"),
      ColumnRecipe("n" * 50, tuple(map(str, range(15))), None, True), ColumnRecipe("last"),
-     ColumnRecipe("town", ("Bonn", "rest"), other="rest")),
+     ColumnRecipe("town", ("Bonn", "rest"), other="rest"),
+     ColumnRecipe("age group", None, 1.0, order=("young", "old"))),
     "kind", ("a", "b"), ("id", "sub id"), "w", "indicator", "t\n.csv")
 SHOWN = rf"""
-table             t\n.csv: 6 columns, 24 features; missing values: indicator
+table             t\n.csv: 7 columns, 25 features; missing values: indicator
 label             kind: 2 classes, a, b
 identifiers       id, sub id
 weights           w
@@ -30,6 +31,7 @@ colour\x1b[31m                  words          2  red           blue, red
 {"n" * 27}...  words         16  0, indicator  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (15)
 last                            number         1  error
 town                            words          2  error         Bonn, rest; all others are rest
+age group                       order          1  1             young < old
 """
 
 

@@ -370,7 +370,7 @@ def test_missing_values(run, policy):
         features.append(np.arange(len(table)) == 7)
     by_hand("v", table, [*features, numbers(table, 4)])
     same_models(run, ["v.csv", *LABEL, "--missing", policy], ["v", "-n"])
-    run("multi_borders", "pairs", "v.csv", "m", "m.c", *LABEL, status=1).refused(
+    run("multi_borders", "pairs", "v.csv", "m", "m.c", *LABEL, "-E", "error", status=1).refused(
         "v.csv:5: 3 missing values in columns 'length' (2), 'colour' (1), the first here")
 
 

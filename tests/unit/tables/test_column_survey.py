@@ -47,9 +47,9 @@ def roles_of(names, labelled=True, **roles):
 
 def test_roles_by_names_and_numbers():
     assert roles_of("abcdef", label="c", ids=("1", "b"), weight="6", categorical=("4",)) == (
-        2, (0, 1), 5, (3, 4), {3})
-    assert roles_of(("id", "Class", "x")) == (1, (), None, (0, 2), set())
-    assert roles_of(("id", "x"), labelled=False) == (None, (), None, (0, 1), set())
+        2, (0, 1), 5, (3, 4), {3}, {})
+    assert roles_of(("id", "Class", "x")) == (1, (), None, (0, 2), set(), {})
+    assert roles_of(("id", "x"), labelled=False) == (None, (), None, (0, 1), set(), {})
     # a name comes before a number
     assert roles_of(("2", "1", "target"), ignored=("1",)).features == (0,)
     assert column_positions(Table("t", ("a", "b"), frozenset()), ("b", "1"), "--id") == (1, 0)
@@ -181,6 +181,23 @@ def test_rare_words_share_a_feature():
         None, ["column 'x' has no word in 5 rows or more, and is left out"])
 
 
+def test_ordered_words():
+    order = ("low", "mid", "high", "top")
+    cells = ["high", "low", "mid", ""] * 6
+    found, _ = column(cells, ordered=("x=low<mid< high<top",))
+    assert repr(found) == repr(ColumnRecipe("x", None, float("nan"), True, order=order))
+    assert found.features == ("x", "x is missing")
+    assert column(cells, ordered=("1=low<mid<high<top",), missing="value:mid")[0].fill == 1
+    assert column(["2024-01-01", "2024-02-01"] * 9, ordered=("x=2024-01-01<2024-02-01",))[0].date \
+        is None
+    for text in ("x", "x=low", "=low<mid", "x=low<", "x=low<mid<low"):
+        assert refused(UsageError, column, cells, ordered=(text,)) == (
+            f"expected a column and its words in their order, as size=small<medium<large, found "
+            f"'{text}'")
+    assert "cannot be for --ignore and for --ordered" in refused(
+        DataError, column, cells, ignored=("x",), ordered=("x=a<b",))
+
+
 def test_nothing_is_left():
     assert refused(DataError, survey, "x,class\n1,a\n1,b\n") == (
         "no column is left to be a feature: column 'x' is constant, 1, and is left out")
@@ -246,9 +263,16 @@ def test_missing_values_that_nobody_expects():
         assert refused(DataError, survey, text, block) == (
             "3: 3 missing values in columns 'x' (1), 'y' (2), the first here: --missing median, "
             "mean, indicator or value:X fills them, --ignore leaves columns out")
-    assert refused(DataError, survey, text, ignored=("y",)).startswith(
+    assert refused(DataError, survey, text, ignored=("y",), missing="error").startswith(
         "4: 1 missing value in column 'x' (1), the first here")
     assert survey(text, ignored=("x", "y"))[0].recipe.features == ("z",)
+    found, told = survey(text, ignored=("y",))  # less than half of the values of each column
+    assert found.recipe.missing == "indicator" and found.recipe.features == (
+        "x", "x is missing", "z")
+    assert "1 missing value in column 'x' (1): a feature of each column marks them (--missing " \
+           "names other ways, or error)" in told
+    assert "2 missing values in column 'y' (2), the first" in refused(
+        DataError, survey, "x,y,class\n1,,a\n2,3,b\n3,,a\n4,5,b\n")
     assert refused(UsageError, column, HOLES, missing="value:1e39") == (
         "--missing value:1e39 is more than single precision holds")
 
@@ -270,7 +294,7 @@ class Rows(Table):
 def test_places_in_tables_without_lines():
     def of_rows(text, **roles):
         with open_table("-", stdin=io.BytesIO(text.encode()), again=True) as table:
-            return survey_table(Rows(table), ColumnRoles(**roles))
+            return survey_table(Rows(table), ColumnRoles(**roles, missing="error"))
 
     text = "x,y,class\n1,u,a\n,,b\n3,v,a\n"
     assert "row 2: 2 missing values in columns 'x' (1), 'y' (1), the first here: --missing" in \

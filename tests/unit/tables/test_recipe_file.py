@@ -61,6 +61,11 @@ def test_text_is_for_people_and_without_loss(folder):
     ('"fill": null', '"fill": "x"', "the column 'colour' of the recipe is invalid"),
     ('"indicator": true', '"indicator": true, "other": "x"', "'colour' of the recipe is invalid"),
     ('"indicator": false', '"indicator": false, "other": "x"', "'größe' of the recipe is invalid"),
+    ('"indicator": true', '"indicator": true, "order": ["a", "b"]', "'colour' of the recipe is"),
+    ('"indicator": false', '"indicator": false, "order": ["a"]', "'größe' of the recipe is"),
+    ('"indicator": false', '"indicator": false, "order": ["a", "a"]', "'größe' of the recipe is"),
+    ('"indicator": true', '"indicator": true, "date": {"order": "year first", "first": 0, '
+     '"cycles": []}', "'colour' of the recipe is invalid"),
     ("0.1", "NaN", "no JSON"), ("größe", "id", "has two parts"),
     ("größe", "colour", "stands twice"), ("größe", "colour=red", "stands twice"),
     ("größe", "\\ud800", "columns[0].name: expected text of another kind"),

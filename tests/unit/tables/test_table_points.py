@@ -114,6 +114,14 @@ def test_words_that_are_not_among_the_categories_of_a_recipe_with_one_for_them()
     assert not encoder.unknown
 
 
+def test_ordered_words_are_numbers():
+    recipe = TableRecipe((ColumnRecipe("size", fill=1.5, order=("s", "m", "l")),), "class",
+                         ("a", "b"))
+    x, _ = encoded("size\nl\ns\n?\nm\n", recipe)
+    np.testing.assert_array_equal(x[:, 0], [2, 0, 1.5, 1])
+    refused("size\nl\nxl\n", recipe, "3: column 'size': expected s < m < l, found 'xl'")
+
+
 def test_columns_that_are_there_and_others():
     _, recipe = trained(TRAINING, missing="median")
     refused("a,b\n1,2\n", recipe, "lacks the columns 'size', 'colour', which the model needs")
