@@ -428,6 +428,7 @@ def test_tables_of_types(place, run, monkeypatch, columns, kind, message):
         content = (place / name).read_bytes()
         for cut in (len(content) // 2, len(content) - 3):
             (place / name).write_bytes(content[:cut])
-            run("table2agf", name, "q", "--label", "species", status=1).refused(f"{name}: ")
+            run("table2agf", name, "q", "--label", "species", "-E", "error", status=1).refused(
+                f"{name}: ")
     finally:
         os.remove(name)
