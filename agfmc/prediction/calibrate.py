@@ -85,7 +85,7 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     tree = configuration.tree
     classes = np.array(tree.classes)
     keeping = {} if quick else _main_decodings(tree)
-    points = _thinned(held_out, _FEWEST if quick else max(_FEWEST, _BUDGETS[0] // _entries(tree)))
+    points = _thinned(held_out, _FEWEST if quick else _most_points(tree))
     column = np.searchsorted(classes, points.y)
     maps, tried = {}, []
     only = None if wanted is None else {one.calibration_key(tree) for one in wanted}
@@ -163,12 +163,12 @@ def with_learned_weights(configuration: Configuration, held_out: HeldOut | None)
     if held_out is None:
         raise ModelError("the weights of its members cannot be learned: not all classifiers have "
                          "decision values of samples that were held out")
-    values = HeldOutValues(configuration, held_out)
+    points = _thinned(held_out, _most_points(configuration.tree))
+    values = HeldOutValues(configuration, points)
     classifier = Classifier(configuration, Decoding(calibrated=False), values=values)
-    true = np.searchsorted(classifier.classes, held_out.y)
-    parts = [np.stack([p[rows, true[start + rows]] for p in classifier.by_member(rows)])
-             for start, rows in values.blocks(len(classifier.classes))]
-    weighed, kept = _weighed(configuration, np.concatenate(parts, axis=1), held_out.weights)
+    parts = [classifier.by_member(rows) for _, rows in values.blocks(len(classifier.classes))]
+    weighed, kept = _weighed(configuration, parts, np.searchsorted(classifier.classes, points.y),
+                             points.weights)
     if len(kept) == len(configuration.tree.roots):
         return weighed, held_out
     owner = [number for number, member in enumerate(configuration.tree.members)
@@ -191,19 +191,29 @@ def weighed_by_data(configuration: Configuration, data: Dataset, kind: str, sour
     """
     y = _true_columns(configuration.tree, data, source)
     classifier = Classifier(configuration, Decoding(calibrated=False), Execution(kind))
-    x, parts = _widened(data.x, classifier, kind), []
-    for start in range(0, len(x), classifier.rows):
-        rows = slice(start, start + classifier.rows)
-        true = y[rows]
-        parts.append(np.stack([p[np.arange(len(true)), true]
-                               for p in classifier.by_member(x[rows])]))
-    return _weighed(configuration, np.concatenate(parts, axis=1),
-                    None if data.weights is None else data.weights.w)
+    chosen = np.flatnonzero(_share_of_classes(y, -(-len(y) // _most_points(configuration.tree))))
+    x, step = _widened(data.x, classifier, kind), classifier.rows
+    parts = [classifier.by_member(x[chosen[start:start + step]])
+             for start in range(0, len(chosen), step)]
+    return _weighed(configuration, parts, y[chosen],
+                    None if data.weights is None else data.weights.w[chosen])
 
 
-def _weighed(configuration, p, w):
-    """The ensemble with the weights that p (M, n) and w (n,) lead to, `fit_weights`, and the
-    numbers of the members that stay."""
+def _most_points(tree):
+    """The number of points whose probabilities are held in memory, at most."""
+    return max(_FEWEST, _BUDGETS[0] // _entries(tree))
+
+
+def _weighed(configuration, parts, y, w):
+    """The ensemble with the weights that suit points, `fit_weights`, and the numbers of the members
+    that stay.
+
+    parts: of each block of points, p (n, k) of each member;  y, w: true columns and weights of all
+    points.  Each member is judged with the temperature that suits it, as members that differ are
+    not equally sure of themselves.
+    """
+    p = np.stack([apply_map(fit_temperature(one, y, w), one)[np.arange(len(y)), y]
+                  for one in map(np.concatenate, zip(*parts))])
     weights = fit_weights(p, w)
     kept = np.flatnonzero(weights >= min(_LEAST_WEIGHT, 0.5 / len(p))).tolist()
     old, tree = configuration.tree, configuration.tree

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import agfmc
+from agfmc.calibration.maps import apply_map, fit_temperature
 from agfmc.control.build import with_heading
 from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
@@ -206,6 +207,17 @@ def test_support_vectors_are_held_once():
 
 # Weights
 
+def test_learned_weights_are_of_members_whose_certainty_is_corrected():
+    configuration, held_out = made(TREE + CODE)
+    machines, shares = configuration.machines, []
+    for certainty in (1.0, 0.3):  # of the tree, whose log-odds are multiplied
+        slopes = np.where(np.arange(machines.count) < 3, certainty, 1.0)
+        weighed, _ = with_learned_weights(replace(configuration, machines=replace(
+            machines, a=machines.a * slopes, b=machines.b * slopes)), held_out)
+        shares.append(weighed.tree.weights)
+    assert np.allclose(*shares, atol=0.1)
+
+
 def test_learned_weights():
     configuration, held_out = made(TREE + NODE + CODE)
     weighed, of_these = with_learned_weights(configuration, held_out)
@@ -213,9 +225,14 @@ def test_learned_weights():
     for text in (TREE, NODE, CODE):
         single, values = made(text)
         key = Decoding(tree="full").calibration_key(single.tree)
-        answers.append(np.exp(-losses(held_out_answers(single, values, {key})[key][1],
-                                      np.searchsorted([0, 2, 5, 6], Y))))
-    given = np.array(answers)
+        answers.append(held_out_answers(single, values, {key})[key][1])
+    true = np.searchsorted([0, 2, 5, 6], Y)
+
+    def tempered(w=None):
+        return np.array([np.exp(-losses(apply_map(fit_temperature(p, true, w), p), true))
+                         for p in answers])
+
+    given = tempered()
     kept = np.flatnonzero(fit_weights(given) >= 0.02)
     assert kept.tolist() == [0, 2]  # the multi-class node is left out
     assert np.allclose(weighed.tree.weights, fit_weights(given[kept]), atol=2e-3)
@@ -234,6 +251,7 @@ def test_learned_weights():
         with_learned_weights(configuration, None)
     heavy = np.where(np.array([0, 2, 5, 6])[1] == Y, 20.0, 1.0)  # weights of points
     other, _ = with_learned_weights(configuration, replace(held_out, weights=heavy))
+    given = tempered(heavy)
     kept = fit_weights(given, heavy) >= 0.02
     assert np.allclose(other.tree.weights, fit_weights(given[kept], heavy), atol=2e-3)
     assert len(other.tree.weights) != 2 or not np.allclose(
@@ -303,7 +321,7 @@ def test_description():
 def test_estimator():
     estimators = pytest.importorskip("agfmc.estimators")
     words = np.array(["a", "b", "c", "d"])[np.searchsorted([0, 2, 5, 6], Y)]
-    text = (TREE + NODE).replace("2", "1").replace("5", "2").replace("6", "3")
+    text = (TREE + OTHER_TREE + NODE).replace("2", "1").replace("5", "2").replace("6", "3")
     model = estimators.MultiClassFromBinary(text, C=2, gamma=.3, member_weights="held-out")
     model.fit(X, words)
     assert model.decoder_ == "average" and model.score(X, words) > .6
