@@ -76,15 +76,15 @@ def class_counts(totals: Sequence[tuple[Sequence[int], float]], k: int,
     sides = np.zeros((len(total_of), k))
     for row, members in zip(sides, total_of, strict=True):
         row[list(members)] = 1.0
-    wanted = np.array(list(total_of.values()), dtype=counts.dtype)
+    target = np.array(list(total_of.values()), dtype=counts.dtype)
     if not known.all():
         rest = sides[:, ~known]
-        solved, _, rank, _ = np.linalg.lstsq(rest, wanted - sides[:, known] @ counts[known],
+        solved, _, rank, _ = np.linalg.lstsq(rest, target - sides[:, known] @ counts[known],
                                             rcond=None)
         if rank < rest.shape[1]:
             return None
         counts[~known] = solved if weighted else np.rint(solved)
     low = counts.min() <= 0 if weighted else counts.min() < 1
-    if low or np.any(np.abs(sides @ counts - wanted) > near * wanted):
+    if low or np.any(np.abs(sides @ counts - target) > near * target):
         raise ModelError("the classifiers were trained on different samples")
     return counts

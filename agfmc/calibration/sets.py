@@ -154,9 +154,9 @@ def p_values(p: np.ndarray, points: CalibrationPoints, labels: Sequence[int], sc
         else [(slice(None), np.sort(scores))]
     out = np.empty(p.shape)
     for part in _parts(p):
-        own = class_scores(p[part], score) - TOLERANCE
+        shifted = class_scores(p[part], score) - TOLERANCE
         for columns, ascending in parts:
-            less = np.searchsorted(ascending, own[:, columns])
+            less = np.searchsorted(ascending, shifted[:, columns])
             out[part, columns] = (1 + len(ascending) - less) / (1 + len(ascending))
     return out
 

@@ -182,7 +182,7 @@ def _check_files(args, recipe, source, output, test):
     # in place, as by sort -o, but no row of what may be the only copy must be missing then
     same = list(map(os.path.realpath, data)) == list(map(os.path.realpath,
                                                          data_files(output, kind)))
-    if same and all(kept is None for kept in (recipe.fraction, recipe.parts, recipe.partition,
+    if same and all(step is None for step in (recipe.fraction, recipe.parts, recipe.partition,
                                               recipe.rows)):
         read = {"input": [], "--weights": []}
     check_files(args.files, written, read)

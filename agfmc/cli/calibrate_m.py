@@ -108,7 +108,7 @@ def execute(args):
 def _answers(args, configuration, form, workers):
     from ..data.training import read_points
     from ..prediction.decoding import decoders_of, Decoding
-    from ..prediction.calibrate import answers_of_data, answers_of_files, kept_decodings
+    from ..prediction.calibrate import answers_of_data, answers_of_files, stored_decodings
 
     tree = configuration.tree
     if args.tree is not None and not tree.hierarchical:
@@ -121,7 +121,8 @@ def _answers(args, configuration, form, workers):
     elif args.decoder is not None:
         decodings = decoders_of(tree, (args.decoder,))
     else:
-        decodings = list(kept_decodings(configuration).values())[:None if args.base is None else 1]
+        decodings = list(stored_decodings(configuration).values())
+        decodings = decodings[:None if args.base is None else 1]
     data = None if args.data is None else read_points(
         args.data, form, configuration.recipe)
     for decoding in decodings:

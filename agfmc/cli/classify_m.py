@@ -214,7 +214,7 @@ def execute(args):
     # a calibration may hold a learned decoder, that may do without its map
     source = model_source(args, args.model, unnormalised=args.unnormalised, foreign=external,
                           uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned",
-                          own_decoder=named)
+                          named_decoder=named)
     configuration = load_configuration(source)
     if form.kind == "table" and configuration.recipe is None:
         raise ModelError("was not trained from a table, and does not know the columns of one: "

@@ -81,7 +81,7 @@ def execute(args):
                        comparison=plain(result))
         _print(result, "json" if args.json else "csv" if args.csv else "markdown" if args.markdown
                else "text")
-        if args.plot is not None:  # in here, so that the results are kept where it fails
+        if args.plot is not None:  # in here, so that the results are stored where it fails
             from ..report.chart_scores import draw_comparison
             draw_comparison(args.plot, result, by)
     failed = [row for row in result["rows"] if "error" in row]

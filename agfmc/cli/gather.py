@@ -89,8 +89,10 @@ def data_of_model(info: Mapping) -> DataPart:
 
 def report_score_request(results: Results, scores: ScoreRequest = ScoreRequest(),
                          resamples: int | None = None) -> ScoreRequest:
-    """The scores for a page: those asked for, calibration of each class, and intervals. resamples:
-    of these, None for as many as take seconds, 100 to 400."""
+    """The scores for a page: the requested ones, calibration of each class, and intervals.
+
+    `resamples` are those of the intervals, None for as many as take seconds, 100 to 400.
+    """
     n, k = len(results.truth), len(results.labels)
     if resamples is None:
         size = n * (1 if results.p is None else k)
@@ -161,12 +163,12 @@ def relabelled(results: Results, names: Sequence[str], tree: Tree) -> tuple[Resu
         new.append(known.get(name, free))
         free += name not in known
     label_of, order = np.array(new), np.argsort(new, kind="stable")
-    kept = order[np.isin(order, np.asarray(results.labels))]
+    present = order[np.isin(order, np.asarray(results.labels))]
     changes = {name: getattr(results, name) for name in ("p", "before")}
     return replace(
-        results, truth=label_of[results.truth], labels=label_of[kept],
+        results, truth=label_of[results.truth], labels=label_of[present],
         result=np.where(results.result < 0, results.result, label_of[results.result]),
-        **{name: None if p is None else p[:, np.searchsorted(results.labels, kept)]
+        **{name: None if p is None else p[:, np.searchsorted(results.labels, present)]
            for name, p in changes.items()}), \
         {int(label_of[at]): names[at] for at in order}
 

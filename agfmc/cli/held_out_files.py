@@ -14,27 +14,28 @@ from ..files.atomic import replacing_with
 
 
 def write_held_out(base: str, held_out: CrossValidation,
-                   own: CrossValidation | None = None,
+                   uncalibrated: CrossValidation | None = None,
                    names: tuple[str, ...] | None = None) -> None:
     """Answers for the held-out points, as `classify_m` writes them, and their true classes.
 
     base.cls, base.con, base.truth (true classes, in the layout of a .cls file), and,
     where there are probabilities, base.txt; where these are calibrated, base.raw.txt with those of
-    the decoder itself, of `own`, or base.raw.con where there are ratings alone;  base.wgt, the
-    weights of the points, those of the classes in them, and base.names, the `names` of the labels,
-    where there are some.  All files appear together or not at all; what an earlier run left of the
-    last five does not stay.
+    the decoder itself, of `uncalibrated`, or base.raw.con where there are ratings alone; base.wgt,
+    the weights of the points, those of the classes in them, and base.names, the `names` of the
+    labels, where there are some.  All files appear together or not at all; what an earlier run
+    left of the last five does not stay.
     """
     results = held_out.results
     head = f"labels {' '.join(map(str, results.labels))}\n".encode()
     contents = {".cls": cls_bytes(results.result), ".con": con_bytes(held_out.confidence),
                 ".truth": cls_bytes(results.truth),
                 **dict.fromkeys((".txt", ".raw.txt", ".raw.con", ".wgt", ".names"))}
-    for end, some in ((".txt", held_out), (".raw.txt", own if held_out.calibrated else None)):
+    for end, some in ((".txt", held_out),
+                      (".raw.txt", uncalibrated if held_out.calibrated else None)):
         if some is not None and some.results.p is not None:
             contents[end] = head + format_points(some.results.p, some.results.result)
-    if own is not None and held_out.calibrated and own.results.p is None:
-        contents[".raw.con"] = con_bytes(own.confidence)
+    if uncalibrated is not None and held_out.calibrated and uncalibrated.results.p is None:
+        contents[".raw.con"] = con_bytes(uncalibrated.confidence)
     if results.weights is not None:
         contents[".wgt"] = weights_bytes(results.weights, f"{base}.wgt")
     if names is not None:

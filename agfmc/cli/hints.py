@@ -87,7 +87,7 @@ def reword(message, options, operands):
 
 
 def refuse_scheme(control, then):
-    """`UsageError` for the name of a scheme where a control file is wanted. then: the rest of the
+    """`UsageError` for the name of a scheme where a control file is required. then: the rest of the
     command line after `print_control -Q SCHEME`, for the message."""
     if names_scheme(control):
         raise UsageError(f"there is no file '{control}'; for the scheme of that name: "

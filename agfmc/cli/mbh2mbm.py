@@ -123,7 +123,7 @@ def _joined(args, parts, names):
     from ..data.training import read_points
     from ..executors.threads import available_cores
     from ..models.join import join
-    from ..prediction.calibrate import (answers_of_data, kept_decodings, recalibrated,
+    from ..prediction.calibrate import (answers_of_data, stored_decodings, recalibrated,
                                         weighed_by_data)
 
     form = input_format(args, args.data)
@@ -135,18 +135,18 @@ def _joined(args, parts, names):
     owners = [name for name, one in zip(names, parts) for _ in one.tree.roots]
     lines = []
     if args.member_weights is not None:
-        configuration, kept = weighed_by_data(configuration, data, form.kind, args.data)
+        configuration, members = weighed_by_data(configuration, data, form.kind, args.data)
         lines = ["weights of the members: " + ", ".join(
             f"{owners[number]} {weight:g}"
-            for number, weight in zip(kept, configuration.tree.weights))]
-        if len(kept) < len(owners):
+            for number, weight in zip(members, configuration.tree.weights))]
+        if len(members) < len(owners):
             lines[0] += "; left out: " + ", ".join(
-                name for number, name in enumerate(owners) if number not in kept)
+                name for number, name in enumerate(owners) if number not in members)
     tree, cores = configuration.tree, available_cores()
     configuration, reports = recalibrated(configuration, (
         (decoding.calibration_key(tree), answers_of_data(
             configuration, decoding, data, form.kind, args.data, cores))
-        for decoding in kept_decodings(configuration).values()))
+        for decoding in stored_decodings(configuration).values()))
     scores = reports[0]["scores"]["log_loss"]
     return configuration, [*lines, f"calibrated with {reports[0]['points']} points: log loss "
                            f"{scores['before']['value']:.4g} -> "

@@ -240,8 +240,8 @@ def _check_together(args, form, binary):
 
 
 def _calibration(request, work, trained):
-    """The tree, the `Calibration` of the models, or None, and lines on what was found. trained:
-    those that are in memory.  The tree has the weights that were wanted."""
+    """The tree, the `Calibration` of the models, or None, and lines on it. trained:
+    those that are in memory.  The tree has the requested weights."""
     from ..prediction.calibrate import fit_calibration, with_learned_weights
     from ..models.files import merged, ModelSource
     from ..prediction.decoding import Decoding
@@ -396,8 +396,8 @@ def _train(request, work, pool, tally):
     """
     from ..training.run import PreviousRun, train
 
-    kept = frozenset() if request.retrain else _kept(work, tally)
-    earlier = PreviousRun(kept, _replaceable(work.control_out), not request.retrain)
+    done = frozenset() if request.retrain else _finished_models(work, tally)
+    earlier = PreviousRun(done, _replaceable(work.control_out), not request.retrain)
     with library_words(), pool as executor, Progress("training") as progress:
         made = train(work, progress, earlier, deadline=request.deadline,
                      held_out=tally and tally.add, workers=executor)
@@ -454,15 +454,15 @@ def _replaceable(control_out):
     return control_out
 
 
-def _kept(work, tally):
+def _finished_models(work, tally):
     """Names of the models of an earlier run that need no training."""
     from ..training.run import finished
 
-    kept = finished(work)
-    if kept and tally is not None:
+    done = finished(work)
+    if done and tally is not None:
         report("--cv-errors counts samples that are held out: all are trained again")
         return frozenset()
-    if kept:
-        report(f"kept from an earlier run: {len(kept)} of {len(work.jobs)} classifiers (--retrain "
+    if done:
+        report(f"kept from an earlier run: {len(done)} of {len(work.jobs)} classifiers (--retrain "
                "trains all)")
-    return kept
+    return done

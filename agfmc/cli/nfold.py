@@ -60,7 +60,7 @@ def execute(args):
             write_held_out(args.outbase, *results, names=experiment.data.names)
         if page.requested:
             _write_page(page, request, experiment, candidate, results, output.bins)
-        # in here, so that what is finished is kept where it fails
+        # in here, so that what is finished is stored where it fails
         _print(output, request, experiment, candidate, results,
                None if tuning is None else tuning.words)
 
@@ -110,7 +110,7 @@ def validation_request(args, both):
 @contextmanager
 def cross_validated(validation):
     """(`ExperimentRequest`, `Experiment`, `Candidate`, list of `CrossValidation`, `NestedTuning` or
-    None) of a `ValidationRequest`, for `with`: what is finished is kept until that block ends well.
+    None) of a `ValidationRequest`, for `with`: finished work is stored until that block ends well.
     """
     from ..experiments.comparison import cross_validate
 

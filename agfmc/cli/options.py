@@ -718,8 +718,8 @@ def deadline_of(args):
 
 def add_seed(group, splits=1):
     """The option --seed, None where it is not given and the `splits` have another one than 1."""
-    told = "1" if splits == 1 else f"{splits} for the splits, else 1"
-    group.add("--seed N", f"seed of all random choices (default {told})", whole_number(0),
+    default_words = "1" if splits == 1 else f"{splits} for the splits, else 1"
+    group.add("--seed N", f"seed of all random choices (default {default_words})", whole_number(0),
               default=1 if splits == 1 else None)
 
 

@@ -134,7 +134,7 @@ def _write_best(request, output):
         with best(request) as (tree, choice):
             _write(output, tree)
             if not choice.complete:
-                # raised in here, so that what is finished is kept
+                # raised in here, so that what is finished is stored
                 raise JobsFailed(f"time limit reached after {choice.splits} of "
                                  f"{choice.result['splits']} splits, the best of which is written; "
                                  f"{CONTINUES}")
@@ -214,7 +214,7 @@ def _refuse_idle(args, scheme):
 
 
 def scheme_of(args):
-    """The `Scheme` that is asked for; None where a control file is shown as it is. That is without
+    """The requested `Scheme`; None where a control file is shown as it is. That is without
     -Q, with --dot or --plot, where the operand is standard input or a file of exactly that name."""
     if args.type is not None:
         return find_scheme(args.type)
@@ -320,9 +320,9 @@ def _from_operand(request):
 
     scheme, source = request.scheme, request.source
     if is_number(source):
-        wanted = " or ".join({"data": "training data", "confusions": "a contingency table"}[word]
+        expected = " or ".join({"data": "training data", "confusions": "a contingency table"}[word]
                              for word in scheme.made_of)
-        raise UsageError(f"-Q {scheme.heading.split()[0]} designs from data: expected {wanted}, "
+        raise UsageError(f"-Q {scheme.heading.split()[0]} designs from data: expected {expected}, "
                          f"found the number {source}")
     of_data, material = "data" in scheme.made_of, None
     if not of_data or "confusions" in scheme.made_of and request.points.form.kind == "binary":
@@ -397,7 +397,7 @@ def best_request(args):
 
 @contextmanager
 def best(choosing):
-    """(control tree, `Choice`), for `with`: what is finished is kept until that block ends well.
+    """(control tree, `Choice`), for `with`: what is finished is stored until that block ends well.
     Its head has the decoder, and the options if there are any.  The table goes to standard error.
     Raises `TimeUp` where the deadline comes before the end of the first split."""
     from ..control.build import with_heading

@@ -86,7 +86,7 @@ def execute(args):
             report("nothing was tried, so no page, and no file for MultiQC")
         _write(outputs, result, tree)
         if not result["complete"]:
-            # raised in here, so that what is finished is kept
+            # raised in here, so that what is finished is stored
             raise JobsFailed(_unfinished(task.experiment.cache, result, tree))
 
 
@@ -130,7 +130,7 @@ def search_request(args):
 @contextmanager
 def searched(request):
     """(result, control tree, `TuningTask`) of a `SearchRequest`, for `with`: what is
-    finished is kept until that block ends well."""
+    finished is stored until that block ends well."""
     from ..experiments.tuning import prepare_tuning, tune
 
     experiment, deadline = read_experiment(request.experiment), request.deadline
@@ -152,7 +152,7 @@ def searched(request):
 
 
 def _again(args, candidate):
-    """The `Candidate` whose rows that have options are tuned, too, where that is wanted."""
+    """The `Candidate`; on request its rows that have options are tuned, too."""
     from ..experiments.candidates import opened_again
 
     if not args.again:

@@ -1,4 +1,4 @@
-"""Points that stay in a file: rows are read, and normalised, when they are asked for.
+"""Points that stay in a file: rows are read, and normalised, when they are needed.
 
 Rows are read at their places in the file (`os.pread`) and not by way of mapped memory: threads
 read side by side, the process does not grow, and a file that shrinks is an error, not a signal.
@@ -12,7 +12,7 @@ import numpy as np
 
 from .errors import DataError
 
-_PIECE = 1 << 16  # bytes that are read at once where some rows in them are wanted
+_PIECE = 1 << 16  # bytes that are read at once where some rows in them are needed
 _BLOCK = 1 << 20  # values at a time
 _CHANGED = "changed while it was read"
 

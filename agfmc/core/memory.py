@@ -9,7 +9,7 @@ from .errors import DataError
 _GROUP = "/sys/fs/cgroup"
 
 
-@functools.cache  # asked for with each of half a million models
+@functools.cache  # called for each of half a million models
 def memory_limit():
     """Bytes that a table read from a file may take: half of what this process may use.
 

@@ -194,7 +194,7 @@ def shared(provenances, sides, features=None):
     """The `Provenance` that all classifiers of a file have in common; sides: their labels.
 
     The samples are those of the classes, ascending, if the classifiers agree on them.  A
-    normalisation is kept if any classifier went through it: its points are normalised, even
+    normalisation stays if any classifier went through it: its points are normalised, even
     if the others have none.  features: added where no classifier has the number.
     """
     first = provenances[0].parts

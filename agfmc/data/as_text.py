@@ -59,10 +59,10 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
 def _classes(base, n):
     """({label: word}, labels (n,)); a rejected point has no word."""
     y = read_cls(f"{base}.cls", n, negative=True)
-    found = [label for label in np.unique(y).tolist() if label >= 0]
+    classes = [label for label in np.unique(y).tolist() if label >= 0]
     path = f"{base}.names"
-    names = read_names_of(path, found) if os.path.exists(path) else {
-        label: str(label) for label in found}
+    names = read_names_of(path, classes) if os.path.exists(path) else {
+        label: str(label) for label in classes}
     return {**names, **{label: "" for label in np.unique(y[y < 0]).tolist()}}, y
 
 
@@ -96,22 +96,22 @@ def _cells(x, recipe, file, done) -> Iterator[list[str]]:
         words = column.categories
         if column.date is not None:
             cells = [*map(column.date.text, part[:, 0].tolist())]
-            own = part[:, len(column.date.features("")):]
+            encoded = part[:, len(column.date.features("")):]
         elif column.order is not None:
             place = dict(enumerate(column.order))
             cells = [place.get(value, "") for value in part[:, 0].tolist()]
-            own = part[:, 1:]
+            encoded = part[:, 1:]
         elif words is None:
             cells = _numbers(part[:, 0])
-            own = part[:, 1:]
+            encoded = part[:, 1:]
         else:
-            own = part
+            encoded = part
             where = np.where(part[:, :len(words)].any(axis=1), part[:, :len(words)].argmax(axis=1),
                              len(words))
             cells = [*map([*words, ""].__getitem__, where.tolist())]
-        wrong = ((own != 0) & (own != 1)).any(axis=1)
+        wrong = ((encoded != 0) & (encoded != 1)).any(axis=1)
         if words is not None:
-            wrong |= own.sum(axis=1) > 1
+            wrong |= encoded.sum(axis=1) > 1
         if wrong.any():
             raise DataError(f"row {done + int(np.argmax(wrong))} (from 0) is not made by the "
                             f"recipe: expected 0 and a single 1 in the features of the column "

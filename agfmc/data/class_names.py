@@ -163,7 +163,7 @@ class TextLabels:
 
     `names` (entry i names label i) is a numbering from elsewhere, of words or of values,
     in which one that is missing is an error.  With `ignore` labels may be anything.  With
-    `ordinates` they are finite numbers, whole or not, and are kept as float64.
+    `ordinates` they are finite numbers, whole or not, and are stored as float64.
     """
 
     def __init__(self, file, names=None, ignore=False, ordinates=False):

@@ -39,7 +39,7 @@ _MOST_IRRELEVANT = 256  # arrays (k, k, k)
 _COUNT = 2**53
 _WEIGHT = re.compile(rb"[0-9]+(\.[0-9]*)?(e[-+]?[0-9]{1,3})?", re.ASCII)
 _HEAD = 1 << 16
-_WANTED = ("expected a contingency table (what eval_uc --json prints) or the errors of pairs "
+_EXPECTED = ("expected a contingency table (what eval_uc --json prints) or the errors of pairs "
            "(what multi_borders --cv-errors writes)")
 
 
@@ -94,11 +94,11 @@ def read_confusions(path, stdin=None):
     than whole numbers, rows of other lengths, labels listed twice, one class alone, more
     classes or bytes than memory should hold.
     """
-    raw = read_bytes(path, stdin, expected=_WANTED.removeprefix("expected "),
+    raw = read_bytes(path, stdin, expected=_EXPECTED.removeprefix("expected "),
                      most=lambda head: None if _kind(head[:_HEAD]) == "pairs" else _LARGEST)
     kind = _kind(raw[:_HEAD])
     if kind is None:
-        raise DataError(f"{_WANTED}, found neither", file=path)
+        raise DataError(f"{_EXPECTED}, found neither", file=path)
     if kind == "table":
         return _table(raw, path)
     pairs = _pair_errors(io.BytesIO(raw), path)
@@ -125,29 +125,29 @@ def _table(raw, path):
         plain = strict_json(raw)
     except (ValueError, RecursionError) as error:
         raise fail(f"expected JSON: {error}"[:200]) from None
-    found = decode(_Contingency, {key: plain[key] for key in ("labels", "contingency")
+    stored = decode(_Contingency, {key: plain[key] for key in ("labels", "contingency")
                                   if key in plain}, fail)
-    k = len(found.labels)
+    k = len(stored.labels)
     if k < 2:
         raise fail(f"expected two classes or more in `labels`, found {k}")
     if k > _MOST_CLASSES:
         raise fail(f"holds {k} classes, more than the {_MOST_CLASSES} that are supported")
-    label, count = Counter(found.labels).most_common(1)[0]
+    label, count = Counter(stored.labels).most_common(1)[0]
     if count > 1:
         raise fail(f"`labels` lists class {label} twice")
-    if len(found.contingency) != k:
+    if len(stored.contingency) != k:
         raise fail(f"expected {k} rows in `contingency`, one for each of `labels`, found "
-                   f"{len(found.contingency)}")
-    for i, row in enumerate(found.contingency, 1):
-        if len(row) not in (k, k + 1) or len(row) != len(found.contingency[0]):
+                   f"{len(stored.contingency)}")
+    for i, row in enumerate(stored.contingency, 1):
+        if len(row) not in (k, k + 1) or len(row) != len(stored.contingency[0]):
             raise fail(f"expected {k} numbers in row {i} of `contingency`, or in all rows {k + 1}, "
                        f"found {len(row)}")
-    order = np.argsort(found.labels)
-    table = np.array(found.contingency, np.float64)[np.ix_(order, order)]
+    order = np.argsort(stored.labels)
+    table = np.array(stored.contingency, np.float64)[np.ix_(order, order)]
     if not table.any():
         raise fail("`contingency` holds no points")
     samples = np.repeat(table.sum(axis=1)[:, None], k, axis=1)
-    return Confusions(tuple(sorted(found.labels)), table, samples, k)
+    return Confusions(tuple(sorted(stored.labels)), table, samples, k)
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,7 +111,7 @@ def _fields(text, mark):
 
 
 def _columns(classes, label_of, path, line):
-    """{label: position} of the columns; of a class that was not asked for its word."""
+    """{label: position} of the columns; for an unknown class its word."""
     if len(classes) > _MOST_CLASSES:
         raise DataError(f"{len(classes)} columns are more than the {_MOST_CLASSES} classes that "
                         "are supported", file=path, line=line)

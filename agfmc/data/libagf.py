@@ -25,7 +25,7 @@ FLOAT = np.dtype("<f4")
 LABEL = np.dtype("<i4")
 _CHUNK = 1 << 28  # bytes of rows at once, but for a single row
 _MOST = 1 << 26  # features of a row that is gathered from a pipe
-_PIECE = 1 << 22  # bytes asked of a pipe at once: a header that lies costs no more than this
+_PIECE = 1 << 22  # bytes read from a pipe at once: a header that lies costs no more than this
 
 
 class VecReader:

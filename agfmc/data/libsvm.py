@@ -375,9 +375,9 @@ def svm_lines(x, y, names=None, full=False):
     """Lines of LIBSVM text for x (n, d) and y (n,), values without loss."""
     for row, label in zip(x, np.asarray(y).tolist()):
         row = np.asarray(row, np.float64)
-        kept = np.flatnonzero(full | (row != 0) | np.signbit(row))
+        stored = np.flatnonzero(full | (row != 0) | np.signbit(row))
         entries = [f" {j + 1}:{v!r}".removesuffix(".0")
-                   for j, v in zip(kept.tolist(), row[kept].tolist())]
+                   for j, v in zip(stored.tolist(), row[stored].tolist())]
         yield f"{label if names is None else names[label]}{''.join(entries)}\n"
 
 

@@ -125,8 +125,8 @@ class Normalisation:
         """
         x = np.asarray(x)
         if x.ndim != 2 or x.shape[1] != self.matrix.shape[0]:
-            found = f"{x.shape[1]} features" if x.ndim == 2 else f"shape {x.shape}, not (n, d)"
-            raise DataError(f"the data have {found}, the normalisation needs "
+            dimensions = f"{x.shape[1]} features" if x.ndim == 2 else f"shape {x.shape}, not (n, d)"
+            raise DataError(f"the data have {dimensions}, the normalisation needs "
                             f"{self.matrix.shape[0]} features")
         centred = x.astype(np.float64)
         centred -= self.mean

@@ -89,8 +89,8 @@ def _cells(table, part_of):
     for block in table.blocks(dict.fromkeys(positions, "text")):
         chosen = part_of[first:first + block.rows]
         order = np.argsort(chosen, kind="stable")
-        found, starts = np.unique(chosen[order], return_index=True)
-        for i, rows in zip(found.tolist(), np.split(order, starts[1:])):
+        present, starts = np.unique(chosen[order], return_index=True)
+        for i, rows in zip(present.tolist(), np.split(order, starts[1:])):
             if i >= 0:
                 numbers = rows.tolist()
                 yield i, first + rows, [[column[row] for row in numbers]

@@ -63,8 +63,8 @@ def class_totals(base, form: InputFormat,
         return dict(total_weights(data.y, w)), data.name_of
     counts, names = training_labels(base, form)
     if min_class is not None:
-        kept = large_classes(counts, min_class, base, names)
-        counts = {label: counts[label] for label in kept}
+        large_labels = large_classes(counts, min_class, base, names)
+        counts = {label: counts[label] for label in large_labels}
     return dict(counts), names
 
 
@@ -123,8 +123,8 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
                           "the kernel hardly varies; multiply the data by a power of ten",
                           AgfmcWarning, stacklevel=2)
         if scales and not is_sparse(raw) and not os.path.exists(f"{base}.std") and \
-                (found := uneven_features(raw)):
-            large, small, ratio = found
+                (uneven := uneven_features(raw)):
+            large, small, ratio = uneven
             warnings.warn(f"{base}: the standard deviation of feature {large} (from 0) is "
                           f"{ratio:.2g} times that of feature {small}, which kernels then hardly "
                           "see: -n normalises (--no-normalise: no warning)",
@@ -141,7 +141,7 @@ def _faint(x):
 
 
 def warn_of_weights(base: str, form: InputFormat) -> None:
-    """Warn where the weights beside points are taken, as nobody asked for them."""
+    """Warn where the weights beside points are taken without an option."""
     unasked = form.kind == "binary" and form.weights.file is None
     beside = weights_beside(os.fsdecode(base)) if unasked else None
     if beside is not None:

@@ -32,7 +32,7 @@ from .types import Dataset
 
 ENDING = ".wgt"
 TEXT_ENDING = ".weights"  # added to the name of a text of points, for the weights beside it
-_WANTED = "binary weights, float32, as the name ends in .wgt: weights in text have another name"
+_EXPECTED = "binary weights, float32, as the name ends in .wgt: weights in text have another name"
 _MOST_CLASSES = 1_000_000
 _SMALL, _LARGE = 0.1, 10.0  # of the mean weight: beyond them weights are no numbers of samples
 
@@ -63,7 +63,7 @@ def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
             w = np.concatenate([np.empty(0), *within_memory(parts, path, what="the weights")])
         check_count(w, n, "weights", path)
         return w
-    w = read_column(path, FLOAT, n, stdin, "weights", _WANTED).astype(np.float64)
+    w = read_column(path, FLOAT, n, stdin, "weights", _EXPECTED).astype(np.float64)
     bad = ~((w >= 0) & (w < np.inf))
     if bad.any():
         row = int(np.argmax(bad))

@@ -164,7 +164,7 @@ class TreeSpace:
                         idle = 0
 
     def _order_by_pairs(self, report):
-        """An order of the classes in which those that are hard to tell apart are neighbours."""
+        """An order of the classes in which those that are often confused are neighbours."""
         pairs = [(i, j) for i in range(self.k) for j in range(i)]
         self._know({1 << i | 1 << j: [1 << i] for i, j in pairs}, report)
         near = np.zeros((self.k, self.k))

@@ -415,7 +415,7 @@ def _perform(data, entry):
 
 @contextmanager
 def clear_worker_caches():
-    """Splits that were kept for the tasks of a run go at its end, for `with`."""
+    """Splits that were stored for the tasks of a run go at its end, for `with`."""
     try:
         yield
     finally:

@@ -47,7 +47,7 @@ class NestedTuning:
 
     @property
     def words(self) -> dict:
-        """Searches and what they found, as plain values."""
+        """Searches and their results, as plain values."""
         return {"by": self.by, "search": self.search, "plan": _inner_plan(1).description,
                 "untuned": self.untuned, "searches": self.records}
 

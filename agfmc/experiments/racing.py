@@ -4,8 +4,8 @@ The data are divided once, as the plan of an `Experiment` says.  A race scores t
 the first part, or as few as hold out enough points, with a small sample of the points for
 training.  Options near the best go up to larger and larger samples, where the neighbours of the
 best join them, and at the end to the whole training part, where steps are halved as long as that
-tells options apart.  The few that cannot be told from the best there meet on the next part, and two
-of them on the others, which so decide between these alone.
+separates options.  The few that do not differ clearly from the best there meet on the next part,
+and two of them on the others, which so decide between these alone.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class SearchState:
         """The loss of options beside others on the same points, in standard errors.
 
         0 for a score that is no mean over the points;  infinite where they were not scored as
-        thoroughly, or are so much worse that their outcomes were not kept.
+        thoroughly, or are so much worse that their outcomes were not stored.
         """
         if text not in self.outcomes or self.depth.get(text) != self.depth.get(other):
             return math.inf
@@ -147,7 +147,7 @@ class SearchState:
         return near[:most]
 
     def is_flat(self, by: str, points: Sequence) -> bool:
-        """Return True if the first of `points` cannot be told from the others."""
+        """True if the scores of the first of `points` and of the others do not differ clearly."""
         texts = [self.texts[point] for point in points]
         if texts[0] not in self.outcomes:  # the best of a kernel that is far behind
             return True

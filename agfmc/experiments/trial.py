@@ -232,7 +232,7 @@ def _outcomes(split, experiment, item, workers=1):
     except AgfmcError as error:
         return _failed(candidate, error)
     # planes and multi-class nodes compute no kernel values, but cost something too
-    counter = None if any(job.options.own_vectors for job in candidate.jobs) else \
+    counter = None if any(job.options.stores_vectors for job in candidate.jobs) else \
         KernelCounter(configuration.machines)
     count = sum(job.is_binary for job in distinct(candidate.jobs))
     outcomes = []

@@ -47,7 +47,7 @@ class Machine:
 
     kernels, kernel_of (m,), sv (s, d), group (s,), indptr, index, coef, rho
     (m,): as in `MergedModel`; columns: the numbers of the classifiers.
-    Only support vectors that these classifiers use are kept.
+    Support vectors that these classifiers do not use are left out.
     """
 
     def __init__(self, model, columns):

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.kernels import KERNELS
 
-# numbers too large for a kernel end in decision values that are not finite, and are found there
+# numbers too large for a kernel end in decision values that are not finite, and are detected there
 
 _quiet = np.errstate(over="ignore", invalid="ignore")
 

@@ -32,7 +32,7 @@ class Landmarks:
 
     Attributes
     ----------
-    kept : numbers (p,) of the points that became landmarks, in the order of pivoting
+    pivots : numbers (p,) of the points that became landmarks, in the order of pivoting
     z : landmarks (p, d)
     scale : mean of K(z, z)
     condition : its largest value over the least part that was left over when a landmark was taken
@@ -58,15 +58,15 @@ class Landmarks:
         if rest.min(initial=0.0) < -_DEPENDENT * largest:
             raise DataError(f"the {kernel.kind} kernel with these parameters is not positive "
                             "definite: choose the radial kernel, or -r 0 or more")
-        self.kept = order[:rank]
-        self.z = points[self.kept]
+        self.pivots = order[:rank]
+        self.z = points[self.pivots]
         self.scale = float(diagonal.mean())
         self.condition = float(largest / factor.diagonal()[:rank].min() ** 2)
         self._kernel = PreparedKernel(kernel, self.z)
         self._factor = LowerTriangle(np.tril(factor[:rank, :rank]))
 
     def __len__(self):
-        return len(self.kept)
+        return len(self.pivots)
 
     @property
     def kernel(self) -> Kernel:

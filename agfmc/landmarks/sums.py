@@ -30,7 +30,7 @@ from .sums_file import ClassSums, packed, unpacked
 _BLOCK = 2048  # points for one product
 _RANGE = 2048, 131_072  # the fewest and the most rows of a range
 _TASKS = 24  # in all, where ranges of these sizes allow
-_RANGES = 400  # the most, though they be larger then: each may be a command of its own
+_RANGES = 400  # the most, though they be larger then: each may be a separate command
 # Multiplications for the sums beyond which those of kernel values are made, and turned into those
 # of features at the end: half the work.  It costs digits: lambda must be this many times as large
 # as the rounding of N, times the condition of the landmarks.
@@ -292,7 +292,7 @@ class Group:
         if self.options.ridge is not None and self.options.ridge < self.least:
             raise job.place.error(DataError, f"-l {self.options.ridge:g} is lost in the rounding "
                                   f"of so many points: expected {self.least:.2g} or more")
-        self.rows = drawn[landmarks.kept]
+        self.rows = drawn[landmarks.pivots]
         self.dropped = len(drawn) - len(self.rows)
         self.problem = Problem(landmarks, x, y, w, raw)
         self.ranges = row_ranges(job, len(y))

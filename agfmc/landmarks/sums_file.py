@@ -1,7 +1,7 @@
-"""Sums that grow range by range, and are kept in files beside the models until these are there.
+"""Sums that grow range by range, and are stored in files beside the models until these exist.
 
 `MODEL.sums-0` holds the sums so far of the first group of classifiers that share landmarks,
-`MODEL.sums-0-3` those of its range 3 alone, which a command of its own has made.  A file counts
+`MODEL.sums-0-3` those of its range 3 alone, which a separate command has made.  A file counts
 where it was made from what this run would make it from, and is not damaged.
 
 A file is a `npz` without pickle, whose first member `head.json` says what it holds: `made from`, a
@@ -82,7 +82,7 @@ class GroupSums:
         return number in self._ranges and labels in self._ranges[number].spans
 
     def of_range(self, number: int, labels: tuple) -> ClassSums | None:
-        """The sums that `has` told of; None where they are damaged."""
+        """The sums of which `has` is true; None where they are damaged."""
         return self._read(self._ranges[number], labels)
 
     def add(self, number: int, labels: tuple, sums: ClassSums) -> None:
@@ -195,7 +195,7 @@ class SumsStore:
                 self.jobs.append(job)
 
     def of(self, job) -> GroupSums:
-        """Those of the group of a job; they are not kept where it is none of the run's."""
+        """The sums of the group of a job, not stored where it is none of the run's."""
         return self._groups.get(_key(job)) or GroupSums()
 
     def save(self, most: float = math.inf) -> None:

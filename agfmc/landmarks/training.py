@@ -28,7 +28,7 @@ from .sums_file import GroupSums
 # So many sets of classes have a lambda each, or as many as take so many multiplications to solve;
 # of more, some choose a common one.
 
-_OWN, _CHEAP, _SAMPLED = 8, 1e10, 8
+_SEPARATE, _CHEAP, _SAMPLED = 8, 1e10, 8
 _TRIALS = 7  # values of lambda that are tried, about
 _STEPS = 100_000  # of progress
 
@@ -54,7 +54,7 @@ class _LeftOut:
         return phi
 
     def forget(self):
-        """Make room: what was asked for with a step is of no more use."""
+        """Make room: features with a step are of no more use."""
         for key in [key for key in list(self._stored) if key[1] > 1]:
             phi = self._stored.pop(key, None)  # another thread may do the same
             self._room += 0 if phi is None else phi.nbytes
@@ -180,7 +180,7 @@ class _Trainer:
             jobs.setdefault(factors_of(group.options, job.sides), []).append(job)
         self._work.plan(len(jobs))
         if self._ridge is None and len(group.sets) > max(
-                _OWN, _CHEAP / len(group.problem.landmarks) ** 3):
+                _SEPARATE, _CHEAP / len(group.problem.landmarks) ** 3):
             self._ridge = self._common_ridge()
         for sets, gram_of in self._sums.passes(jobs):
             for _, results in self._work.each(

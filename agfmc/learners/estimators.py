@@ -50,7 +50,7 @@ class EstimatorOptions(BinaryLearner):
 
     estimator: Any
 
-    own_vectors = True
+    stores_vectors = True
     recognised_by = ""
     packing = "estimator"
 
@@ -66,22 +66,22 @@ class EstimatorOptions(BinaryLearner):
             raise UsageError(f"estimator: expected a classifier of scikit-learn, found {estimator}")
         estimator = clone(estimator)
         learner = cls(estimator.set_params(**dict.fromkeys(_open_states(estimator), seed)))
-        if not learner.own_probabilities and not hasattr(estimator, "decision_function"):
+        if not learner.gives_probabilities and not hasattr(estimator, "decision_function"):
             raise UsageError(f"estimator: {type(estimator).__name__} has neither predict_proba nor "
                              "decision_function")
         return learner
 
     @property
-    def own_probabilities(self) -> bool:
+    def gives_probabilities(self) -> bool:
         """True if the estimator has probabilities."""
         return hasattr(self.estimator, "predict_proba")
 
-    corrects_probabilities = own_probabilities
+    corrects_probabilities = gives_probabilities
 
     @property
     def no_loo(self) -> str:
         """The reason why leaving out single samples has no formula here, or ""."""
-        return "" if self.own_probabilities else "for LIBSVM's C-SVC only, not for an estimator"
+        return "" if self.gives_probabilities else "for LIBSVM's C-SVC only, not for an estimator"
 
     @property
     def allows_nan(self) -> bool:
@@ -126,7 +126,7 @@ class EstimatorOptions(BinaryLearner):
         weights = {} if w is None else {f"{prefix}sample_weight": w}
         estimator.fit(_matrix(packed[rows]), np.asarray(side, dtype=np.int64), **weights)
         return Solution(None, np.empty(0), 0.0, (1, 0), (0, 0), np.empty((0, packed.shape[1])),
-                        DecisionFunction(estimator, self.own_probabilities))
+                        DecisionFunction(estimator, self.gives_probabilities))
 
     @property
     def _last(self):

@@ -20,7 +20,7 @@ y f_loo < -1, it is min(-1, y f - max(e - A', 0) S^2).
 Samples near the margin become free while f moves, and resist it.  With a loss that is smooth within
 h of the margin (|1 - y f| <= h / 2, slope of alpha -C / h), these points belong to the hull, with
 h / L on the diagonal of their kernel values; S^2 falls as h grows.  The h to take is that of the
-movement itself, d = 2 h, found by interpolation between a few h.
+movement itself, d = 2 h, computed by interpolation between a few h.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ def is_unbounded(solution, options, side, w=None) -> bool:
 
     side (l,): the sides of the samples; w (l,): their weights, or None.
     """
-    if options.own_vectors or options.svm_type != "c_svc" or solution.sv is None:
+    if options.stores_vectors or options.svm_type != "c_svc" or solution.sv is None:
         return False
     limit = _limits(solution, options, side, w)[solution.sv]
     return bool((np.abs(solution.coef) < limit * (1 - _BOUND)).all())

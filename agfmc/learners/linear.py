@@ -98,14 +98,14 @@ class LinearOptions(PlaneLearner):
         return " ".join(words + ["-R"] * self.free + self.weight_words())
 
     @property
-    def own_probabilities(self):
+    def gives_probabilities(self):
         """True for logistic regression, unless weights have shifted its probabilities."""
         return self.solver in _LOGISTIC and not self.weights
 
     @property
     def no_loo(self):
         """The reason why leave-one-out values have no formula here, or ""."""
-        return "" if self.own_probabilities else \
+        return "" if self.gives_probabilities else \
             f"for LIBSVM's C-SVC only, not for learner=linear -s {self.solver}" + \
             (" with weights" if self.solver in _LOGISTIC else "")
 

@@ -17,7 +17,7 @@ v_i being the weight of a point, with the gradient sum_i v_i (P(c | x_i) - [y_i 
 w_c.  The penalty is on the weights of the features as they are given, not on the intercepts.
 
 One solver minimises both, as two sides are two classes with a ridge of 2: Newton's method, whose
-step is found by conjugate gradients (Lin, Weng and Keerthi, "Trust region Newton method for
+step is computed by conjugate gradients (Lin, Weng and Keerthi, "Trust region Newton method for
 logistic regression", 2008), for which the points may be sparse.
 
 The file of a model of code L is text: the title `agfmc logistic 1`, the lines `classes c`,
@@ -83,7 +83,7 @@ class LogisticOptions(PlaneLearner):
                                "-e": ("tolerance", 0, 1, False, True)}
 
     @property
-    def own_probabilities(self):
+    def gives_probabilities(self):
         """True unless weights have shifted them."""
         return not self.weights
 
@@ -381,8 +381,8 @@ def read_logistic_model(path, raw=None):
     if lines[0].split() != _TITLE.split():
         if lines[0].split()[:2] == _TITLE.split()[:2]:
             raise fail(f"expected version 1 of this format, found '{lines[0][:40]}'", 1)
-        found = f"'{lines[0][:40]}'" if text.strip() else "an empty file"
-        raise fail(f"expected '{_TITLE}', found {found}", 1)
+        shown = f"'{lines[0][:40]}'" if text.strip() else "an empty file"
+        raise fail(f"expected '{_TITLE}', found {shown}", 1)
     if lines.pop() != "":
         raise fail("truncated: the last line is not complete", len(lines) + 1)
     c, d, ridge, points = (
@@ -407,8 +407,8 @@ def read_logistic_model(path, raw=None):
 def _value(key, text, fail):
     words, least = text.split(), _LEAST[key]
     if len(words) != 2 or words[0] != key:
-        found = f"'{text[:40]}'" if text else "the end of the file"
-        raise fail(f"expected '{key}' and a number, found {found}")
+        shown = f"'{text[:40]}'" if text else "the end of the file"
+        raise fail(f"expected '{key}' and a number, found {shown}")
     value = number_of(words[1])
     if least is None and value >= 0:
         return value

@@ -4,7 +4,7 @@ The distance of a point p and a training point x is the sum of (p_j - x_j)^2
 in float64, added in the order of the features; equal distances go by row
 number.  A search tree or a matrix product only proposes candidates, with a
 margin above every rounding error they can make: the answer is the same by
-either way, and depends neither on the other points asked for nor on threads.
+either way, and depends neither on the other points nor on threads.
 
 A training point of weight w counts as w neighbours: the nearest ones give their weights until
 these add up to k, the last one as much as is missing.
@@ -103,12 +103,12 @@ class NeighbourOptions(NodeLearner):
         Where the weights of the others are less than k, all of them are its neighbours.
         """
         part = problem.samples
-        own = np.full(len(rows), -1)
+        excluded = np.full(len(rows), -1)
         at = np.searchsorted(rows, part.rows)
         mine = np.flatnonzero(rows[np.minimum(at, len(rows) - 1)] == part.rows)
-        own[at[mine]] = mine
+        excluded[at[mine]] = mine
         points = np.asarray(problem.x[rows]).astype(np.float32)
-        return self.classifier(model).probabilities(points, own)
+        return self.classifier(model).probabilities(points, excluded)
 
     @staticmethod
     def classifier(model):
@@ -180,23 +180,23 @@ class Neighbours:
         """Travels as its points: what finds the nearest is made again where it arrives."""
         return Neighbours, (self._columns.T, self._y, self.c, self.k, self._w)
 
-    def probabilities(self, points, own=None):
+    def probabilities(self, points, excluded=None):
         """p (n, c): the share of each class, by weights, among the k nearest of points (n, d).
 
-        own (n,): the training point that each of the points is and that is no neighbour of it, -1
-        where it is none, or None.  Raises `DataError` where the points have another number of
+        excluded (n,): the training point that each of the points is and that is no neighbour of it,
+        -1 where it is none, or None.  Raises `DataError` where the points have another number of
         features.
         """
         points = np.asarray(points)
         result = np.empty((len(points), self.c))
-        pending, count = np.arange(len(points)), min(self.k + (own is not None), len(self._y))
+        pending, count = np.arange(len(points)), min(self.k + (excluded is not None), len(self._y))
         while len(pending):
             left = []
             for which in _pieces(pending, count):
                 near = self.nearest(points[which], count)
                 w = np.ones(near.shape) if self._w is None else self._w[near].astype(np.float64)
-                if own is not None:
-                    w[near == own[which, None]] = 0.0
+                if excluded is not None:
+                    w[near == excluded[which, None]] = 0.0
                 given = np.clip(self.k - (np.cumsum(w, axis=1) - w), 0.0, w)
                 enough = given.sum(axis=1) >= self.k * (1.0 - _ROUNDING)
                 enough |= count == len(self._y)

@@ -27,7 +27,7 @@ class _Learner:
     letters: ClassVar[dict] = {}
     words: ClassVar[dict] = {}
     strange: ClassVar[dict | None] = None
-    own_vectors = keeps_sparse = is_program = uses_shared_landmarks = streams = False
+    stores_vectors = keeps_sparse = is_program = uses_shared_landmarks = streams = False
     uses_seed = allows_nan = False
     no_loo = recognised_by = ""
 
@@ -66,7 +66,7 @@ class BinaryLearner(_Learner):
     name = ""
     sides = 2
     svm_type = "c_svc"
-    own_probabilities = corrects_probabilities = False
+    gives_probabilities = corrects_probabilities = False
     recognised_by = "seal"
     packing = "points"
 
@@ -127,7 +127,7 @@ class KernelLearner(BinaryLearner):
 class PlaneLearner(BinaryLearner):
     """A learner of two sides whose models are planes, not made of points of the data."""
 
-    own_vectors = True
+    stores_vectors = True
 
     def kernel_for(self, features: int) -> Kernel:
         """The linear `Kernel`."""
@@ -138,7 +138,7 @@ class NodeLearner(_Learner):
     """A learner of as many sides as a node has branches."""
 
     sides = None
-    own_vectors = True
+    stores_vectors = True
 
     def held_out_probabilities(self, job, problem, model, rows):
         """p (c, branches) of points in those rows (c,), ascending, by models trained without them.

@@ -23,7 +23,7 @@ Every learner has
     identity(job)          what of a job decides the bytes of the files, beside the points; of
                            what is recognised by its seal (library, options, seed)
     keeps_sparse           points may stay sparse (where the kernel is linear)
-    own_vectors            a model is made of vectors of its own, not of points of the data
+    stores_vectors         a model is made of vectors of its own, not of points of the data
     streams                points are read in blocks: they may be `LazyPoints` (False)
     allows_nan             points may have missing values, NaN (False)
     no_loo                 why decision values cannot come from leaving out single samples by a
@@ -38,7 +38,7 @@ alone, by any function.  It has `name`, as in `learner=NAME`, and
     pack(x, rows=None)     the points x (n, d), an array or `SparsePoints`, as `solve` takes them
                            (as they are); of use for those rows alone, if given
     packing                problems whose options have the same key share their points ("points")
-    own_probabilities      P(first label) = 1 / (1 + exp(-f)) as it stands: no folds are needed
+    gives_probabilities    P(first label) = 1 / (1 + exp(-f)) as it stands: no folds are needed
                            to fit probabilities (False)
     corrects_probabilities  these may be too sure: where points are held out, a sigmoid of f that
                            has a smaller log loss takes their place (False)

@@ -3,7 +3,7 @@
 Ke and others, "LightGBM: a highly efficient gradient boosting decision tree" (2017), with
 thresholds drawn at random (Geurts, Ernst and Wehenkel, "Extremely randomized trees", 2006), which
 makes single boosters better and the members of an ensemble different.  The number of rounds is
-found by early stopping on a stratified fifth of the samples; the booster is then fitted to all
+chosen by early stopping on a stratified fifth of the samples; the booster is then fitted to all
 of them.  A model is a `Forest`, made of LightGBM's public description of its trees: neither
 classification nor reading needs LightGBM.
 """
@@ -61,7 +61,7 @@ class TreesOptions(PlaneLearner):
     seed: int = 1
 
     name = svm_type = "trees"
-    own_probabilities = allows_nan = uses_seed = True
+    gives_probabilities = allows_nan = uses_seed = True
     keeps_sparse = False
     letters: ClassVar[dict] = {
         "-n": ("rounds", 1, 100_000, True, False),
@@ -130,9 +130,9 @@ class TreesOptions(PlaneLearner):
             out = folds(y, self.seed) == 0
             train = lightgbm.Dataset(x[~out], y[~out], weight=None if w is None else w[~out])
             valid = train.create_valid(x[out], y[out], None if w is None else w[out])
-            found = lightgbm.train(settings, train, rounds, [valid], callbacks=[
+            booster = lightgbm.train(settings, train, rounds, [valid], callbacks=[
                 lightgbm.early_stopping(self.patience, verbose=False)])
-            rounds = max(1, found.best_iteration)
+            rounds = max(1, booster.best_iteration)
         elif self.patience:
             rounds = math.ceil(_SHORT * rounds)
         return lightgbm.train(settings, lightgbm.Dataset(x, y, weight=w), rounds)

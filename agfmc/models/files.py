@@ -56,7 +56,7 @@ class ModelSource:
     foreign : the binary models of the control file are for another program, and not read
     calibration : file of the calibration, in place of CONTROL.cal or of the one in a .mbm
     uncalibrated : without any calibration
-    own_decoder : the decoder that the control file names will be used: a learned one is read with
+    named_decoder : the decoder that the control file names will be used: a learned one is read with
         its calibration in any case
     named : a normalisation that the control file names is read
     """
@@ -69,7 +69,7 @@ class ModelSource:
     foreign: bool = False
     calibration: str | None = None
     uncalibrated: bool = False
-    own_decoder: bool = False
+    named_decoder: bool = False
     named: bool = True
 
     def __post_init__(self):
@@ -221,7 +221,7 @@ def _calibrated(configuration, source, beside="-"):
 
     Raises `ModelError` for that of other classifiers.
     """
-    heading = configuration.tree.headings.get("decoder") if source.own_decoder else None
+    heading = configuration.tree.headings.get("decoder") if source.named_decoder else None
     if source.uncalibrated and (heading is None or not is_learned(heading.text)):
         return replace(configuration, calibration=None)
     if source.calibration is not None:

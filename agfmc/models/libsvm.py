@@ -72,8 +72,8 @@ class _Header:
                 self.end = number
                 return
             if not words or words[0] not in _KEYS:
-                found = repr(words[0][:20]) if words else "a blank line"
-                raise ModelError(f"expected a key word of a LIBSVM model, found {found}",
+                shown = repr(words[0][:20]) if words else "a blank line"
+                raise ModelError(f"expected a key word of a LIBSVM model, found {shown}",
                                  file=path, line=number)
             if words[0] in self._words:
                 raise ModelError(f"'{words[0]}' occurs a second time", file=path, line=number)
@@ -453,7 +453,7 @@ def _lines(model, classes, pairs, labels):
     sign = np.where(flipped, 1, -1) * model.orientation.astype(np.int64)
     order = np.lexsort((pairs.max(axis=1), pairs.min(axis=1)))
     owner = np.repeat(np.arange(len(pairs)), np.diff(model.indptr))
-    home_class = _own_classes(model, pairs, owner)
+    home_class = _home_classes(model, pairs, owner)
     other = pairs.sum(axis=1)[owner] - home_class
     # a support vector of two classes, merged by collation, is one row for each again
     keys, row = np.unique(home_class * max(len(model.sv), 1) + model.index, return_inverse=True)
@@ -482,7 +482,7 @@ def _lines(model, classes, pairs, labels):
         yield f"{_MARK}{provenance.to_line()}\n"
 
 
-def _own_classes(model, pairs, owner):
+def _home_classes(model, pairs, owner):
     """Per coefficient the class of its pair for which its support vector is written.
 
     It is the class for which it speaks, unless the support vector is written for fewer classes

@@ -48,22 +48,22 @@ _HALF_DIGIT = 0.51e-6  # by which a probability in a text is rounded, at most
 
 
 def calibrated(configuration: Configuration, held_out: HeldOut | None,
-               wanted: Sequence[Decoding] | None = None,
+               requested: Sequence[Decoding] | None = None,
                weights: str | None = None) -> Configuration:
     """The configuration with the `Calibration` that is fitted to held-out decision values.
 
-    Without such values it is what it was. `wanted` is as for `fit_calibration`; with `weights`
+    Without such values it is what it was. `requested` is as for `fit_calibration`; with `weights`
     those of the members of an ensemble are learned first.
     """
     if weights is not None:
         configuration, held_out = with_learned_weights(configuration, held_out)
     if held_out is None:
         return configuration
-    return replace(configuration, calibration=fit_calibration(configuration, held_out, wanted))
+    return replace(configuration, calibration=fit_calibration(configuration, held_out, requested))
 
 
 def fit_calibration(configuration: Configuration, held_out: HeldOut,
-                    wanted: Sequence[Decoding] | None = None, quick: bool = False,
+                    requested: Sequence[Decoding] | None = None, quick: bool = False,
                     losses: dict | None = None) -> Calibration:
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
@@ -74,8 +74,8 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
 
     Parameters
     ----------
-    wanted : sequence, optional, the only decoders that have a map, None for all, and for a learned
-        one where it pays or the control tree names it
+    requested : sequence, optional, the only decoders that have a map, None for all, and for a
+        learned one where it pays or the control tree names it
     quick : bool, every map is a temperature and a floor, fitted to a thousand points at most, and
         no points are stored
     losses : dict, optional
@@ -88,7 +88,7 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     points = _thinned(held_out, _FEWEST if quick else _most_points(tree))
     column = np.searchsorted(classes, points.y)
     maps, tried = {}, []
-    only = None if wanted is None else {one.calibration_key(tree) for one in wanted}
+    only = None if requested is None else {one.calibration_key(tree) for one in requested}
     for key, (rows, p, answer) in held_out_answers(configuration, points, only).items():
         y, w = column[rows], _some(points.weights, rows)
         true = np.where(answer == y, 0, 1) if key.startswith("recursive") else y
@@ -167,14 +167,14 @@ def with_learned_weights(configuration: Configuration, held_out: HeldOut | None)
     values = HeldOutValues(configuration, points)
     classifier = Classifier(configuration, Decoding(calibrated=False), values=values)
     parts = [classifier.by_member(rows) for _, rows in values.blocks(len(classifier.classes))]
-    weighed, kept = _weighed(configuration, parts, np.searchsorted(classifier.classes, points.y),
+    weighed, remaining = _weighed(configuration, parts, np.searchsorted(classifier.classes, points.y),
                              points.weights)
-    if len(kept) == len(configuration.tree.roots):
+    if len(remaining) == len(configuration.tree.roots):
         return weighed, held_out
     owner = [number for number, member in enumerate(configuration.tree.members)
              for _ in member.rows]
-    rows = np.flatnonzero(np.isin(owner, kept))
-    nodes = [number for member in kept for number in range(len(configuration.tree.nodes))[
+    rows = np.flatnonzero(np.isin(owner, remaining))
+    nodes = [number for member in remaining for number in range(len(configuration.tree.nodes))[
         configuration.tree.parts[member]]]
     some = np.isin(held_out.classifier, rows)
     return weighed, replace(
@@ -215,19 +215,19 @@ def _weighed(configuration, parts, y, w):
     p = np.stack([apply_map(fit_temperature(one, y, w), one)[np.arange(len(y)), y]
                   for one in map(np.concatenate, zip(*parts))])
     weights = fit_weights(p, w)
-    kept = np.flatnonzero(weights >= min(_LEAST_WEIGHT, 0.5 / len(p))).tolist()
+    remaining = np.flatnonzero(weights >= min(_LEAST_WEIGHT, 0.5 / len(p))).tolist()
     old, tree = configuration.tree, configuration.tree
-    if len(kept) < len(p):
-        weights = fit_weights(p[kept], w)
+    if len(remaining) < len(p):
+        weights = fit_weights(p[remaining], w)
         members = members_of(configuration)
-        configuration = join_members([members[number] for number in kept], None)
-        average_only = len(kept) == 1 and TREE_DECODERS.get(old.decoder) == "ensembles"
+        configuration = join_members([members[number] for number in remaining], None)
+        average_only = len(remaining) == 1 and TREE_DECODERS.get(old.decoder) == "ensembles"
         tree = changed(configuration.tree, source=old.source, headings={
             word: heading for word, heading in old.headings.items()
             if word != "weights" and not (word == "decoder" and average_only)})
     if tree.is_ensemble:
         tree = with_heading(tree, "weights", _in_words(weights))
-    return replace(configuration, tree=tree), kept
+    return replace(configuration, tree=tree), remaining
 
 
 def _in_words(weights):
@@ -421,8 +421,8 @@ class _HeldOutNode:
         return self._p[self.start + x]
 
 
-def kept_decodings(configuration: Configuration) -> dict[str, Decoding]:
-    """{key: `Decoding`} of the decoders whose calibration points training keeps.
+def stored_decodings(configuration: Configuration) -> dict[str, Decoding]:
+    """{key: `Decoding`} of the decoders whose calibration points training stores.
 
     Those that suit the configuration, in their order, then least squares and, for a tree, full,
     and learned where the model has it.

@@ -319,7 +319,7 @@ class Decoding:
         return self.raw or self.decoder.name == "binary"
 
 
-def decoders_of(tree: Tree, wanted: Sequence[str] | None = None, points: int = 0) \
+def decoders_of(tree: Tree, requested: Sequence[str] | None = None, points: int = 0) \
         -> tuple[Decoding, ...]:
     """The `Decoding`s for a control tree: the requested ones, else those that suit it.
 
@@ -329,8 +329,8 @@ def decoders_of(tree: Tree, wanted: Sequence[str] | None = None, points: int = 0
     the root, or in a tree: recursive. `points` is the number of calibration points, with enough of
     which learned comes next for a code without zeros.
     """
-    if wanted is not None:
-        return tuple(_named(word, tree) for word in wanted)
+    if requested is not None:
+        return tuple(_named(word, tree) for word in requested)
     if tree.is_ensemble:
         words = ENSEMBLE_MODES[:1]
     elif tree.hierarchical:
@@ -379,10 +379,10 @@ def _named(word, tree):
     if method.gives == "values":
         raise UsageError(f"{method.name} gives no classes: it cannot be compared")
     if structure and tree.directs:
-        own = [name for name, what in TREE_DECODERS.items() if what == structure]
+        suited = [name for name, what in TREE_DECODERS.items() if what == structure]
         what = "an ensemble" if tree.is_ensemble else "a tree"
         raise UsageError(f"{what} with a multi-class node is no coding matrix: its decoders are "
-                         + " and ".join(own))
+                         + " and ".join(suited))
     return Decoding(method.name, tree="flat")
 
 

@@ -341,7 +341,7 @@ def _is_quantity(words, rows):
 def _recipe_of(table, column, roles, notes, order):
     filled = roles.missing.removeprefix("value:") if roles.missing.startswith("value:") else None
     indicator = roles.missing == "indicator" and column.missing > 0
-    told_apart = indicator or column.missing > 0 and filled is not None  # missing values
+    shows_missing = indicator or column.missing > 0 and filled is not None  # missing values
     name = _quoted(column.name)
     if order is not None:
         if filled is not None and plain_word(filled) in order:
@@ -354,10 +354,10 @@ def _recipe_of(table, column, roles, notes, order):
         return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else
                             _number_to_fill(table, column, filled), indicator, date)
     if column.words:
-        return _recipe_of_words(table, column, roles, filled, (indicator, told_apart), notes)
+        return _recipe_of_words(table, column, roles, filled, (indicator, shows_missing), notes)
     if not column.numbers:
         notes.append(("is empty", name, ""))
-    elif column.low == column.high and not told_apart:
+    elif column.low == column.high and not shows_missing:
         notes.append(("is constant", name, f", {column.low:g}"))
     elif column.whole and column.ascending and column.numbers > _FEW_ROWS or \
             column.name == ROW and column.whole_and_different:
@@ -372,9 +372,9 @@ def _recipe_of(table, column, roles, notes, order):
 
 def _recipe_of_words(table, column, roles, filled, missing, notes):
     """As `_recipe_of`, of a column of words; filled: in place of missing ones, or None."""
-    indicator, told_apart = missing
+    indicator, shows_missing = missing
     name, different = _quoted(column.name), len(column.words)
-    if different == 1 and not told_apart:
+    if different == 1 and not shows_missing:
         notes.append(("is constant", name, f", {_quoted(*column.words)}"))
         return None
     if different > max(_FEW_ROWS, 0.9 * column.rows) and (
@@ -383,7 +383,7 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
                       + " (--categorical would keep it)" * (not column.endless), name, ""))
         return None
     words, other = _with_rare_words(column, roles.min_words)
-    if other is not None and len(words) == 1 and not told_apart:
+    if other is not None and len(words) == 1 and not shows_missing:
         notes.append((f"has no word in {roles.min_words or _RARE} rows or more", name, ""))
         return None
     if column.endless or len(words) > _MOST_WORDS and not column.categorical:
@@ -399,7 +399,7 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
     counts, words, fill = words, set(words), None
     if filled is not None:
         fill = plain_word(filled)
-        words |= {fill} if told_apart else set()
+        words |= {fill} if shows_missing else set()
         fill = fill if fill in words else None
     elif roles.missing in ("mean", "median") or roles.missing == "indicator" and not indicator:
         fill = min(counts, key=lambda word: (-counts[word], word))
@@ -411,11 +411,11 @@ def _with_rare_words(column, least):
     if least is None:
         many = len(column.words) >= _MANY_WORDS and not column.categorical
         least = _RARE if many else 1
-    kept = {word: rows for word, rows in column.words.items() if rows >= least}
-    rare = column.rows - sum(kept.values())
+    frequent = {word: rows for word, rows in column.words.items() if rows >= least}
+    rare = column.rows - sum(frequent.values())
     if not rare or column.endless:
         return column.words, None
-    return {**kept, _OTHER: kept.get(_OTHER, 0) + rare}, _OTHER
+    return {**frequent, _OTHER: frequent.get(_OTHER, 0) + rare}, _OTHER
 
 
 def _note_odd_numbers(notes, name, column):

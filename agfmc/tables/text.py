@@ -1,6 +1,6 @@
 """Text tables: blocks of whole records, converted by Python's module csv; quotes as in RFC 4180.
 
-What is wrong with the bytes or quotes of a text is found before any engine converts it; errors
+Errors in the bytes or quotes of a text are detected before any engine converts it; errors
 come in the order of the lines, whatever the size of the blocks.
 """
 
@@ -353,10 +353,10 @@ def converted(records: Records, layout: Layout, requested: Mapping[int, str],
     return len(rows), columns
 
 
-def _ragged(found, layout, first):
-    text = f"{found} cell{'s' * (found != 1)}, expected {len(layout.names)} as in the " + (
+def _ragged(count, layout, first):
+    text = f"{count} cell{'s' * (count != 1)}, expected {len(layout.names)} as in the " + (
         "header" if layout.header else "first line")
-    if layout.header and first and found == len(layout.names) + 1:
+    if layout.header and first and count == len(layout.names) + 1:
         text += "; write.table of R leaves out the name of the column of row names: with " \
                 "col.names = NA it does not"
     return text

@@ -64,19 +64,19 @@ class TrainerOptions(BinaryLearner):
     recognised_by = ""
 
     @classmethod
-    def parse(cls, text, *, own="", allowed=False, **place):
+    def parse(cls, text, *, trusted="", allowed=False, **place):
         """The options in `text`; `UsageError`, with the place given, for a quote left open.
 
-        own: the user's, which may be anything.  Others are a control file's, and may name no
-        file to the program, unless `allowed`: they are options such as -c or --cost, each with
-        one number behind it at most, and -q with none.
+        `trusted` are options of the user, which may be anything.  Others are a control file's, and
+        may name no file to the program, unless `allowed`: they are options such as -c or --cost,
+        each with one number behind it at most, and -q with none.
         """
         try:
             words = shlex.split(text)
         except ValueError as error:
             raise UsageError(f"the options '{text}' cannot be read: {error}", **place) from None
         takes = False
-        for word in [] if allowed or text == own else words:
+        for word in [] if allowed or text == trusted else words:
             is_option = _OPTION.fullmatch(word)
             if not is_option and not (takes and (_NUMBER.fullmatch(word) or word == _WEIGHTS)):
                 raise UsageError(f"the word '{one_line(word)}' of the options in the control file "

@@ -173,11 +173,11 @@ class _Training:
     def needs_folds(self):
         """True if leaving out single samples was too much work, or is in doubt."""
         return self.values is None and self.error is None and \
-            not self.job.options.own_probabilities
+            not self.job.options.gives_probabilities
 
 
 def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = TrainingSettings(),
-        progress: Callable[[int, int], None] | None = None, wanted: HeldOutRequest | None = None,
+        progress: Callable[[int, int], None] | None = None, requested: HeldOutRequest | None = None,
         weights: Weights | None = None) -> Iterator[Fitted]:
     """Train binary `jobs` on points x (n, d), an array or `SparsePoints`, with labels y (n,).
 
@@ -195,7 +195,7 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     check_fit(jobs, y, settings)
     if isinstance(x, np.ndarray):
         check_missing(jobs, x)
-    wanted = HeldOutRequest() if wanted is None else wanted
+    requested = HeldOutRequest() if requested is None else requested
     shared = [job for job in jobs if job.options.uses_shared_landmarks]
     jobs = [job for job in jobs if not job.options.uses_shared_landmarks]
     if jobs or len({job.together for job in shared}) > 1:
@@ -206,9 +206,9 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
         if not (is_sparse(x) and linear or isinstance(x, np.ndarray) and x.dtype == np.float32):
             x = np.asarray(x, dtype=np.float64)
         way = _fit_by_threads if isinstance(settings.workers, int) else _fit_elsewhere
-        yield from way(jobs, TrainingData(x, y, np.arange(len(y)), settings, wanted, weights),
+        yield from way(jobs, TrainingData(x, y, np.arange(len(y)), settings, requested, weights),
                        progress)
-    yield from train_shared(shared, x, y, settings, progress, wanted, weights)
+    yield from train_shared(shared, x, y, settings, progress, requested, weights)
 
 
 def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings) -> None:
@@ -244,7 +244,7 @@ class HeldOutRequest:
 
     def with_folds(self, job, loo):
         """Return whether the job begins with folds."""
-        return self.sides or self.chosen is not None if job.options.own_probabilities else not loo
+        return self.sides or self.chosen is not None if job.options.gives_probabilities else not loo
 
     def work(self, job, part, loo, weights=None):
         """The `_Training` of a job with its `Samples`; weights: of all points, or None."""
@@ -258,7 +258,7 @@ class HeldOutRequest:
 
     def _chosen_only(self, job):
         """Return whether folds would not be needed but for the calibration points."""
-        return job.options.own_probabilities and not self.sides
+        return job.options.gives_probabilities and not self.sides
 
     def fold_count(self, job, rows_of):
         """The number of folds that a job begins with."""
@@ -270,14 +270,14 @@ class HeldOutRequest:
 
 
 def _fit_by_threads(jobs, data, progress):
-    x, settings, wanted, rows_of = data.x, data.settings, data.wanted, rows_by_class(data.y)
+    x, settings, requested, rows_of = data.x, data.settings, data.requested, rows_by_class(data.y)
     workers, loo = settings.workers or available_cores(), settings.loo
     # each of the five folds trains on four fifths: 5 (4/5)^2 of the work, which goes by squares
     tables = Tables(x, jobs, rows_of, 1.0 if loo else 4.2, workers, settings.kernel_memory)
     finish = functools.partial(_finished, data)
     done = 0
-    total = len(jobs) + sum(wanted.fold_count(job, rows_of) for job in jobs
-                            if wanted.with_folds(job, loo))
+    total = len(jobs) + sum(requested.fold_count(job, rows_of) for job in jobs
+                            if requested.with_folds(job, loo))
     again = []
     for work, (count, outcome) in _outcomes(functools.partial(_task, x, tables, finish),
                                             _items(jobs, rows_of, tables, data), again,
@@ -308,7 +308,7 @@ def _items(jobs, rows_of, tables, data):
     if equal is not None and len(np.unique(equal)) == len(equal):
         equal = None
     for job in jobs:
-        work = data.wanted.work(job, samples(job, rows_of), loo, data.weights)
+        work = data.requested.work(job, samples(job, rows_of), loo, data.weights)
         work.equal = equal
         yield from [(work, None)] if tables.has_own(job) else [
             (work, [one]) for one in work.parts()]
@@ -346,7 +346,7 @@ def _one_fit(x, nodes, work, part):
     kernel = options.kernel_for(x.shape[1])
     if part == _FULL_FIT:
         solution = options.solve(nodes, work.rows, work.side, work.w)
-        values = None if work.fold is not None or options.own_probabilities else loo_values(
+        values = None if work.fold is not None or options.gives_probabilities else loo_values(
             lambda a, b: a.products(b) if is_sparse(a) else PreparedKernel(kernel, b).values(a).T,
             x, Problem(work.rows, work.side, work.w, work.equal), solution, options,
             table=nodes if getattr(nodes, "exact", False) else None)
@@ -372,7 +372,7 @@ def _flat(solution, x, rows):
 
 def _finished(data, work, seconds):
     """(`Fitted`, the fit of its probabilities converged); seconds: besides those of its tasks."""
-    solution, job, x, wanted = work.solution, work.job, data.x, data.wanted
+    solution, job, x, requested = work.solution, work.job, data.x, data.requested
     seconds += work.seconds
     if work.error is not None:
         return Fitted(job, work.error, seconds=seconds), True
@@ -381,7 +381,7 @@ def _finished(data, work, seconds):
     if options.corrects_probabilities and work.values is not None:
         a, b, converged = platt.fit_log_odds(work.values, first, work.fold, work.w)
         source = f"own probabilities, folds {work.fold.max() + 1}"
-    elif options.own_probabilities:
+    elif options.gives_probabilities:
         a, b, converged, source = -1.0, 0.0, True, "own probabilities"
     else:
         a, b, converged = platt.fit_sigmoid(work.values, first, w=work.w)
@@ -403,10 +403,10 @@ def _finished(data, work, seconds):
     fitted = Fitted(job, model, None if solution.sv is None else work.rows[solution.sv], seconds,
                     unbounded=work.fold is None and is_unbounded(
                         solution, options, work.side, work.w))
-    if wanted.sides:
+    if requested.sides:
         a, b = model.scale
         fitted = fitted._replace(side=work.side, held_out=a * work.values + b >= 0)
-    if wanted.chosen is not None:
+    if requested.chosen is not None:
         fitted = fitted._replace(values=work.values[work.chosen].astype(np.float32))
     return fitted, converged
 
@@ -419,7 +419,7 @@ class TrainingData:
     y: np.ndarray
     rows: np.ndarray
     settings: TrainingSettings
-    wanted: HeldOutRequest
+    requested: HeldOutRequest
     weights: Weights | None = None
 
     @classmethod
@@ -434,9 +434,10 @@ class TrainingData:
         rows = np.flatnonzero(np.isin(self.y, job.labels))
         if len(rows) == len(self.y):
             return self
-        chosen = self.wanted.chosen
-        return replace(self, x=self.x[rows], y=self.y[rows], rows=self.rows[rows], wanted=replace(
-            self.wanted, chosen=None if chosen is None else chosen[rows]),
+        chosen = self.requested.chosen
+        requested = replace(self.requested, chosen=None if chosen is None else chosen[rows])
+        return replace(
+            self, x=self.x[rows], y=self.y[rows], rows=self.rows[rows], requested=requested,
             weights=None if self.weights is None else self.weights[rows])
 
 

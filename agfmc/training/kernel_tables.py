@@ -40,7 +40,7 @@ class Tables:
 
     def __init__(self, x, jobs, rows_of, fits, workers, megabytes=MEGABYTES):
         self._x, self._rows_of, self._workers = x, rows_of, max(workers, 1)
-        self._bounds, self._shared, self._own = {}, {}, set()  # by kernel, and names of jobs
+        self._bounds, self._shared, self._separate = {}, {}, set()  # by kernel, and names of jobs
         self._seconds = {}  # of a core for a common table, as much as falls to a job
         self._packed = {}  # by the key of a learner
         sizes = [self._points(job) for job in jobs]
@@ -67,9 +67,9 @@ class Tables:
         labels = sorted({label for job in jobs for label in job.labels})
         size = sum(len(self._rows_of[label]) for label in labels)
         most = most_rows(megabytes // self._workers)
-        whole = sum(own ** 2 for own in sizes)
+        whole = sum(samples ** 2 for samples in sizes)
         if size <= most_rows(megabytes) and size ** 2 <= whole and (
-                needed or table_pays(size, [(own, fits) for own in sizes], d)):
+                needed or table_pays(size, [(samples, fits) for samples in sizes], d)):
             rows = np.concatenate([self._rows_of[label] for label in labels])
             table = KernelTable(self._x, rows, kernel, self._bounds[kernel])
 
@@ -80,8 +80,8 @@ class Tables:
 
             seconds = sum(spent for _, spent in run_tasks(fill, table.blocks, self._workers,
                                                           inline=False))
-            self._seconds.update((job.name, seconds * own ** 2 / whole)
-                                 for job, own in zip(jobs, sizes))
+            self._seconds.update((job.name, seconds * samples ** 2 / whole)
+                                 for job, samples in zip(jobs, sizes))
             self._shared[kernel] = table
             return size * (size + 2) / 2 ** 17
         if needed:
@@ -92,10 +92,10 @@ class Tables:
                     f"{max(sizes)} samples of '{job.name}', {room} MB for each worker: expected "
                     f"--kernel-memory {room * self._workers} or more, or learner=nystrom, which "
                     "needs no such table")
-            self._own.update(job.name for job in jobs)
+            self._separate.update(job.name for job in jobs)
         elif fits > 1 and len(jobs) >= _SPREAD * self._workers:
-            self._own.update(job.name for job, own in zip(jobs, sizes)
-                             if own <= most and table_pays(own, [(own, fits)], d))
+            self._separate.update(job.name for job, samples in zip(jobs, sizes)
+                             if samples <= most and table_pays(samples, [(samples, fits)], d))
         return 0
 
     def _points(self, job):
@@ -107,7 +107,7 @@ class Tables:
 
     def has_own(self, job):
         """Return whether the fits of a job are one task, as it has its own points."""
-        return self._apart or job.name in self._own
+        return self._apart or job.name in self._separate
 
     def of(self, job, rows, several):
         """A `KernelTable`, or what the learner makes of all points, for a job on x[rows].
@@ -115,8 +115,8 @@ class Tables:
         several: there is more than one fit.  Its own table is valid until this thread calls again.
         """
         kernel = job.options.kernel_for(self._x.shape[1])
-        own = job.name in self._own and (several or not KERNELS[kernel.kind].in_libsvm)
-        if not own:
+        separate = job.name in self._separate and (several or not KERNELS[kernel.kind].in_libsvm)
+        if not separate:
             if job.options.packing == "nodes" and kernel in self._shared:
                 return self._shared[kernel]
             return job.options.pack(self._x, rows) if self._apart else \

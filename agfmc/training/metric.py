@@ -225,7 +225,7 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
                                    else linear, raw)
     matrix = base.matrix
     if rounds or options.components is not None:
-        linear = _scaled(_kept_directions(linear, options.components), points.x)
+        linear = _scaled(_main_directions(linear, options.components), points.x)
         with np.errstate(over="ignore"):
             matrix = _mapped(base.matrix.astype(np.float64), linear).astype(np.float32)
         if not np.isfinite(matrix).all():
@@ -564,7 +564,7 @@ def _scaled(linear, x):
         else linear
 
 
-def _kept_directions(linear, components):
+def _main_directions(linear, components):
     """The map (d, D) to the first directions of a metric, of M^(1/2) (d, d) or (d,).
 
     components: their number, or their share of the trace; None for the map as it is.
@@ -589,7 +589,7 @@ def _kept_directions(linear, components):
 
 
 def _feature_weights(base, linear, raw):
-    """The diagonal (D1,) of the metric for standardised features, 1 on average of those kept.
+    """The diagonal (D1,) of the metric for standardised features, with mean 1 over those used.
 
     raw (n, D1): points as they were, whose variances serve where `base` mixes features.
     """
@@ -598,8 +598,8 @@ def _feature_weights(base, linear, raw):
     variance = raw.var(axis=0)
     variance[variance <= _FAINT * np.mean(raw**2, axis=0)] = 0.0
     weights = (whole**2).sum(axis=1) * variance
-    kept = weights > 0
-    return weights / weights[kept].mean() if kept.any() else whole.any(axis=1).astype(np.float64)
+    used = weights > 0
+    return weights / weights[used].mean() if used.any() else whole.any(axis=1).astype(np.float64)
 
 
 def data_digest(x: np.ndarray, y: np.ndarray) -> str:

@@ -50,10 +50,10 @@ class PairTally:
         (left,), (right,) = fitted.job.sides
         side, right_side, model = fitted.side, fitted.held_out, fitted.model
         i, j = self._position[left], self._position[right]
-        for own, other, of_side, wrong in ((i, j, 0, right_side), (j, i, 1, ~right_side)):
+        for first, other, of_side, wrong in ((i, j, 0, right_side), (j, i, 1, ~right_side)):
             wrong = wrong[side == of_side]  # of the class, in the order of the data
-            w = self._w[self._y == self._labels[own]]
-            self._n[own, other], self._errors[own, other] = w.sum(), w[wrong].sum()
+            w = self._w[self._y == self._labels[first]]
+            self._n[first, other], self._errors[first, other] = w.sum(), w[wrong].sum()
         if self._irrelevant is None:
             return
         rows = np.flatnonzero((self._y != left) & (self._y != right))

@@ -128,7 +128,7 @@ class Plan:
 
     @functools.cached_property
     def nodes(self) -> list[Job]:
-        """The jobs of nodes whose branches are all told apart at once."""
+        """The jobs of multi-class nodes."""
         return [job for job in self.jobs if not job.is_binary]
 
     @functools.cached_property
@@ -208,7 +208,7 @@ class _Origins:
         if self._chosen is not None and job.is_binary:
             chosen = [self._chosen[label] for label in sum(sides, [])]
             digest.update(repr(chosen).encode())
-            if self._counts_errors and job.options.own_probabilities and \
+            if self._counts_errors and job.options.gives_probabilities and \
                     sum(chosen) < sum(len(self._rows[label]) for label in sum(sides, [])):
                 digest.update(b"folds of all samples")
         if job.together is not None:
@@ -253,7 +253,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     """
     tree = source.control if isinstance(source.control, Tree) else read_control(source.control)
     parse = parse_options if trainer is None else functools.partial(
-        TrainerOptions.parse, own=settings.options or "", allowed=trainer.allow_commands)
+        TrainerOptions.parse, trusted=settings.options or "", allowed=trainer.allow_commands)
     base, only = output.base, output.only
     if "\n" in base or "\0" in base:
         raise UsageError("the model's name cannot hold a line break: control files name it")
@@ -263,7 +263,7 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     check_learners(jobs, settings.loo)
     if output.unnormalised:
         for kind, binary in (("direct", False), ("linear", True)):
-            if any(job.options.own_vectors and job.is_binary == binary for job in jobs):
+            if any(job.options.stores_vectors and job.is_binary == binary for job in jobs):
                 raise UsageError(f"-u is for support vectors: {kind} classifiers have none")
     # before the choice of one job: it must not have another file than in a run of all
     dense = source.dense or not all(job.options.keeps_sparse for job in jobs)

@@ -35,7 +35,7 @@ from .fit import fit, HeldOutRequest
 from .held_out import gather_held_out
 
 _SAVE_BUDGET_S = 2.0  # seconds that a signal leaves for keeping sums
-_SMALL = 1 << 28  # bytes of support vectors that are kept in memory until the end
+_SMALL = 1 << 28  # bytes of support vectors that stay in memory until the end
 
 
 def finished(plan):
@@ -139,13 +139,13 @@ class PreviousRun:
 
     Attributes
     ----------
-    kept : names of finished jobs, from `finished`
+    finished : names of finished jobs, from `finished`
     control_out : its control file, or None: it is removed as soon as a model of that run is
         replaced by another one, as it would name a mixture of both
     sums : stored sums of finished ranges are used
     """
 
-    kept: frozenset = frozenset()
+    finished: frozenset = frozenset()
     control_out: str | None = None
     sums: bool = True
 
@@ -177,9 +177,9 @@ def train(plan, progress: Callable | None = None, earlier: PreviousRun = Previou
 
 
 def _train_binary(plan, progress, earlier, deadline, held_out, workers):
-    jobs = [job for job in plan.binary if job.name not in earlier.kept]
+    jobs = [job for job in plan.binary if job.name not in earlier.finished]
     before = len(plan.binary) - len(jobs)
-    sums = _kept_sums(plan, earlier.sums)
+    sums = _sums_store(plan, earlier.sums)
     if before:
         save_normalisation(plan, earlier.control_out)
     if not jobs:
@@ -238,7 +238,7 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
     return Outcome(before + len(written), errors, stopped, trained, settled)
 
 
-def _kept_sums(plan, used=True):
+def _sums_store(plan, used=True):
     """The `SumsStore` of a run; one for a single model keeps none."""
     return SumsStore(plan.path_of(plan.base or ""), plan.binary if plan.base is not None else (),
                     lambda job: plan.origins.of_sums(job), used)
@@ -246,7 +246,7 @@ def _kept_sums(plan, used=True):
 
 def ranges_of(plan) -> list[int]:
     """The number of ranges of rows of each group of classifiers that share landmarks."""
-    return [len(row_ranges(job, len(plan.data.y))) for job in _kept_sums(plan).jobs]
+    return [len(row_ranges(job, len(plan.data.y))) for job in _sums_store(plan).jobs]
 
 
 def make_range_sums(plan, group: int, number: int, progress: Callable | None = None,
@@ -271,7 +271,7 @@ def make_range_sums(plan, group: int, number: int, progress: Callable | None = N
     if number >= counts[group]:
         raise UsageError(f"there is no range {number}: expected a number from 0 to "
                          f"{counts[group] - 1}")
-    sums = _kept_sums(plan, used)
+    sums = _sums_store(plan, used)
     job = sums.jobs[group]
     members = {one.name for one in plan.binary if sums.of(one) is sums.of(job)}
     if used and members <= finished(plan):
@@ -317,11 +317,11 @@ def _write(path, text, control_out):
 
 def _train_nodes(plan, progress, earlier, deadline):
     nodes = plan.nodes
-    done = before = sum(job.name in earlier.kept for job in nodes)
+    done = before = sum(job.name in earlier.finished for job in nodes)
     if before and not plan.binary:
         save_normalisation(plan, earlier.control_out)
     for job in nodes:
-        if job.name in earlier.kept:
+        if job.name in earlier.finished:
             continue
         if deadline is not None and time.monotonic() >= deadline:
             return Outcome(done, stopped=True)

@@ -28,7 +28,7 @@ class ToyOptions(PlaneLearner):
     weights: tuple = ()
     name = "toy"
     letters = {"-z": ("strength", 0, math.inf, False, True)}
-    own_probabilities = True
+    gives_probabilities = True
 
     def solve(self, packed, rows, side, w=None):
         return LogisticOptions(1.0 / self.strength).solve(packed, rows, side, w)

@@ -613,10 +613,10 @@ def test_options_that_a_control_file_may_have(place, script):
     ("-c '5\n'", "5\\n")])
 def test_options_that_it_may_not_have(options, word):
     with pytest.raises(UsageError) as caught:
-        TrainerOptions.parse(options, own="-c 1", file="own", line=3, column=4)
+        TrainerOptions.parse(options, trusted="-c 1", file="own", line=3, column=4)
     assert str(caught.value).startswith(f"own:3:4: the word '{word}' of the options")
     assert TrainerOptions.parse(options, allowed=True) == \
-        TrainerOptions.parse(options, own=options) == TrainerOptions(options)
+        TrainerOptions.parse(options, trusted=options) == TrainerOptions(options)
 
 
 def test_allowing_commands_needs_one(place):

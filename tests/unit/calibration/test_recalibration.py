@@ -12,7 +12,7 @@ from agfmc.data.types import Dataset
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding
 from agfmc.calibration.separate_points import DecodedData, recalibrate
-from agfmc.prediction.calibrate import (answers_of_data, answers_of_files, kept_decodings,
+from agfmc.prediction.calibrate import (answers_of_data, answers_of_files, stored_decodings,
                                         with_decoders)
 from agfmc.report.text import format_reports
 from agfmc.data.libagf import cls_bytes, con_bytes
@@ -140,8 +140,8 @@ def test_decoders_that_answer_the_same():
 
 
 def test_decoders_whose_points_are_kept():
-    assert list(kept_decodings(PAIRS)) == ["inverse", "least-squares"]
-    assert list(kept_decodings(TREE)) == ["recursive", "least-squares", "full"]
+    assert list(stored_decodings(PAIRS)) == ["inverse", "least-squares"]
+    assert list(stored_decodings(TREE)) == ["recursive", "least-squares", "full"]
 
 
 def test_the_scores_are_of_points_held_out():

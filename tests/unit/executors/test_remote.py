@@ -80,7 +80,7 @@ def test_models_are_those_of_threads(executor, loo):
     jobs = jobs_of(CODE.replace('"-s 1 -n 1"', '"-c 2"'))
     normalisation = Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, dtype=np.float32))
     settings, done = TrainingSettings(normalisation=normalisation, loo=loo), []
-    expected = {one.job: one for one in fit(jobs, x, y, settings, wanted=HeldOutRequest(True))}
+    expected = {one.job: one for one in fit(jobs, x, y, settings, requested=HeldOutRequest(True))}
     found = {one.job: one for one in fit(jobs, x, y, replace(settings, workers=executor),
                                          lambda *words: done.append(words), HeldOutRequest(True))}
     assert found.keys() == expected.keys() == set(jobs)

@@ -40,7 +40,7 @@ def problem(seed, most=5, kind="rbf"):
 def test_checked_values():
     landmarks = Landmarks(Kernel("rbf", GAMMA), X[[0, 2, 5]])
     beta = machine(X, Y, landmarks, RIDGE)
-    order = np.argsort(landmarks.kept)
+    order = np.argsort(landmarks.pivots)
     assert np.allclose(beta[order].T, BETA, rtol=0, atol=1e-9)
     products = gradient_products(landmarks, beta, X) / len(X)
     assert np.allclose(products, G, rtol=0, atol=1e-9)
@@ -110,7 +110,7 @@ def test_permuted_features_give_permuted_products(seed):
     x, landmarks, beta = problem(seed)
     order = np.random.default_rng(seed).permutation(x.shape[1])
     there = Landmarks(landmarks.kernel, landmarks.z[:, order])
-    found = gradient_products(there, beta[there.kept], x[:, order])
+    found = gradient_products(there, beta[there.pivots], x[:, order])
     assert np.allclose(found, gradient_products(landmarks, beta, x)[np.ix_(order, order)],
                        rtol=1e-10, atol=1e-10)
 

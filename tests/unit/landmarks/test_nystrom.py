@@ -40,7 +40,7 @@ def test_checked_values(left, right, weights, beta, b, f, left_out):
     use = np.isin(Y, left + right)
     w, t = weights[use], np.where(np.isin(Y[use], right), 1.0, -1.0)
     v, found, values, h = fitted(landmarks.features(landmarks.kernel_values(X[use])), t, w, 0.1)
-    order = np.argsort(landmarks.kept)
+    order = np.argsort(landmarks.pivots)
     assert np.allclose(landmarks.coefficients(v)[order, 0], beta, rtol=0, atol=1e-9)
     assert np.allclose(found, b, rtol=0, atol=1e-9)
     assert np.allclose(values, f, rtol=0, atol=1e-9)
@@ -73,7 +73,7 @@ def test_features_approximate_the_kernel():
 def test_dependent_landmarks_are_dropped():
     x = np.array([[0.0], [1.0], [2.0], [3.0]])
     landmarks = Landmarks(Kernel("linear"), x)
-    assert landmarks.kept.tolist() == [3]
+    assert landmarks.pivots.tolist() == [3]
     assert np.allclose(landmarks.features(landmarks.kernel_values(x))[0], x[:, 0])
 
 

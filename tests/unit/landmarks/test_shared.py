@@ -33,7 +33,7 @@ def trained(rows, x, y, options=OPTIONS, only=None, **settings):
     chosen = np.arange(0, len(y), 3)
     return {fitted.job.name: fitted for fitted in fit(
         jobs, x, y, TrainingSettings(**{"workers": 1, **settings}),
-        wanted=HeldOutRequest.of(len(y), chosen, settings.get("calibration") == 0))}
+        requested=HeldOutRequest.of(len(y), chosen, settings.get("calibration") == 0))}
 
 
 def values_of(model, x):
@@ -74,7 +74,7 @@ def test_models_are_those_of_all_points_at_once(rows, points):
 @pytest.mark.parametrize("plain", [0, 1e11])
 def test_same_bytes_for_any_workers_memory_and_choice(options, rows, plain, points, monkeypatch):
     x, y = points
-    monkeypatch.setattr(training, "_OWN", 2)
+    monkeypatch.setattr(training, "_SEPARATE", 2)
     monkeypatch.setattr(training, "_CHEAP", 0)
     monkeypatch.setattr(sums, "_RAW", plain)
     monkeypatch.setattr(sums, "_RANGE", (32, 32))

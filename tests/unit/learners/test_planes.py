@@ -44,7 +44,7 @@ def test_every_learner_keeps_the_interface():
         again = parse_options(options.canonical().replace("-g 1/d ", ""))
         assert again.canonical() == options.canonical()
         assert options.svm_type == "c_svc" and isinstance(options.kernel_for(3), Kernel)
-        assert options.own_vectors == (name != "svm") and isinstance(options.no_loo, str)
+        assert options.stores_vectors == (name != "svm") and isinstance(options.no_loo, str)
         hash(options.packing)
 
 
@@ -54,10 +54,10 @@ def test_svm_is_the_learner_without_a_name():
 
 
 def test_who_has_probabilities():
-    own = {s for s in SOLVERS if parse_options(f"learner=linear -s {s}").own_probabilities}
-    assert own == {0, 6, 7} and parse_options("learner=logistic").own_probabilities
+    own = {s for s in SOLVERS if parse_options(f"learner=linear -s {s}").gives_probabilities}
+    assert own == {0, 6, 7} and parse_options("learner=logistic").gives_probabilities
     for text in ("learner=linear -w0 2", "learner=logistic -w1 2", ""):
-        assert not parse_options(text).own_probabilities
+        assert not parse_options(text).gives_probabilities
 
 
 def test_leaving_out_single_samples_is_for_some():

@@ -104,7 +104,7 @@ def test_linear(text):
     plain = parse_options(text)
     options = plain.weighted()
     assert options.canonical() == plain.canonical()
-    assert options.own_probabilities == plain.own_probabilities
+    assert options.gives_probabilities == plain.gives_probabilities
     assert options.made_by().startswith("liblinear of scikit-learn ")
     found, again = (plane(options.solve(points, rows, side, w))
                     for points in (x, SparsePoints(sparse(x))))

@@ -120,7 +120,7 @@ def test_where_none_is_fitted(layout, n):
 @pytest.mark.parametrize("layout, decoding", [
     ("one-vs-one", Decoding("learned")), ("tree", Decoding("learned", "flat"))])
 def test_one_that_is_wanted_is_fitted_to_any_code(layout, decoding):
-    configuration = calibrated(*trained(layout), wanted=[decoding])
+    configuration = calibrated(*trained(layout), requested=[decoding])
     assert set(configuration.calibration.decoders) == {"learned"}
     found = Classifier(configuration, decoding)(TEST_X)
     assert np.mean(found.classes == TEST_Y) > .55

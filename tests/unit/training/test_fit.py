@@ -93,7 +93,7 @@ def test_own_probabilities_need_folds_only_for_held_out_samples(held_out, fits):
     seen = []
     few = np.flatnonzero(np.isin(y, [0, 9]))
     one, = fit(jobs, x[few], y[few], progress=lambda *args: seen.append(args),
-               wanted=HeldOutRequest(held_out))
+               requested=HeldOutRequest(held_out))
     assert seen[-1] == (fits, fits) and (one.held_out is not None) == held_out
 
 
