@@ -29,7 +29,7 @@ _MEMBERS = {"probabilities": "p:"}  # members that are objects, and what their n
 class AnswerColumns(NamedTuple):
     """Columns that were read, {name: cells of the n rows}, of the kinds of `open_answers`.
 
-    numbers (n,): of the lines, or what is `counted`.
+    `numbers` (n,) are those of the lines, or of what is `counted`.
     """
 
     file: str
@@ -169,8 +169,8 @@ def answer_ids(path: str, form: TableFormat, predicted: str, rows: Iterable[int]
                columns: Sequence[str] = ()) -> dict[int, str]:
     """{row: id} in a table of answers, the first row is 0.
 
-    columns: of the ids, else those before the answers, `predicted`, as `classify_m` writes them;
-    {} where these are too many to be ids.
+    `columns` are those of the ids, by default those before the answers, `predicted`, as
+    `classify_m` writes them; {} where these are too many to be ids.
     """
     with open_answers(path, form) as table:
         id_columns = tuple(columns) or table.names[:table.names.index(predicted)]

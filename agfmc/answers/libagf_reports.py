@@ -82,9 +82,9 @@ def _results(truth_path, base, weights, ratings=False):
 def comparison(truth_path, base, bins, weights=WeightSource()):
     """The whole page, as an iterable of pieces of text; all files are read at once.
 
-    bins: lines of the table of confidence ratings, which is left out for 0 and without base.con;
-    weights: those of the points, whose sums are then counted.  Raises `DataError` where the files
-    do not fit together, or a label is too large for a table from 0.
+    `bins` is the number of lines of the table of confidence ratings, which is left out for 0 and
+    without base.con; with `weights` of the points their sums are counted. Raises `DataError` where
+    the files do not fit together, or a label is too large for a table from 0.
     """
     rated = bins and os.path.exists(f"{base}.con")
     results = _results(truth_path, base, weights, rated)
@@ -171,8 +171,8 @@ class Samples(NamedTuple):
 def samples_of_text(truth_path, path, header=True, classes=True):
     """`Samples` of all probabilities: lines of k of them and, with `classes`, a class.
 
-    header: the first line is k alone.  Column j is taken for class j.  Raises
-    DataError with the line of whatever cannot be, and for a true class without a column.
+    With `header` the first line is k alone. Column j is taken for class j. Raises DataError with
+    the line of whatever cannot be, and for a true class without a column.
     """
     truth = read_cls(truth_path)
     try:
@@ -243,12 +243,12 @@ def write_curves(path, lines):
 def convert_svm_output(source, base, stream, names=None):
     """Write base.cls and, where `source` has probabilities, base.con; the table to `stream`.
 
-    Where the labels of all columns are known, `stream` gets a line for each point: probabilities
-    of the classes from 0, and the class.  If it breaks, no file appears.  Without probabilities an
-    old base.con is removed, with a warning.  names: of the classes, in which labels are looked up
-    where they are whole numbers and some of them below 0; without them the labels of the columns
-    are numbered in the order of their values, if some are below 0.  Raises DataError for what
-    cannot be read, and for labels below 0 that nothing numbers.
+    Where the labels of all columns are known, `stream` gets a line for each point: probabilities of
+    the classes from 0, and the class. If it breaks, no file appears. Without probabilities an old
+    base.con is removed, with a warning. In the `names` of the classes labels are looked up where
+    they are whole numbers and some of them below 0; without them the labels of the columns are
+    numbered in the order of their values, if some are below 0. Raises DataError for what cannot be
+    read, and for labels below 0 that nothing numbers.
     """
     output = _numbered(read_svm_output(source), source, names)
     ratings = None if output.p is None else con_bytes(_ratings_of_output(output, source, names))

@@ -149,7 +149,7 @@ class ClassSets(NamedTuple):
 def format_sets(sets, labels, p=None):
     """The text (bytes) of sets (n, k) bool of classes with these labels (k,).
 
-    p (n,): a number for the beginning of each line, such as the probability of the set.
+    `p` (n,) are numbers for the beginnings of the lines, such as the probability of the set.
     """
     words = [str(label) for label in labels]
     columns = np.nonzero(sets)[1].tolist()

@@ -102,8 +102,8 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
                                                                            tuple[str, ...]]:
     """(`Results`, names of the classes, entry i of class i) of a table of answers.
 
-    tree: a control tree of which each set of classes is a node, or None.  Weights are as they stand
-    there, 0 or more.  Raises `DataError`, with file and line, for what does not fit together.
+    Each set of classes has to be a node of `tree`, if that is given. Weights are as they stand
+    there, 0 or more. Raises `DataError`, with file and line, for what does not fit together.
     """
     with open_answers(source.path, source.layout) as table:
         columns = _Columns(table, source.predicted)

@@ -103,8 +103,8 @@ def with_weights_of(results: Results, truth_path: str, source: WeightSource,
                     names=None) -> Results:
     """`results` with the weights of a source; without a file those beside the true classes.
 
-    These, base.wgt beside base.cls (or base.truth), are taken with a warning.  names: {label:
-    name}.  Raises `DataError` as `read_weights` and `with_weights` do.
+    These, base.wgt beside base.cls (or base.truth), are taken with a warning. `names` is {label:
+    name}. Raises `DataError` as `read_weights` and `with_weights` do.
     """
     path = source.file
     if path is None and truth_path != "-":
@@ -186,7 +186,7 @@ def with_probabilities_before(results, path):
 def with_sets(results, path, tree=None):
     """`results` with the sets of classes that classify_m wrote for the same points.
 
-    tree: a control tree of which each set is a node, for hierarchical scores, or None.  Raises
+    Each set has to be a node of `tree`, if that is given, for hierarchical scores. Raises
     `DataError` where there are others than the points, a class is unknown, or a set is no node.
     """
     sets = read_sets(path)
@@ -215,7 +215,7 @@ def paths_of_sets(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str,
                   numbers: np.ndarray | None = None) -> Paths:
     """The `Paths` of sets that are nodes of a tree, and of the true classes (n,).
 
-    numbers (n,): of the lines in the file `path`, else from 1.
+    `numbers` (n,) are those of the lines in the file `path`, by default from 1.
     """
     where = "the tree" if tree.source is None else f"the tree in {tree.source}"
     if tree.is_ensemble:

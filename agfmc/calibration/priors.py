@@ -15,8 +15,9 @@ from ..core.errors import ModelError
 class Adjustment:
     """p (n, k) of a classifier trained with shares `trained` to p under shares `new`.
 
-    new, trained (k,): in the order of the columns, those of training positive.  Negative estimates
-    count as 0; where no class with a positive share has a positive probability, p is `new`.
+    `new` and `trained` (k,) are in the order of the columns, those of training positive. Negative
+    estimates count as 0; where no class with a positive share has a positive probability, p is
+    `new`.
     """
 
     def __init__(self, new: np.ndarray, trained: np.ndarray):

@@ -94,8 +94,8 @@ def recalibrate(decoded: DecodedData, key: str, classes: Sequence[int], kind: st
                 stored: ProbabilityMap | None = None) -> CalibrationResult:
     """Fit a map of `kind` ("auto" or of `MAP_KINDS`) for the decoder `key` of labels `classes`.
 
-    stored: a map fitted to other points, whose log loss is reported too.  Warns where there are
-    few points, or none of a class.  Maps and scores have the weights of the points; thresholds and
+    The log loss of `stored`, a map fitted to other points, is reported too. Warns where there are
+    few points, or none of a class. Maps and scores have the weights of the points; thresholds and
     sets count points, for which their guarantees are.
     """
     p, y, weights = decoded.p, decoded.y, decoded.weights

@@ -48,7 +48,7 @@ def add_table(parser, what="train", roles=True):
 
 def table_format(args, labels=True, ordinates=False, source=None):
     """The `InputFormat` of a table, of the options of `add_table`, -E, -H and `add_weights`.
-    source: the table."""
+    `source` is the table."""
     from ..data.types import InputFormat
 
     weights = weight_source(args, source)

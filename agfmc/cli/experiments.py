@@ -116,8 +116,8 @@ def add_state(parser):
 
 
 def plan_of(args, trials, parts=None, repeats=1):
-    """The `SplitPlan` of the options; without -f and -d, `trials` random splits, or `parts`.
-    repeats: how often the data are divided into parts."""
+    """The `SplitPlan` of the options; without -f and -d, `trials` random splits, or `parts`. The
+    data are divided into parts `repeats` times."""
     from ..experiments.experiment import SplitPlan
 
     if getattr(args, "loo", False):

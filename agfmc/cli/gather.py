@@ -50,10 +50,10 @@ def data_part(source: str, data: Dataset, facts: Iterable[tuple[str, str]] = (),
 
 
 class TrainingRows:
-    """The rows of training data in their file, which is read again for what a page tells of them.
+    """The rows of training data in their file, which is read again for a page.
 
-    source, form, data: the file, its `InputFormat`, and what was read.  missing: {column: missing
-    cells} of a table, once it was read, or None.
+    `source`, `form` and `data` are the file, its `InputFormat`, and what was read; `missing` is
+    {column: missing cells} of a table, once it was read, or None.
     """
 
     def __init__(self, source: str, form: InputFormat, data: Dataset):

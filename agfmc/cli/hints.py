@@ -87,8 +87,8 @@ def reword(message, options, operands):
 
 
 def refuse_scheme(control, then):
-    """`UsageError` for the name of a scheme where a control file is required. then: the rest of the
-    command line after `print_control -Q SCHEME`, for the message."""
+    """`UsageError` for the name of a scheme where a control file is required. `then` is the rest of
+    the command line after `print_control -Q SCHEME`, for the message."""
     if names_scheme(control):
         raise UsageError(f"there is no file '{control}'; for the scheme of that name: "
                          f"print_control -Q {control} {then}")

@@ -158,7 +158,7 @@ def _takes_a_line(stream):
 
 
 def wants_events(words, dashes=None):
-    """Return True if the last `--log` of a (maybe wrong) command line asks for JSON. dashes: the
+    """True if the last `--log` of a (maybe wrong) command line asks for JSON. `dashes` is the
     option that `--` stands for, if options may follow it."""
     form, words = "text", [*words, ""]
     for word, value in zip(words, words[1:]):
@@ -244,8 +244,8 @@ class Progress:
         self._drawn = self._ended = False
 
     def __call__(self, done, total, words="", earlier=0):
-        """`done` of `total` are done; words: what is being done, and the best so far;
-        earlier: so many were done before this run began."""
+        """`done` of `total` are done, `earlier` of them before this run began; `words` are on what
+        is being done, and the best so far."""
         now = self._clock()
         at_end = done >= total and not self._ended
         last = at_end and (self._on_terminal or self._handler.events)
@@ -272,9 +272,9 @@ class Progress:
             report(f"{self._what} {share} %{words}{left and f', {left}'}")
 
     def _left(self, now, done, missing):
-        """The remaining seconds, or None; done: by this run. From the speed since an earlier
-        moment, a quarter to a half of the work's time ago, and a minute at least: what a search
-        tries first and last takes times of its own."""
+        """The remaining seconds, or None, after what this run has `done`. From the speed since an
+        earlier moment, a quarter to a half of the work's time ago, and a minute at least: what a
+        search tries first and last takes other times."""
         (then, past), times = self._before, []
         if done > past:
             times.append((now - then) * missing / (done - past))

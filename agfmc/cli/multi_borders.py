@@ -220,7 +220,7 @@ def _control(request):
 
 def _check_together(args, form, binary):
     """`UsageError`, before anything is read, for operands and options that do not go together.
-    binary: train can be the base name of binary files."""
+    `binary` says that train can be the base name of binary files."""
     check_files(args.files, inputs={"control": [args.control or "-"]})
     refuse_name(args.control_out, "control-out", text=True)
     refuse_name(args.model, "the models", text=True)
@@ -285,7 +285,7 @@ def _calibration(request, work, trained):
 
 def _save(request, work, tree, calibration=None, finish=lambda: None):
     """Write control-out, the calibration and a table's recipe; without one an earlier one goes.
-    finish: called when both are written but for their names: as late as can be, as it looks for
+    finish() is called when both are written but for their names: as late as can be, as it looks for
     models of another run."""
     from ..calibration.file import format_calibration
     from ..control.build import without_names
@@ -415,8 +415,8 @@ def _train(request, work, pool, tally):
 
 
 def _report_chosen(work, chosen):
-    """A line for each group of classifiers with numbers that training has chosen. chosen: {name of
-    a classifier: its options}."""
+    """A line for each group of classifiers with numbers that training has chosen. `chosen` is {name
+    of a classifier: its options}."""
     groups = {}
     for job in work.binary:
         if job.name in chosen and None in (job.options.landmarks, job.options.ridge):

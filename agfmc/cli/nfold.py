@@ -95,8 +95,8 @@ class ValidationRequest(NamedTuple):
 
 
 def validation_request(args, both):
-    """The `ValidationRequest` of the options; both: with the probabilities before the calibration,
-    where there is one."""
+    """The `ValidationRequest` of the options, with `both` also for the probabilities before a
+    calibration."""
     tuning, plan = nested_tuning(args), plan_of(args, 1, 5)
     if args.seed is None:
         plan = plan._replace(seed=_SEED)

@@ -74,11 +74,11 @@ class _Group(_Options, argparse._ArgumentGroup):
 class Parser(_Options, argparse.ArgumentParser):
     """An argument parser for commands whose options may be digits and signs.
 
-    `-Q -1` and `-Q-1`, `-0` and `-+ "-c 50"` mean what libAGF's users expect:
-    an option with a value takes the next word, even if it begins with a minus sign.
-    Operands and options may be mixed.  operands: of the usage, where they are not just one after
-    the other.  dashes: the option that `--` stands for, where it does not mean that no options
-    follow.  needs_words: operands may be left out, but only where there are options.
+    `-Q -1` and `-Q-1`, `-0` and `-+ "-c 50"` mean what libAGF's users expect: an option with a
+    value takes the next word, even if it begins with a minus sign. Operands and options may be
+    mixed. `operands` are those of the usage, where they are not just one after the other. `dashes`
+    is the option that `--` stands for, where it does not mean that no options follow. With
+    `needs_words` operands may be left out, but only where there are options.
     """
 
     dashes = None
@@ -452,8 +452,8 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"))
 
 
 def add_model_files(group, normalised=None):
-    """-y, --calibration and --uncalibrated, of the commands that read a trained configuration;
-    normalised: what is done with the normalisation of -a, where there is that option."""
+    """-y, --calibration and --uncalibrated, of the commands that read a trained configuration.
+    `normalised` says what -a does with a normalisation, where there is that option."""
     if normalised is not None:
         group.add("-a, --norm-file FILE", f"normalisation (.std) to be {normalised}, in place of "
                   "the one that a control file names, or none: the points are already "
@@ -505,8 +505,8 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
 
 
 def add_normalisation(parser, unnormalised=None, trains=True):
-    """-n, -a and -S: normalise the features; unnormalised: help of -u, or None without it. trains:
-    -n is the default for tables, and --no-normalise turns it off."""
+    """-n, -a and -S: normalise the features. `unnormalised` is the help of -u, None without it.
+    With `trains` -n is the default for tables, and --no-normalise turns it off."""
     group = parser.group("normalisation")
     group.add("-n, --normalise",
               "subtract the mean of each feature and divide by its standard "
@@ -551,7 +551,7 @@ def checks_scales(args, form):
 
 def model_source(args, path, **settings):
     """The `ModelSource` of a model by the options of `add_model_files`, and -a where it is one.
-    settings: further ones."""
+    `settings` are further fields."""
     from ..data.libagf import read_std
     from ..models.files import ModelSource
 
@@ -564,7 +564,7 @@ def model_source(args, path, **settings):
 
 def learned_metric(args, scale):
     """The `MetricOptions` of the options of `add_normalisation`, or None; `UsageError` for wrong
-    ones.  scale: whether features are normalised as by -n."""
+    ones. `scale` says that features are normalised as by -n."""
     if args.weighted_norm and not scale and args.svd is None:
         raise UsageError("--weighted-norm is for a normalisation that is fitted: -n, or -S")
     if args.learn_metric is None:

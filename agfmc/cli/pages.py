@@ -96,8 +96,8 @@ class Page(NamedTuple):
 
 
 def page_of(args, inputs=(), path=None):
-    """The `Page` of the options; path: of the page, in place of --report. Raises `UsageError` and
-    `DataError` for what could not be written after the work."""
+    """The `Page` of the options, `path` in place of --report. Raises `UsageError` and `DataError`
+    for what could not be written after the work."""
     option, path = ("--report", args.report) if path is None else ("-o", path)
     if path is None:
         refuse_given(args, ["--card"] + ["--title"] * (args.multiqc is None),

@@ -92,7 +92,7 @@ def execute(args):
 class _Request(NamedTuple):
     """The contents of a page: a `ModelSource`, an `AnswersRequest`, or None, and the scores.
 
-    origin: of the answers, in words.
+    `origin` is that of the answers, in words.
     """
 
     model: object
@@ -149,7 +149,7 @@ def _inputs(args, answers):
 
 def _model(source, options, holdout):
     """The `ModelPart` of a `ModelSource`, and what matters to it on the holdout data of that name,
-    or None; options: those given that a trained model alone has."""
+    or None. `options` are the given ones that a trained model alone has."""
     from ..data.training import read_points
     from ..data.types import InputFormat
     from ..models.description import describe

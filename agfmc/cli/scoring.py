@@ -110,7 +110,7 @@ class AnswersRequest(NamedTuple):
 
 def answers_request(args, truth, result=None, probabilities=None, column=None, **changes):
     """The `AnswersRequest` of options; without result truth is a table, column that of the classes.
-    changes: other fields."""
+    `changes` are other fields."""
     from ..answers.result_tables import AnswerSource
     from ..data.class_names import read_names
 

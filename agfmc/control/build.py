@@ -298,7 +298,7 @@ def resolve_options(tree: Tree, default: object = "") -> list:
 def reopened(tree: Tree, texts: Collection[str], options: str) -> Tree:
     """`tree` with "" in place of the options of the rows that have one of `texts`.
 
-    A row with "." has those that it stands for.  options: of the heading, for all rows with "".
+    A row with "." has those that it stands for. `options` of the heading are for all rows with "".
     """
     default = object()
     rows = ["" if text is default or text in texts else text or " "

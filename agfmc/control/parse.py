@@ -215,8 +215,8 @@ def _class_names(src, labels):
 def heading_fault(keyword: str, text: str, members: int = 1) -> str | None:
     """Words on what is wrong with the text of the heading `keyword`; None where nothing is.
 
-    members: the number of configurations in the file.
-    Of a decoder only the form is looked at here: which there are is not known on this floor.
+    `members` is the number of configurations in the file. Of a decoder only the form is looked at
+    here: which there are is not known on this floor.
     """
     longest = _LONGEST[keyword]
     if len(text) > longest:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class CostMatrix:
     """Costs of the answers, in an order of the classes.
 
-    costs (k, k) float64: of answering class j where class i is true, finite and not below 0;
-    refusal (k,): of no answer where class i is true, or None.
+    `costs` (k, k), float64, are those of answering class j where class i is true, finite and not
+    below 0, and `refusal` (k,) those of no answer where class i is true, or None.
     """
 
     costs: np.ndarray
@@ -61,8 +61,8 @@ class CostMatrix:
 def cost_matrix(given: Any, labels: Sequence[int]) -> CostMatrix:
     """The `CostMatrix` of the classes `labels`, in their order: itself, or made of an array.
 
-    given: a `CostMatrix`, numbers (k, k), rows true classes and columns answers, or (k, k + 1),
-    where the last column is the cost of no answer.  Raises `UsageError` where they do not fit the
+    `given` is a `CostMatrix`, numbers (k, k), rows true classes and columns answers, or (k, k + 1),
+    where the last column is the cost of no answer. Raises `UsageError` where they do not fit the
     classes, are not finite or below 0, or make a right answer cost more than a wrong one.
     """
     import numpy as np

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 class Kernel:
     """A kernel function, with the parameters that its `kind`, one of `KERNELS`, uses.
 
-    linear x.y; polynomial (gamma x.y + coef0)^degree; rbf exp(-gamma |x-y|^2);
-    sigmoid tanh(gamma x.y + coef0); laplacian exp(-gamma sum_j |x_j-y_j|);
-    exponential exp(-gamma |x-y|).  columns: (start, stop) of the features that it sees, None for
-    all.
+    linear x.y; polynomial (gamma x.y + coef0)^degree; rbf exp(-gamma |x-y|^2); sigmoid tanh(gamma
+    x.y + coef0); laplacian exp(-gamma sum_j |x_j-y_j|); exponential exp(-gamma |x-y|). `columns` is
+    (start, stop) of the features that it sees, None for all.
     """
 
     kind: str
@@ -117,14 +116,17 @@ class NodeModel:
 class MergedModel:
     """The binary classifiers of a configuration, every support vector once.
 
-    kernels: the different kernels, kernel_of (m,) the one of each classifier;
-    sv (s, d) float64, group (s,) int32: support vectors of one class stand together;
-    indptr (m + 1,), index, coef: support vectors and coefficients per classifier;
-    rho, a, b (m,): r = tanh(a f + b), NaN without probabilities;
-    orientation (m,) of +1 and -1: the sign of f that speaks for the right side;
-    provenances: a `Provenance` for each classifier;
-    any_width: True where d is only the largest index met, so that points may be wider;
-    forest: the trees of the classifiers that have no support vectors, or None.
+    Attributes
+    ----------
+    kernels, kernel_of : different kernels, and number (m,) of the one of each classifier
+    sv, group : support vectors (s, d), float64, and their classes (s,), int32, those of a class
+        together
+    indptr, index, coef : support vectors and coefficients of each classifier, indptr (m + 1,)
+    rho, a, b : (m,), r = tanh(a f + b), NaN without probabilities
+    orientation : sign (m,) of f that speaks for the right side, +1 or -1
+    provenances : a `Provenance` for each classifier
+    any_width : d is only the largest index met, so that points may be wider
+    forest : trees of the classifiers that have no support vectors, or None
     """
 
     kernels: tuple[Kernel, ...]

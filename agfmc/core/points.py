@@ -83,8 +83,8 @@ def _mixed(value, column):
 class LowerTriangle:
     """A lower triangular matrix (p, p) whose inverse is applied to many vectors.
 
-    matrix: kept as it is; what stands right of its diagonal is not read.  By NumPy alone, which
-    lets other threads run meanwhile; SciPy's own functions do not.
+    The matrix is not copied; what stands right of its diagonal is not read. By NumPy alone, which
+    lets other threads run meanwhile; SciPy's functions do not.
     """
 
     STEP = 96

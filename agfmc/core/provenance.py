@@ -66,7 +66,7 @@ def _value(name, convert, doc):
 class Provenance:
     """The origin of a model: options, seed, samples, normalisation.
 
-    parts: the parts of its line, in their order.  A property is None where the line has no such
+    `parts` are those of its line, in their order. A property is None where the line has no such
     part.
     """
 
@@ -191,11 +191,11 @@ class Provenance:
 
 
 def shared(provenances, sides, features=None):
-    """The `Provenance` that all classifiers of a file have in common; sides: their labels.
+    """The `Provenance` that all classifiers of a file have in common, `sides` being their labels.
 
-    The samples are those of the classes, ascending, if the classifiers agree on them.  A
-    normalisation stays if any classifier went through it: its points are normalised, even
-    if the others have none.  features: added where no classifier has the number.
+    The samples are those of the classes, ascending, if the classifiers agree on them. A
+    normalisation stays if any classifier went through it: its points are normalised, even if the
+    others have none. `features` is added where no classifier has the number.
     """
     first = provenances[0].parts
     common = set(first).intersection(*(one.parts for one in provenances[1:]))

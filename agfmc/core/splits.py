@@ -161,8 +161,8 @@ def shuffled(n: int, seed: int) -> np.ndarray:
 def calibration_rows(y: np.ndarray, labels: Sequence[int], count: int, seed: int) -> np.ndarray:
     """Rows, ascending, of about `count` points of the classes `labels`, or of all there are.
 
-    y (n,): labels.  Of every class the same share, rounded up, drawn with the seed.  What is
-    drawn of a class depends on its own number of samples and on that of all alone.
+    `y` (n,) are the labels. Of every class the same share, rounded up, drawn with the seed. What is
+    drawn of a class depends on its number of samples and on that of all alone.
     """
     members = {label: rows for label, rows in rows_by_class(y).items() if label in set(labels)}
     total = sum(map(len, members.values()))

@@ -104,7 +104,7 @@ def of_points(factors: Mapping[int, float], y: np.ndarray) -> np.ndarray:
 
 def check_range(w: np.ndarray, source: str | None = None) -> None:
     """Raise `DataError` for weights (n,), with the factors of classes in them, that are not from
-    `SMALLEST` to `LARGEST`; source: of the data."""
+    `SMALLEST` to `LARGEST`; `source` is that of the data."""
     if not ((w >= SMALLEST) & (w <= LARGEST)).all():
         raise DataError(f"the weights of samples and classes are not all from {SMALLEST:g} to "
                         f"{LARGEST:g}: multiply them by a power of ten", file=source)
@@ -123,10 +123,10 @@ def class_factors(weights: Mapping[int | str, float] | str, totals: Mapping[int,
                   names: Mapping[int, str] | None = None) -> dict[int, float]:
     """{label: factor} of all classes of the `totals`, {label: sum of weights}.
 
-    weights: `BALANCED`, for factors W / (k W_c) of the sums of weights W_c of k classes, W their
-    sum; or {label or name: factor}, 1 for a class that is not named.  names: {label: name}, which
-    goes before a label that reads the same.  Raises `UsageError` for a word that is not known,
-    `DataError` for a class that is not there and a factor that is not a number above 0.
+    `weights` is `BALANCED`, for factors W / (k W_c) of the sums of weights W_c of k classes, W
+    their sum; or {label or name: factor}, 1 for a class that is not named. `names` is {label:
+    name}, which goes before a label that reads the same. Raises `UsageError` for a word that is not
+    known, `DataError` for a class that is not there and a factor that is not a number above 0.
     """
     if isinstance(weights, str):
         if weights != BALANCED:

@@ -16,8 +16,8 @@ _NAMED = 10_000  # classes, at most, that have names
 class Binning(NamedTuple):
     """Classes (n,) int32 of values, their thresholds, and (least, greatest) of the values.
 
-    names: of the classes, which say their limits, or None where a value is outside of all
-    classes, as training takes class -1 for one without a name, or these are too many.
+    `names` are those of the classes, which say their limits, or None where a value is outside of
+    all classes, as training takes class -1 for one without a name, or these are too many.
     """
 
     classes: np.ndarray
@@ -40,10 +40,9 @@ def classes_from_floats(source: str, bins: int | None = None, geometric: bool = 
                         ends: bool = False) -> Binning:
     """The `Binning` of the values in `source` (.dat), with `bins` classes (default 2).
 
-    numbers: (), or (min, max) with `bins` classes between them, or, without
-    `bins`, the thresholds themselves.  missing: larger values do not count for the
-    least and greatest.  ends: the thresholds include both ends, and what is outside
-    has class -1.
+    `numbers` is (), or (min, max) with `bins` classes between them, or, without `bins`, the
+    thresholds themselves. Values larger than `missing` do not count for the least and greatest.
+    With `ends` the thresholds include both ends, and what is outside has class -1.
     """
     values, present = read_con(source), present_values(source, missing)
     if bins is None and numbers:

@@ -43,7 +43,7 @@ def name_lines(path, stdin=None):
 def read_names_of(path, labels, names=None):
     """{label: name} of those labels; DataError where one of them has no line.
 
-    names: what stands in the file, if read already.
+    `names` are the names of the file, if read already.
     """
     names = read_names(path) if names is None else names
     for label in labels:
@@ -142,8 +142,8 @@ def named_by_value(y, file, points=True):
 def number_classes(y, k, file, names=None, otherwise=""):
     """Labels (n,) of y (n,) of which some are below 0, as those of training are numbered.
 
-    They are looked up in `names`, where these are numbers; else all `k` classes must
-    be there.  otherwise: what the user can do where they are not.  Raises DataError.
+    They are looked up in `names`, where these are numbers; else all `k` classes must be there.
+    Raises `DataError`, whose message ends in `otherwise`, where they are not.
     """
     known = ByValue(names)
     if known:

@@ -56,9 +56,10 @@ class TableRows(NamedTuple):
 def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
                  weight: int | None = None, text: tuple[int, ...] = (),
                  unique: tuple[int, ...] = ()) -> Iterator[TableRows]:
-    """`TableRows` of a table, block by block; label, weight, text: positions of columns.
+    """`TableRows` of a table, block by block, with the columns at the positions `label`, `weight`,
+    `text`.
 
-    unique: of those of the text that together are the id of a row, which no other has.  Raises
+    `unique` are those of the text that together are the id of a row, which no other has. Raises
     `DataError` for cells that the recipe cannot take, with file, line and column.
     """
     seen = RowIds(table, unique) if unique else None
@@ -219,10 +220,10 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
 
     -> its recipe, the number of rows, and those of each class (k,), or None without labels.
 
-    recipe: of training, which points to be classified or scored are made by, or None: then it is
-    made of this table.  base.ids (text) is written where there are columns of ids, base.wgt where
-    there is one of weights.  Without labels (`form.labels`), which needs a recipe, only base.vec
-    and base.ids are.  Memory does not grow with the rows.
+    `recipe` is that of training for points to be classified or scored, or None: then it is made of
+    this table. base.ids (text) is written where there are columns of ids, base.wgt where there is
+    one of weights. Without labels (`form.labels`), which needs a recipe, only base.vec and base.ids
+    are. Memory does not grow with the rows.
     """
     given = recipe is not None
     layout = form.layout.for_model(recipe) if given else form.layout
@@ -335,9 +336,9 @@ def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everythi
                      ) -> Iterator[RowsToClassify]:
     """The `RowsToClassify` of a table with the columns of a recipe, in any order, for `with`.
 
-    Its ids are those of `form.roles`, else those of the training table that it has too;
-    everything: all its columns are copied, and ids are not compared unless `form.roles` names
-    them.  Raises `DataError` where columns are lacking, and where a row has the id of an earlier
+    Its ids are those of `form.roles`, else those of the training table that it has too; With
+    `everything` all its columns are copied, and ids are not compared unless `form.roles` names
+    them. Raises `DataError` where columns are lacking, and where a row has the id of an earlier
     one.
     """
     with open_table(path, form.layout.for_model(recipe)) as table:

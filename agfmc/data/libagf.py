@@ -132,7 +132,7 @@ def open_vec(path, missing=False):
 class VecWriter:
     """Writes a `.vec` in chunks to an open binary file (see `files.replacing`).
 
-    missing: values may be NaN.
+    With `missing` values may be NaN.
     """
 
     def __init__(self, file, d, missing=False):
@@ -286,7 +286,7 @@ def holds_map(path):
 def write_std(path, normalisation, before=None):
     """Write a Normalisation as a `.std` file, and beside it what it was learned from, or neither.
 
-    before: as for `replacing`.
+    `before` is as for `replacing`.
     """
     files, outdated = std_files(path, normalisation)
 
@@ -333,7 +333,7 @@ def _float_bytes(x, path, start, missing=False):
 def _refuse_nonfinite(x, path, start=0, missing=False):
     """DataError with row and column (from 0) of the first NaN or infinity in x (n, d).
 
-    missing: NaN is allowed.
+    With `missing` NaN is allowed.
     """
     step = max(1, _PIECE // x.shape[1])
     for begin in range(0, len(x), step):

@@ -120,7 +120,7 @@ class Normalisation:
         """Map x (n, D1) to (n, D2) float64; DataError where the widths differ, and for NaN where
         features are mixed.
 
-        products: a matrix that mixes many features is applied by matrix products, ten times
+        With `products` a matrix that mixes many features is applied by matrix products, ten times
         faster: the last bits of a point do not depend on its neighbours then, but on the machine.
         """
         x = np.asarray(x)
@@ -202,15 +202,14 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
                       w: np.ndarray | None = None) -> Normalisation:
     """The Normalisation x' = (x - mean) M of the points x (n, d), an array or `LazyPoints`.
 
-    w (n,): weights of the points, which sums and n are made of then, or None for 1.  Missing
-    values, NaN, have no part in means and deviations.  With `scale`
-    M is diag(1/std), std with n - 1.  With `nsv` the data, centred (and
-    scaled), are projected on their first `nsv` right singular vectors, each with its
-    largest component positive; they are the eigenvectors of the d x d matrix of
-    products, so that memory does not grow with n.  Constant features are left out,
-    with an AgfmcWarning that names them, or counts them from 0, and so are those that vary by
-    so little that single precision cannot hold 1/std.  Everything is computed in float64
-    and rounded to float32, as a `.std` file stores it.
+    `w` (n,) are weights of the points, which sums and n are made of then, or None for 1. Missing
+    values, NaN, have no part in means and deviations. With `scale` M is diag(1/std), std with n -
+    1. With `nsv` the data, centred (and scaled), are projected on their first `nsv` right singular
+    vectors, each with its largest component positive; they are the eigenvectors of the d x d matrix
+    of products, so that memory does not grow with n. Constant features are left out, with an
+    AgfmcWarning that names them, or counts them from 0, and so are those that vary by so little
+    that single precision cannot hold 1/std. Everything is computed in float64 and rounded to
+    float32, as a `.std` file stores it.
 
     Raises UsageError where the arguments make no sense, DataError where the points
     do not allow it.

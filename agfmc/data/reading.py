@@ -163,10 +163,10 @@ def iter_points(path, form: InputFormat = InputFormat(), rows: int = 4096,
                 missing: bool = False) -> Iterator:
     """Chunks (<= rows, d) of points to classify, in bounded memory; labels are passed over.
 
-    `path` is a `.vec` file or a text file, or `-`.  With `d`, a file of another
-    width is an error; LIBSVM text may leave the last features out.  With `sparse`, points of
-    LIBSVM text whose missing features are 0 come as `SparsePoints`.  missing: values of a `.vec`
-    file may be NaN.  Raises DataError.
+    `path` is a `.vec` file or a text file, or `-`. With `d`, a file of another width is an error;
+    LIBSVM text may leave the last features out. With `sparse`, points of LIBSVM text whose missing
+    features are 0 come as `SparsePoints`. With `missing` values of a `.vec` file may be NaN. Raises
+    DataError.
     """
     if form.kind == "binary":
         with VecReader(path, rows, stdin, missing=missing) as reader:

@@ -22,8 +22,8 @@ _LEAST, _MOST = -1e-6, 1 + 1e-6  # of a probability, with room for what printing
 class SvmOutput:
     """classes (n,) int32 as predicted, labels of the columns in their own order, or None.
 
-    p (n, k): all probabilities; (n, 1), that of the predicted class, without
-    labels; None where there are none.
+    `p` (n, k) are all probabilities; (n, 1), that of the predicted class, without labels; None
+    where there are none.
     """
 
     classes: np.ndarray

@@ -25,9 +25,10 @@ def divide_table(recipe: Recipe, source: str, output: str, test: str | None,
                  show: Callable[[bytes], None]) -> dict[str, int]:
     """Copy the rows of a table that the recipe draws, in its order; -> {file: number of rows}.
 
-    recipe: only steps that choose, order and divide rows, and these are the rows of `preprocess`.
-    The files are those of `table_names`, all or none, and `-` is for show(bytes), which b"" ends.
-    Memory holds numbers and classes of rows; cells in another order go through a temporary file.
+    The recipe has only steps that choose, order and divide rows, and these are the rows of
+    `preprocess`. The files are those of `table_names`, all or none, and `-` is for show(bytes),
+    which b"" ends. Memory holds numbers and classes of rows; cells in another order go through a
+    temporary file.
     """
     names = table_names(recipe, output, test)
     with open_table(source, recipe.form.layout, again=True) as table:

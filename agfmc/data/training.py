@@ -52,7 +52,7 @@ def class_totals(base, form: InputFormat,
                  min_class: int | None = None) -> tuple[dict[int, float], dict[int, str]]:
     """({label: samples, or the sum of their weights}, {label: name}) of training data.
 
-    The points are read where they have weights alone.  min_class: as of `load_training`.
+    The points are read where they have weights alone. `min_class` is as for `load_training`.
     """
     given, classes = form.weights.file, form.weights.classes
     beside = form.roles.weight is not None or \

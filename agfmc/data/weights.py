@@ -53,8 +53,8 @@ def weights_beside(base: str) -> str | None:
 def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
     """The weights (n,) float64 of samples, each 0 or more, in a file, or `-`.
 
-    n: the number of points, which there must be weights for, or None.  Raises `DataError`, with
-    the line of a text, for what is no such number.
+    There must be weights for `n` points, None for any number. Raises `DataError`, with the line of
+    a text, for what is no such number.
     """
     path = os.fsdecode(path)
     if not path.endswith(ENDING):
@@ -87,7 +87,7 @@ def _check_line(path, line, number):
 def weights_bytes(w: np.ndarray, path: str | None = None, start: int = 0) -> bytes:
     """Weights (n,) as the bytes of a `.wgt` file; `DataError` for one that float32 cannot hold.
 
-    start: the number of weights in the file before them.
+    `start` is the number of weights in the file before them.
     """
     w = np.asarray(w, np.float64)
     data = con_bytes(w, path, start)
@@ -205,7 +205,7 @@ def without_zeros(data: Dataset, source: str | None = None,
                   small_left_out: bool = False) -> Dataset:
     """A Dataset without the points of weight 0, which a warning counts.
 
-    small_left_out: classes may be gone then.  Else `DataError` is raised for them.
+    With `small_left_out` classes may be gone then; else `DataError` is raised for them.
     """
     if data.weights is None:
         return data
@@ -232,8 +232,8 @@ def with_class_weights(data: Dataset, source: str | None = None,
                        classes: Mapping[int | str, float] | str | None = None) -> Dataset:
     """A Dataset whose weights, all above 0, have the factors of the classes in them.
 
-    classes: as of `WeightSource`; factors that are in the weights stay.  Weights that are all 1
-    become None.  Raises `DataError` for classes that are not there.
+    `classes` are as of `WeightSource`; factors that are in the weights stay. Weights that are all 1
+    become None. Raises `DataError` for classes that are not there.
     """
     w = None if data.weights is None else data.weights.w
     if w is not None and not data.weights.factors:

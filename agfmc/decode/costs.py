@@ -24,7 +24,7 @@ def expected_costs(p: np.ndarray, costs: np.ndarray) -> np.ndarray:
 def cheapest(p: np.ndarray, matrix: CostMatrix) -> tuple[np.ndarray, np.ndarray]:
     """The columns (n,) of the answers of least expected cost, -1 for no answer, and these costs.
 
-    p (n, k): probabilities, classes in the order of the matrix.  On ties the first class is the
+    `p` (n, k) are probabilities, classes in the order of the matrix. On ties the first class is the
     answer, and a class rather than none.
     """
     expected = expected_costs(p, matrix.whole)

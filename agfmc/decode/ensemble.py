@@ -43,9 +43,9 @@ def average(parts: Iterable[np.ndarray], weights: Sequence[float],
 def fit_weights(p: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
     """The weights (M,), sum 1, with the least mean log loss of the arithmetic average.
 
-    p (M, n): the probability that each of the M members gives the true class of each of n points,
-    which it did not see.  Those below 1e-16 count as that.  w (n,): the weights of the points in
-    the mean, None where all count alike.
+    `p` (M, n) is the probability that each of the M members gives the true class of each of n
+    points, which it did not see. Those below 1e-16 count as that. `w` (n,) are the weights of the
+    points in the mean, None where all count alike.
     """
     p = np.maximum(np.asarray(p, dtype=float), SMALLEST)
     weights = np.full(len(p), 1 / len(p))

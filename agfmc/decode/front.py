@@ -25,14 +25,21 @@ class Solution:
 class CodeDecoder:
     """A decoder made ready for one code; call it with any number of chunks of r.
 
-    a: coding matrix (m, k), entries -1, 0, +1; method: number, name, alias or `Method`;
-    learned: the `LearnedDecoder` of the method of that name, its rows in the order of the columns
-    of a.  Raises UsageError for an unknown method, or one for other codes, ModelError for
-    a matrix that is not a code, and where there is no learned decoder for it.
+    Everything that depends on the code alone (closed forms, factors) has been done. It holds no
+    state between calls, so threads may share it; add the `stops` of the chunks to know how the
+    whole run went.
 
-    Everything that depends on the code alone (closed forms, factors) has been
-    done.  It holds no state between calls, so threads may share it; add the
-    `stops` of the chunks to know how the whole run went.
+    Parameters
+    ----------
+    a : array (m, k), coding matrix, entries -1, 0, +1
+    method : int, str or Method, number, name or alias
+    learned : LearnedDecoder, optional, of the method of that name, its rows in the order of the
+        columns of a
+
+    Raises
+    ------
+    UsageError : for an unknown method, or one for other codes
+    ModelError : for a matrix that is not a code, and where there is no learned decoder for it
     """
 
     def __init__(self, a: np.ndarray, method: str | int | Method = DEFAULT,

@@ -22,7 +22,7 @@ def branches(r: np.ndarray) -> np.ndarray:
 def products(nodes: Tree, local: list[np.ndarray]) -> np.ndarray:
     """Probabilities (n, k) of all leaves: the products along their paths.
 
-    nodes: the tree; local: one array of local values for each node.
+    `nodes` is the tree, `local` has one array of local values for each node.
     """
     k = 1 + max(column for node in nodes for kind, column in node if kind == "leaf")
     n = len(local[0])
@@ -92,7 +92,7 @@ def most_probable(nodes: Tree, n: int, evaluate: Callable, count: int) \
     probabilities, but only nodes are evaluated that may hold one of them: the best open node of
     each point is opened, until `count` leaves are no less probable than all open nodes
     (uniform-cost search; Dembczynski and others, "Consistency of probabilistic classifier trees",
-    ECML 2016).  What is opened for a point does not depend on the others.  evaluate: as for
+    ECML 2016). What is opened for a point does not depend on the others. `evaluate` is as for
     `descend`, with rows in any order.
     """
     leaves, opened = _Leaves(n, count), _OpenNodes(n)

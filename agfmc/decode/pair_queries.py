@@ -24,9 +24,14 @@ BUDGET = 16 << 20
 
 @dataclass(frozen=True)
 class Decision:
-    """winner (n,): column of the class, -1 for a point that is rejected;
-    p (n,): probability of the winner, or of the last candidate of a rejected point;
-    queried (n, m): which classifiers were evaluated."""
+    """The answers of a decoder that queries single classifiers.
+
+    Attributes
+    ----------
+    winner : column (n,) of the class, -1 for a point that is rejected
+    p : probability (n,) of the winner, or of the last candidate of a rejected point
+    queried : mask (n, m) of the classifiers that were evaluated
+    """
 
     winner: np.ndarray
     p: np.ndarray
@@ -79,8 +84,8 @@ class Queries:
 
     def decision(self, probability: Callable, winner: np.ndarray,
                  candidate: np.ndarray | None = None) -> Decision:
-        """The `Decision`; probability: one of the two functions below; candidate: the class
-        whose probability is given where it is not the winner's."""
+        """The `Decision`, whose probability, by one of the two functions below, is that of
+        `candidate` where it is not the winner's."""
         queried = self.queried.T
         p = probability(self.table, self.r.T, queried, winner if candidate is None else candidate)
         return Decision(winner, p, queried)

@@ -23,9 +23,12 @@ from .pair_queries import fitted_probability, met_probability, Queries
 class QueryOptions:
     """Options of the decoders that query single classifiers.
 
-    opponents: of each class in a poll, a number or a word such as `3log`, 3 log2
-    k; seed: of its draw; finalists: so many best classes are polled in full; weights
-    (k, k): error of each pair of classes, columns of the code, or None.
+    Attributes
+    ----------
+    opponents : opponents of each class in a poll, a number or a word such as `3log`, 3 log2 k
+    seed : seed of its draw
+    finalists : number of best classes that are polled in full
+    weights : errors (k, k) of pairs of classes, columns of the code, or None
     """
 
     opponents: str = "3log"

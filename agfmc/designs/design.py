@@ -209,7 +209,7 @@ def designed(scheme, x, y, names, settings, weights=None):
     """(tree, settings): the training control tree of a scheme for points x (n, d), y (n,).
 
     A scheme that is made from data sees them after the normalisation, as in print_control; the
-    settings have it then.  names, weights: as for `design`, whose errors are raised.
+    settings have it then. `names` and `weights` are as for `design`, whose errors are raised.
     """
     import numpy as np
 

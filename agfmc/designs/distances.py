@@ -19,16 +19,17 @@ def class_distances(x: np.ndarray, y: np.ndarray, labels: Sequence[int], metric:
                     w: np.ndarray | None = None) -> np.ndarray:
     """Distances (k, k) of float64 between the classes, symmetric with zeros on the diagonal.
 
-    x (n, d), y (n,): samples and their labels, of which those in `labels` count, in this order.
+    `x` (n, d) and `y` (n,) are samples and their labels, of which those in `labels` count, in this
+    order.
 
     "hausdorff": max(max_l min_m |u_l - v_m|, max_m min_l |u_l - v_m|) over the points u of one
     class and v of the other.  "mean-deviation": |mu_i - mu_j| / sqrt(sigma_i sigma_j) with
     sigma = sqrt(sum |x - mu|^2 / (n_i - 1)), 0 for a single sample; where a sigma is 0 the distance
     is infinite if the means differ, else 0.
 
-    w (n,): weights of the samples, or None for 1, of which "mean-deviation" takes sums: whole
-    weights are copies; where the sum of a class is below 2, half of it stands for n_i - 1.
-    Raises DataError for a class without samples, UsageError for an unknown metric.
+    `w` (n,) are weights of the samples, or None for 1, of which "mean-deviation" takes sums: whole
+    weights are copies; where the sum of a class is below 2, half of it stands for n_i - 1. Raises
+    DataError for a class without samples, UsageError for an unknown metric.
     """
     if metric not in METRICS:
         raise UsageError(f"no distance called {metric!r}: use {' or '.join(METRICS)}")
@@ -196,13 +197,13 @@ def joined_tree(distances: np.ndarray, linkage: str = "single") -> tuple[Tree, l
 def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[float]]:
     """(pairs, heights): the classes 0..k-1 as nested pairs, and the distances at which they join.
 
-    distances (k, k): symmetric, of which the part below the diagonal counts; the distance of two
+    `distances` (k, k) are symmetric, and the part below the diagonal counts; the distance of two
     groups is the smallest ("single"), largest ("complete") or mean ("average") of their members'.
 
-    Ties: each two groups have a closest pair of members i > j, the first by (distance, i, j).  Of
-    groups that are equally far, those whose closest pair comes first are joined.  The larger group
-    goes left; of two equal ones, that which holds i.  heights (k - 1,): pairs in pre-order.
-    Raises DataError for NaN, UsageError for an unknown linkage.
+    Ties: each two groups have a closest pair of members i > j, the first by (distance, i, j). Of
+    groups that are equally far, those whose closest pair comes first are joined. The larger group
+    goes left; of two equal ones, that which holds i. heights (k - 1,) are in the pre-order of the
+    pairs. Raises DataError for NaN, UsageError for an unknown linkage.
     """
     distances = np.asarray(distances, dtype=np.float64)
     k = len(distances)
@@ -263,7 +264,7 @@ def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[fl
 def parts_of(pairs, turn: int = -1) -> list:
     """All parts of nested pairs, pairs and leaves, in pre-order; they may be thousands deep.
 
-    turn: -1 for the left side of each pair first, 1 for the right side.
+    `turn` is -1 for the left side of each pair first, 1 for the right side.
     """
     order, stack = [], [pairs]
     while stack:

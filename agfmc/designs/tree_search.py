@@ -127,7 +127,8 @@ def machine_options(text: str, left_out: int = LEFT_OUT) -> NystromOptions:
     """The options of classifiers that splits are judged by, from training options.
 
     Those of learner=nystrom themselves; of a learner with a kernel whose parameters are given, this
-    kernel; of any other the default.  Sides have no weights here.  left_out: points at most.
+    kernel; of any other the default. Sides have no weights here. `left_out` is the number of points
+    at most.
     """
     options = parse_options(text)
     if isinstance(options, NystromOptions):
@@ -143,8 +144,8 @@ def machine_options(text: str, left_out: int = LEFT_OUT) -> NystromOptions:
 class TreeCosts:
     """Costs of trees over the classes of `LabelledPoints`: a `TreeSpace` and its `SplitCosts`.
 
-    store: has `costs`, as `experiments.caches.CostStore`, or None.  Raises `UsageError` for fewer
-    splits than a search takes, and `DataError` as `SplitCosts` does.
+    `store` has `costs`, as `experiments.caches.CostStore`, or is None. Raises `UsageError` for
+    fewer splits than a search takes, and `DataError` as `SplitCosts` does.
     """
 
     def __init__(self, points: LabelledPoints, search: TreeSearch = TreeSearch(), seed: int = 1,

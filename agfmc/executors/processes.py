@@ -23,7 +23,7 @@ _lock = threading.Lock()  # of what is changed for a moment while processes star
 class ProcessPool(Executor):
     """An executor of `workers` processes, which begin with the first tasks.
 
-    together: how many tasks share the memory of one machine.
+    `together` is the number of tasks that share the memory of one machine.
     """
 
     def __init__(self, workers: int):
@@ -116,7 +116,7 @@ def _starting() -> Iterator[None]:
 def _begin(shared, reader):
     """Make this process a worker, which ends when nobody can write to `reader` any more.
 
-    shared: the pickle of what its tasks share.
+    `shared` is the pickle of what its tasks share.
     """
     global _shared
     try:

@@ -179,7 +179,7 @@ def _versions():
 def _call(shared, function, home, item):
     """The answer of a worker: (result, or the `AgfmcError` raised; texts of warnings).
 
-    home: `_process` of the one that gets the result.
+    `home` is the `_process` of the one that gets the result.
     """
     node, number, versions = _process()
     texts = []

@@ -37,11 +37,11 @@ def outcomes(submit: Callable, items: Iterable, window: int, *, ordered: bool = 
              retry: Callable | None = None) -> Iterator[tuple]:
     """Yield (item, future) when the future that submit(item) gave is done.
 
-    ordered: in the order of `items`, else as they finish.  At most `window` items are
-    taken ahead of what was yielded, so that memory stays bounded.  retry(item, future, losses):
-    how often the item was lost now, if it is to be submitted again, else None; with `ALONE` losses
-    it runs when no other future is pending.  Futures that have not begun are cancelled when the
-    generator is closed.
+    They come in the order of `items` if `ordered`, else as they finish. At most `window` items are
+    taken ahead of what was yielded, so that memory stays bounded. retry(item, future, losses) is
+    the number of times that the item was lost now, if it is to be submitted again, else None; with
+    `ALONE` losses it runs when no other future is pending. Futures that have not begun are
+    cancelled when the generator is closed.
     """
     entries = ((number, item, 0) for number, item in enumerate(items))
     done: queue.SimpleQueue = queue.SimpleQueue()
@@ -90,9 +90,9 @@ def run_tasks(function: Callable, items: Iterable, workers: int, *, ordered: boo
               inline: bool = True, window: int | None = None) -> Iterator[tuple]:
     """Yield (item, function(item)) with `workers` threads.
 
-    ordered, window (default 4 a worker): as for `outcomes`.  With one worker and `inline`,
-    no thread is made; without `inline` a signal can interrupt the caller while a long
-    task runs.  An exception of a task is raised here, in its turn.
+    `ordered` and `window` (default 4 a worker) are as for `outcomes`. With one worker and `inline`,
+    no thread is made; without `inline` a signal can interrupt the caller while a long task runs. An
+    exception of a task is raised here, in its turn.
     """
     if workers <= 1 and inline:
         for item in items:

@@ -86,10 +86,11 @@ def train_missing(problems: dict, split, experiment: Experiment, progress=None,
                   needed=None) -> dict:
     """{key: `Trained`, or the error of its learner} of the problems {key: job}.
 
-    needed: keys of those that are needed, by default all: of the others those that come before one
-    of these along C.  What the cache has is not trained again.  progress(done, total): in units of
-    work.  Where other processes are at the same work, it is done in turns of a few problems, in an
-    order of this process, and each turn begins with another look into the cache.
+    `needed` are the keys of those that are needed, by default all; of the others those are trained
+    that come before one of these along C. What the cache has is not trained again. progress(done,
+    total) is in units of work. Where other processes are at the same work, it is done in turns of a
+    few problems, in an order of this process, and each turn begins with another look into the
+    cache.
     """
     needed = set(problems if needed is None else needed)
     if not experiment.cache.several:

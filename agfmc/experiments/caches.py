@@ -70,7 +70,7 @@ class CostStore:
         """Yield the costs (m, g) of each of some `Nodes`, those that are not in the cache from
         make(requests).
 
-        origin: what the costs depend on beside the points, parts of a key.
+        `origin` has the parts of a key for what the costs depend on beside the points.
         """
         def load(request, key):
             def checked(stored):

@@ -75,7 +75,7 @@ def decoders_for(tree: Tree, names: tuple | None = None,
     """The `Decoding`s that a control tree is tried with: of these names, else those that suit it.
 
     Those that suit are those of `decoders_of`, but for full in the place of recursive, which has no
-    log loss.  calibrated: as in an `Experiment`; without probabilities one is enough.
+    log loss. `calibrated` is as in an `Experiment`; without probabilities one is enough.
     """
     decoders = decoders_of(tree, names, points)
     if names is None:
@@ -89,8 +89,8 @@ def decoders_for(tree: Tree, names: tuple | None = None,
 def read_candidate(text: str, decoders: tuple | None = None, **design) -> Candidate:
     """The `Candidate` of a word of the command line, FILE or SCHEME, with `:DECODER,...` behind.
 
-    decoders: names, where the word has none.  Raises `UsageError` for a word that is
-    neither, and for a trained control file `ControlError`.
+    `decoders` are names, where the word has none. Raises `UsageError` for a word that is neither,
+    and for a trained control file `ControlError`.
     """
     name, words = _split_word(text)
     if words is not None:
@@ -169,8 +169,8 @@ def open_nodes(tree: Tree) -> list[int]:
 def opened_again(tree: Tree, text: str = "", seed: int = 1) -> Tree:
     """`tree` whose rows of one learner are all open, whatever options they have.
 
-    text: options to begin with, else those of the tree's heading, else those that most of these
-    rows have.  `UsageError` where options that are not searched differ and none are given.
+    `text` has options to begin with, else those of the tree's heading, else those that most of
+    these rows have. `UsageError` where options that are not searched differ and none are given.
     """
     jobs, given = plan_jobs(tree, "m", text, seed)[:len(tree.rows)], text or tree.options
     named = given or not jobs or any(open_rows(tree))

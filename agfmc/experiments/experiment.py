@@ -91,8 +91,7 @@ class Split(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A split by its number, from 0; rows: about so many points of each part of it, None for
-    all."""
+    """A split by its number, from 0, with about `rows` points of each part of it, None for all."""
 
     number: int
     rows: int | None = None
@@ -296,7 +295,7 @@ class Experiment:
     def check_splits(self, inside: SplitPlan | None = None) -> None:
         """Raise `DataError` where a class has fewer than two samples in a training part.
 
-        inside: a plan for each training part, whose own training parts are checked too."""
+        `inside` is a plan for each training part, whose inner training parts are checked too."""
         y = self.data.y
         for split in splits(y, self.plan):
             _check_training_part(split, y)
@@ -336,7 +335,7 @@ class Experiment:
 
     def _with_metric(self, rows, key, name, report):
         """The settings with the metric, if one is to be learned, of a whole training part, by an
-        earlier run or now; rows: None for all."""
+        earlier run or now, of all points if `rows` is None."""
         if self.settings.metric is None:
             return self.settings
         if key not in self.learned:

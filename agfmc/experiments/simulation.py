@@ -106,9 +106,8 @@ class SimulationPlan(NamedTuple):
 def simulations(plan: SimulationPlan, progress=None) -> list[dict]:
     """The dictionary of `simulate` for each error probability and number of classes.
 
-    progress: called with (done, total).  Further keys: error, exact in adag and ddag (the closed
-    form) and separation_limit, None where there is no error probability; opponents in polls, the
-    words.
+    progress(done, total) is called. Further keys: error, exact in adag and ddag (the closed form)
+    and separation_limit, None where there is no error probability; opponents in polls, the words.
     """
     total = len(plan.errors) * plan.rounds * sum(k * k for k in plan.classes)
     before, rows = 0, []

@@ -298,7 +298,8 @@ def _configuration(candidate, split, trained, experiment):
 def _classify(configuration, decoder, split, means, counter):
     """(`Results` on the test part, confidence (n,), seconds, `Summary` of the queries).
 
-    means: a number of workers, or the `HeldOut` of a test part that is left out, without seconds.
+    `means` is a number of workers, or the `HeldOut` of a test part that is left out, without
+    seconds.
     """
     values = HeldOutValues(configuration, means) if split.left_out else None
     classifier = Classifier(configuration, decoder, Execution(counting=True), values)

@@ -54,8 +54,8 @@ _OPTIONS = {row.name: f"--{column}" for column, row in PARAMETERS.items()}
 class TuningTask:
     """A candidate to be tuned in an `Experiment`, its tree for all of the data, and their scales.
 
-    left_out: points are scored by leave-one-out values, and the splits judge the result alone;
-    design_s: seconds of a core that the tree took.
+    With `left_out` points are scored by leave-one-out values, and the splits judge the result
+    alone. `design_s` are seconds of a core that the tree took.
     """
 
     experiment: Experiment
@@ -364,7 +364,7 @@ def _warn_of_borders(searches):
 
 class WholeConfiguration:
     """One search, in which all open rows of a configuration, laid out by the candidate, have the
-    same options; jobs: classifiers of a trial."""
+    same options. `jobs` is the number of classifiers of a trial."""
 
     def __init__(self, candidate, tree, experiment):
         self._candidate, self._tree, self._experiment = candidate, tree, experiment
@@ -381,8 +381,8 @@ class WholeConfiguration:
         return other
 
     def score(self, split, items, progress):
-        """The `Outcome`, or the error, of each of `items` (0, options); options: a text, or a tuple
-        of texts for the rows."""
+        """The `Outcome`, or the error, of each of `items` (0, options), where options are a text,
+        or a tuple of texts for the rows."""
         if split.digest not in self._trees:
             self._trees[split.digest] = split.design_of(self._candidate, self._experiment).tree
         tree = self._trees[split.digest]
@@ -467,8 +467,8 @@ def _held_out(job, rows_of):
 
 
 def _binary_outcome(number, model, f, truth, w):
-    """The `Outcome` of a binary classifier, sides for classes; f (n,): its decision values;
-    w (n,): weights of the points, or None."""
+    """The `Outcome` of a binary classifier, sides for classes, by its decision values f (n,); w
+    (n,) are weights of the points, or None."""
     fields = {"candidate": number, "decoder": "binary", "classifiers": 1}
     if not len(truth):
         return Outcome(**fields, scores=dict.fromkeys(SCORES), truth=truth, classes=truth,

@@ -25,8 +25,8 @@ _known: set[str] = set()  # the temporary names in use
 def checked(content, read, path=None):
     """The `content` of a file that is about to be written to `path`, if its reader accepts it.
 
-    read: called with the content.  Whoever makes the content of a file calls this, so that no
-    file appears that no command could read: raises `ModelError` in place of the reader's error.
+    read(content) checks it. Whoever makes the content of a file calls this, so that no file appears
+    that no command could read: raises `ModelError` in place of the reader's error.
     """
     try:
         read(content)
@@ -233,8 +233,8 @@ def check_output(path) -> None:
 def check_distinct(files: Iterable[tuple[str, str | None, bool]]) -> None:
     """Raise `UsageError` where an output is an input or another output, under whatever name.
 
-    files: (option or operand, path or None, True for an output).  Symbolic links, hard links and
-    relative paths lead to one file.  Devices, pipes, folders and inputs that do not exist may be
+    `files` are (option or operand, path or None, True for an output). Symbolic links, hard links
+    and relative paths lead to one file. Devices, pipes, folders and inputs that do not exist may be
     named twice; `-`, standard input or output, once each.
     """
     names: dict = {}
@@ -361,10 +361,10 @@ def temporary_file():
 def install(made: str, path: str, before: Callable | None = None) -> None:
     """Move the file or folder `made`, which another program wrote, in the place of `path`.
 
-    before: called when it is on the disk, and what is replaced still there.  A file replaces one
-    as with `replacing`; an older folder is removed before a new one gets its name.  A symbolic
-    link is followed.  Raises DataError where the system refuses, and for a file in the place of a
-    folder or a folder in that of a file.
+    before() is called when it is on the disk, and what is replaced still there. A file replaces one
+    as with `replacing`; an older folder is removed before a new one gets its name. A symbolic link
+    is followed. Raises DataError where the system refuses, and for a file in the place of a folder
+    or a folder in that of a file.
     """
     import shutil
 

@@ -38,7 +38,7 @@ _HEAD = 1 << 16  # of a file
 
 
 def is_text(data, floats=False):
-    """Return True if the bytes, read in place of labels or float32 numbers, are text.
+    """True if the bytes, read in place of labels or float32 numbers, are text.
 
     All of them must be text in UTF-8, and they end in a newline, or are no whole numbers of four
     bytes, or are sixteen labels, or sixteen different float32 numbers.  Real ones are not like

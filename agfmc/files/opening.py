@@ -137,10 +137,10 @@ def read_all(stream, size, head=b""):
 def open_input(path, stdin=None, raw=False):
     """`path` opened for reading bytes; `-` is standard input (`stdin`, a binary stream).
 
-    What gzip has compressed is unpacked, whatever its name; raw: not, as in binary formats, whose
-    first bytes may be any, and then it can `seek` and `readinto`, and has a `fileno`.
-    Standard input is not closed.  Raises DataError when it cannot be opened, from its
-    `read` and `readinto` when it cannot be read, and where memory runs out in the block.
+    What gzip has compressed is unpacked, whatever its name, but not if `raw`, as in binary formats,
+    whose first bytes may be any, and then it can `seek` and `readinto`, and has a `fileno`.
+    Standard input is not closed. Raises DataError when it cannot be opened, from its `read` and
+    `readinto` when it cannot be read, and where memory runs out in the block.
     """
     path = os.fsdecode(path)
     try:

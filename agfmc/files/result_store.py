@@ -89,7 +89,7 @@ def automatic_path(data: str) -> str:
 def open_state(path: str | None, data: str) -> ResultCache:
     """The cache of results in a folder, or in that for the data if the path is None.
 
-    data: a digest of the data.  Automatic folders that have not been used for 30 days are
+    `data` is a digest of the data. Automatic folders that have not been used for 30 days are
     removed, and those that were used least recently beyond 256 MiB.
     """
     if path is None:

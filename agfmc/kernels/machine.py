@@ -45,9 +45,8 @@ def _buffer():
 class Machine:
     """The classifiers `columns` of a collated model, ready to be evaluated.
 
-    kernels, kernel_of (m,), sv (s, d), group (s,), indptr, index, coef, rho
-    (m,): as in `MergedModel`; columns: the numbers of the classifiers.
-    Support vectors that these classifiers do not use are left out.
+    The arrays are those of a `MergedModel`, `columns` the numbers of the classifiers. Support
+    vectors that these classifiers do not use are left out.
     """
 
     def __init__(self, model, columns):
@@ -140,8 +139,8 @@ class _Part:
 def _cut(group, at, which, width):
     """(start, stop) of the blocks of support vectors, whose classes are group (s,).
 
-    at, which: support vector, ascending, and classifier of each coefficient; width:
-    multiplications for one kernel value.
+    `at` and `which` are the support vector, ascending, and the classifier of each coefficient,
+    `width` the multiplications for one kernel value.
     """
     edges = np.concatenate([[0], np.flatnonzero(np.diff(group)) + 1, [len(group)]])
     edges = _cut_before_landmarks(edges, at, which)
@@ -210,7 +209,7 @@ def _span(positions):
 def decision_values(kernel: Kernel, sv: np.ndarray, coef: np.ndarray, rho: float, x) -> np.ndarray:
     """f (n,) of one classifier, sum coef K(x, sv) - rho, in blocks of bounded memory.
 
-    x: an array, or `SparsePoints` where the kernel is linear.
+    `x` is an array, or `SparsePoints` where the kernel is linear.
     """
     if is_sparse(x):
         return x @ (np.asarray(coef) @ sv) - rho
@@ -231,9 +230,8 @@ _CELLS = 1 << 23
 class KernelCounter:
     """The number of kernel values that points take which query some of m classifiers.
 
-    A support vector that several of the queried classifiers have in common counts
-    once for each kernel function (Platt, Cristianini and Shawe-Taylor 2000,
-    table 1).  model: a `MergedModel`.
+    A support vector that several of the queried classifiers have in common counts once for each
+    kernel function (Platt, Cristianini and Shawe-Taylor 2000, table 1). `model` is a `MergedModel`.
     """
 
     def __init__(self, model):

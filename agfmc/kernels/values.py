@@ -27,8 +27,8 @@ _NONE = np.zeros(0, dtype=np.intp)
 
 
 class Columns(NamedTuple):
-    """Points as columns (width, n) of the product, or as they are (n, d) where there is none;
-    far: those that it is not good enough for, x (f, d): these as they were."""
+    """Points as columns (width, n) of the product, or as they are (n, d) where there is none. `far`
+    are those that it is not good enough for, `x` (f, d) these as they were."""
 
     values: np.ndarray
     far: np.ndarray

@@ -65,10 +65,10 @@ def _of_signs(z, values, beta, x):
 def metric_of(products: np.ndarray, floor: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """(M, M^(1/2)) of the matrix G (d, d) or of its diagonal (d,), and any multiple of it.
 
-    The trace of M is d.  Of a diagonal both are diagonals (d,).  Where G is 0, so that no
-    direction matters more than another, M is the unit matrix.  floor: (1 - floor) M + floor I
-    stands in place of M: a direction in which few points differ, but far, as where one of a
-    hundred has a mark, has no gradient between them, and would be lost.
+    The trace of M is d. Of a diagonal both are diagonals (d,). Where G is 0, so that no direction
+    matters more than another, M is the unit matrix. With `floor`, (1 - floor) M + floor I stands in
+    place of M: a direction in which few points differ, but far, as where one of a hundred has a
+    mark, has no gradient between them, and would be lost.
     """
     if products.ndim == 1:
         share, axes = np.sqrt(products), None

@@ -116,7 +116,7 @@ def _slice(rows):
 def range_sums(problem: Problem, item: tuple) -> ClassSums:
     """Sums of the points of some classes in a range of rows.
 
-    item: (number, start, stop, labels) of the range and the classes.
+    `item` is (number, start, stop, labels) of the range and the classes.
     """
     _, start, stop, labels = item
     start, stop = start - problem.first, stop - problem.first

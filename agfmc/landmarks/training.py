@@ -118,8 +118,7 @@ def train_shared(jobs, x, y: np.ndarray, settings, progress, requested,
                weights: Weights | None = None) -> Iterator:
     """Train jobs whose learner shares landmarks; yields `Fitted` in their order by groups.
 
-    The arguments are those of `fit`; requested: what is requested of samples that are held out;
-    weights: of the points, or None.
+    The arguments are those of `fit`.
     """
     groups = {}
     for job in jobs:

@@ -28,7 +28,7 @@ _LEAST = 1e-9  # of a probability, whose logarithm is to be finite
 class DecisionFunction:
     """f (n,) of points x (n, d) by a fitted classifier of the labels 0 and 1; f > 0 speaks for 1.
 
-    has_probabilities: f is the log-odds of 1, and not a decision function.
+    With `has_probabilities` f is the log-odds of 1, and not a decision function.
     """
 
     estimator: Any

@@ -30,11 +30,11 @@ def most_rows(megabytes):
 
 
 def table_pays(size, fits, features):
-    """Return True if a table of `size`^2 values costs less than the evaluations it saves.
+    """True if a table of `size`^2 values costs less than the evaluations it saves.
 
-    fits: for each problem that would use it, (number of points, fits on all of them).
-    In nanoseconds, as measured: a value of the table takes 1.6 + 0.05 d, one of
-    LIBSVM's 10 + 1.3 d, and a fit on l points evaluates at least 0.04 l^2.
+    `fits` has for each problem that would use it (number of points, fits on all of them). In
+    nanoseconds, as measured: a value of the table takes 1.6 + 0.05 d, one of LIBSVM's 10 + 1.3 d,
+    and a fit on l points evaluates at least 0.04 l^2.
     """
     saved = sum(0.04 * count * points ** 2 for points, count in fits) * (10 + 1.3 * features)
     return saved > size ** 2 * (1.6 + 0.05 * features)
@@ -43,9 +43,9 @@ def table_pays(size, fits, features):
 def rounding(x, gamma):
     """Bound on the relative difference of two ways to compute exp(-gamma |a - b|^2), or None.
 
-    x (n, d): the points, all finite.  For one way, of |a|^2 + |b|^2 - 2 a.b
-    in any order of its terms, with u = 2^-53 and M the largest |x|^2, it is 4 gamma (d + 6)
-    u M, and a few u for exp itself.  None where it is too large for a table to be of use.
+    `x` (n, d) are the points, all finite. For one way, of |a|^2 + |b|^2 - 2 a.b in any order of its
+    terms, with u = 2^-53 and M the largest |x|^2, it is 4 gamma (d + 6) u M, and a few u for exp
+    itself. None where it is too large for a table to be of use.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         largest = max(float(np.einsum("ij,ij->i", part, part).max()) for part in (

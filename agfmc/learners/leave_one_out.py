@@ -271,9 +271,9 @@ def _between(before, after):
 
 
 def is_unbounded(solution, options, side, w=None) -> bool:
-    """Return True if no support vector of a C-SVC is at its bound: any larger C gives the same.
+    """True if no support vector of a C-SVC is at its bound: any larger C gives the same.
 
-    side (l,): the sides of the samples; w (l,): their weights, or None.
+    `side` (l,) are the sides of the samples, `w` (l,) their weights, or None.
     """
     if options.stores_vectors or options.svm_type != "c_svc" or solution.sv is None:
         return False

@@ -164,10 +164,10 @@ def _library():
 
 
 def _solve(nodes, rows, side, options):
-    """The `Solution` by LIBLINEAR; nodes: `Nodes` of all points, with the bias of the options.
+    """The `Solution` by LIBLINEAR for `Nodes` of all points, with the bias of the options.
 
-    rows (l,): the points of this problem; side (l,): 0 for left and 1 for right.  As in LIBLINEAR,
-    the label of the first row comes first.
+    `rows` (l,) are the points of this problem; `side` (l,) is 0 for left and 1 for right. As in
+    LIBLINEAR, the label of the first row comes first.
     """
     library, pointers = _library(), nodes.pointers(rows)
     y = np.ascontiguousarray(side, dtype=np.float64)

@@ -183,8 +183,8 @@ class Neighbours:
     def probabilities(self, points, excluded=None):
         """p (n, c): the share of each class, by weights, among the k nearest of points (n, d).
 
-        excluded (n,): the training point that each of the points is and that is no neighbour of it,
-        -1 where it is none, or None.  Raises `DataError` where the points have another number of
+        `excluded` (n,) is the training point that each of the points is and that is no neighbour of
+        it, -1 where it is none, or None. Raises `DataError` where the points have another number of
         features.
         """
         points = np.asarray(points)

@@ -60,7 +60,7 @@ class _Learner:
 class BinaryLearner(_Learner):
     """A learner of two sides, with a field `weights`, ((side, factor), ...), of -w0 and -w1.
 
-    name: as in `learner=NAME`.
+    `name` is as in `learner=NAME`.
     """
 
     name = ""

@@ -38,8 +38,8 @@ def folds(side, seed, count=FOLDS):
 def fold_count_of(sizes, chosen, count=FOLDS):
     """Number of folds that hold out the chosen samples alone, at most 1 / count of all in each.
 
-    sizes, chosen: numbers of samples of each side, of all and of the chosen ones.  One sample
-    of each side is left to train on in each fold.
+    `sizes` and `chosen` are numbers of samples of each side, of all and of the chosen ones. One
+    sample of each side is left to train on in each fold.
     """
     total = sum(chosen)
     if not total:
@@ -71,12 +71,11 @@ def folds_of(side, chosen, seed, count=FOLDS):
 def fit_sigmoid(f, positive, counts=None, w=None):
     """A and B of P(positive) = 1 / (1 + exp(A f + B)); -> (A, B, converged).
 
-    f (l,) decision values on samples that were not trained on; positive (l,)
-    bool.  Targets (N+ + 1)/(N+ + 2) and 1/(N- + 2); start A = 0, B = ln((N- +
-    1)/(N+ + 1)); damped Newton (sigma 1e-12, Armijo 1e-4, gradient below
-    1e-5, at most 100 steps).  counts: (N+, N-) of the targets where the samples are some of
-    more; those of the samples by default.  w (l,): weights of the samples, which N+ and N- are
-    sums of then, or None for 1.
+    `f` (l,) are decision values of samples that were not trained on, `positive` (l,) a mask of the
+    right sides. Targets (N+ + 1)/(N+ + 2) and 1/(N- + 2); start A = 0, B = ln((N- + 1)/(N+ + 1));
+    damped Newton (sigma 1e-12, Armijo 1e-4, gradient below 1e-5, at most 100 steps). `counts` are
+    (N+, N-) of the targets where the samples are some of more; those of the samples by default. `w`
+    (l,) are weights of the samples, which N+ and N- are sums of then, or None for 1.
     """
     f = np.asarray(f, dtype=np.float64)
     positive = np.asarray(positive, dtype=bool)
@@ -124,8 +123,8 @@ def fit_sigmoid(f, positive, counts=None, w=None):
 def fit_log_odds(f, positive, fold, w=None):
     """A and B, as of `fit_sigmoid`, for log-odds f (l,) of samples that were held out in folds.
 
-    They are -1 and 0, which leave the log-odds as they are, unless sigmoids that are fitted
-    without the fold of each sample have a smaller log loss.  fold (l,): -1 for samples without f.
+    They are -1 and 0, which leave the log-odds as they are, unless sigmoids that are fitted without
+    the fold of each sample have a smaller log loss. `fold` (l,) is -1 for samples without f.
     """
     known = fold >= 0
     f, positive, fold = f[known], positive[known], fold[known]
@@ -143,8 +142,8 @@ def fit_log_odds(f, positive, fold, w=None):
 def _loss(f, target, a, b, w):
     """Cross-entropy of the targets, and what its derivatives are made of.
 
-    sum w (t z + log(1 + exp(-z))), z = a f + b, kept from overflow; -> (sum, z < 0,
-    exp(-|z|), 1 + exp(-|z|)).  w: None for 1.
+    sum w (t z + log(1 + exp(-z))), z = a f + b, kept from overflow; -> (sum, z < 0, exp(-|z|), 1 +
+    exp(-|z|)). `w` is None for 1.
     """
     z = a * f
     z += b

@@ -26,11 +26,10 @@ _NODE = np.dtype({"names": ["index", "value"], "formats": [np.int32, np.float64]
 class Solution:
     """A trained classifier f(x) = sum coef K(x, v) - rho.
 
-    The v are points of the data, x[rows[sv]], or `vectors` (l, d) of the learner's own, and
-    `sv` is None then.  `sv` (l,) numbers of the support vectors among the problem's rows,
-    those of the first label first; `coef` (l,); f > 0 speaks for `labels[0]`; `n_sv` counts
-    the vectors of both labels.  function: what computes f (n,) of points (n, d) in place of all
-    this, or None.
+    The v are points of the data, x[rows[sv]], or other `vectors` (s, d) of the learner, and `sv` is
+    None then. `sv` (l,) numbers of the support vectors among the problem's rows, those of the first
+    label first; `coef` (l,); f > 0 speaks for `labels[0]`; `n_sv` counts the vectors of both
+    labels. `function` computes f (n,) of points (n, d) in place of all this, or None.
     """
 
     sv: np.ndarray | None

@@ -83,10 +83,10 @@ class Command:
     def run(self, *operands, stdin=None, stdout=None, options="", names=None):
         """Run the command: its own words, then those of `options`, then `operands`.
 
-        stdin: an open file, or None for nothing; stdout: an open file, or None
-        to pass over what it prints; names: {word: file name that takes its place}.  Raises
-        `CommandFailed` with the command, how it ended, and the last lines of its standard
-        error, or if there are none of what it printed.
+        `stdin` is an open file, or None for nothing, `stdout` an open file, or None to pass over
+        what it prints, and `names` {word: file name that takes its place}. Raises `CommandFailed`
+        with the command, how it ended, and the last lines of its standard error, or if there are
+        none of what it printed.
         """
         words = [*self._words, *_split(options)]
         for place, name in (names or {}).items():
@@ -227,7 +227,7 @@ def _last(messages):
 class CommandOptions(NodeLearner):
     """A program as the classifier of a node, code G: training writes its points as text.
 
-    text: the command, which is run where points are classified.
+    `text` is the command, which is run where points are classified.
     """
 
     text: str
@@ -365,8 +365,7 @@ class Predictor:
 class ExternalValues:
     """r of binary classifiers that only a program can read; stands for `MachineValues`.
 
-    configuration: a `Configuration` with `ModelFiles`, which the program gets;
-    execution: an `Execution` with a predictor.
+    The program gets the `ModelFiles` of the `Configuration`; `execution` has a predictor.
     """
 
     has_probabilities = True

@@ -117,7 +117,7 @@ def parse_options(text, **place):
 class SharedGroup:
     """The classifiers of a control file that are trained together, as they have the same options.
 
-    sides: of each one its two sides, a tuple of labels for each, in the order of the control
+    `sides` are the two sides of each one, a tuple of labels for each, in the order of the control
     file and none twice.
     """
 
@@ -281,7 +281,7 @@ def for_weights(jobs: Iterable[Job]) -> list[Job]:
 def named(tree, models):
     """The classification tree of a training tree.
 
-    models: all that have a name, in the order of `plan_jobs`: jobs, or what came of them.
+    `models` are all that have a name, in the order of `plan_jobs`: jobs, or what came of them.
     """
     names = [model.name for model in models]
     rows = len(tree.rows)
@@ -381,8 +381,8 @@ def node_classifier(model):
 def check_jobs(jobs, counts) -> list[str]:
     """Raise `DataError` for a side with fewer than two samples; -> jobs with few, as text.
 
-    counts: {label: number of samples}.  With one sample on a side there is
-    nothing left to train on where it is held out.
+    `counts` is {label: number of samples}. With one sample on a side there is nothing left to train
+    on where it is held out.
     """
     few = []
     for job in jobs:
@@ -419,7 +419,7 @@ def check_missing(jobs, x):
 def check_learners(jobs, loo=False):
     """Raise `UsageError`, with its place, for a learner that is not installed.
 
-    loo: also for one that leave-one-out is not for.
+    With `loo` also for one that leave-one-out is not for.
     """
     for job in jobs if loo else ():
         if job.options.no_loo:

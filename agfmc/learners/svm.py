@@ -175,11 +175,10 @@ def library_version():
 def solve(nodes, rows, side, options):
     """Train one binary support vector machine.
 
-    nodes: `Nodes` of all points, or a `KernelTable` of these or more; rows (l,)
-    the points of this problem; side (l,) 0 for left and 1 for right; options:
-    `SvmOptions`.  As in LIBSVM, the label of the first row comes first.  Raises
-    `DataError` where LIBSVM finds the problem infeasible (a nu too large for the
-    sizes of the sides) and where the kernel overflows.
+    `nodes` are `Nodes` of all points, or a `KernelTable` of these or more, `rows` (l,) the points
+    of this problem, and `side` (l,) is 0 for left and 1 for right. As in LIBSVM, the label of the
+    first row comes first. Raises `DataError` where LIBSVM finds the problem infeasible (a nu too
+    large for the sizes of the sides) and where the kernel overflows.
     """
     library, pointers = _library(), nodes.pointers(rows)
     y = np.ascontiguousarray(side, dtype=np.float64)

@@ -15,7 +15,7 @@ _FEW_FEATURES = 2**16  # where no number in the file stands for each
 def require_one_kernel(configuration, what, way_out):
     """`ModelError` for what the format `what` of other programs cannot hold.
 
-    way_out: from an ensemble, the end of the message.
+    `way_out`, from an ensemble, is the end of the message.
     """
     tree, kernels = configuration.tree, configuration.machines.kernels
     if tree.is_ensemble:

@@ -131,7 +131,7 @@ def describe_normalisation(normalisation: Normalisation, names: Sequence[str] = 
 def format_normalisation(info: dict, missing: str | None = None) -> str:
     """The dictionary of `describe_normalisation` as text for people.
 
-    missing: the file that would tell of a learned metric, where there is none.
+    `missing` is the file that would describe a learned metric, where there is none.
     """
     left_out, metric = info["left_out"], info["metric"]
     named = listed(left_out) if info["names"] is None else _listed(
@@ -357,7 +357,8 @@ def class_samples(configuration: Configuration) -> dict[int, int]:
 def class_sums(configuration: Configuration, seen: bool = False) -> dict[int, float]:
     """{label: sum of the weights of its samples}, ascending; their number where none had weights.
 
-    seen: without class weights.  Raises `ModelError` where the models do not tell.
+    With `seen` they are without class weights. Raises `ModelError` where the models do not record
+    them.
     """
     if all(_sums(one, False) is None for _, one in _with_sides(configuration)):
         return {**class_samples(configuration)}

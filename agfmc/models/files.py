@@ -242,7 +242,7 @@ def merged(tree: Tree, source: ModelSource,
            known: Mapping[str, BinaryModel] = MappingProxyType({})) -> Configuration:
     """The configuration of a control tree, of the source's path: its models, merged.
 
-    known: {name: model} of those that are not read.
+    `known` is {name: model} of those that are not read.
     """
     tree.require_names()
     tables: dict[bytes, np.ndarray] = {}

@@ -81,7 +81,7 @@ def _rows_of(machines, rows):
 def join_members(members: Sequence[Configuration], weights: str | None) -> Configuration:
     """The ensemble of single configurations, as `members_of` gives them; of one, itself.
 
-    weights: the text of the heading, or None.  Support vectors, kernels and normalisations that
+    `weights` is the text of the heading, or None. Support vectors, kernels and normalisations that
     no member needs are left out, and members with equal normalisations share them.
     """
     tree = joined([one.tree for one in members])

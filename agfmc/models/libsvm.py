@@ -60,7 +60,7 @@ _NUMBER = re.compile(NUMBER.pattern.decode(), re.ASCII)
 class _Header:
     """The key words of a model file up to `SV`; every value is checked when it is read.
 
-    end: index of the first line behind `SV`.  All methods raise `ModelError` with the line.
+    `end` is the index of the first line behind `SV`. All methods raise `ModelError` with the line.
     """
 
     def __init__(self, lines, path):
@@ -270,11 +270,10 @@ def format_svm_model(model, sv_text=None, held_out=None):
 def read_svm_model(path, known=None):
     """Read a LIBSVM model file of two classes; -> `BinaryModel` named `path`.
 
-    known: a dictionary that the files of one configuration have in common, empty at first:
-    support vectors that stand in several of them, as landmarks do, are read once and are one
-    array.  Accepts c_svc and nu_svc, the four kernels, labels 0 and 1 or -1 and 1
-    (left and right), with or without probabilities.  Raises `ModelError` with
-    the line for anything else.
+    `known` is a dictionary that the files of one configuration have in common, empty at first:
+    support vectors that stand in several of them, as landmarks do, are read once and are one array.
+    Accepts c_svc and nu_svc, the four kernels, labels 0 and 1 or -1 and 1 (left and right), with or
+    without probabilities. Raises `ModelError` with the line for anything else.
     """
     raw = read_bytes(path)
     lines = _read_lines(raw, path)
@@ -361,13 +360,13 @@ def held_out_values(raw, path=None):
 def read_svm_multiclass(path, raw=None, names=None):
     """Read a LIBSVM model of k >= 2 classes; -> (`Tree`, [`BinaryModel`]).
 
-    Labels of which some are below 0 are names of classes numbered in the order of their
-    values; they are looked up in `names` (entry i names label i) if these are whole
-    numbers and some below 0, as the model may lack classes.  The tree is a one-vs-one code
-    whose rows stand in the ascending order of the labels, the lower one left; the classes
-    stand in the order of the file, so that equal votes are decided as LIBSVM decides them.
-    The classifiers are named after the file.  raw: its bytes, if read already.  Raises
-    `ModelError` with the line for anything but c_svc and nu_svc.
+    Labels of which some are below 0 are names of classes numbered in the order of their values;
+    they are looked up in `names` (entry i names label i) if these are whole numbers and some below
+    0, as the model may lack classes. The tree is a one-vs-one code whose rows stand in the
+    ascending order of the labels, the lower one left; the classes stand in the order of the file,
+    so that equal votes are decided as LIBSVM decides them. The classifiers are named after the
+    file. `raw` are its bytes, if read already. Raises `ModelError` with the line for anything but
+    c_svc and nu_svc.
     """
     raw = read_bytes(path) if raw is None else raw
     lines = _read_lines(raw, path)

@@ -70,8 +70,7 @@ class _Stored:
 def write_store(path, configuration, made_by):
     """Write a `Configuration` to `path`, whole or not at all.
 
-    made_by: {program: version}; equal configurations written by equal versions are
-    equal files.
+    `made_by` is {program: version}; equal configurations written by equal versions are equal files.
     """
     tree = configuration.tree
     if tree.norm_file is not None:  # what that holds is stored

@@ -40,12 +40,11 @@ def assemble(tree, models, node_classifiers, normalisation=None):
 def collate(models, sides, classes, node_classifiers=()):
     """Merge `models`, m `BinaryModel`s in control-file order, into a `MergedModel`.
 
-    sides: per model the labels (left, right) on its sides; classes: all
-    labels in ascending order.  Support vectors that are equal bit for bit are
-    merged, also within one model, where their coefficients add up.  They are
-    ordered by class, as far as the partitions show it, landmarks last in each.
-    node_classifiers: the `NodeModel`s of the configuration.  Raises `ModelError` where the
-    models do not have the same number of features.
+    `sides` are the labels (left, right) of each model, `classes` all labels in ascending order.
+    Support vectors that are equal bit for bit are merged, also within one model, where their
+    coefficients add up. They are ordered by class, as far as the partitions show it, landmarks last
+    in each. `node_classifiers` are the `NodeModel`s of the configuration. Raises `ModelError` where
+    the models do not have the same number of features.
     """
     width = _width(models, node_classifiers)
     # models that were trained together, or read together, have one array in common
@@ -115,10 +114,10 @@ def _width(models, node_classifiers):
 def _groups(models, sides, classes, rows_of, count):
     """Per distinct support vector the position of its class in `classes`, and if it is a landmark.
 
-    rows_of: per model the numbers of its support vectors among them.  A support vector belongs
-    to every side on which it stands; where that leaves several classes the first is taken, where
-    none, len(classes).  Those of a model that has them all on one side are landmarks, of any
-    class: other models tell it, or it is len(classes).
+    `rows_of` has for each model the numbers of its support vectors among them. A support vector
+    belongs to every side on which it stands; where that leaves several classes the first is taken,
+    where none, len(classes). Those of a model that has them all on one side are landmarks, of any
+    class: it follows from other models, or it is len(classes).
     """
     column = {label: i for i, label in enumerate(classes)}
     possible = np.ones((count, len(classes)), dtype=bool)
@@ -141,8 +140,8 @@ def _groups(models, sides, classes, rows_of, count):
 def regroup(model: MergedModel, sides: Sequence, classes: Sequence[int]) -> MergedModel:
     """A `MergedModel` with its support vectors ordered by class, as `collate` leaves them.
 
-    sides, classes: as for `collate`.  The class follows from the coefficients: one
-    whose sign speaks for the left side belongs to a point of that side.
+    `sides` and `classes` are as for `collate`. The class follows from the coefficients: one whose
+    sign speaks for the left side belongs to a point of that side.
     """
     column = {label: i for i, label in enumerate(classes)}
     possible = np.ones((len(model.sv), len(classes)), dtype=bool)

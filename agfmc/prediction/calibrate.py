@@ -167,8 +167,8 @@ def with_learned_weights(configuration: Configuration, held_out: HeldOut | None)
     values = HeldOutValues(configuration, points)
     classifier = Classifier(configuration, Decoding(calibrated=False), values=values)
     parts = [classifier.by_member(rows) for _, rows in values.blocks(len(classifier.classes))]
-    weighed, remaining = _weighed(configuration, parts, np.searchsorted(classifier.classes, points.y),
-                             points.weights)
+    true = np.searchsorted(classifier.classes, points.y)
+    weighed, remaining = _weighed(configuration, parts, true, points.weights)
     if len(remaining) == len(configuration.tree.roots):
         return weighed, held_out
     owner = [number for number, member in enumerate(configuration.tree.members)
@@ -187,7 +187,8 @@ def weighed_by_data(configuration: Configuration, data: Dataset, kind: str, sour
         -> tuple[Configuration, list[int]]:
     """The ensemble with weights as of `with_learned_weights`, from points that no member has seen.
 
-    Returns it with the numbers of the members that stay.  kind, source: as for `answers_of_data`.
+    Returns it with the numbers of the members that stay. `kind` and `source` are as for
+    `answers_of_data`.
     """
     y = _true_columns(configuration.tree, data, source)
     classifier = Classifier(configuration, Decoding(calibrated=False), Execution(kind))
@@ -360,8 +361,8 @@ def _stride(method, entries, size):
 class HeldOutValues:
     """Decision values of calibration points, in the place of the classifiers of a `Configuration`.
 
-    held_out: a `HeldOut`.  Points are numbers of rows of the block that was loaded; nodes: {node
-    number: an object with probabilities(rows)}.
+    Points are numbers of rows of the block that was loaded; `nodes` is {node number: an object with
+    probabilities(rows)}.
     """
 
     has_probabilities = has_decision_values = True

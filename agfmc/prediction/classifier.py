@@ -306,8 +306,8 @@ def _way_of_prediction(tree, decoding):
 class _Prediction:
     """The ways from prepared points x (n, d) to `Decisions`, stops being added to a list.
 
-    A descent and pairs put different points to different classifiers.  branches: the children of
-    each node as `decode.nested` takes them, leaves in the order of the text.
+    A descent and pairs put different points to different classifiers. `branches` are the children
+    of each node as `decode.nested` takes them, leaves in the order of the text.
     """
 
     def __init__(self, configuration, decoding, execution, values, decision, way):
@@ -373,7 +373,7 @@ class _Prediction:
     def _local(self, number, x, r, stops):
         """r (n,) of a bare node, else probabilities (n, c) of the children.
 
-        x (n, d): the points; r (n, m'): of the classifiers of this node.
+        `x` (n, d) are the points, `r` (n, m') the values of the classifiers of this node.
         """
         if number in self._classifiers:
             p = self._classifiers[number].probabilities(x)

@@ -54,8 +54,8 @@ class Explanation(NamedTuple):
 class Explainer:
     """The contributions of the columns of the data to the answers of a configuration.
 
-    reference (d,): the point to compare with, None for the mean of the training data that the
-    normalisation has or, without one, of the support vectors.  Raises `UsageError` where there is
+    `reference` (d,) is the point to compare with, None for the mean of the training data that the
+    normalisation has or, without one, of the support vectors. Raises `UsageError` where there is
     neither, and for configurations whose classes are not separated by binary classifiers in memory.
     """
 

@@ -32,7 +32,7 @@ class ColumnEffect(NamedTuple):
     """The mean probabilities (v, k) of the classes where all points have one of v values in a
     column, and the 10th and 90th percentiles (v, k) over the points.
 
-    values: numbers, or the words of a column of words.
+    `values` are numbers, or the words of a column of words.
     """
 
     name: str

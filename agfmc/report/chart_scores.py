@@ -68,7 +68,7 @@ def draw_search(path: str, result: Mapping) -> None:
 
 
 def draw_weights(path: str, metric: Mapping) -> None:
-    """Draw the weights of the features, the largest first; metric: as in
+    """Draw the weights of the features, the largest first, of a `metric` as in
     `models.description.describe_normalisation`."""
     save(path, f"Learned from {metric['points']} points of {metric['classes']} classes",
          [weight_bars(metric)])

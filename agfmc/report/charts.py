@@ -89,8 +89,9 @@ def _upright_bars(names, counts):
 
 
 def reliability(scores: Mapping, of_classes: bool = False) -> Picture | None:
-    """Shares of right answers over the probabilities that they had, above a histogram of these;
-    of_classes: with the probabilities of all classes together, of `calibration_by_class`."""
+    """Shares of right answers over the probabilities that they had, above a histogram of these.
+    With `of_classes` there are the probabilities of all classes together, of
+    `calibration_by_class`."""
     bins = [row for row in scores.get("calibration") or () if row["count"]]
     if not bins:
         return None

@@ -17,8 +17,9 @@ Cell = Union[str, int, float, tuple[float, float], None]  # of a table; two numb
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a `DataTable`; kind: "text", "number", "share" (of 1, shown in percent), "name"
-    (of several words), "code" (in type of one width) or "prose" (sentences, which are not cut)."""
+    """A column of a `DataTable`, of the kind "text", "number", "share" (of 1, shown in percent),
+    "name" (of several words), "code" (in type of one width) or "prose" (sentences, which are not
+    cut)."""
 
     title: str
     kind: str = "text"
@@ -26,8 +27,7 @@ class Column:
     digits: int = 4
 
     def text(self, value: Cell, digits: int | None = None) -> str:
-        """The text of a cell; digits: of numbers and shares, in the place of those of the column
-        and of percent."""
+        """The text of a cell, with `digits` in place of those of the column and of percent."""
         if value is None:
             return ""
         if isinstance(value, str):
@@ -108,8 +108,8 @@ class DataPart:
 
 @dataclass(frozen=True)
 class ModelPart:
-    """The model, or the control file before training, that a page is about; info: the dictionary
-    of `models.description.describe`, or None before training."""
+    """The model, or the control file before training, that a page is about. `info` is the
+    dictionary of `models.description.describe`, None before training."""
 
     tree: Tree
     file: str = ""

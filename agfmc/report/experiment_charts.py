@@ -195,8 +195,8 @@ def _costs(rows):
 
 
 def _front(points, sign):
-    """Positions of the points that no other beats in score at no larger cost; points: the best
-    first."""
+    """Positions of the points that no other beats in score at no larger cost. `points` have the
+    best first."""
     front: list[int] = []
     for index, (cost, value, _) in enumerate(points):
         least, best = points[front[-1]][:2] if front else (math.inf, None)

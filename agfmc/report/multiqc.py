@@ -44,8 +44,8 @@ def check_multiqc(path: str) -> None:
 
 
 def section_of(content: ReportContent, title: str = "") -> str:
-    """The text of the section of the first of scores, search and comparison that a page has;
-    title: the one that is given, in the names of the lines."""
+    """The text of the section of the first of scores, search and comparison that a page has.
+    `title` is the given one, in the names of the lines."""
     if content.answers is not None:
         scores = content.answers.scores
         return _section("agfmc_scores", "Classification scores",

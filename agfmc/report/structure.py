@@ -66,8 +66,8 @@ def coding_matrix(tree: Tree, names: Mapping[int, str], title: str = "Coding mat
                   whole: bool = False) -> Picture:
     """A coding matrix: a column for each class, a row for each binary classifier.
 
-    Blue squares are -1, the left side, orange discs +1, the right side; other cells are 0.
-    whole: all rows are drawn, however many there are.
+    Blue squares are -1, the left side, orange discs +1, the right side; other cells are 0. With
+    `whole` all rows are drawn, however many there are.
     """
     node, labels = tree.nodes[0], tree.labels
     m, k = len(node.rows), len(labels)
@@ -272,8 +272,8 @@ def decision_tree(tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost
 class _Tree:
     """Places of nodes and classes, and the drawing.
 
-    ends: what stands at the right, a label or the number of a node that is not divided;
-    closed: the number of these.
+    `ends` stand at the right, labels or numbers of nodes that are not divided; `closed` is the
+    number of these.
     """
 
     def __init__(self, tree, names, costs, boxes, shares):

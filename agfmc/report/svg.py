@@ -208,7 +208,7 @@ class Drawing:
     def text(self, x: float, y: float, text: str, look: str = "", *, width: float = 0,
              title: str = "", **attributes) -> None:
         """Text on the base line y that begins at x, or ends or is centred there (look: "end",
-        "mid"); width: pixels that it is cut to, its whole being the title."""
+        "mid"). It is cut to `width` pixels, its whole being the title."""
         shown = cut_to_width(text, width or math.inf)
         if shown.endswith("…") and width:
             title = title or text
@@ -228,8 +228,8 @@ class Drawing:
             for x, y, w, h in bars), **attributes)
 
     def markup(self, label: str) -> str:
-        """SVG of it, in which all text and all values of attributes are escaped; label: what one
-        would see in it, for those who cannot."""
+        """SVG of it, in which all text and all values of attributes are escaped. `label` describes
+        it for those who cannot see it."""
         size = f"{pixels(self.width)} {pixels(self.height)}"
         width, height = size.split()
         label = _quoted(cut(label, 1000))

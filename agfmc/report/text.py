@@ -49,8 +49,8 @@ def aligned(rows: Sequence[Sequence[str]], left: int | Sequence[bool] | None = N
 
 def blocks_text(blocks: Iterable[Block], folded: bool = False, digits: int | None = None,
                 star: bool = False) -> str:
-    """Blocks of a page as text, without pictures; folded: with the tables that a page folds;
-    digits, star: as for `table_text`."""
+    """Blocks of a page as text, without pictures, if `folded` with the tables that a page folds.
+    `digits` and `star` are as for `table_text`."""
     lines = []
     for block in blocks:
         kind, value = block.kind, block.value
@@ -71,7 +71,7 @@ def blocks_text(blocks: Iterable[Block], folded: bool = False, digits: int | Non
 
 def table_text(table: DataTable, digits: int | None = None, star: bool = False) -> str:
     """A table of a page in lines: its caption, the heads of its columns, and its rows, without
-    prose; star: rows that stand out have one."""
+    prose. With `star` rows that stand out have one."""
     columns = [(at, column) for at, column in enumerate(table.columns) if column.kind != "prose"]
     rows = [[(column.text(row.cells[at], digits) or "-" * (column.kind in _NUMBERS))
              + " *" * (star and row.strong and at == 0) for at, column in columns]

@@ -298,8 +298,8 @@ def _difference(row, result):
 
 
 def tuned_blocks(tuned: Mapping, splits: int) -> list[Block]:
-    """Blocks of the options that were chosen inside the training parts; tuned: the `words` of a
-    `NestedTuning`."""
+    """Blocks of the options that were chosen inside the training parts, by `tuned`, the `words` of
+    a `NestedTuning`."""
     rows = tuple(TableRow((search["configuration"], search["searched"], search["split"],
                            search["options"], search["seconds"],
                            "" if search["complete"] else "time limit"))

@@ -13,10 +13,14 @@ from .contingency import answered, Contingency, ratio
 
 
 class ByClass(NamedTuple):
-    """precision, recall, f1, support (k,), NaN where it is 0/0.
+    """Scores (k,) of each class, NaN where they are 0/0, with T = table[j, j].
 
-    With T = table[j, j]: precision T / (answers of class j), recall T / support,
-    F1 2 T / (answers + support); support: points of class j.
+    Attributes
+    ----------
+    precision : T / (answers of class j)
+    recall : T / support
+    f1 : 2 T / (answers + support)
+    support : points of class j
     """
 
     precision: np.ndarray

@@ -15,8 +15,8 @@ MOST_CELLS = 1 << 22  # of a table whose information by chance is computed
 class Contingency:
     """table (k, c): rows are true classes, columns predicted ones; sums of weights, if any.
 
-    labels (k,): the labels of the rows and of the first k columns.  If any
-    point was rejected there is one more column, at the end; `rejected` counts it.
+    `labels` (k,) are those of the rows and of the first k columns. If any point was rejected there
+    is one more column, at the end; `rejected` counts it.
     """
 
     table: np.ndarray
@@ -41,9 +41,9 @@ def contingency(truth: np.ndarray, result: np.ndarray, labels: np.ndarray | None
                 weights: np.ndarray | None = None) -> Contingency:
     """`Contingency` of two label vectors (n,).
 
-    labels: the classes in any order; by default all that occur.  The result -1 is a rejected
-    point unless -1 is one of the classes.  weights (n,): of the points.  Raises `DataError` for
-    vectors of different lengths or an unknown label.
+    `labels` are the classes in any order; by default all that occur. The result -1 is a rejected
+    point unless -1 is one of the classes. `weights` (n,) are those of the points. Raises
+    `DataError` for vectors of different lengths or an unknown label.
     """
     truth, result = np.asarray(truth), np.asarray(result)
     if truth.shape != result.shape or truth.ndim != 1:

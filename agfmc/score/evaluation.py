@@ -173,7 +173,7 @@ def warn_of_other_numbers(scores):
 
 def warn_of_no_probabilities(p, what):
     """Warn where values p (n, k) are below 0 or above 1, and raise `DataError` where they are not
-    finite; what: the word for them."""
+    finite; `what` is the word for them."""
     if not np.isfinite(p).all():
         row = int(np.argmin(np.isfinite(p).all(axis=1)))
         raise DataError(f"{what} of point {row} (from 0) are not finite numbers")

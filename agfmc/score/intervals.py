@@ -59,7 +59,7 @@ def effective_number(weights: np.ndarray | None, n: int) -> float:
 def resampled(y: np.ndarray, seed: int) -> Iterator[np.ndarray]:
     """Endless resamples with replacement: how often each point is drawn (n,), float.
 
-    y (n,): true columns; each class keeps its number of points.
+    `y` (n,) are true columns; each class keeps its number of points.
     """
     generator = np.random.default_rng(seed)
     order = np.argsort(y, kind="stable")

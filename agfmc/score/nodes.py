@@ -33,10 +33,10 @@ def costs_of_nodes(tree: Tree, p: np.ndarray, y: np.ndarray,
                    weights: np.ndarray | None = None) -> tuple[NodeCost, ...]:
     """The `NodeCost` of each node of one tree, in its order; () for an ensemble.
 
-    p (n, k): probabilities with the classes of the tree in ascending order, y (n,): true columns,
-    weights (n,): of the points, or None.  By the chain rule -log p(class) is the sum of
-    -log(P(branch) / P(node)) over the nodes on the way to the class, with P the sum of p over the
-    classes below, so that the costs of all nodes sum to the log loss.
+    `p` (n, k) are probabilities with the classes of the tree in ascending order, `y` (n,) true
+    columns, and `weights` (n,) those of the points, or None. By the chain rule -log p(class) is the
+    sum of -log(P(branch) / P(node)) over the nodes on the way to the class, with P the sum of p
+    over the classes below, so that the costs of all nodes sum to the log loss.
     """
     if tree.is_ensemble:
         return ()

@@ -15,9 +15,9 @@ def set_scores(size: np.ndarray, holds: np.ndarray, y: np.ndarray, labels: np.nd
                weights: np.ndarray | None = None) -> dict:
     """Scores of the sets of points: of size (n,), with the true class or not, holds (n,) bool.
 
-    y (n,): true columns, of the labels (k,).  Keys: points, coverage with its Clopper-Pearson
-    interval (low, high), mean_size, exact (share of the sets that are the true class alone),
-    empty, sizes ([size, points], ...), by_class (label, points, coverage, low, high, mean_size).
+    `y` (n,) are true columns, of the labels (k,). Keys: points, coverage with its Clopper-Pearson
+    interval (low, high), mean_size, exact (share of the sets that are the true class alone), empty,
+    sizes ([size, points], ...), by_class (label, points, coverage, low, high, mean_size).
     """
     sizes, points = np.unique(size, return_counts=True)
     rows = []
@@ -46,7 +46,8 @@ def _coverage(size, holds, weights):
 class Paths(NamedTuple):
     """Numbers of nodes, without the root, on the paths from it to answers and true classes.
 
-    answer, true, common (n,): of either path, each with its end, and of both.
+    `answer` and `true` (n,) are those of either path, each with its end, `common` (n,) those of
+    both.
     """
 
     answer: np.ndarray

@@ -26,8 +26,13 @@ class Difference(NamedTuple):
 
 
 class McNemar(NamedTuple):
-    """first: points that only the first classifier has right; second: only the second;
-    p_value: two-sided, exact where all points count alike."""
+    """McNemar's test of two classifiers.
+
+    Attributes
+    ----------
+    first, second : points that only the first, or only the second classifier has right
+    p_value : two-sided, exact where all points count alike
+    """
 
     first: int
     second: int
@@ -65,11 +70,10 @@ def mcnemar(first: np.ndarray, second: np.ndarray,
             weights: np.ndarray | None = None) -> McNemar:
     """McNemar's exact test on two vectors (n,) of the points that each has right.
 
-    weights (n,): with them the points that one alone has right count as their effective number
-    does, in the proportion of the sums of their weights.  p is twice the smaller tail of the
-    binomial distribution, 1 at most (Dietterich, "Approximate statistical tests for comparing
-    supervised classification learning algorithms", 1998, with the exact distribution in place of
-    chi squared).
+    With `weights` (n,) the points that one alone has right count as their effective number does, in
+    the proportion of the sums of their weights. p is twice the smaller tail of the binomial
+    distribution, 1 at most (Dietterich, "Approximate statistical tests for comparing supervised
+    classification learning algorithms", 1998, with the exact distribution in place of chi squared).
     """
     first, second = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     only_first = int(np.count_nonzero(first & ~second))
@@ -119,8 +123,8 @@ def paired_shares(first: np.ndarray, second: np.ndarray,
 def paired_mean(differences: np.ndarray, weights: np.ndarray | None = None) -> Interval:
     """The 95 % `Interval` of the mean of paired differences (n,), of points of one test set.
 
-    weights (n,): of the points, or None.  mean +- t(0.975) standard error, with n - 1 degrees of
-    freedom, or those of the effective number of points.
+    `weights` (n,) are those of the points, or None. The interval is mean +- t(0.975) standard
+    error, with n - 1 degrees of freedom, or those of the effective number of points.
     """
     from scipy.special import stdtrit
 

@@ -31,7 +31,7 @@ def text_columns(records: Records, layout: Layout, requested: Mapping[int, str],
                  ) -> tuple[int, dict] | None:
     """As `table_text.converted`; None where a cell is neither a plain number nor a word.
 
-    worded: columns of the kind "either" that had words before, and are read as words at once.
+    `worded` are columns of the kind "either" that had words before, and are read as words at once.
     """
     if records.longest > LONGEST_CELL or records.data.startswith(_MARK):  # which would be skipped
         return None

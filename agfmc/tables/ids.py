@@ -28,8 +28,8 @@ _MOST_HEADS = 4  # columns before an answer that are taken for ids; more are a w
 class RowIds:
     """The ids of rows seen so far, each the text of the cells in some columns together.
 
-    positions: of these columns, whose cells blocks give as text.  A set holds 128 bits of each row
-    (BLAKE2b), which nobody has seen agree for two texts.
+    `positions` are those of these columns, whose cells blocks give as text. A set holds 128 bits of
+    each row (BLAKE2b), which nobody has seen agree for two texts.
     """
 
     def __init__(self, table: Table, positions: tuple[int, ...]):
@@ -80,7 +80,7 @@ def table_facts(path: str, form: InputFormat, recipe: TableRecipe,
                 rows: Iterable[int] = ()) -> TableFacts:
     """The `TableFacts` of the table that a recipe was made of; memory holds one block of rows.
 
-    rows: whose ids are read, the first is 0.  Raises `DataError` where the table is not what it
+    The ids of `rows` are read, the first is 0. Raises `DataError` where the table is not what it
     was.
     """
     with open_table(path, form.layout) as table:

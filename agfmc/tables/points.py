@@ -176,8 +176,8 @@ def class_numbers(table: Table, block: Block, position: int, classes: dict) -> n
 def filled_recipe(recipe: TableRecipe, x) -> TableRecipe:
     """A recipe whose fills that are NaN have become the means or medians of points x (n, d).
 
-    x: an array, or a file of them, in which missing values are NaN; it is read by blocks of rows
-    of a fixed size, so that its numbers do not depend on how the table was read.
+    `x` is an array, or a file of them, in which missing values are NaN; it is read by blocks of
+    rows of a fixed size, so that its numbers do not depend on how the table was read.
     """
     columns = list(recipe.columns)
     numbers = [number for number, one in enumerate(columns) if one.fill != one.fill]

@@ -36,7 +36,8 @@ _MARK = b"\xef\xbb\xbf"
 
 
 class _TextTable(Table):
-    """A table in text, perhaps compressed with gzip; head: None for a file that can be read again.
+    """A table in text, perhaps compressed with gzip; `head` is None for a file that can be read
+    again.
     """
 
     def __init__(self, file, head, form, engine, block, name):

@@ -108,9 +108,9 @@ class Table:
     def blocks(self, requested: Mapping[int, str]) -> Iterator[Block]:
         """Yield the rows of the requested columns, in `Block`s.
 
-        requested: the kind of a column by its position from 0: "number", where a word is an error;
-        "either", numbers where all cells of the block are, else `Words`; "words"; "text", the
-        cells as they stand there.  Raises DataError for the first row that is wrong, and for a
+        `requested` is the kind of a column by its position from 0: "number", where a word is an
+        error; "either", numbers where all cells of the block are, else `Words`; "words"; "text",
+        the cells as they stand there. Raises DataError for the first row that is wrong, and for a
         table without rows.
         """
         raise NotImplementedError
@@ -329,7 +329,7 @@ def converted(records: Records, layout: Layout, requested: Mapping[int, str],
               first: bool = False) -> tuple[int, dict]:
     """(the number of rows, the `requested` columns by position, as of `Table.blocks`).
 
-    first: the records are the first of the table.  Raises DataError for the first row that is
+    With `first` the records are the first of the table. Raises DataError for the first row that is
     not as it should be.
     """
     reader, _ = records.reader(layout)

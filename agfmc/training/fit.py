@@ -181,14 +181,14 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
         weights: Weights | None = None) -> Iterator[Fitted]:
     """Train binary `jobs` on points x (n, d), an array or `SparsePoints`, with labels y (n,).
 
-    Yields `Fitted` as jobs finish; the order depends on the workers, the models do not.  Each job
-    is six fits, the classifier itself and five folds whose decision values fit the probabilities
-    (Platt 1999), and the fits of all jobs share the threads; a learner with probabilities of its
-    own needs only the first, unless a `HeldOutRequest` asks for more.  x went through the
-    normalisation of the settings already.  progress: called with (fits done, all fits), or jobs in
-    their place where an executor has the workers.  Raises `DataError` before any training where a
-    side has fewer than two samples, and `UsageError` for a learner that is not installed, that
-    needs folds, or that takes no weights.
+    Yields `Fitted` as jobs finish; the order depends on the workers, the models do not. Each job is
+    six fits, the classifier itself and five folds whose decision values fit the probabilities
+    (Platt 1999), and the fits of all jobs share the threads; a learner that gives probabilities
+    needs only the first, unless a `HeldOutRequest` asks for more. x went through the normalisation
+    of the settings already. progress(fits done, all fits) has jobs in their place where an executor
+    has the workers. Raises `DataError` before any training where a side has fewer than two samples,
+    and `UsageError` for a learner that is not installed, that needs folds, or that takes no
+    weights.
     """
     if weights is not None:
         jobs = for_weights(jobs)

@@ -80,7 +80,7 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
 def fit_nodes(tree, jobs, data, normalisation=None):
     """{node number: `NodeModel`} of those of the `jobs` of a tree that are for nodes.
 
-    data: a `Dataset` after the normalisation.  Raises `ModelError` for the program of a node.
+    `data` is a `Dataset` after the normalisation. Raises `ModelError` for the program of a node.
     """
     parts = () if normalisation is None else normalisation.provenance
     nodes = [job for job in jobs if not job.is_binary]

@@ -112,7 +112,8 @@ class Tables:
     def of(self, job, rows, several):
         """A `KernelTable`, or what the learner makes of all points, for a job on x[rows].
 
-        several: there is more than one fit.  Its own table is valid until this thread calls again.
+        `several` says that there is more than one fit. A table of this job alone is valid until
+        this thread calls again.
         """
         kernel = job.options.kernel_for(self._x.shape[1])
         separate = job.name in self._separate and (several or not KERNELS[kernel.kind].in_libsvm)

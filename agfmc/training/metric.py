@@ -195,9 +195,9 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
                  workers: int | Executor = 1, weights: Weights | None = None) -> Normalisation:
     """The Normalisation that is `base` followed by the map that is learned from x (n, d), y (n,).
 
-    The total variance of what it gives is the number of its features, as it is after a division
-    by standard deviations: the same values of gamma suit.  Results do not depend on the workers.
-    weights: of the points, or None; the variance of points is that without weights.
+    The total variance of what it gives is the number of its features, as it is after a division by
+    standard deviations: the same values of gamma suit. Results do not depend on the workers.
+    `weights` are those of the points, or None; the variance of points is that without weights.
 
     Raises `DataError` for points of one class, more features or landmarks than the memory allows,
     and a lambda that is too small for rounding.
@@ -250,7 +250,7 @@ def learned_rows(y: np.ndarray, features: int, seed: int) -> np.ndarray:
 def without_part(normalisation: Normalisation | None, y: np.ndarray) -> np.ndarray | None:
     """A mask (n,) of the training points that had no part in learning a metric, or None.
 
-    y (n,): the labels of the points that it was learned from.
+    `y` (n,) are the labels of the points that it was learned from.
     """
     metric = None if normalisation is None else normalisation.metric
     if metric is None or not metric.rounds or metric.rows is None:
@@ -567,7 +567,7 @@ def _scaled(linear, x):
 def _main_directions(linear, components):
     """The map (d, D) to the first directions of a metric, of M^(1/2) (d, d) or (d,).
 
-    components: their number, or their share of the trace; None for the map as it is.
+    `components` is their number, or their share of the trace; None for the map as it is.
     """
     if components is None:
         return linear
@@ -591,7 +591,7 @@ def _main_directions(linear, components):
 def _feature_weights(base, linear, raw):
     """The diagonal (D1,) of the metric for standardised features, with mean 1 over those used.
 
-    raw (n, D1): points as they were, whose variances serve where `base` mixes features.
+    `raw` (n, D1) are the points as they were, whose variances serve where `base` mixes features.
     """
     whole = _mapped(base.matrix.astype(np.float64), linear)
     raw = raw.astype(np.float64)

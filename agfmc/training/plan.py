@@ -399,9 +399,9 @@ def _refuse_names_of_sums(base, files):
 def _check_outputs(files, source, trainer, norm_out):
     """Refuse, before the training, what could not be written after it, or would destroy input.
 
-    files: [(path or None, what it is)].  Raises `DataError` for a folder that is not there or may
-    not be written, or that has the name of an output, `UsageError` for an output that would take
-    the place of an input or of another output.
+    `files` is [(path or None, what it is)]. Raises `DataError` for a folder that is not there or
+    may not be written, or that has the name of an output, `UsageError` for an output that would
+    take the place of an input or of another output.
     """
     ends = (".vec", ".cls", ".names", ".wgt") if source.form.kind == "binary" else ("",)
     inputs = [("control", source.control), *(("train", f"{source.path}{end}") for end in ends),

@@ -104,7 +104,7 @@ def _is_normalisation(plan):
 def save_normalisation(plan, control_out=None):
     """Write the normalisation that was fitted to the training data, if one was.
 
-    control_out: control file of a previous run, removed if that had another normalisation.
+    `control_out` is the control file of a previous run, removed if that had another normalisation.
     """
     if plan.fitted:
         same = control_out is None or _is_normalisation(plan)
@@ -286,7 +286,7 @@ def make_range_sums(plan, group: int, number: int, progress: Callable | None = N
 def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None:
     """The `HeldOut` of the calibration points of a finished `plan`, or None.
 
-    trained: of its `Outcome`; other values are in the model files.
+    `trained` is that of its `Outcome`; other values are in the model files.
     """
     rows = plan.calibration_rows
     if rows is None:
