@@ -28,7 +28,8 @@ from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for, read_candidate
 from .comparison import Choice, compare
 from .experiment import Experiment, Part
-from .pooling import corrected, Difference, difference_of, losses, pooled, weights_of
+from .pooling import (corrected, Difference, difference_of, joined as joined_outcomes, losses,
+                      pooled, weights_of)
 from .racing import COMPARED, first_parts, gap_of, HOPELESS, race, Tuner
 from .search import Axis, SearchSpace
 from .trial import run_trial
@@ -349,6 +350,8 @@ class _Stage:
         best = max(tried, key=lambda one: ALL_SCORES[by].sign * pooled(by, one))
         # as much worse as the best of all that were tried is on points that did not choose it
         estimate["score"] += pooled(by, chosen.scored) - pooled(by, best)
+        if by == "log_loss":
+            estimate["error"] = max(estimate["error"], _error_by_forecasts(chosen.scored))
         how = self.judge.plan.description
         if not self._all:
             how += ", which took no part in the search for options"
@@ -504,6 +507,20 @@ def _difference(by, outcomes, others, plan):
     gained, w = lost - added, weights_of(outcomes)
     return Difference(float(mean(gained, w)), float(standard_error(gained, w)),
                       f"of {len(gained)} held-out points")
+
+
+def _error_by_forecasts(outcomes):
+    """The standard error of the log loss of outcomes if their probabilities are right.
+
+    The losses themselves tell less where errors are rare and cost much: of a few hundred points
+    none may be among the worst.  A loss is -log p with the probability p of the answer, about
+    -log(1 - p) otherwise, so that its variance is p (1 - p) log(p / (1 - p))^2.
+    """
+    p = np.clip(joined_outcomes(outcomes, "forecasts")[2].astype(float), 1e-9, 1 - 1e-9)
+    w = weights_of(outcomes)
+    w = np.ones(len(p)) if w is None else w
+    variance = p * (1 - p) * np.log(p / (1 - p))**2
+    return float(np.sqrt(w**2 @ variance) / w.sum())
 
 
 def _best_of_kinds(entries):

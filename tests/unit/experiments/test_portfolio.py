@@ -1,6 +1,7 @@
 """A portfolio: contenders, stages, the choice of an average, and the time."""
 
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,7 @@ from agfmc.experiments import portfolio as module
 from agfmc.experiments.experiment import Experiment, splits, SplitPlan
 from agfmc.experiments.portfolio import Contender, contenders_for, count_rows, LARGE, Portfolio
 from agfmc.experiments.search import Axis, SearchSpace
+from agfmc.experiments.trial import Outcome
 from agfmc.files.result_store import ResultCache
 from agfmc.learners.trees import TreesOptions
 from agfmc.training.fit import TrainingSettings
@@ -140,3 +142,14 @@ def test_an_average_that_gains_nothing_is_not_chosen(data, cache, monkeypatch):
 
     monkeypatch.setattr(module, "difference_of", lambda *args: Difference(4e-5, 0.0, ""))
     assert not run(data, PAIR, cache).tree.is_ensemble
+
+
+def test_the_error_of_an_estimate_knows_of_errors_that_no_point_has_shown():
+    rng = np.random.default_rng(1)
+    p = np.repeat([0.9, 0.99, 0.999], 200)
+    right = rng.random((4000, len(p))) < p
+    means = np.where(right, -np.log(p), -np.log(1 - p)).mean(axis=1)
+    outcome = Outcome(forecasts=np.array([p, p, p], np.float32))
+    assert module._error_by_forecasts([outcome]) == pytest.approx(means.std(), rel=0.05)
+    assert module._error_by_forecasts([replace(outcome, weights=np.full(len(p), 2.0))]) == \
+        pytest.approx(means.std(), rel=0.05)
