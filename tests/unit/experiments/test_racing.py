@@ -318,7 +318,7 @@ def test_hopeless_options_are_left_out_but_for_the_first_and_the_last_level(monk
     monkeypatch.setattr(racing, "_LEAST", 40)
     monkeypatch.setattr(racing, "_LEAST_OF_CLASS", 2)
     given, seen = "-g 0.000001 -c 0.001", []
-    start = begin(blobs(900), base=given)
+    start = begin(blobs(900), base=given, calibrated=True)
     score = tuning.WholeConfiguration.score
 
     def watched(self, split, items, progress):
