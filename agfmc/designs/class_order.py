@@ -364,7 +364,7 @@ class Ordered(NamedTuple):
     after: float
 
 
-def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_rate=0.1, seed=1):
+def order_for_pairs(tree, *, error_rate, priors=None, counts=None, pair_errors=None, seed=1):
     """The order of a one-against-one control tree in which a DDAG is right most often.
 
     Only the braces and the positions change: each classifier keeps its name or options and the
@@ -373,15 +373,15 @@ def order_for_pairs(tree, *, priors=None, counts=None, pair_errors=None, error_r
     Parameters
     ----------
     tree : Tree
+    error_rate : float
+        Error of every classifier where there are no `pair_errors`; the best order then follows from
+        the priors alone.
     priors : array (k,), optional, one number for each class, ascending labels, made to sum to 1
     counts : dict, optional
         {label: samples, or sum of their weights} in place of `priors`. Without both, the samples in
         `pair_errors`, else equal ones.
     pair_errors : PairErrors, optional, the best order is then the best of several local searches
         from the greedy, the natural and the present order, and from `seed`
-    error_rate : float
-        Error of every classifier where there are no `pair_errors`; the best order then follows from
-        the priors alone.
     seed : int
 
     Raises

@@ -167,6 +167,29 @@ def test_the_scores_are_of_points_held_out():
     assert found.report["temperature"] == pytest.approx(2.5, rel=.2)
 
 
+def test_mean_sizes_of_sets_by_hand():
+    answered = drawn(100)
+    p, y = answered.p, answered.y
+    report = recalibrate(answered, "least-squares", LABELS, "none").report
+    assert [row["max_error"] for row in report["thresholds"]] == [.01, .02, .05, .1]
+    assert [row["coverage"] for row in report["sets"]] == [.9, .95, .99]
+
+    def limit(scores, coverage):  # infinite where there are too few points
+        rank = int(np.ceil((len(scores) + 1) * coverage))
+        return np.sort([*scores, np.inf])[rank - 1]
+
+    scores = 1 - p
+    true = scores[np.arange(100), y]
+    for row in report["sets"]:
+        sizes = row["mean_size"]
+        assert sizes["lac"] == np.mean(np.sum(scores <= limit(true, row["coverage"]), axis=1))
+        if row["coverage"] == .99:  # classes of fewer than 99 points are one group
+            assert sizes["lac_by_class"] == sizes["lac"] < 4
+            continue
+        limits = [limit(true[y == c], row["coverage"]) for c in range(4)]
+        assert sizes["lac_by_class"] == np.mean(np.sum(scores <= limits, axis=1)) != sizes["lac"]
+
+
 @pytest.mark.long
 def test_maps_that_change_answers_are_scored_by_their_own():
     answered = drawn(temperature=1)

@@ -1,5 +1,6 @@
 """Codes that are searched for in data: each step, the whole, and what cannot be."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -10,6 +11,7 @@ from agfmc.designs.random_codes import candidate_rows
 from agfmc.control.build import from_rows
 from agfmc.decode.constrained import prepare
 from agfmc.calibration.maps import apply_map, fit_temperature
+from agfmc.core import memory
 from agfmc.core.probabilities import losses
 from agfmc.core.errors import ControlError, DataError, UsageError
 from agfmc.landmarks.learner import NystromOptions
@@ -162,8 +164,11 @@ def test_of_few_rows_each_raises_the_rank(pool):
 
 
 def test_the_result_is_what_its_rows_give():
-    found = points(n=40, seed=4)
-    chosen = best_code(found, code=CodeSearch(MACHINE, 6))
+    found, progress = points(n=40, seed=4), []
+    chosen = best_code(found, code=CodeSearch(MACHINE, 6),
+                       progress=lambda *words: progress.append(words[:2]))
+    assert progress == sorted(progress) and progress[-1] == (1000, 1000)
+    assert len({done for done, _ in progress if 300 < done < 800}) > 3  # within a walk, too
     rows, labels = matrix_of(chosen.tree)
     pool = pool_of(found, rows)
     assert len(rows) == 6 and list(labels) == found.labels and chosen.tree.names == {2: "two"}
@@ -187,11 +192,6 @@ def test_workers_and_neighbours_change_nothing():
     one, other = (best_code(found, code=CodeSearch(MACHINE), workers=workers) for workers in (1, 3))
     assert (other.tree, other.chosen, other.curve) == (one.tree, one.chosen, one.curve)
     assert other.notes == one.notes
-    told = []
-    best_code(found, rows=4, options="learner=nystrom -m 12 -g 0.3",
-              progress=lambda *words: told.append(words[:2]))
-    assert told == sorted(told) and told[-1] == (1000, 1000)
-    assert len({done for done, _ in told if 300 < done < 800}) > 3  # not only after a whole walk
 
 
 @pytest.mark.long
@@ -238,9 +238,9 @@ def test_labels_at_random_are_not_told_apart():
     assert chosen.chosen.loss < chosen.chosen.judged
 
 
-def refused(error, text, found=None, **search):
+def refused(error, text, found=None, machine=MACHINE, **search):
     with pytest.raises(error, match=text) as caught:
-        best_code(points() if found is None else found, code=CodeSearch(MACHINE, **search))
+        best_code(points() if found is None else found, code=CodeSearch(machine, **search))
     assert "\n" not in str(caught.value)
 
 
@@ -258,3 +258,12 @@ def test_what_cannot_be():
     refused(ControlError, "class 2 has two names, 'one' and 'two'",
             start=design("tree", LABELS, names={2: "one"}))
     refused(DataError, "has class 11, unlike the data", start=design("tree", [2, 3, 5, 9, 11]))
+
+
+@pytest.mark.parametrize("left_out,values", [(30, 25 * 30), (None, 25 * 60), (100, 25 * 60)])
+def test_memory_for_decision_values(monkeypatch, left_out, values):
+    machine = replace(MACHINE, left_out=left_out)
+    monkeypatch.setattr(memory, "memory_limit", lambda: 2 * 8 * values - 2)
+    refused(DataError, "decision values of 25 candidate rows are more than", None, machine)
+    monkeypatch.setattr(memory, "memory_limit", lambda: 2 * 8 * values)
+    refused(DataError, "sums of 12 landmarks and 4 classes are more than", None, machine)

@@ -246,7 +246,7 @@ def test_order_for_pairs_is_the_best_there_is(k, third, seed):
     h = np.full((k, k, k), .5) if not third else (counts.wins + 1) / (counts.irrelevant + 2)
     rows = [((i,), (j,)) for i, j in combinations(range(k), 2)]
     tree = from_rows(rows, [counts.labels[i] for i in np.random.default_rng(9).permutation(k)])
-    found = order_for_pairs(tree, priors=priors.tolist(), pair_errors=counts)
+    found = order_for_pairs(tree, error_rate=.17, priors=priors.tolist(), pair_errors=counts)
     values = {order: ddag(order, priors, e, h) for order in permutations(range(k))}
     place = {label: i for i, label in enumerate(counts.labels)}
     assert found.after == pytest.approx(max(values.values()), abs=1e-12)

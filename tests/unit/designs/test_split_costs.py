@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from agfmc.core import memory
+from agfmc.core.errors import DataError
 from agfmc.designs.best_tree import Nodes
 from agfmc.learners.platt import fit_sigmoid
 from agfmc.landmarks.learner import NystromOptions
@@ -219,3 +221,23 @@ def test_sigmoids_of_whole_weights_are_those_of_copies():
     copied = log_losses(np.repeat(f, w, axis=1), np.repeat(positive, w, axis=1), counts)
     assert np.allclose(np.repeat(losses, w, axis=1), copied[0], rtol=0, atol=1e-5)
     assert not np.allclose(losses, log_losses(f, positive, counts)[0], atol=1e-3)
+
+
+def test_a_factor_of_all_weights_changes_no_sigmoid():
+    generator = np.random.default_rng(1)
+    f = generator.normal(size=(3, 50))
+    positive = f + generator.normal(size=f.shape) > 0.2
+    counts = np.column_stack([positive.sum(axis=1), (~positive).sum(axis=1)])
+    w = generator.uniform(0.5, 3, 50)
+    for losses, others in zip(log_losses(f, positive, counts, w),
+                              log_losses(f, positive, counts, w / 2**30)):
+        assert losses.tobytes() == others.tobytes()
+
+
+def test_threads_take_memory(monkeypatch):
+    # the sums of 4 classes, and two for each of 3 threads; the features of 60 points
+    size = 8 * (12 * 12 * (4 + 2 * 3) + 12 * 60)
+    monkeypatch.setattr(memory, "memory_limit", lambda: 2 * size)
+    SplitCosts(*points(), MACHINE, workers=3)
+    with pytest.raises(DataError, match="the sums of 12 landmarks and 4 classes are more than"):
+        SplitCosts(*points(), MACHINE, workers=4)

@@ -91,6 +91,21 @@ def test_the_fewest_classifiers_within_a_standard_error():
         plain.costs.queries(tree) for tree in all_trees(list(range(5))))
 
 
+def test_other_groups_of_the_same_points_choose_the_same_tree():
+    x, y, labels, *_ = points(40)
+    search = best_tree(LabelledPoints(np.repeat(x, 10, axis=0), np.repeat(y, 10), labels),
+                       search=TreeSearch(machine=MACHINE)).costs
+    best = search.best()[0].pairs
+    losses = {tree: search.loss_of(tree) for tree in all_trees(list(range(5)))}
+    saved = {tree: search.queries(best) - search.queries(tree) for tree in losses}
+    least = min((losses[tree] - losses[best]) / saved[tree]
+                for tree in losses if saved[tree] > 1e-9)
+    for balance in (0.97 * least, 1.03 * least):  # above it another tree is the best
+        expected = search.loss_of(search.best(balance=balance)[0].pairs)
+        assert (expected > losses[best]) == (balance > least)
+        assert search.holdout(balance)[0] == pytest.approx(expected)
+
+
 @pytest.mark.long
 def test_different_trees_are_the_best_for_some_of_the_points():
     search = found_tree().costs
