@@ -50,7 +50,7 @@ def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | No
     **options
         Roles of the columns (label, weight, ids, ignored, categorical, ordered, such as
         "size=small<medium<large", min_words, classes, missing), and the
-        layout of text (delimiter, header, quotes, blanks).
+        layout of text (delimiter, decimal, header, quotes, blanks).
 
     Returns
     -------

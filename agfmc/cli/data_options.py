@@ -9,8 +9,8 @@ from ..core.weights import BALANCED, NO_WEIGHTS, WeightSource
 from .option_types import (blanks, CLASS_WEIGHTS, class_weights, finite_number, names,
                            refuse_given, whole_number)
 
-TABLES = ("--table", "--delimiter", "--no-quotes", "--blanks", "--label", "--id", "--weight",
-          "--ignore", "--categorical", "--min-words", "--ordered", "--classes")  # options of tables
+TABLES = ("--table", "--delimiter", "--decimal", "--no-quotes", "--blanks", "--label", "--id",
+          "--weight", "--ignore", "--categorical", "--min-words", "--ordered", "--classes")
 WEIGHTS = ("--weight", "--weights", "--class-weight")
 
 
@@ -20,6 +20,8 @@ def add_table(parser, what="train", roles=True):
     group.add("--table", f"{what} is a table, whatever its name, or - for standard input")
     group.add("--delimiter C", "the character between cells, or tab (default: the best of comma, "
               "semicolon, tab and | for the first lines)")
+    group.add("--decimal C", "the decimal point of numbers, . or , (default: a comma where the "
+              "delimiter is a semicolon and most cells of a column have one)", choices=(".", ","))
     group.add("--no-quotes", "treat double quotes as ordinary characters (default: cells may be "
               "quoted)")
     group.add("--blanks WORD,...", "cells that are missing values, besides empty ones (default: "
@@ -68,7 +70,7 @@ def table_layout(args, header=True):
 
     blanks = BLANKS if args.blanks is None else ("", *args.blanks)
     delimiter = {"tab": "\t", "\\t": "\t"}.get(args.delimiter, args.delimiter)
-    return TableFormat(delimiter, header, not args.no_quotes, blanks)
+    return TableFormat(delimiter, header, not args.no_quotes, blanks, args.decimal)
 
 
 def _roles(args):

@@ -51,7 +51,7 @@ def get_parser():
     parser.need("--answers", "--probabilities", "--truth", "--data", "--id", "--predicted",
                 "--weight", "--before", "--sets", "--costs", "--names", "--labels", "--priors",
                 "--weights", "--class-weight", "--top", "--ordered", "--by-class", "--intervals",
-                "--table", "--delimiter", "--no-quotes", "--blanks", "-k")
+                "--table", "--delimiter", "--decimal", "--no-quotes", "--blanks", "-k")
     parser.need("model", "-y", "--calibration", "--uncalibrated", "--importance")
     parser.needs_words = True
     parser.file_names = {"model": "model", "answers": "answers", "control": "model",

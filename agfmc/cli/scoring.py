@@ -71,8 +71,9 @@ def check_kind(args, of_table, *more):
         return
     if args.sets is None:
         refuse_given(args, ["--control"], "needs --sets")
-    refuse_given(args, ("--data", "--id", "--predicted", "--weight", "--delimiter", "--no-quotes",
-                        "--blanks"), "is for a table of answers, with --truth COLUMN")
+    refuse_given(args, ("--data", "--id", "--predicted", "--weight", "--delimiter", "--decimal",
+                        "--no-quotes", "--blanks"),
+                 "is for a table of answers, with --truth COLUMN")
 
 
 class AnswersRequest(NamedTuple):

@@ -23,8 +23,8 @@ from ..files.atomic import temporary_file, writing
 from ..files.number_text import SPREADSHEET
 from ..files.opening import Chained, GZIP, open_input, read_all, Unzipped
 from .arrow import ArrowTable, holds_arrow, text_columns
-from .text import (behind_first, BLOCK, Block, column_names, converted, guess_delimiter, Layout,
-                   number_of, read_records, stripped, Table, Words)
+from .text import (behind_first, BLOCK, Block, column_names, column_of_commas, converted,
+                   guess_delimiter, Layout, number_of, read_records, stripped, Table, Words)
 from .types import TableFormat
 
 _HEAD = 1 << 16  # bytes from which the delimiter is guessed
@@ -52,6 +52,11 @@ class _TextTable(Table):
             form.delimiter or guess_delimiter(head.decode("utf-8", "replace"), form.quotes,
                                               len(head) < _HEAD),
             form.quotes, form.header, stripped(form.blanks))
+        commas = None
+        if form.decimal is None and self._layout.delimiter == ";":
+            commas = column_of_commas(head.decode("utf-8", "replace"), self._layout,
+                                      len(head) < _HEAD)
+        self.decimal = form.decimal or ("." if commas is None else ",")
         cells, line, self._opened = self._records(head, stream)
         if not form.header:
             cells = tuple(str(i + 1) for i in range(len(cells)))
@@ -61,7 +66,10 @@ class _TextTable(Table):
         else:
             cells = column_names(cells, name, line)
         super().__init__(name, cells, self._layout.blanks)
-        self._layout = self._layout._replace(names=cells)
+        self._layout = self._layout._replace(names=cells, decimal=self.decimal)
+        if commas is not None and commas < len(cells):
+            self.warn(f"decimals have commas, as in column '{one_line(cells[commas])}' "
+                      "(--decimal . says that they have points)")
 
     def _begin(self):
         """(the first bytes of the text, without the mark of UTF-8; the stream of the others)."""
@@ -92,7 +100,7 @@ class _TextTable(Table):
         layout, done, worded = self._layout, 0, set()
         least = {None: _LEAST, "arrow": 0, "csv": np.inf}[self._engine]
         for records in parts:
-            long = len(records.data) >= least
+            long = len(records.data) >= least and layout.decimal == "."
             result = text_columns(records, layout, requested, worded) if long else None
             rows, columns = result or converted(records, layout, requested, not done)
             worded |= {at for at, column in columns.items() if isinstance(column, Words)}

@@ -13,7 +13,7 @@ import numpy as np
 from ..core.errors import DataError, one_line, UsageError
 from .dates import DateSurvey
 from .reading import columns_called
-from .text import no_number, number_of, row_error, Table, Words
+from .text import no_number, number_of, row_error, Table, with_points, Words
 from .types import (ColumnRecipe, ColumnRoles, LABEL_NAMES, LARGEST, MOST_LETTERS, plain_word, ROW,
                     size_of_names, TableRecipe)
 
@@ -479,6 +479,7 @@ def _refuse_mistaken(table, column):
     if few and len(column.words) - len(strange) > _FEW_ROWS or len(commas) == len(strange) or \
             2 * sum(commas.values()) > column.rows:
         word, number = column.first_word
+        word, = with_points([word], table.decimal)  # as it stands there
         raise row_error(table, number, f"{no_number(one_line(column.name), one_line(word))}, as in "
                         "most rows (--blanks names words that mean a missing value, --categorical "
                         "takes numbers as words, --ignore leaves the column out)")

@@ -14,7 +14,7 @@ import itertools
 import math
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -35,6 +35,8 @@ _GUESSED = 20  # records
 _SHOWN = 60  # characters of a cell in a message
 _OF_NUMBERS = b"0123456789eE+-. \t"
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
+_DECIMAL = re.compile(r"[+-]?\d*[.,]\d*(?:[eE][+-]?\d+)?")
+_EXCHANGED = str.maketrans(".,", ",.")
 _QUOTED = re.compile('"[^"]*"')
 _NO_QUOTES = "--no-quotes where quotes are a part of the cells"
 
@@ -96,6 +98,7 @@ class Table:
     """
 
     counted = "line"
+    decimal = "."  # in its numbers
 
     def __init__(self, file: str, names: tuple[str, ...], blanks: frozenset[str] = frozenset()):
         if len(names) > _MOST_COLUMNS:
@@ -190,6 +193,7 @@ class Layout(NamedTuple):
     header: bool
     blanks: frozenset[str]
     names: tuple[str, ...] = ()
+    decimal: str = "."
 
 
 class Records(NamedTuple):
@@ -309,6 +313,26 @@ def guess_delimiter(head: str, quotes: bool, whole: bool) -> str:
     return max(candidates, key=candidates.get, default=",")
 
 
+def column_of_commas(head: str, layout: Layout, whole: bool) -> int | None:
+    """The first column, from 0, with decimal commas in most of its first cells, or None."""
+    lines = head.splitlines(keepends=True)[layout.header:]
+    reader = csv.reader(lines if whole else lines[:-1], delimiter=layout.delimiter,
+                        quoting=csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE)
+    with suppress(csv.Error):
+        for at, cells in enumerate(itertools.zip_longest(*reader, fillvalue="")):
+            commas = sum(bool(_DECIMAL_COMMA.fullmatch(cell.strip(OUTER))) for cell in cells)
+            if 2 * commas > len(cells):
+                return at
+    return None
+
+
+def with_points(cells: Iterable[str], decimal: str) -> list[str]:
+    """Cells of a table with this decimal point, with points; those with points get commas."""
+    return list(cells) if decimal == "." else [
+        cell.translate(_EXCHANGED) if _DECIMAL.fullmatch(cell.strip(OUTER)) else cell
+        for cell in cells]
+
+
 def behind_first(records: Records, layout: Layout) -> tuple[list[str] | None, Records]:
     """(the cells of the first record, None where all are empty; the records behind it)."""
     reader, text = records.reader(layout)
@@ -379,12 +403,13 @@ def columns_of(cells: Mapping[int, list[str]], kinds: Mapping[int, str], table) 
     """
     columns, faults = {}, []
     for at, kind in kinds.items():
-        columns[at], row = (cells[at], None) if kind == "text" else (None, 0) \
-            if kind == "words" else _numbers(cells[at], table.blanks)
+        pointed = cells[at] if kind == "text" else with_points(cells[at], table.decimal)
+        columns[at], row = (pointed, None) if kind == "text" else (None, 0) \
+            if kind == "words" else _numbers(pointed, table.blanks)
         if row is not None and kind == "number":
             faults.append((row, at, no_number(table.names[at], cells[at][row])))
         elif row is not None:
-            columns[at] = _words_of(cells[at], table.blanks)
+            columns[at] = _words_of(pointed, table.blanks)
     return columns, faults
 
 

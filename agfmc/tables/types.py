@@ -29,14 +29,19 @@ class TableFormat:
     header : the first line holds the names of the columns, which else are numbers from 1
     quotes : cells may stand in double quotes, as in RFC 4180
     blanks : cells that are missing values
+    decimal : "." or "," in numbers; None: a comma where the delimiter is a semicolon and most of
+        the first cells of a column have one
     """
 
     delimiter: str | None = None
     header: bool = True
     quotes: bool = True
     blanks: tuple[str, ...] = BLANKS
+    decimal: str | None = None
 
     def __post_init__(self):
+        if self.decimal not in (None, ".", ","):
+            raise UsageError(f"expected . or , in decimals, found {self.decimal!r}")
         bad = self.delimiter is not None and (
             len(self.delimiter) != 1 or self.delimiter in '"\r\n\0' or ord(self.delimiter) > 127)
         if bad:

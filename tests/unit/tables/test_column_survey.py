@@ -368,13 +368,15 @@ def test_the_whole_recipe():
 
 
 def test_decimal_commas_are_no_words():
-    text = "x;y;class\n" + "".join(f"{n % 5},5;{n % 7};{'ab'[n % 2]}\n" for n in range(MANY))
+    text = "x|y|class\n" + "".join(f"{n % 5},5|{n % 7}|{'ab'[n % 2]}\n" for n in range(MANY))
     assert refused(DataError, survey, text).startswith(
         "2: expected a number in column 'x', found '0,5': a decimal has a point, 0.5")
     found, _ = survey(text, categorical=("x",))
     assert found.recipe.columns[0].categories[:2] == ("0,5", "1,5")
-    for some in (text.replace("2,5;", "2.5;"), text.replace("0,5;", "none;")):
+    for some in (text.replace("2,5|", "2.5|"), text.replace("0,5|", "none|")):
         assert "as in most rows" in refused(DataError, survey, some)
+    assert "found '2.5', as in most rows" in refused(  # where commas are taken
+        DataError, survey, text.replace("2,5|", "2.5|").replace("|", ";"))
 
 
 def test_a_first_column_without_a_name_is_no_feature():

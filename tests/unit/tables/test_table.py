@@ -85,7 +85,7 @@ def test_blanks_are_missing_with_blanks_around_them():
     (b"a|b\n1|2\n", ("a", "b")), (b"a\n1\n", ("a",)), (b'"a;b",c\n"1;2",3\n', ("a;b", "c")),
     (b"a,b c,d\n1;1,2;2,3;3\n", ("a", "b c", "d")), (b"a, b;c\n1\n2;3\n4;5\n", ("a, b", "c"))])
 def test_the_delimiter_is_guessed(data, names):
-    with open_table("-", stdin=io.BytesIO(data)) as table:
+    with open_table("-", TableFormat(decimal="."), io.BytesIO(data)) as table:
         assert table.names == names
 
 
@@ -228,3 +228,22 @@ def test_a_table_of_too_many_columns(header, monkeypatch):
     monkeypatch.setattr(text, "_MOST_COLUMNS", 3)
     assert "has 4 columns: expected 3 or fewer" in wrong(
         b"a,b,c,d\n1,2,3,x\n", {}, form=TableFormat(header=header))
+
+
+def test_decimal_commas(recwarn):
+    text = b"x;y;z;class\n1,5;2,5;w1;a\n-,5;3;1,5;b\n2,5E-1;NA;7;a\n"
+    found = read(text)
+    assert "decimals have commas, as in column 'x' (--decimal . says that they have points)" in \
+        str(recwarn.pop().message)
+    assert read(text, form=TableFormat(decimal=",")) == found == \
+        read(text.replace(b",", b".").replace(b";", b","))
+    assert not recwarn
+    read(text, form=TableFormat(decimal="."))
+    read(b"x;y\n1,5;a\n1.5;b\n1.5;c\n")
+    assert not recwarn
+    for form in (TableFormat(";", decimal=","), TableFormat("\t", decimal=",")):
+        with pytest.raises(DataError, match="3: expected a number in column 'x', found '1.234'"):
+            read(b"x;y\n1,5;2\n1.234;5\n".replace(b";", form.delimiter.encode()), "number",
+                 form=form)
+    with pytest.raises(UsageError, match="expected . or , in decimals, found ';'"):
+        TableFormat(decimal=";")
