@@ -53,7 +53,7 @@ _VALUES = {
 FREE = frozenset("""
     C CODE COLUMN COLUMN,... COMMAND D E FRACTION GROUP:RANGE K K,K,... L L,L,...
     LEARNER,... LO:HI LO:HI[:STEP] M M|auto MB MISSING N NAME NAME,... P P,P,... PARTS Q Q,Q,... R
-    ROUNDS BINS T TEXT TIME VALUE VALUE,... W WEIGHTS WORD,... OPTIONS""".split())
+    ROUNDS BINS T TEXT TIME VALUE VALUE,... W WEIGHTS WORD,... OPTIONS ORDER,...""".split())
 # Options whose values the parser calls by a wider name.
 _OPTIONS = {"--against": (_FILE, *_NAMES), "--class-weight": ("balanced", _FILE),
             "--command": ("multi_borders",), "--weights": ("none", _FILE),

@@ -21,7 +21,7 @@ def add_table(parser, what="train", roles=True):
     group.add("--delimiter C", "the character between cells, or tab (default: the best of comma, "
               "semicolon, tab and | for the first lines)")
     group.add("--decimal C", "the decimal point of numbers, . or , (default: a comma where the "
-              "delimiter is a semicolon and most cells of a column have one)", choices=(".", ","))
+              "delimiter is a semicolon and most cells of a column have one)")
     group.add("--no-quotes", "treat double quotes as ordinary characters (default: cells may be "
               "quoted)")
     group.add("--blanks WORD,...", "cells that are missing values, besides empty ones (default: "
@@ -40,8 +40,8 @@ def add_table(parser, what="train", roles=True):
     group.add("--ignore COLUMN,...", "columns to leave out", names)
     group.add("--categorical COLUMN,...", "columns of numbers to treat as words: each word is a "
               "feature, 1 or 0", names)
-    group.add("--ordered COLUMN=WORD<WORD,...", "columns of words that become numbers: their "
-              "positions in this order, as size=small<medium<large", names)
+    group.add("--ordered ORDER,...", "columns of words that become numbers, the positions of the "
+              "words in this order, as 'size=small<medium<large'", names)
     group.add("--min-words N", "words in fewer than N rows share one feature, 'other' (default: 5 "
               "in columns of 30 words or more)", whole_number(1))
     group.add("--classes NAME,...", "all classes in their order (default: sorted)", names)

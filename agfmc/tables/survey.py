@@ -392,10 +392,13 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
                         + ", --categorical makes the features" * (not column.endless),
                         file=table.file)
     if other is not None:
-        notes.append(f"column {name} has {different} different words, of which "
-                     f"{different - len(words) + (_OTHER not in column.words)} are in fewer than "
-                     f"{roles.min_words or _RARE} rows and share the feature '{_OTHER}' "
+        rare = different - len(words) + (_OTHER not in column.words)
+        notes.append(f"column {name} has {different} different words, of which {rare} are in fewer "
+                     f"than {roles.min_words or _RARE} rows and share the feature '{_OTHER}' "
                      "(--min-words; --ignore leaves the column out)")
+    elif different >= _MANY_WORDS and not column.categorical:
+        notes.append(f"column {name} has {different} different words, of which each is a feature "
+                     "(--ignore leaves the column out)")
     counts, words, fill = words, set(words), None
     if filled is not None:
         fill = plain_word(filled)

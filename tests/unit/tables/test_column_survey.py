@@ -172,6 +172,9 @@ def test_rare_words_share_a_feature():
         assert column([*cells, "x"], block=block) == (
             ColumnRecipe("x", ("other", "w00", "w01", "w02"), other="other"), [told])
     assert column(cells, min_words=5)[0].other == "other"
+    assert column([f"w{row % 30}" for row in range(150)])[1] == [
+        "column 'x' has 30 different words, of which each is a feature (--ignore leaves the column "
+        "out)"]
     assert column([*cells, "x"], categorical=("x",))[0].other is None
     assert len(column([*cells, "x"], min_words=1)[0].categories) == 30
     # a word that is named other is one of them, and may be the most frequent
