@@ -12,8 +12,8 @@ columns: of scikit-learn's, numbers with the median for blanks, words as 0 and 1
     LightGBM    LGBMClassifier, as it is
     ExtraTrees  ExtraTreesClassifier with 500 trees
     searched    LGBMClassifier: learning rate, leaves, rounds, rows of a leaf and random thresholds
-                drawn at random, the best by the log loss in five folds, for half of --time-limit
-    FLAML       AutoML by the log loss, for half of --time-limit (not installed: left out)
+                drawn at random, the best by the log loss in five folds, for --time-limit
+    FLAML       AutoML by the log loss, for --time-limit (not installed: left out)
     before      with --before FOLDER, the agf_train of another checkout, with the same time limit
     boosting    HistGradientBoostingClassifier, as it is, and with early stopping
 
@@ -25,12 +25,14 @@ the clock; the difference of the log loss to that of agf_train has the standard 
 """
 
 import argparse
+import importlib.util
 import os
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="1")
@@ -50,6 +52,9 @@ from sklearn.svm import SVC
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
+
+from agfmc.cli.option_types import time_span  # noqa: E402
+
 JOBS = 2
 LABELS, SEARCHED = ("species", "class", "label", "target"), 5000
 LEFT_OUT = ("id", "comments", "year")
@@ -169,7 +174,8 @@ def stopped_boosting(x, y):
 
 OTHERS = {"LightGBM": default_lightgbm, "SVC": searched_svc, "ExtraTrees": extra_trees,
           "boosting": boosting, "boosting, early stop": stopped_boosting}
-SEARCHED_IN_TIME = {"searched": searched_lightgbm, "FLAML": flaml}
+SEARCHED_IN_TIME = {"searched": searched_lightgbm,
+                    **({"FLAML": flaml} if importlib.util.find_spec("flaml") else {})}
 
 
 def main():
@@ -182,7 +188,10 @@ def main():
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     roots = {"agf_train": ROOT, **({"before": args.before} if args.before else {})}
-    methods = [name for name in (*roots, *OTHERS)
+    limit = time_span(args.time_limit)
+    others = {**OTHERS, **{name: partial(function, seconds=limit)
+                           for name, function in SEARCHED_IN_TIME.items()}}
+    methods = [name for name in (*roots, *others)
                if not args.only or name in ("agf_train", *args.only.split(","))]
     warnings.simplefilter("ignore")
     for name in args.files:
@@ -203,7 +212,7 @@ def main():
                                                 args.time_limit, roots[method])
                     print("\n".join(comments), flush=True)
                 else:
-                    model = OTHERS[method](x.iloc[train], y[train])
+                    model = others[method](x.iloc[train], y[train])
                     p, classes = model.predict_proba(x.iloc[test]), model.classes_
                 seconds = time.perf_counter() - start
                 scores.setdefault(method, []).append((
