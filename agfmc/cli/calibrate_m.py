@@ -44,7 +44,7 @@ def get_parser():
               "with -Q as the decoder of the matrices in them, as for classify_m",
               choices=tuple(TREE_DECODERS))
     group.add("--map KIND", "auto (default): the simplest whose log loss is within one standard "
-              "error of the least; temperature, vector or matrix: this one, with a floor; none: "
+              f"error of the least; {', '.join(MAP_KINDS[1:])}: this one, with a floor; none: "
               "uncalibrated", choices=MAPS, default=MAPS[0])
     group.add("--folds N", "folds of the cross-validation of the maps (default 5)",
               whole_number(2, 1000), default=5)

@@ -347,6 +347,8 @@ class SearchSpace(NamedTuple):
             elif KERNELS[kernel].distance:
                 grids.append(Grid(kernel, 0, 0.0, c and (self.log2c or _COARSE["log2c"]),
                                   self.log2g or _COARSE["log2g"].moved(scales.get(kernel, scale))))
+            elif kernel != "polynomial":
+                raise UsageError(f"the {kernel} kernel cannot be searched")
             else:
                 grids += [Grid("polynomial", degree, coef0, c, scale if coef0 == 0 or degree == 1
                                else self.log2g or _GAMMA_POLYNOMIAL.moved(scale))

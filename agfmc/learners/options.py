@@ -70,6 +70,12 @@ class BinaryLearner(_Learner):
     recognised_by = "seal"
     packing = "points"
 
+    @property
+    def no_loo(self):
+        """The reason why leave-one-out values have no formula here: LIBSVM's needs its C-SVC."""
+        return "" if self.gives_probabilities or self.uses_shared_landmarks else \
+            f"for LIBSVM's C-SVC only, not for learner={self.name}"
+
     def pack(self, x, rows=None):
         """The points as they are."""
         return x
