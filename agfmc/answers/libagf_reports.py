@@ -71,7 +71,6 @@ def brief_comparison(truth_path, base, weights=WeightSource()):
 
 
 def _results(truth_path, base, weights, ratings=False):
-    """The results with their weights; ratings: the winners are the confidence ratings."""
     results = load_results(truth_path, base)
     if ratings:
         results = replace(results, winner=read_con(f"{base}.con", n=len(results.truth)))
@@ -262,7 +261,6 @@ def convert_svm_output(source, base, stream, names=None):
 
 
 def _numbered(output, source, names):
-    """`SvmOutput` with labels from 0."""
     labels = output.classes if output.labels is None else np.array(output.labels)
     if labels.min() >= 0 and not ByValue(names).whole:
         return output

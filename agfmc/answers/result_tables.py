@@ -36,9 +36,7 @@ class AnswerSource:
         None for the one named `label`, by default class, label or target, or else the only one with
         the names of the classes
     ids : columns by which the rows are joined, () for those that both have
-    predicted : column of the answers
     before : table of answers whose probabilities are not calibrated, or None
-    layout : layout of text
     names : names of the classes in their order, () for that of the columns of probabilities
     weight : column of the weights, in the table of the true classes, or None
     """

@@ -77,10 +77,8 @@ def mapped_points(p: np.ndarray, y: np.ndarray, answer: np.ndarray, kind: str, k
                   classes: Sequence[int]) -> tuple[CalibrationPoints, np.ndarray]:
     """`CalibrationPoints` of probabilities p (n, c) after a map of a kind, and answers (n,) by it.
 
-    Parameters
-    ----------
-    y, answer : array (n,), columns of the true class and of the answer before the map
-    key : str, decoder of labels `classes`, as of `Decoding.calibration_key`
+    `y` and `answer` (n,) are columns of the true class and of the answer before the map, `key` that
+    of a decoder of labels `classes`, as of `Decoding.calibration_key`.
     """
     if key.startswith("recursive"):
         return answer_points(p[:, 0], np.asarray(classes)[y], answer == y), answer

@@ -108,7 +108,6 @@ def execute(args):
 
 
 def _divide_table(args, recipe, source, output, test, rest):
-    """Write rows of a table as tables, or `UsageError` for what asks for points."""
     from ..data.table_parts import divide_table, table_names
 
     what = "is for points: the rows of a table are copied with all columns as they are; give " \

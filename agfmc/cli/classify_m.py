@@ -252,7 +252,6 @@ def execute(args):
 
 
 def _classified(request, recipe, classifier, quantity, executor):
-    """The `Summary` of the points, whose answers are written."""
     from ..data.reading import iter_points
     from ..kernels.machine import KernelCounter
     from ..answers.writing import Layout, write_answers, write_predictions

@@ -152,7 +152,6 @@ class SearchChoices(NamedTuple):
     loss : text of --by, or None
     names : file of the class names, or None
     settings : settings of `designs.design.search`
-    state : `StateRequest`
     """
 
     search: object
@@ -238,7 +237,6 @@ def with_losses(tree, design):
 
 
 def _machine(args, left_out):
-    """The options of --search-options, or None; left_out: the default of --loo."""
     from ..designs.tree_search import machine_options
 
     if args.search_options is None:

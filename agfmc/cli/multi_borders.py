@@ -309,7 +309,6 @@ def _save(request, work, tree, calibration=None, finish=lambda: None):
 
 
 def _print_commands(args, request, work):
-    """Print the commands that train the jobs; write what they need, and the control file."""
     from ..training.fit import check_landmarks
     from ..training.run import ranges_of, save_normalisation
 

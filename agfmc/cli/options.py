@@ -168,7 +168,6 @@ class Parser(_Options, argparse.ArgumentParser):
         return parsed
 
     def _complete(self, args):
-        """Take names for the files that they mean, and LIBSVM text as with -M."""
         notes = []
         for name, what in self.file_names.items():
             given = getattr(args, name)

@@ -40,7 +40,6 @@ class Page(NamedTuple):
     ----------
     path, multiqc : files, or None
     card : Markdown, or ""
-    command : words of the command line
     facts : (name, value) of its options
     inputs : files that it reads, whose digests are on the page
     """

@@ -236,7 +236,6 @@ class _DesignRequest(NamedTuple):
 
     Attributes
     ----------
-    settings : settings of schemes
     points : `PointsRequest` of training data, None for a number
     folder : folder of -y
     of_points : given options that are for training data
@@ -360,11 +359,7 @@ def _require_two(labels, source):
 class _BestRequest(NamedTuple):
     """A choice: an `ExperimentRequest`, the `Candidate`s, by the option of a score.
 
-    Attributes
-    ----------
-    chosen : the candidates are the user's
-    options : training options
-    deadline : on `time.monotonic`, or None
+    The candidates are the user's if `chosen`; `deadline` is on `time.monotonic`, or None.
     """
 
     experiment: object

@@ -214,7 +214,6 @@ def _origin(args):
 
 
 def _ids(source):
-    """A function that gives ids of rows of the table of answers, or None."""
     from ..answers.columns import answer_ids
 
     if source is None or is_stream(source.path):

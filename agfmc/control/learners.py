@@ -9,12 +9,10 @@ class Parameter(NamedTuple):
 
     Attributes
     ----------
-    letter : letter of the option
     name : name of the number in messages and pictures
     field : field of the class of the options
     low, high, step : exponents that are tried first
     scaled : how many times the exponent that suits the scale of the data is added to them
-    whole : the number is a whole one
     least, most : limits of the exponent
     key : word in place of the letter in `column`
     """

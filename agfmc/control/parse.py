@@ -101,7 +101,6 @@ class _Source:
         return at
 
     def piece_at(self, at):
-        """The piece of text at a position, for messages."""
         if at >= len(self.text):
             return "the end of the file"
         end = closing_quote(self.text, at) + 1 if self.text[at] == '"' else 0

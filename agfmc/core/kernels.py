@@ -11,7 +11,6 @@ class KernelKind(NamedTuple):
     number : number of the option -t, that of LIBSVM where it has the kernel
     libagf : word in libAGF's models, None where libAGF does not have the kernel
     parameters : fields of a `Kernel` that are used, in the order of libAGF
-    aliases : other names
     distance : distance of points in the words of `scipy.spatial.distance.cdist`, where the kernel
         is exp(-gamma distance)
     """

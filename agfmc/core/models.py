@@ -218,12 +218,8 @@ class HeldOut:
 class LearnedDecoder:
     """A decoder fitted to held-out decision values: p = softmax(W l + b).
 
-    l (m,) are the log-odds 2 artanh(r) of the right sides, clipped to [-30, 30].
-
-    Attributes
-    ----------
-    weights : W (k, m), rows by ascending label
-    intercept : b (k,)
+    l (m,) are the log-odds 2 artanh(r) of the right sides, clipped to [-30, 30]. `weights` is W (k,
+    m), rows by ascending label, and `intercept` b (k,).
     """
 
     weights: Annotated[np.ndarray, "<f8", 2]

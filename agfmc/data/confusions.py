@@ -161,7 +161,6 @@ class PairErrors:
         classifier {i, j} got errors[i, j] wrong, n = 0 where nothing is known
     irrelevant, wins : (k, k, k) likewise, or None: of irrelevant[t, i, j] samples of class t the
         classifier sent wins[t, i, j] to i, alike for (i, j) and (j, i)
-    source : name of the file
     """
 
     labels: tuple

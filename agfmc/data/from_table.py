@@ -102,8 +102,6 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
 
     Parameters
     ----------
-    path : str
-    form : InputFormat
     recipe : TableRecipe, optional, made of this table by default
     lazy : bool, many points are `LazyPoints` in a temporary file, in place of x (n, d) float32
     """

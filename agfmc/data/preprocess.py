@@ -32,11 +32,9 @@ class Recipe:
     compact : labels become 0..k-1
     rows : number of rows, of each class its share, but `least` where it has them
     features : columns that stay
-    shuffle : random order
     sort : order by class or ordinate
     fraction : share of the rows for testing, the last, of every class where `stratified`, or each
         with that probability where `independent`
-    parts : number of equal parts
     fit : function of (x, y, weights) that makes the `Normalisation` of the training part alone, of
         its points with a weight above 0, or None
     learned : with a metric that is learned from the classes

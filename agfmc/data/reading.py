@@ -34,7 +34,6 @@ def read_training(base, form: InputFormat = InputFormat(), *, names=None,
     Parameters
     ----------
     base : str, base name for binary data, else the file itself or `-`
-    form : InputFormat
     names : sequence, optional, entry i names label i: numbers words and replaces `base.names`
     keep : {"", "mapped", "sparse", "lazy"}
         "mapped": a large `.vec` file is mapped, not read; "sparse": that, and points of LIBSVM text

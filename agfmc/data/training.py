@@ -79,7 +79,6 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
 
     Parameters
     ----------
-    form : InputFormat
     fit : function of (x, y, weights), optional
         Makes the Normalisation of points x (n, d), their labels and their `Weights` or None, as
         `metric.fitted_normalisation`, and the caller writes it. Without it, `norm_file` is read and

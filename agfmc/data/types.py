@@ -63,10 +63,8 @@ class InputFormat:
         "lvq" (LVQ text) or "table"
     missing : value of the features that a line of LIBSVM text leaves out, None for 0
     header : LVQ text begins with its number of features
-    labels : points have labels
     ordinates : numbers stand in place of the labels
     layout, roles : layout and columns of a table
-    weights : source of the weights of the points
     """
 
     kind: str = "binary"

@@ -26,7 +26,6 @@ class QueryOptions:
     Attributes
     ----------
     opponents : opponents of each class in a poll, a number or a word such as `3log`, 3 log2 k
-    seed : seed of its draw
     finalists : number of best classes that are polled in full
     weights : errors (k, k) of pairs of classes, columns of the code, or None
     """

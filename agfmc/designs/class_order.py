@@ -349,13 +349,9 @@ def greedy_order(priors: Sequence[float]) -> list[int]:
 
 
 class Ordered(NamedTuple):
-    """A control tree with its classes in a better order.
+    """A control tree with its classes in a better order, computed by `method`.
 
-    Attributes
-    ----------
-    tree : control tree
-    method : how its order was computed
-    before, after : expected accuracy, or length of the path, in the old and in the new order
+    `before` and `after` are the expected accuracy, or the length of the path, in both orders.
     """
 
     tree: Tree
@@ -372,7 +368,6 @@ def order_for_pairs(tree, *, error_rate, priors=None, counts=None, pair_errors=N
 
     Parameters
     ----------
-    tree : Tree
     error_rate : float
         Error of every classifier where there are no `pair_errors`; the best order then follows from
         the priors alone.
@@ -382,7 +377,6 @@ def order_for_pairs(tree, *, error_rate, priors=None, counts=None, pair_errors=N
         `pair_errors`, else equal ones.
     pair_errors : PairErrors, optional, the best order is then the best of several local searches
         from the greedy, the natural and the present order, and from `seed`
-    seed : int
 
     Raises
     ------
@@ -411,10 +405,8 @@ def order_for_path(tree, x, y, metric="mean-deviation", weights=None):
 
     Parameters
     ----------
-    tree : Tree
     x, y : array (n, d) and (n,), points and their labels
     metric : str, as of `class_distances`
-    weights : Weights, optional
 
     Raises
     ------

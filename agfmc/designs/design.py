@@ -52,13 +52,10 @@ class LabelledPoints(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A training control tree.
+    """A training control tree, and lines about it.
 
-    Attributes
-    ----------
-    heights : distance between the two sides of each node, in the order of `tree.nodes`, where the
-        tree was made by distances, else None
-    notes : lines about the tree
+    `heights` are the distances between the two sides of each node, in the order of `tree.nodes`,
+    where the tree was made by distances, else None.
     """
 
     tree: Tree

@@ -65,7 +65,6 @@ class TreeSearch:
     machine : options of the classifiers that splits are judged by, None for those that suit the
         data
     splits : number of splits that are tried at most
-    loss : loss that is minimised
     balance : added to the loss for each classifier that is evaluated, or "auto", which takes the
         tree that evaluates the fewest within a standard error of the best
     """

@@ -54,11 +54,9 @@ class TreeSearchResult:
 
     Attributes
     ----------
-    best : tree that was chosen
     holdout, holdout_error : its loss a point, and the standard error of that, where each tenth of
         the points judges the tree that the other nine choose, which a search that fits noise has
         larger than that of `best`
-    costs : `TreeCosts`, to score other trees
     exact : no tree is better
     balance : weight of the classifiers evaluated
     drawn : words about the trees where they were random ones

@@ -46,11 +46,8 @@ class DaskPool(Executor):
     """An executor of the workers that a client of dask.distributed knows.
 
     dask itself repeats a task whose worker is gone, and gives it up after some such workers.
-
-    Attributes
-    ----------
-    workers : number of threads of all workers
-    together : number of workers that share a machine
+    `workers` is the number of threads of all workers, `together` that of workers that share a
+    machine.
     """
 
     tries = 1

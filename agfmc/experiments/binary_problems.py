@@ -32,7 +32,6 @@ class Trained:
 
     Attributes
     ----------
-    seconds : seconds of a core that its training took
     vectors : vectors (s, d) of a learner that makes its own, without `rows`
     values : held-out decision values (c,) of the calibration points of its classes, or None
     forest : boosted trees, or None
@@ -259,7 +258,6 @@ def _fit_task(split, experiment, task):
 
 
 def _readable_names(problems):
-    """{name: key}: names for the messages about problems of many configurations, all different."""
     names = {}
     for key, job in problems.items():
         text = " / ".join(" ".join(map(str, side[:8])) + (" ..." if len(side) > 8 else "")

@@ -306,13 +306,8 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
 
     It has one, or two where `calibrated` of the experiment has two entries, in their order, and the
     decoder gives probabilities that can be calibrated. The candidate has one decoder, or the first
-    that suits it is taken. Raises the first error of a split.
-
-    Parameters
-    ----------
-    progress : function of (done, total, words), optional, the words are for the split and the
-        scores so far
-    tuning : NestedTuning, optional
+    that suits it is taken. progress(done, total, words) gets words for the split and the scores so
+    far. Raises the first error of a split.
     """
     trials, rows, plan = [], [], experiment.plan
 

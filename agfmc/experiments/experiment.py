@@ -36,7 +36,6 @@ class SplitPlan(NamedTuple):
     Attributes
     ----------
     fraction : share of each class held out at random, `trials` times
-    parts : number of parts, in place of `fraction`
     left_out : in place of all that, everything is trained on, and the calibration points are
         answered by their exact leave-one-out decision values
     only : numbers, from 0, of the splits that are used, None for all
@@ -121,8 +120,6 @@ class PreparedSplit:
 
     Attributes
     ----------
-    rows : rows of the test part in the data
-    digest : digest of the training part
     left_out : the test part are points of the training part, each answered as if it were not
     part : what `Experiment.prepared` makes it from
     weights, test_weights : weights of the points, or None

@@ -179,7 +179,6 @@ class Tuner:
 
     Attributes
     ----------
-    by : name of the score
     deadline : on the clock of `time.monotonic`, or None
     progress : as for `compare`, with words for what is being tried
     complete : False after the time limit was reached

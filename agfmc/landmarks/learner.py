@@ -145,10 +145,7 @@ class Ridge:
 def leave_one_out(t: np.ndarray, f: np.ndarray, h: np.ndarray) -> np.ndarray:
     """Decision values of points by classifiers trained without them (module docstring).
 
-    Parameters
-    ----------
-    t, f : array (m, n), targets and decision values
-    h : array (n,), leverages
+    `t` and `f` (m, n) are targets and decision values, `h` (n,) leverages.
     """
     return t - (t - f) / np.maximum(1.0 - h, 1e-9)
 

@@ -143,7 +143,6 @@ def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None,
     settings : TrainingSettings, with `sums`
     number : int, of `row_ranges`
     progress : function of (done, total), optional
-    weights : Weights, optional
     """
     group = Group([job], x, y, settings.kernel_memory, weights=weights)
     stored, digest = settings.sums.of(job), group.range_digest(number)

@@ -428,13 +428,7 @@ def _difference(name, labels, classes, p):
 class ExternalClassifier:
     """A program that separates all branches of a node, as a control file names it.
 
-    Attributes
-    ----------
-    name : name of its model
-    branches : number of branches
-    command : text of the command
-    place : `Place` in the control file
-    predictor : the program, once it may be run
+    `predictor` is the program, once it may be run.
     """
 
     name: str

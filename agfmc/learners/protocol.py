@@ -140,10 +140,8 @@ class Job:
 
     Attributes
     ----------
-    name : name of the model
     sides : labels of each side, left and right of a binary classifier, or the branches of a node
     options, text : its learner, and the words of the user for it
-    seed : seed of the user
     place : `Place` of its row or node in the control file
     together : classifiers, itself too, that its learner trains together, or None
     """
@@ -330,7 +328,6 @@ class NodeProblem:
     Attributes
     ----------
     x : all points (n, d)
-    samples : its `Samples`
     normalised : parts of a `Provenance` about the normalisation of the points
     origin : digest that seals the model, or None
     text : "svm" or "lvq", the text that a program gets
@@ -361,7 +358,6 @@ def read_node(node, branches: int, name: str):
 
     Parameters
     ----------
-    node : NodeClassifier
     branches : int, how many it has
     name : str, of its files
 
@@ -439,7 +435,6 @@ class Fitted(NamedTuple):
     model : `BinaryModel`, or the error of its learner
     rows : points that are its support vectors, None for a learner whose models have vectors of
         another kind
-    seconds : seconds of a core that it took
     side, held_out : side (l,) of each sample, and mask (l,) of those sent to the right when they
         were held out; None unless requested
     values : decision values (c,), float32, of its calibration points, rows ascending, when they

@@ -330,7 +330,6 @@ def _collated(tree, models, classifiers):
 
 
 def _warn_of_votes(names):
-    """Warn where the models of these names hold no probabilities."""
     if names:
         warnings.warn(f"{names[0]}{and_more(names)} holds no probabilities (probA, probB): only "
                       "votes can be used (svm-train -b 1 fits them)", AgfmcWarning, stacklevel=3)

@@ -111,7 +111,6 @@ def join_members(members: Sequence[Configuration], weights: str | None) -> Confi
 
 
 def _width(members):
-    """The number of features of raw points, which all members must agree on."""
     stated: dict = {}
     for one in members:
         if isinstance(one.machines, ModelFiles):

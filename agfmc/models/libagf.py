@@ -98,7 +98,6 @@ class _Text:
         return ModelError(message, file=self.path, line=self.at if line is None else line)
 
     def line(self, expected):
-        """The next line without the blanks around it."""
         if self.at == len(self.lines):
             raise self.fail(f"truncated: expected {expected}, found the end of the file")
         self.at += 1

@@ -163,7 +163,6 @@ def _check_end(raw, lines, path):
 
 
 def _provenance(lines, end, total, path):
-    """The `Provenance` in the lines from `end`, behind `total` support vectors."""
     provenance = Provenance()
     while len(lines) > end and lines[end].startswith(_TREES):
         end += 1
@@ -234,12 +233,8 @@ def _format_kernel(svm_type, kernel):
 def format_svm_model(model, sv_text=None, held_out=None):
     """The text of a `BinaryModel` as a LIBSVM model file, which is `checked`.
 
-    Parameters
-    ----------
-    model : BinaryModel
-    sv_text : sequence, optional, text of each support vector, where the caller has it already
-    held_out : array (n,), optional, decision values, stored as float32, of points that it was not
-        trained on
+    `sv_text` is the text of each support vector, where the caller has it already; `held_out` (n,)
+    are decision values, stored as float32, of points that it was not trained on.
     """
     lines = _format_kernel(model.svm_type, model.kernel)
     lines += ["nr_class 2", f"total_sv {len(model.sv)}", f"rho {float(model.rho)!r}",

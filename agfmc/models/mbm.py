@@ -47,13 +47,9 @@ _Line = Annotated[str, one_line]
 
 @dataclass(frozen=True)
 class _Stored:
-    """The header of an .mbm file.
+    """The header of an .mbm file, made by {program: version}.
 
-    Attributes
-    ----------
-    control : text of the tree
-    made_by : {program: version}
-    normalisations : several, side by side, in place of one
+    There are several `normalisations` side by side, or one.
     """
 
     control: str

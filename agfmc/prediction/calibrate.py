@@ -328,7 +328,6 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
 
 
 def _uncalibrated(decoding):
-    """The decoding whose answers a map is fitted to."""
     return replace(decoding, tree="path" if decoding.tree == "recursive" else decoding.tree,
                    calibrated=False)
 
@@ -548,12 +547,8 @@ def recalibrated(configuration: Configuration, answers: Iterable[tuple[str, Deco
                  stored: Mapping = MappingProxyType({})) -> tuple[Configuration, list[dict]]:
     """The configuration with maps of decoders fitted to holdout points, and reports on them.
 
-    The other arguments are as for `recalibrate`.
-
-    Parameters
-    ----------
-    answers : iterable, (key of a decoder, its `DecodedData`)
-    stored : mapping, {key: `DecoderCalibration`} that the reports compare
+    `answers` are (key of a decoder, its `DecodedData`), and `stored` {key: `DecoderCalibration`}
+    that the reports compare. The other arguments are as for `recalibrate`.
     """
     results: dict[str, CalibrationResult] = {}
     fitted: dict[str, DecodedData] = {}
@@ -573,11 +568,8 @@ def with_decoders(configuration: Configuration, results: dict[str, CalibrationRe
                   y: np.ndarray, learned: LearnedDecoder | None = None) -> Configuration:
     """The configuration whose calibration has these entries in place of its own.
 
-    Parameters
-    ----------
-    y : array (n,), columns of the classes of their points, which the calibration counts where it
-        has none yet
-    learned : LearnedDecoder, optional, takes the place of the one in the calibration
+    `y` (n,) are columns of the classes of their points, which the calibration counts where it has
+    none yet; `learned` takes the place of the one in the calibration.
     """
     old, classes = configuration.calibration, configuration.tree.classes
     if old is None:

@@ -40,7 +40,6 @@ class PairQueries:
     Attributes
     ----------
     opponents : opponents of each class in a poll, a number or a text such as "3log", 3 log2 k
-    seed : seed of their draw
     finalists : number of best classes that are polled in full, None for no class
     pair_errors : for the decoder radag, a file of the errors of the pairs, or the errors (k, k) of
         the classes in the order of the tree

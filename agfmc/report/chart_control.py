@@ -24,8 +24,6 @@ def draw_control(path: str, tree: Tree, heights: Sequence[float] | None = None,
 
     Parameters
     ----------
-    path : str
-    tree : Tree
     heights : sequence, optional, joining distances of the nodes of a tree of single classifiers,
         which may be infinite, for a dendrogram
     shares : mapping, optional, {number of a node: share of the training points that reached it}
@@ -112,7 +110,6 @@ def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) 
 
     Parameters
     ----------
-    path : str
     scored : result of a search of trees, has `tree`, `nodes`, with `loss` and `error`, `loss`,
         `error` and `queries`
     shares : mapping, {label: share of the points}

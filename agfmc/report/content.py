@@ -141,7 +141,6 @@ class AnswersPart:
 
     Attributes
     ----------
-    origin : origin of the answers, in words
     scores : result of `score.evaluation.evaluate`
     splits : {column: {"mean", "sd", ...}} over the splits, or None
     hardest : points with the least probability of their true class
@@ -171,12 +170,10 @@ class ReportContent:
 
     Attributes
     ----------
-    names : {label: name} of the classes
     comparison : as compare_control --json writes it, with `choice` where it was made to choose:
         {"configuration", "decoder", "top": the same of the best row, "gain", "error": of the best
         over the first row, or None}
     search : as tune_m --json writes it
-    card : Markdown
     provenance : (name, value) pairs
     steps : commands that repeat it
     importance : result of `prediction.importance.what_matters`

@@ -75,7 +75,6 @@ def _css(column: Column) -> str:
 
 
 def _has_long_words(table: DataTable) -> bool:
-    """Return True if words of a table must be divided where it is as narrow as paper."""
     return any(len(word) > _LONG_WORD for row in table.rows for cell, column in
                zip(row.cells, table.columns) if isinstance(cell, str)
                for word in column.text(cell).split(" "))

@@ -517,7 +517,6 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
 
 
 def _short_sides(names, sides):
-    """The classes on both sides of a node, each cut to its half of a line."""
     texts = [listed(names, side, 6) for side in sides[:2]]
     if len(sides) > 2:
         return cut_to_width(f"{len(sides)} branches: {' / '.join(texts)}", WIDTH)

@@ -41,7 +41,6 @@ class Sets(NamedTuple):
     Attributes
     ----------
     size : number of classes (n,) in each set
-    holds : mask (n,) of the sets with the true class
     paths : `Paths` where the sets are nodes of a given tree, or None
     """
 
@@ -73,7 +72,6 @@ class Results:
     k : number of classes, None where it is unknown
     winner : probability (n,) of the answer
     p : all probabilities (n, k), columns in the order of `labels`
-    weights : weights (n,) of the points
     before : probabilities (n, k) before they were calibrated
     costs : costs of the answers, in the order of the labels
     rows : numbers (n,) of the points, from 0, unless in order
@@ -218,9 +216,7 @@ def evaluate(results, bins=10, request=ScoreRequest()):
 
     Parameters
     ----------
-    results : Results
     bins : int, number of bins of calibration tables
-    request : ScoreRequest
 
     Returns
     -------

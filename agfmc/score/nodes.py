@@ -17,7 +17,6 @@ class NodeCost(NamedTuple):
 
     Attributes
     ----------
-    node : number of the node in the tree
     share : share of the points whose true class is below the node
     error : share of these whose most probable branch is a wrong one, NaN without any
     log_loss : what the node adds to the log loss of all points

@@ -18,7 +18,6 @@ class Score(NamedTuple):
     ----------
     name : key in dictionaries of scores
     title : title in pages (shorter than 28 letters) and pictures
-    meaning : one sentence
     takes : arguments of its function, "table" (a `Contingency`), "probabilities" (p (n, k), columns
         y (n,) of the true classes, weights (n,) or None), "winner" (its probability (n,), correct
         (n,), weights (n,) or None), "costs" (of the answers (n,), weights (n,) or None) or "area"
@@ -29,7 +28,6 @@ class Score(NamedTuple):
     pools : how values on several splits become that of all held-out points, "table" (computed from
         the classes of all points), "mean" (weighted by the points) or "square" (root of the mean of
         squares, weighted so)
-    larger_is_better : the direction
     low, high : limits of the value
     share : the value is shown in percent
     line : title on the page of text, where it differs

@@ -91,7 +91,6 @@ class Table:
 
     Attributes
     ----------
-    file : name for messages
     names : names of the columns, without outer blanks, or numbers from 1
     counted : what rows are counted in, "line" or, in Parquet and Arrow, "row"
     blanks : cells, without outer blanks, that are missing
@@ -180,12 +179,8 @@ def number_of(cell: str) -> float | None:
 class Layout(NamedTuple):
     """The layout of a text table, known before its rows are read.
 
-    The other fields are as in `TableFormat`.
-
-    Attributes
-    ----------
-    names : names of the columns
-    blanks : cells, without outer blanks, that are missing
+    `blanks` are the cells, without outer blanks, that are missing; the other fields are as in
+    `TableFormat`.
     """
 
     delimiter: str

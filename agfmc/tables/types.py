@@ -107,7 +107,6 @@ class ColumnRecipe:
 
     Attributes
     ----------
-    name : name of the column
     categories : None for numbers, else its words in the order of their features, each of which is 1
         where the cell is that word, else 0
     fill : replacement of a missing value, a number or one of the categories, or None: that is an

@@ -41,7 +41,6 @@ class Trainer:
 
     Attributes
     ----------
-    command : a `Command`
     convert : `Command` that turns the text of a partition, on its standard input, to what the
         trainer takes, or None
     keep : leave temporary files

@@ -51,7 +51,6 @@ class TrainingSettings:
     Attributes
     ----------
     options : training options where a control file has `""`
-    seed : seed of all random choices
     loo : probabilities are fitted to decision values by a formula for leaving out single samples
         (`loo_values`), and from folds only where that would be more work or is in doubt
     normalisation : normalisation of the points, or None
@@ -112,14 +111,12 @@ class _Training:
 
     Attributes
     ----------
-    w : weights (l,) of its samples, or None
     with_folds : the job begins with folds
     chosen : positions of its calibration points among the samples, rows ascending, or None
     chosen_only : the folds serve these alone
     fold : fold (l,) of each sample, -1 where it is never held out, or None where single ones are
         left out
     values : decision values (l,) of samples that were not trained on
-    left : number of pending fits
     seconds : seconds of a core so far
     equal : digests (n,) of all points, for leaving out, or None where all differ
     """

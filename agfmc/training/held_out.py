@@ -21,7 +21,6 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
     values : sequence, for each row those of its `Fitted`, or None
     data : (Dataset, dict), the dict is {node number: `NodeModel`}
     rows : array (c,), rows of the calibration points, ascending
-    settings : TrainingSettings
     """
     x, y, weights = data[0].x, data[0].y, data[0].weights
     if not len(rows) or any(value is None for value in values):

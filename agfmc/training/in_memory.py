@@ -31,7 +31,6 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     tree : Tree, training control tree over the labels in y, whole numbers from 0
     x : array or SparsePoints (n, d), float32 or float64, and not changed
     y : array (n,)
-    settings : TrainingSettings
     name : str, the names of the binary models begin with it
     progress, weights : as for `fit`
 

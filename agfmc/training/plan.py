@@ -67,7 +67,6 @@ class Output:
 
     Attributes
     ----------
-    base : their base name
     folder : their folder, which the control file does not name, or None
     only : name of the only model to be trained, or None
     unnormalised : support vectors are written as they were before the normalisation
@@ -90,9 +89,7 @@ class Plan:
 
     Attributes
     ----------
-    tree : classification control tree
     jobs : its `Job`s, each once, binary ones first
-    data : normalised `Dataset`
     settings : settings with the normalisation
     norm_file : file of the normalisation, or None
     fitted : the normalisation is new, and to be written
@@ -235,7 +232,6 @@ class _Origins:
         return self._groups[labels]
 
     def _of_rows(self, rows, labels):
-        """A digest of points in rows, which have these labels."""
         digest = blake2b(self._points[rows].astype("<u8").tobytes())
         digest.update(self._y[rows].astype("<i4").tobytes())
         if self._weights is not None:

@@ -158,7 +158,6 @@ def train(plan, progress: Callable | None = None, earlier: PreviousRun = Previou
     Parameters
     ----------
     progress : function, optional, called with (done, all, words, how much was done before)
-    earlier : PreviousRun
     deadline : float, optional
         On `time.monotonic`, after which nothing new is begun; a binary classifier that is running
         then is abandoned, a node is finished.
