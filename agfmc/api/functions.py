@@ -202,7 +202,7 @@ def _data(x, y, training, missing):
 
 
 def _may_miss(control, options):
-    """Whether points may have missing values, as far as it is known before jobs are planned."""
+    """Return True if missing values in points are allowed, as far as is known before planning."""
     return isinstance(control, Tree) or parse_options(options).allows_nan
 
 

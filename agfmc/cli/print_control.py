@@ -93,7 +93,7 @@ def get_parser():
 
 
 class _Output(NamedTuple):
-    """What is written of a design: the values of the options, options "" where it keeps its own."""
+    """The values of the options on how a design is written; options: "" for those of the design."""
 
     options: str
     average: str | None

@@ -170,7 +170,7 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """The kind of configuration, in words."""
         if self.is_ensemble:
             return "ensemble"
         if not self.hierarchical:

@@ -130,7 +130,8 @@ class Entry:
 
     candidate: with its tuned control tree;  scored: its `Outcome`s on the splits;  members: the
     entries of an average;  options: the `Outcome`s of the best options on the splits of the search;
-    spent: seconds on the clock for the search and the trials.
+    spent: seconds on the clock for the search and the trials;  behind: standard errors of the
+    difference to the best where it was so far behind that it was judged no further, else 0.
     """
 
     contender: Contender | None
@@ -139,6 +140,7 @@ class Entry:
     members: tuple = ()
     options: list = field(default_factory=list)
     spent: float = 0.0
+    behind: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -235,8 +237,7 @@ class Portfolio:
         """Add to `tried` what became of the contenders of a stage; entries: those with all scores,
         the best first."""
         for one in stage.all:
-            scored, best = one.scored, entries[0].scored[:len(one.scored)] if entries else []
-            behind = gap_of(self.by, scored, best) if scored and best else 0.0
+            scored = one.scored
             points = max(sum(len(outcome.truth) for outcome in scored), 1)
             values = [outcome.kernel_values for outcome in scored]
             self.tried.append({
@@ -247,9 +248,9 @@ class Portfolio:
                 if scored else None,
                 "kernel_values": float(np.mean(values)) if values and None not in values else None,
                 "outcome": "goes on" if one.contender in survivors else
-                "no score within the time limit" if not scored or one not in entries and
-                behind <= _BEHIND else f"{behind:.1f} standard errors behind the best"
-                if one not in entries else "others are better"})
+                "others are better" if one in entries else
+                f"{one.behind:.1f} standard errors behind the best" if one.behind else
+                "no score within the time limit"})
 
     def _left(self, share):
         return self.start + share * self.limit - time.monotonic()
@@ -470,8 +471,10 @@ class _Stage:
         ranked, by = self._ranked(entries), self._portfolio.by
         if losses(by, ranked[0].scored) is None:
             return ranked[:2 * _SURVIVORS]
-        return [one for place, one in enumerate(ranked) if place < 2 or
-                gap_of(by, one.scored, ranked[0].scored) <= _BEHIND]
+        for one in ranked[2:]:
+            gap = gap_of(by, one.scored, ranked[0].scored)
+            one.behind = gap if gap > _BEHIND else 0.0
+        return [one for one in ranked if not one.behind]
 
     def averages(self, entries):
         """Judged entries for the averages of the best two, and three, of different kinds."""

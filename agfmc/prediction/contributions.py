@@ -125,8 +125,8 @@ class Explainer:
         return f @ weights[used]
 
     def _normalised_features(self):
-        """Of each column, the positions of its features after the normalisation; None if that
-        mixes features."""
+        """Positions of the features of each column after the normalisation; None if it mixes
+        features."""
         if self._normalisation is None:
             return [np.array(column.features) for column in self.columns]
         origin = []  # feature of the data that each normalised one is made of

@@ -114,7 +114,7 @@ class Guarantees:
 
 @dataclass(frozen=True)
 class Decoding:
-    """How classes and probabilities are computed from decision values.
+    """The way from decision values to classes and probabilities.
 
     Parameters
     ----------

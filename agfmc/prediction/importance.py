@@ -1,4 +1,4 @@
-"""What matters to a classifier: the importance of columns, and their effect on probabilities."""
+"""Importance of columns on holdout data, and their effects on probabilities."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def importance(result: Mapping) -> Picture | None:
 
 
 def effects(result: Mapping, names: Mapping[int, str]) -> list[Picture]:
-    """How the mean probabilities of classes change with a column, of `column_effect`."""
+    """Pictures of the effects of columns on the mean probabilities of classes."""
     return [_effect(one, result["labels"], names) for one in result.get("effects", ())]
 
 

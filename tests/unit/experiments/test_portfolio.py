@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -153,3 +154,14 @@ def test_the_error_of_an_estimate_knows_of_errors_that_no_point_has_shown():
     assert module._error_by_forecasts([outcome]) == pytest.approx(means.std(), rel=0.05)
     assert module._error_by_forecasts([replace(outcome, weights=np.full(len(p), 2.0))]) == \
         pytest.approx(means.std(), rel=0.05)
+
+
+def test_a_contender_that_was_far_behind_is_not_said_to_lack_time():
+    def entry(name, behind=0.0):
+        return module.Entry(name, SimpleNamespace(name=name), behind=behind)
+
+    tried = Portfolio(None, "log_loss", 0.0, 1.0)
+    best, far, late = entry("best"), entry("far", 4.2), entry("late")
+    tried._record(SimpleNamespace(all=[best, far, late], rows_used=9), [best], ["best"])
+    assert [row["outcome"] for row in tried.tried] == [
+        "goes on", "4.2 standard errors behind the best", "no score within the time limit"]

@@ -195,8 +195,8 @@ def test_ordered_words():
         is None
     for text in ("x", "x=low", "=low<mid", "x=low<", "x=low<mid<low"):
         assert refused(UsageError, column, cells, ordered=(text,)) == (
-            f"expected a column and its words in their order, as size=small<medium<large, found "
-            f"'{text}'")
+            "--ordered: expected a column and its words in their order, as "
+            f"size=small<medium<large, found '{text}'")
     assert "cannot be for --ignore and for --ordered" in refused(
         DataError, column, cells, ignored=("x",), ordered=("x=a<b",))
 

@@ -245,5 +245,5 @@ def test_decimal_commas(recwarn):
         with pytest.raises(DataError, match="3: expected a number in column 'x', found '1.234'"):
             read(b"x;y\n1,5;2\n1.234;5\n".replace(b";", form.delimiter.encode()), "number",
                  form=form)
-    with pytest.raises(UsageError, match="expected . or , in decimals, found ';'"):
+    with pytest.raises(UsageError, match="--decimal: expected a point or a comma, found ';'"):
         TableFormat(decimal=";")
