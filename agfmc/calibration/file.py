@@ -68,7 +68,8 @@ _CALIBRATION = Sidecar("agfmc calibration", Calibration, check_calibration)
 
 def _fault_of_map(stored, columns):
     """The fault of the map of a decoder of so many columns, or None."""
-    shape, weights, intercept = KINDS[stored.kind].shape(columns), stored.weights, stored.intercept
+    kind, weights, intercept = KINDS[stored.kind], stored.weights, stored.intercept
+    shape = kind.shape(columns)
     if stored.floor == 1:
         return "the floor of a calibration map is not below 1"
     if shape is None:
@@ -78,9 +79,9 @@ def _fault_of_map(stored, columns):
         return "a calibration map does not fit the number of classes"
     if not (_moderate(weights) and _moderate(intercept)):
         return "a number of a calibration map is not finite, or too large"
-    if stored.kind == "temperature" and not (weights > 0 and not np.any(intercept)):
-        return "a temperature is not above 0"
-    return None
+    if not kind.has_intercept and np.any(intercept):
+        return f"a calibration map of kind {stored.kind} has an intercept"
+    return kind.fault(weights)
 
 
 def _fault_of_points(points, classes, unmapped):

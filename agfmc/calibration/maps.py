@@ -215,6 +215,8 @@ class Kind(NamedTuple):
     ridges : strengths that are tried, of the mean log loss
     points : points for each number that it needs to be chosen, 0 for any
     keeps_order : whether the most probable class stays the same
+    has_intercept : whether b is fitted, else it is 0
+    fault : function of W that says what is wrong with it, None where nothing is
     """
 
     fit: Callable
@@ -224,17 +226,21 @@ class Kind(NamedTuple):
     ridges: tuple[float, ...] = (0.0,)
     points: int = 0
     keeps_order: bool = True
+    has_intercept: bool = True
+    fault: Callable = lambda weights: None
 
     def numbers(self, c: int) -> int:
-        """Parameters of W and b; the scale of a temperature is W alone."""
+        """Parameters of W and b."""
         shape = self.shape(c)
-        return 0 if shape is None else math.prod(shape) + c * bool(shape)
+        return 0 if shape is None else math.prod(shape) + c * self.has_intercept
 
 
 KINDS = {
     "none": Kind(lambda p, y, ridge, weights: ProbabilityMap("none")),
-    "temperature": Kind(lambda p, y, ridge, weights: fit_temperature(p, y, weights),
-                        shape=lambda c: ()),
+    "temperature": Kind(
+        lambda p, y, ridge, weights: fit_temperature(p, y, weights), shape=lambda c: (),
+        has_intercept=False,
+        fault=lambda weights: None if weights > 0 else "a temperature is not above 0"),
     "vector": Kind(partial(_fit_linear, "vector"), shape=lambda c: (c,), least=SMALLEST_LINEAR,
                    ridges=RIDGES, keeps_order=False),
     "matrix": Kind(partial(_fit_linear, "matrix"), lambda weights: Uniform(weights.T),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..calibration.maps import apply_map
+from ..calibration.maps import apply_map, KINDS
 from ..calibration.priors import Adjustment
 from ..calibration.sets import p_values, prediction_sets, quantiles
 from ..calibration.thresholds import error_threshold
@@ -143,7 +143,7 @@ class Decision:
         """`Decisions` of probabilities p (n, k) of the leaves; the first wins on ties."""
         order, leaf = self._order, None
         if self._map is not None:
-            if self._map.kind == "temperature":  # it keeps the order, but for rounding
+            if KINDS[self._map.kind].keeps_order:  # but for rounding
                 leaf = p.argmax(axis=1)
             mapped = np.empty_like(p)
             mapped[:, order] = apply_map(self._map, p[:, order])
