@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.errors import UsageError
 from ..files.atomic import replacing
+from ..files.kinds import AnswerFormat
 from .columns import BETWEEN
 from .text_table import Part, refuse_divided, texts_of_sets
 
@@ -19,14 +20,14 @@ _ROWS = 1 << 16  # of a group
 class AnswerArrow:
     """Answers as columns: copied cells and words are strings, all others float64.
 
-    `words` and `parts` are as of `AnswerText`; without `parquet` the file is one of Arrow, as
-    Feather is. Raises `UsageError` where PyArrow is not installed.
+    `words` and `parts` are as of `AnswerText`; the file is one of Arrow, as Feather is. Raises
+    `UsageError` where PyArrow is not installed.
     """
 
-    def __init__(self, words: tuple[str, ...], parts: tuple[Part, ...], parquet: bool):
+    def __init__(self, words: tuple[str, ...], parts: tuple[Part, ...], form: AnswerFormat):
         _pyarrow()
         refuse_divided(words, parts)
-        self.words, self.parts, self._parquet = words, parts, parquet
+        self.words, self.parts = words, parts
 
     @property
     def names(self) -> list[str]:
@@ -58,8 +59,7 @@ class AnswerArrow:
             def write_out():
                 nonlocal writer
                 if writer is None:
-                    writer = pa.parquet.ParquetWriter(sink, waiting[0].schema) if self._parquet \
-                        else pa.ipc.new_file(sink, waiting[0].schema)
+                    writer = self._writer(sink, waiting[0].schema)
                 writer.write_table(pa.concat_tables(waiting).combine_chunks())
                 waiting.clear()
 
@@ -71,6 +71,9 @@ class AnswerArrow:
                 if writer is not None:  # it would write when it goes, to a file that is closed
                     writer.close()
 
+    def _writer(self, sink, schema):
+        return _pyarrow().ipc.new_file(sink, schema)
+
     def _array(self, kind, column):
         pa = _pyarrow()
         if kind == "set":
@@ -79,6 +82,13 @@ class AnswerArrow:
         if kind == "number":
             return pa.array(column, pa.float64())
         return pa.array(self.words, pa.string()).take(pa.array(column, mask=column < 0))
+
+
+class AnswerParquet(AnswerArrow):
+    """The same columns in a Parquet file."""
+
+    def _writer(self, sink, schema):
+        return _pyarrow().parquet.ParquetWriter(sink, schema)
 
 
 def _pyarrow():

@@ -6,13 +6,14 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.errors import DataError, one_line
 from ..core.memory import memory_limit, refuse_beyond
+from ..core.rows import by_name
 from ..files.codec import strict_json
 from ..files.kinds import answer_format
 from ..files.opening import read_bytes
@@ -42,8 +43,7 @@ class AnswerColumns(NamedTuple):
         return row_error(self, int(self.numbers[row]), message)
 
 
-@contextmanager
-def open_answers(path: str, form: TableFormat = TableFormat()) -> Iterator:
+def open_answers(path: str, form: TableFormat = TableFormat()) -> AbstractContextManager:
     """A table of answers, for `with`: its `file`, its `names`, and `read({name: kind})`.
 
     `read`, which can be called once, returns `AnswerColumns`. The kinds are "words", `Words`;
@@ -51,11 +51,19 @@ def open_answers(path: str, form: TableFormat = TableFormat()) -> Iterator:
     words, which have ` | ` between them. The probabilities in JSON are columns `p:NAME`, as in the
     other tables.
     """
-    if not answer_format(os.fsdecode(path)).is_table:
-        yield _JsonLines(path)
-        return
+    return by_name(answer_format(os.fsdecode(path)).reader)(path, form)
+
+
+@contextmanager
+def answers_in_table(path: str, form: TableFormat) -> Iterator:
+    """As `open_answers`, of a table as others."""
     with open_table(path, form) as table:
         yield _AnswersOfTable(table)
+
+
+def answers_in_lines(path: str, form: TableFormat) -> AbstractContextManager:
+    """As `open_answers`, of a JSON object in each line."""
+    return nullcontext(_JsonLines(path))
 
 
 class _AnswersOfTable:

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..core.errors import UsageError
+from ..core.rows import by_name
 from ..files.kinds import answer_format
-from .arrow import AnswerArrow
 from .quantity import Quantity
-from .text_table import AnswerText, EXPECTED_COST, MOST_PROBABLE, Part
+from .text_table import EXPECTED_COST, MOST_PROBABLE, Part
 from .types import Answers, Summary
 
 if TYPE_CHECKING:
     from ..prediction.classifier import Classifier
+    from .arrow import AnswerArrow
+    from .text_table import AnswerText
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,7 @@ def answer_table(classifier: Classifier, names: Sequence[str], id_columns: Seque
         names = [name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
                  for name in names]
     words, parts = tuple(names), _parts(classifier, tuple(names), quantity)
-    text = AnswerText(words, parts, form.delimiter) if form.library is None else \
-        AnswerArrow(words, parts, form.ending == ".parquet")
+    text = by_name(form.writer)(words, parts, form)
     columns = set(text.names)
     id_columns = tuple(f"input:{name}" if name in columns else name for name in id_columns)
     twice = sorted(name for name in set(id_columns)

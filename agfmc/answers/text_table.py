@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core.errors import UsageError
 from ..files.csv import writing_text
+from ..files.kinds import AnswerFormat
 from .columns import BETWEEN
 from .libagf_text import format_points
 
@@ -61,14 +62,13 @@ class Part(NamedTuple):
 class AnswerText:
     """Answers as text.
 
-    `words` are the names of the classes, `parts` those of an answer, and `delimiter` stands between
-    cells, None for JSON.
+    `words` are the names of the classes, `parts` those of an answer; without a delimiter of the
+    format each line is JSON.
     """
 
-    def __init__(self, words: tuple[str, ...], parts: tuple[Part, ...],
-                 delimiter: str | None = ","):
-        self.words, self.parts, self.delimiter = words, parts, delimiter
-        if delimiter is not None:
+    def __init__(self, words: tuple[str, ...], parts: tuple[Part, ...], form: AnswerFormat):
+        self.words, self.parts, self.delimiter = words, parts, form.delimiter
+        if form.delimiter is not None:
             refuse_divided(words, parts)
 
     @property

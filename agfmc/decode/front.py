@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 
 import numpy as np
 
 from ..core.errors import DataError, ModelError, UsageError
 from ..core.models import LearnedDecoder
+from ..core.rows import by_name
 from ..core.solver_status import SolverStatus
 from .code_kinds import KINDS
 from .methods import DEFAULT, find_method, Method
@@ -74,8 +74,7 @@ def _prepare(method, a, *options):
     code = KINDS[method.codes](a)
     if code is None:
         raise UsageError(f"the decoder {method.name} needs a {method.codes} configuration")
-    module, function = method.solver.split(":")
-    return getattr(import_module("." + module, __package__), function)(code, *options)
+    return by_name(f"decode.{method.solver}")(code, *options)
 
 
 def _checked_code(a):

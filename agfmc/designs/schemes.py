@@ -5,9 +5,9 @@ heavy is imported here.  A new scheme is one function and one row.
 """
 
 from collections import namedtuple
-from importlib import import_module
 
 from ..core.errors import UsageError
+from ..core.rows import by_name
 
 
 class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of options extent "
@@ -48,8 +48,7 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
 
     def make(self, source, **options):
         """The result of `maker` for `source`: a number of classes, distances, a tree or points."""
-        module, function = self.maker.split(":")
-        return getattr(import_module(f"..{module}", __package__), function)(source, **options)
+        return by_name(self.maker)(source, **options)
 
 
 _SEARCH = {"search": None, "options": "", "workers": 1, "progress": None, "store": None}

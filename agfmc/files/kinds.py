@@ -13,30 +13,36 @@ class AnswerFormat(NamedTuple):
     ending : ending of the names of files
     help : one sentence for help and manual
     delimiter : character between cells, None where there is none
-    library, extra : required library, and the extra of this package that brings it
+    writer : "room.module:class" of this package, made of the names of the classes, the `Part`s of
+        an answer, and the row; as `answers.text_table.AnswerText`
+    reader : "room.module:function", called with a path and a `TableFormat`; as
+        `answers.columns.answers_in_table`
     is_table : data in this format are read too
+    is_text : it may be compressed with gzip
     """
 
     ending: str
     help: str
     delimiter: str | None = None
-    library: str | None = None
-    extra: str | None = None
+    writer: str = "answers.text_table:AnswerText"
+    reader: str = "answers.columns:answers_in_table"
     is_table: bool = True
+    is_text: bool = True
 
     @property
     def endings(self) -> tuple[str, ...]:
         """Its endings, also that of a file compressed with gzip, which text may be."""
-        return (self.ending,) if self.library else (self.ending, f"{self.ending}.gz")
+        return (self.ending, f"{self.ending}.gz") if self.is_text else (self.ending,)
 
 
 ANSWER_FORMATS = (
     AnswerFormat(".csv", "text with commas between cells", ","),
     AnswerFormat(".tsv", "text with tabs between cells", "\t"),
-    AnswerFormat(".jsonl", "a JSON object in each line", is_table=False),
-    AnswerFormat(".parquet", "a Parquet file", library="pyarrow", extra="table"),
-    AnswerFormat(".feather", "an Arrow file", library="pyarrow", extra="table"),
-    AnswerFormat(".arrow", "an Arrow file", library="pyarrow", extra="table"))
+    AnswerFormat(".jsonl", "a JSON object in each line", reader="answers.columns:answers_in_lines",
+                 is_table=False),
+    AnswerFormat(".parquet", "a Parquet file", None, "answers.arrow:AnswerParquet", is_text=False),
+    AnswerFormat(".feather", "an Arrow file", None, "answers.arrow:AnswerArrow", is_text=False),
+    AnswerFormat(".arrow", "an Arrow file", None, "answers.arrow:AnswerArrow", is_text=False))
 TEXT_ENDINGS = tuple(end for one in ANSWER_FORMATS if one.delimiter for end in one.endings)
 ENDINGS = tuple(end for one in ANSWER_FORMATS if one.is_table for end in one.endings)
 ANSWER_ENDINGS = tuple(end for one in ANSWER_FORMATS for end in one.endings)

@@ -65,7 +65,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -80,6 +79,7 @@ from ..control.tree import model_names, node_names
 from ..core.errors import AgfmcError, ControlError, DataError, in_control_file, Place, UsageError
 from ..core.models import BinaryModel
 from ..core.points import has_missing
+from ..core.rows import by_name
 from ..core.splits import rows_by_class
 
 _WORD = "learner="
@@ -87,8 +87,7 @@ _WORD = "learner="
 
 def learner_class(name: str) -> type:
     """The class of the learner with that name or letter."""
-    module, _, kind = LEARNERS[name].options.partition(":")
-    return getattr(importlib.import_module(f"..{module}", __package__), kind)
+    return by_name(LEARNERS[name].options)
 
 
 def parse_options(text, **place):

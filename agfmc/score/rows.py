@@ -5,8 +5,9 @@ A new score is one function and one row.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, NamedTuple
+
+from ..core.rows import by_name
 
 UNCALIBRATED = " (uncalibrated)"  # behind a decoder where calibrated answers are scored as well
 
@@ -63,8 +64,7 @@ class Score(NamedTuple):
 
     def value(self, *arguments):
         """The score of what it `takes`."""
-        module, function = self.function.split(":")
-        return getattr(import_module(f"..{module}", __package__), function)(*arguments)
+        return by_name(self.function)(*arguments)
 
 
 _LOSS: dict[str, Any] = {"high": float("inf"), "larger_is_better": False}

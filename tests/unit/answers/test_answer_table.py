@@ -11,10 +11,14 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from agfmc.core.errors import DataError, UsageError
+from agfmc.core.rows import by_name
+from agfmc.answers.columns import open_answers
 from agfmc.answers.text_table import AnswerText, Part
+from agfmc.files.kinds import answer_format, ANSWER_FORMATS
 
 WORDS = ("a,b", 'say "c"', "100%")
 CLASS = Part("word", "class")
+CSV = ANSWER_FORMATS[0]
 P = Part("numbers", "probabilities", WORDS, "p:")
 
 
@@ -26,17 +30,17 @@ def whole(text, heads, columns, values):
     st.floats(-2, 2), st.integers(-10**7, 10**7).map(lambda i: i / 1e6 + 5e-7),
     st.floats(-1e300, 1e300))))
 def test_numbers_have_the_digits_of_python(values):
-    text = AnswerText(WORDS, (P,))
+    text = AnswerText(WORDS, (P,), CSV)
     lines = "".join(text.format_answers([values])).splitlines()
     assert lines == ["".join(f",{value:.6f}" for value in row) for row in values.tolist()]
 
 
-@pytest.mark.parametrize("mark", [",", "\t"])
-def test_cells_are_read_back(mark):
+@pytest.mark.parametrize("name, mark", [("a.csv", ","), ("a.tsv", "\t")])
+def test_cells_are_read_back(name, mark):
     ids = ["", " x ", 'q"', "two\nlines", "a,b", "t\tab", "é", "=1", "\r"]
     numbers = np.array([0, 1, 2, -1, 0, 1, 2, 0, 1])
     p = np.arange(27.0).reshape(9, 3) / 27
-    text = AnswerText(WORDS, (CLASS, P), mark)
+    text = AnswerText(WORDS, (CLASS, P), answer_format(name))
     found = list(csv.reader(io.StringIO(whole(text, ("i,d", "row"), [ids, range(1, 10)],
                                               [numbers, p]), newline=""), delimiter=mark))
     assert found[0] == ["i,d", "row", "class", "p:a,b", 'p:say "c"', "p:100%"]
@@ -49,7 +53,7 @@ def test_cells_are_read_back(mark):
 def test_lines_of_json():
     parts = (CLASS, Part("number", "p"), P, Part("set", "set"), Part("ranked", "top", ("1", "2"),
                                                                    "class"))
-    text = AnswerText(WORDS, parts, None)
+    text = AnswerText(WORDS, parts, answer_format("a.jsonl"))
     p = np.array([[0.25, 0.5, 0.25], [np.nan, 0, -np.inf]])
     sets = np.array([[True, False, True], [False] * 3])
     lines = whole(text, ("100%", "row"), [['"', "ü"], range(3, 5)],
@@ -66,7 +70,7 @@ def test_lines_of_json():
 
 def test_sets_and_pairs_in_columns():
     parts = Part("set", "set"), Part("ranked", "top", ("1", "2"), "class")
-    text = AnswerText(("ant", "b;e,e"), parts)
+    text = AnswerText(("ant", "b;e,e"), parts, CSV)
     sets = np.array([[True, True], [False, False], [False, True]])
     top = np.array([[0, 1], [1, 0], [0, 1]]), np.array([[0.75, 0.25]] * 3)
     assert whole(text, ("id",), [["x", "y", "z"]], [sets, top]) == (
@@ -78,14 +82,14 @@ def test_sets_and_pairs_in_columns():
 
 def test_names_that_would_be_two_in_a_set_are_refused():
     with pytest.raises(UsageError, match="the name 'a | b' cannot stand in a set"):
-        AnswerText(("a | b", "c"), (Part("set", "set"),))
-    assert AnswerText(("a | b", "c"), (CLASS,)).names == ["class"]
-    AnswerText(("a | b", "c"), (Part("set", "set"),), None)
+        AnswerText(("a | b", "c"), (Part("set", "set"),), CSV)
+    assert AnswerText(("a | b", "c"), (CLASS,), CSV).names == ["class"]
+    AnswerText(("a | b", "c"), (Part("set", "set"),), answer_format("a.jsonl"))
 
 
 def test_a_file_is_there_whole_or_not_at_all(tmp_path):
     path = tmp_path / "a.csv.gz"
-    text = AnswerText(WORDS, (CLASS,))
+    text = AnswerText(WORDS, (CLASS,), CSV)
     for _ in range(2):
         with text.opened(str(path), ["id"], None) as add:
             add([["x"]], ["\n"])
@@ -94,3 +98,23 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path):
             add([["y"]], ["\n"])
             raise DataError("a row is wrong")
         assert [one.name for one in tmp_path.iterdir()] == ["a.csv.gz"]
+
+
+@pytest.mark.parametrize("name", [f"a{ending}" for form in ANSWER_FORMATS
+                                  for ending in form.endings])
+def test_every_format_is_written_and_read(name, tmp_path):
+    form, path = answer_format(name), str(tmp_path / name)
+    if not form.is_text:
+        pytest.importorskip("pyarrow")
+    p, sets = np.array([[0.25, 0.5, 0.25], [1, 0, 0]]), np.array([[True, False, True], [False] * 3])
+    table = by_name(form.writer)(WORDS, (CLASS, P, Part("set", "set")), form)
+    with table.opened(path, ["id"], None) as add:
+        for rows in (slice(0, 1), slice(1, 2)):
+            add([["one", "two"][rows]],
+                table.format_answers([np.array([2, -1])[rows], p[rows], sets[rows]]))
+    with open_answers(path) as answers:
+        cells = answers.read({"id": "text", "class": "words", "set": "set", **dict.fromkeys(
+            [f"p:{word}" for word in WORDS], "number")}).cells
+    assert cells["id"] == ["one", "two"] and cells["set"] == [(WORDS[0], WORDS[2]), ()]
+    assert [(*cells["class"].words, None)[code] for code in cells["class"].codes] == ["100%", None]
+    np.testing.assert_array_equal([cells[f"p:{word}"] for word in WORDS], p.T)
