@@ -173,8 +173,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         below this number.  None: it answers always.
     max_error : float, default=None
         In place of `reject`: reject so much that, with probability `confidence`, no larger share
-        of the answers given is wrong.  `fit` raises ValueError where the calibration points
-        cannot prove it.
+        of the answers given is wrong.  Where the calibration points cannot prove it, `fit` warns,
+        and `predict` gives no answers.
     confidence : float, default=0.95
         That of `max_error`.
     costs : array-like of shape (n_classes, n_classes) or (n_classes, n_classes + 1), default=None

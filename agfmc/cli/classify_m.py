@@ -386,7 +386,7 @@ def _report(classifier, done):
 
     decoding = classifier.decoding
     if classifier.threshold is not None or decoding.decoder.name == "and":
-        below = "" if decoding.guarantees.max_error is None else \
+        below = "" if decoding.guarantees.max_error is None or classifier.threshold > 1 else \
             f", below probability {classifier.threshold:g}"
         report(f"{done.rejected} of {done.points} points rejected{below}")
     if decoding.costs is not None and done.points:

@@ -99,7 +99,7 @@ class Classifier:
 
     def __reduce__(self):
         """Pickled as its arguments: plans are made again on arrival."""
-        return Classifier, self._arguments
+        return _made_again, self._arguments
 
     @property
     def features(self) -> int | None:
@@ -220,6 +220,12 @@ class Classifier:
             raise UsageError("this decoding does not give the probabilities of all classes: the "
                              f"decoder '{way}' alone does")
         return np.asarray(self.classify(x, workers).columns)
+
+
+def _made_again(*arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AgfmcWarning)  # it was said where it was made first
+        return Classifier(*arguments)
 
 
 def classifier_for(configuration: Configuration, decoder: str | None = None) -> Classifier:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ from ..calibration.priors import Adjustment
 from ..calibration.sets import p_values, prediction_sets, quantiles
 from ..calibration.thresholds import error_threshold
 from ..calibration.types import DecoderCalibration
-from ..core.errors import ModelError, UsageError
+from ..core.errors import AgfmcWarning, DataError, ModelError, UsageError
 from ..data.weights import proportions
 from ..decode.costs import cheapest
 from ..learners.programs import Execution
@@ -26,7 +28,8 @@ def calibration_of(configuration: Configuration, decoding: Decoding,
                    execution: Execution) -> DecoderCalibration | None:
     """The calibration of a decoder, or None.
 
-    Raises `UsageError` and `ModelError` where `decoding.guarantees` needs one and there is none.
+    Raises `UsageError` and `ModelError` where `decoding.guarantees` needs one and there is none;
+    without calibration points `max_error` rejects all points.
     """
     calibration, key = configuration.calibration, decoding.calibration_key(configuration.tree)
     stored = None
@@ -40,7 +43,7 @@ def calibration_of(configuration: Configuration, decoding: Decoding,
         if execution.sigmoid is not None:
             raise UsageError(f"{option} rests on the calibration, which is for the fitted sigmoid: "
                              "it cannot be combined with -c")
-        if stored is None or stored.points is None:
+        if option != "--max-error" and (stored is None or stored.points is None):
             raise ModelError(f"{option} needs calibration points of the decoder {key}, and there "
                              "are none: calibrate_m --data makes them from a separate calibration "
                              "set")
@@ -132,9 +135,8 @@ class Decision:
         self._limits = None
         self._points = points = None if calibration is None else calibration.points
         limits = decoding.guarantees
-        if points is not None and limits.max_error is not None:
-            self.threshold = error_threshold(points.p_largest, points.right, limits.max_error,
-                                             limits.confidence or 0.95).threshold
+        if limits.max_error is not None:
+            self.threshold = _proved_threshold(points, limits)
         if points is not None and limits.coverage is not None:
             self._limits = quantiles(points, self._labels, 1 - limits.coverage, limits.scored,
                                      limits.by_class)
@@ -180,6 +182,19 @@ class Decision:
         if self._map is None:
             return p
         return apply_map(self._map, np.column_stack([p, 1.0 - p]))[:, 0]
+
+
+def _proved_threshold(points, limits):
+    """The threshold for `limits.max_error`; infinite, with a warning, where none is proved."""
+    try:
+        if points is None:
+            raise DataError("the model has no calibration points of this decoder: calibrate_m "
+                            "--data makes them from a separate calibration set")
+        return error_threshold(points.p_largest, points.right, limits.max_error,
+                               limits.confidence or 0.95).threshold
+    except DataError as error:
+        warnings.warn(f"every point is rejected: {error.message}", AgfmcWarning, stacklevel=2)
+        return math.inf
 
 
 def _shares(p):

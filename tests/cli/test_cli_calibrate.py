@@ -222,6 +222,18 @@ def test_errors_are_bounded(run, here, model, words):
     assert done.line(f"{rejected.sum()} of 200 points rejected, below probability {threshold:g}")
 
 
+@pytest.mark.parametrize("words, reason", [
+    ("--max-error .001", "at least 2995 without an error among them would be needed"),
+    ("--max-error .1 -Q renormalised --executor processes:2", "no calibration points of this "
+                                                              "decoder: calibrate_m")])
+def test_without_a_proof_every_point_is_rejected(run, here, model, words, reason, capfd):
+    done = run("classify_m", *words.split(), "pairs.mbm", "test.vec", "out")
+    assert (read_cls("out.cls", negative=True) == -1).all()
+    assert done.err.count("every point is rejected") == 1 and reason in done.err
+    assert done.err.endswith("200 of 200 points rejected\n")
+    assert capfd.readouterr().err == ""  # of workers
+
+
 def test_trained_models_have_points_already(run, here):
     assert "classes in a set" in run("classify_m", "--coverage", ".9", "pairs.mbc", "test.vec",
                                      "out").err
@@ -250,9 +262,7 @@ def test_all_files_or_none(run, here, model):
     ("--coverage .9 -Q renormalised pairs.mbm", 1, "--coverage needs calibration points of the "
      "decoder renormalised, and there are none: calibrate_m"),
     ("--max-error .1 --uncalibrated pairs.mbm", 2, "combined with --uncalibrated"),
-    ("--p-values -c 1 pairs.mbm", 2, "combined with -c"),
-    ("--max-error .001 pairs.mbm", 1, "at least 2995 without an error among them would be "
-                                      "needed")])
+    ("--p-values -c 1 pairs.mbm", 2, "combined with -c")])
 def test_guarantees_refused(run, here, words, status, message):
     run("classify_m", *words.split(), "test.vec", "out", status=status).refused(message)
     assert not Path("out.cls").exists()

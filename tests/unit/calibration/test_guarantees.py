@@ -1,6 +1,7 @@
 """The estimator's calibrated answers: probabilities, points without an answer, sets."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -150,12 +151,30 @@ def test_parameters_that_are_set_later_wait():
                                                           .15).threshold
 
 
+@pytest.mark.few(1)
+@pytest.mark.parametrize("settings, reason", [
+    ({"max_error": .001}, "cannot be proved"), ({"max_error": 1e-9, "C": .1}, "cannot be proved"),
+    ({"max_error": .1, "calibrated": False}, "no calibration points"),
+    ({"max_error": .1, "decoder": "zadrozny"}, "no calibration points")])
+def test_every_point_is_rejected_where_nothing_is_proved(settings, reason):
+    model = MultiClassFromBinary(**{"C": 4, "gamma": .05, **settings})
+    with pytest.warns(AgfmcWarning, match=reason) as caught:
+        model.fit(X, Y)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it says so once
+        assert (model.predict(TEST_X) == "").all()
+    with pytest.warns(AgfmcWarning, match="every point is rejected: .*from 10 calibration points"):
+        model.set_params(max_error=.1).calibrate(OTHER_X[:10], OTHER_Y[:10])
+    model.calibrate(OTHER_X, OTHER_Y)
+    assert .05 < np.mean(model.predict(TEST_X) != "") < 1
+
+
 @pytest.mark.few(4)
 @pytest.mark.parametrize("settings, message", [
-    ({"max_error": .001}, "cannot be proved"), ({"max_error": 2}, "between 0 and 1"),
+    ({"max_error": 2}, "between 0 and 1"),
     ({"max_error": .1, "confidence": 1}, "between 0 and 1"),
     ({"max_error": .1, "reject": .5}, "exclude each other"),
-    ({"max_error": .1, "calibrated": False}, "calibration points"),
     ({"reject": .5, "decoder": "vote"}, "gives probabilities"),
     ({"max_error": .1, "decoder": "vote"}, "the probabilities of all classes"),
     ({"reject": .5, "reject_label": "elm"}, "'elm' is one of the classes")])
