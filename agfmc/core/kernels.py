@@ -13,6 +13,9 @@ class KernelKind(NamedTuple):
     parameters : fields of a `Kernel` that are used, in the order of libAGF
     distance : distance of points in the words of `scipy.spatial.distance.cdist`, where the kernel
         is exp(-gamma distance)
+    of_products : "room.module:function" of this package that makes kernel values, in place, of
+        products (s, n) of points, times gamma if it is a parameter, and the `Kernel`
+    is_definite : it is a kernel for all its parameters, so that it is searched and has landmarks
     """
 
     number: int
@@ -20,6 +23,8 @@ class KernelKind(NamedTuple):
     parameters: tuple[str, ...]
     aliases: tuple[str, ...] = ()
     distance: str | None = None
+    of_products: str = ""
+    is_definite: bool = True
 
     @property
     def in_libsvm(self) -> bool:
@@ -29,16 +34,17 @@ class KernelKind(NamedTuple):
 
 KERNELS = {  # in the order of their numbers
     "linear": KernelKind(0, "linear", ()),
-    "polynomial": KernelKind(1, "polynomial", ("gamma", "coef0", "degree"), ("poly",)),
+    "polynomial": KernelKind(1, "polynomial", ("gamma", "coef0", "degree"), ("poly",),
+                             of_products="kernels.values:polynomial"),
     "rbf": KernelKind(2, "radial", ("gamma",), distance="sqeuclidean"),
-    "sigmoid": KernelKind(3, "sigmoid", ("gamma", "coef0")),
+    "sigmoid": KernelKind(3, "sigmoid", ("gamma", "coef0"), of_products="kernels.values:sigmoid",
+                          is_definite=False),
     "laplacian": KernelKind(5, None, ("gamma",), distance="cityblock"),
     "exponential": KernelKind(6, None, ("gamma",), distance="euclidean"),
 }
 KERNEL_NAMES = {word: name for name, kind in KERNELS.items()
                 for word in (name, kind.libagf, *kind.aliases) if word}
-# the sigmoid is no kernel for all its parameters
-TUNED_KERNELS = ("rbf", "laplacian", "exponential", "linear", "polynomial")
+TUNED_KERNELS = tuple(name for name, kind in KERNELS.items() if kind.is_definite)
 SEARCHED_KERNELS = ("rbf", "laplacian")  # where the options name none
 
 

@@ -240,14 +240,14 @@ def scale_exponent(x: np.ndarray, kernel: str = "rbf") -> float:
     """The whole number nearest to log2(1 / sum of the variances of the features of x (n, d)).
 
     2 to it is a gamma for which points at their typical distance have a kernel value of about
-    exp(-2). For "laplacian" it is the sum of the deviations, for "exponential" the root of the sum
-    of variances.
+    exp(-2). For kernels of another distance it is that of two points whose features differ by
+    their deviations.
     """
-    variances = np.var(x, axis=0)
-    total = float(np.sqrt(variances).sum() if kernel == "laplacian" else variances.sum())
-    if not 0.0 < total < math.inf:
-        return 0.0
-    return float(round(-math.log2(total) * (0.5 if kernel == "exponential" else 1.0)))
+    from scipy.spatial.distance import cdist
+
+    deviations = np.sqrt(np.var(x, axis=0))[None]
+    total = float(cdist(0 * deviations, deviations, KERNELS[kernel].distance)[0, 0])
+    return float(round(-math.log2(total))) if 0.0 < total < math.inf else 0.0
 
 
 class SearchSpace(NamedTuple):
@@ -339,18 +339,17 @@ class SearchSpace(NamedTuple):
                     if others else Grid(None, 0, 0.0, c, None, parameter)]
         grids = []
         for kernel in ("rbf",) if self.kernels is None else self.kernels:
-            if kernel == "linear":
+            used = KERNELS[kernel].parameters
+            if "gamma" not in used:
                 # kernel values are larger by as much as C is smaller
-                grids.append(Grid("linear", 0, 0.0, self.log2c or c and c.moved(scale), None))
+                grids.append(Grid(kernel, 0, 0.0, self.log2c or c and c.moved(scale), None))
             elif kernel == "rbf":
                 grids.append(Grid("rbf", 0, 0.0, c, gamma))
-            elif KERNELS[kernel].distance:
+            elif "degree" not in used:
                 grids.append(Grid(kernel, 0, 0.0, c and (self.log2c or _COARSE["log2c"]),
                                   self.log2g or _COARSE["log2g"].moved(scales.get(kernel, scale))))
-            elif kernel != "polynomial":
-                raise UsageError(f"the {kernel} kernel cannot be searched")
             else:
-                grids += [Grid("polynomial", degree, coef0, c, scale if coef0 == 0 or degree == 1
+                grids += [Grid(kernel, degree, coef0, c, scale if coef0 == 0 or degree == 1
                                else self.log2g or _GAMMA_POLYNOMIAL.moved(scale))
                           for degree in self.degrees if degree != 1 or "linear" not in self.kernels
                           for coef0 in self.coefficients[:1 if degree == 1 else None]]

@@ -18,7 +18,7 @@ from ..control.build import check_classes
 from ..control.learners import PARAMETERS
 from ..control.tree import Tree
 from ..core.errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
-from ..core.kernels import SEARCHED_KERNELS, TUNED_KERNELS
+from ..core.kernels import KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.splits import rows_by_class
 from ..core.text import partition_text
 from ..executors.remote import threads_here
@@ -96,7 +96,8 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool 
         experiment.check_splits()
     loo = settings.loo and not any(job.options.no_loo for job in jobs)
     experiment = replace(experiment, settings=replace(settings, loo=loo), quick_maps=True)
-    scales = {kernel: scale_exponent(x, kernel) for kernel in ("laplacian", "exponential")}
+    scales = {name: scale_exponent(x, name) for name, kind in KERNELS.items()
+              if kind.distance and not kind.in_libsvm}
     return TuningTask(experiment, candidate, tree, scale_exponent(x), x.shape[1], left_out,
                       design_s, scales)
 

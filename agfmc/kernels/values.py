@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.kernels import KERNELS
+from ..core.rows import by_name
 
 # numbers too large for a kernel end in decision values that are not finite, and are detected there
 
@@ -43,7 +44,9 @@ class PreparedKernel:
         self._columns = slice(*kernel.columns or (None,))
         sv = np.ascontiguousarray(sv[:, self._columns], dtype=np.float64)
         self.kernel = kernel
-        self._distance = None if kernel.kind == "rbf" else KERNELS[kernel.kind].distance
+        kind = KERNELS[kernel.kind]
+        self._distance = None if kernel.kind == "rbf" else kind.distance
+        self._of_products = by_name(kind.of_products) if kind.of_products else None
         self.size, self.features = sv.shape
         self._centre = None
         if kernel.kind == "rbf":
@@ -58,7 +61,7 @@ class PreparedKernel:
         elif self._distance is not None:
             self._left = sv
         else:
-            self._left = (1.0 if kernel.kind == "linear" else kernel.gamma) * sv
+            self._left = (kernel.gamma if "gamma" in kind.parameters else 1.0) * sv
 
     @property
     def width(self):
@@ -104,18 +107,21 @@ class PreparedKernel:
                 values[:, columns.far] = -kernel.gamma * cdist(self._sv[span], columns.x,
                                                                "sqeuclidean")
             np.exp(values, out=values)
-        elif kernel.kind == "polynomial":
-            values += kernel.coef0
-            _power(values, kernel.degree)
-        elif kernel.kind == "sigmoid":
-            values += kernel.coef0
-            np.tanh(values, out=values)
+        elif self._of_products is not None:
+            self._of_products(values, kernel)
         return values
 
 
-def _power(values, degree):
-    """`values` to a whole power, in place, by squaring: far faster than a general power."""
-    square = values.copy()
+def sigmoid(values, kernel):
+    """tanh(values + coef0), in place."""
+    values += kernel.coef0
+    np.tanh(values, out=values)
+
+
+def polynomial(values, kernel):
+    """(values + coef0)^degree, in place, by squaring: far faster than a general power."""
+    values += kernel.coef0
+    square, degree = values.copy(), kernel.degree
     values[...] = 1.0
     while degree:
         if degree & 1:

@@ -20,6 +20,7 @@ import numpy as np
 
 from .features import Landmarks
 
+WITH_GRADIENT = ("rbf", "laplacian", "exponential")
 _AT_ITSELF = 1e-12  # gamma times a distance below which two points are one
 
 

@@ -28,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..core.errors import DataError
-from ..core.kernels import KERNELS
+from ..core.kernels import TUNED_KERNELS
 from ..core.points import LowerTriangle
 from ..learners.options import BORDERS, KernelLearner, LIBSVM
 
@@ -64,7 +64,7 @@ class NystromOptions(KernelLearner):
     name = "nystrom"
     letters: ClassVar[dict] = {
         "-m": ("landmarks", 2, 100_000, True, False),
-        "-t": ("kernel", tuple(name for name in KERNELS if name != "sigmoid"), None, False, False),
+        "-t": ("kernel", TUNED_KERNELS, None, False, False),
         "-g": ("gamma", 0, math.inf, False, False),
         "-r": ("coef0", 0, math.inf, False, False),
         "-d": ("degree", 0, 100, True, False),

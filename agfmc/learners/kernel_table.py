@@ -15,7 +15,7 @@ import threading
 
 import numpy as np
 
-from ..core.kernels import KERNELS
+from ..kernels.values import PreparedKernel
 
 _BLOCK = 1 << 14  # points
 _CELLS = 1 << 16  # kernel values at a time: they stay in the cache
@@ -55,7 +55,7 @@ def rounding(x, gamma):
 
 
 class KernelTable:
-    """exp(-gamma distance(a, b)) of all pairs of the points x[rows], in LIBSVM's layout.
+    """Kernel values of all pairs of the points x[rows], in LIBSVM's layout.
 
     Stands in for `svm.Nodes` once `fill` was called for each of `blocks`, which threads may do side
     by side. LIBSVM finds the value of rows i and j in the node with the serial number of j, counted
@@ -65,7 +65,7 @@ class KernelTable:
 
     Parameters
     ----------
-    kernel : Kernel, of a distance
+    kernel : Kernel
     bound : float, what `rounding` says of x where the kernel is radial
     reuse : bool, the table lies in memory that this thread keeps, and ends when the thread makes
         the next one
@@ -80,7 +80,7 @@ class KernelTable:
                              dtype=np.float64)
         self.features = x.shape[1]
         self._gamma, self._bound = kernel.gamma, bound
-        self._distance = None if kernel.kind == "rbf" else KERNELS[kernel.kind].distance
+        self._kernel = None if kernel.kind == "rbf" else PreparedKernel(kernel, self._x)
         count = n * (n + 1)
         memory = _memory("table", count + 1) if reuse else np.empty(count + 1)
         self._memory = memory[1:count + 1]
@@ -91,7 +91,7 @@ class KernelTable:
 
         step = max(2, _CELLS // max(n, 1) // 2 * 2)
         self.blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
-        if self._distance is not None:
+        if self.exact:
             return
         points, gamma = self._x, kernel.gamma
         # |x|^2 as LIBSVM adds it up, in the order of the features
@@ -114,15 +114,12 @@ class KernelTable:
         shape = stop - start, len(self._x) - start
         cells = shape[0] * shape[1]
         values = _memory("values", cells)[:cells].reshape(shape)
-        if self._distance is None:
+        if self._kernel is None:
             low, pair = _memory("low", cells, np.float32)[:cells].reshape(shape), np.complex64
             self._fill_by_product(block, values, low)
         else:  # LIBSVM rounds these by itself, and others want all digits
-            from scipy.spatial.distance import cdist
-
-            cdist(self._x[block], self._x[start:], self._distance, out=values)
-            values *= -self._gamma
-            low, pair = np.exp(values, out=values), np.complex128
+            columns = self._kernel.columns(self._x[start:])
+            low, pair = self._kernel.rows(block, columns, values), np.complex128
         here = self._nodes[start // 2:stop // 2, 1 + start:]
         here[:, :, 0] = low[0::2]
         here[:, :, 1] = low[1::2]
@@ -133,7 +130,7 @@ class KernelTable:
     @property
     def exact(self) -> bool:
         """True if `values` returns all digits, which it does not for the radial kernel."""
-        return self._distance is not None
+        return self._kernel is not None
 
     def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """K (p, q) of rows a (p,) and b (q,) of x, which must be in the table."""

@@ -23,6 +23,7 @@ import numpy as np
 
 from ..core.errors import DataError, one_line
 from ..core.kernels import KERNELS
+from ..kernels.values import PreparedKernel
 from .options import BORDERS, KernelLearner
 from .points import (CLibrary, Nodes, sklearn_fit, sklearn_version, Solution, TOO_LARGE,
                      weight_fields)
@@ -239,9 +240,7 @@ def _solve_weighted(x, side, w, options):
     kernel, is_nu = options.kernel_for(x.shape[1]), options.svm_type == "nu_svc"
     machine = _machine(options, kernel, len(side))
     if machine.kernel == "precomputed":
-        from scipy.spatial.distance import cdist
-
-        x = np.exp(-kernel.gamma * cdist(x, x, KERNELS[kernel.kind].distance))
+        x = PreparedKernel(kernel, x).values(x)
 
     def why_not(error):
         text = one_line(str(error))

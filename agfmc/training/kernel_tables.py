@@ -52,8 +52,8 @@ class Tables:
         groups = {}
         for job in jobs:
             kernel = job.options.kernel_for(x.shape[1])
-            if job.options.packing == "nodes" and KERNELS[kernel.kind].distance and (
-                    megabytes or not KERNELS[kernel.kind].in_libsvm):
+            if job.options.packing == "nodes" and (not KERNELS[kernel.kind].in_libsvm or
+                                                   kernel.kind == "rbf" and megabytes):
                 groups.setdefault(kernel, []).append(job)
         for kernel, group in groups.items():
             self._bounds[kernel] = rounding(x, kernel.gamma) if kernel.kind == "rbf" else 0.0

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..core.errors import AgfmcWarning, DataError, UsageError
 from ..core.memory import memory_limit
-from ..core.kernels import kernel_word, KERNELS
+from ..core.kernels import kernel_word
 from ..core.models import Kernel
 from ..core.points import has_missing
 from ..core.probabilities import mean, standard_error
@@ -39,7 +39,7 @@ from ..data.types import Dataset
 from ..executors.remote import threads_here
 from ..executors.threads import run_tasks
 from ..landmarks.features import Landmarks
-from ..landmarks.gradients import gradient_products, metric_of
+from ..landmarks.gradients import gradient_products, metric_of, WITH_GRADIENT
 from ..landmarks.learner import leave_one_out, NystromOptions, Ridge, RidgeSearch
 from ..learners.options import scan
 from ..learners.platt import fit_sigmoid
@@ -65,7 +65,6 @@ _MANY = 2000  # features
 _FAINT = 1e-20  # part of the squares of values, a variance below which is rounding
 _EACH_CLASS = 5  # landmarks of it, and points of samples
 _SHARE = 3  # fourths of the points, which have a part in the learning at most
-_KERNELS = [name for name, kind in KERNELS.items() if kind.distance]  # whose gradients make one
 
 
 @dataclass(frozen=True)
@@ -120,11 +119,11 @@ class MetricOptions:
             raise UsageError("components of a metric need 1 round or more: without a round no "
                              "direction matters more than another")
         machine, gamma = self.machine, self.machine.gamma
-        if machine.kernel not in _KERNELS or machine != NystromOptions(
+        if machine.kernel not in WITH_GRADIENT or machine != NystromOptions(
                 machine.landmarks, machine.kernel, gamma=gamma, ridge=machine.ridge):
             raise UsageError("the machine of a metric (--metric-options) has -m LANDMARKS, "
                              "-g GAMMA, -l LAMBDA and -t KERNEL alone, one of "
-                             + ", ".join(_KERNELS))
+                             + ", ".join(WITH_GRADIENT))
         if machine.kernel == "laplacian" and not self.diagonal:
             raise UsageError("the laplacian kernel learns weights of features alone: --diagonal")
         if gamma is not None and not _GAMMAS[0] <= gamma <= _GAMMAS[1]:
@@ -155,7 +154,7 @@ def machine_options(text: str) -> NystromOptions:
                                      words={"-g": "auto", "-l": "auto"})[0])
     raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(text.split())}': "
                      "expected -m LANDMARKS, 2 or more, -g GAMMA, from 1e-9 to 1e9 or auto, -l "
-                     f"LAMBDA, above 0 or auto, and -t KERNEL, one of {', '.join(_KERNELS)}")
+                     f"LAMBDA, above 0 or auto, and -t KERNEL, one of {', '.join(WITH_GRADIENT)}")
 
 
 def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:

@@ -1,4 +1,4 @@
-"""The kernels laplacian and exponential, which LIBSVM does not have."""
+"""The table of kernels; those that LIBSVM does not have, as laplacian and exponential."""
 
 import numpy as np
 import pytest
@@ -9,9 +9,23 @@ from agfmc.core.errors import ModelError, UsageError
 from agfmc.kernels.values import PreparedKernel
 from agfmc.core.kernels import KERNELS
 from agfmc.core.models import Kernel
+from agfmc.experiments.search import SearchedOptions, SearchSpace
+from agfmc.learners.protocol import parse_options
 from agfmc.models.files import export
 
-DISTANCES = {"laplacian": "cityblock", "exponential": "euclidean"}
+OTHERS = [name for name, kind in KERNELS.items() if not kind.in_libsvm]
+PARAMETERS = {"gamma": 0.4, "coef0": 0.5, "degree": 3}
+
+
+def kernel_of(name):
+    return Kernel(name, **{word: PARAMETERS[word] for word in KERNELS[name].parameters})
+
+
+def kernel_values(name, a, b):
+    """Of a kernel of a distance by its definition."""
+    distance = KERNELS[name].distance
+    return PreparedKernel(kernel_of(name), b).values(a).T if distance is None else \
+        np.exp(-0.4 * cdist(a, b, distance))
 
 
 @pytest.fixture(scope="module")
@@ -31,18 +45,19 @@ def test_checked_values(kind, expected):
         expected, rel=1e-7)
 
 
-@pytest.mark.parametrize("kind", DISTANCES)
+@pytest.mark.parametrize("kind", OTHERS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_machines_are_those_of_precomputed_kernel_values(kind, weighted, data):
     svc = pytest.importorskip("sklearn.svm").SVC
     x, y = data[0], (data[1] > 0).astype(int)
     w = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0) if weighted else None
-    model = agfmc.train("one-vs-one", x, y, options=f"-t {kind} -g 0.4 -c 3 -e 1e-6",
+    model = agfmc.train("one-vs-one", x, y,
+                        options=f"-t {kind} -g 0.4 -r 0.5 -d 3 -c 3 -e 1e-6",
                         sample_weight=w, calibration=0)
-    gram = np.exp(-0.4 * cdist(x, x, DISTANCES[kind]))
+    gram = kernel_values(kind, x, x)
     peer = svc(kernel="precomputed", C=3, tol=1e-6).fit(gram, y, sample_weight=w)
     machines = model.machines
-    f = np.exp(-0.4 * cdist(x, machines.sv, DISTANCES[kind])) @ machines.coef[
+    f = kernel_values(kind, x, machines.sv) @ machines.coef[
         np.argsort(machines.index)] - machines.rho
     sign = np.sign(f @ peer.decision_function(gram))
     np.testing.assert_allclose(sign * f, peer.decision_function(gram), atol=1e-4)
@@ -101,5 +116,18 @@ def test_a_metric_of_a_laplacian_kernel_weighs_features():
         agfmc.MetricOptions(1, machine="-t laplacian")
 
 
-def test_every_kernel_of_a_distance_is_searched_and_tested():
-    assert {name for name, kind in KERNELS.items() if kind.distance} == {"rbf", *DISTANCES}
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel(name, data):
+    """Its values are those of its definition, its matrix is definite where its row says so, its
+    options are read again, and a search has a grid for it."""
+    x, kernel = data[0], kernel_of(name)
+    values = PreparedKernel(kernel, x).values(x)
+    np.testing.assert_allclose(values, kernel_values(name, x, x), rtol=1e-12)
+    np.testing.assert_allclose(values, values.T, rtol=1e-12, atol=1e-15)
+    assert not KERNELS[name].is_definite or np.linalg.eigvalsh(values).min() > -1e-9 * len(x)
+    options = parse_options(f"-t {KERNELS[name].number} -g 0.4 -r 0.5 -d 3")
+    assert parse_options(options.canonical()).kernel_for(4) == options.kernel_for(4) == kernel
+    grids = SearchSpace(kernels=(name,)).for_options(SearchedOptions("")).grids(0.0)
+    points = [point for grid in grids for point in grid.points]
+    assert {parse_options(point.text()).kernel for point in points} == {name}
+    assert len({point.text() for point in points}) == len(points)

@@ -8,6 +8,7 @@ import pytest
 
 from agfmc.control.learners import LEARNERS
 from agfmc.control.parse import parse
+from agfmc.core.kernels import KERNELS
 from agfmc.core.errors import ControlError, DataError, UsageError
 from agfmc.learners.svm import SvmOptions
 from agfmc.learners.protocol import check_jobs, learner_class, parse_options, plan_jobs, samples
@@ -117,8 +118,8 @@ def test_kernels():
     ("-z 1", "unknown training option '-z'"), ("5", "unknown training option '5'"),
     ("-c", "option -c: expected a value after it"), ("-c 1 -g", "option -g: expected a value"),
     ("-c x", "option -c: expected a number, found 'x'"),
-    ("-t 1.5", "option -t: expected linear, polynomial, rbf, sigmoid, laplacian, exponential, "
-     "or a number, one of 0 1 2 3 5 6, found '1.5'"),
+    ("-t 1.5", f"option -t: expected {', '.join(KERNELS)}, or a number, one of "
+     f"{' '.join(str(kind.number) for kind in KERNELS.values())}, found '1.5'"),
     ("-t 4", "found '4'; precomputed kernels (4) are not read"),
     ("-s 2", "option -s: 2 is out of range: expected 0 to 1"),
     ("-c 0", "option -c: 0 is out of range: expected more than 0"),
