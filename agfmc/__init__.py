@@ -32,6 +32,7 @@ _HOMES = {
     "models.configuration": ("Configuration",),
     "models.files": ("export", "load", "save"),
     "prediction.classifier": ("Classifier", "classifier_for"),
+    "prediction.contributions": ("explain",),
     "prediction.decoding": ("Decoding",),
     "prediction.importance": ("importance",),
     "training.metric": ("MetricOptions",),
@@ -40,8 +41,8 @@ _HOMES = {
 __all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Axis", "Classifier", "CommandFailed",
            "Configuration", "ControlError", "DataError", "Dataset", "Decoding", "JobsFailed",
            "MetricOptions", "ModelError", "Normalisation", "SearchSpace", "UsageError",
-           "__version__", "classifier_for", "design", "export", "importance", "joined", "load",
-           "read_table", "save", "scores", "train", "tune"]
+           "__version__", "classifier_for", "design", "explain", "export", "importance", "joined",
+           "load", "read_table", "save", "scores", "train", "tune"]
 
 
 def __getattr__(name):

@@ -14,6 +14,7 @@ from .experiments.search import Axis as Axis, SearchSpace as SearchSpace
 from .models.configuration import Configuration as Configuration
 from .models.files import export as export, load as load, save as save
 from .prediction.classifier import Classifier as Classifier, classifier_for as classifier_for
+from .prediction.contributions import explain as explain
 from .prediction.decoding import Decoding as Decoding
 from .prediction.importance import importance as importance
 from .training.metric import MetricOptions as MetricOptions

@@ -19,7 +19,7 @@ from ..tables.types import LABEL_NAMES, plain_word, ROW, TableFormat
 from .columns import AnswerColumns, open_answers
 from .libagf_text import ClassSets
 from .results import paths_of_sets, sets_beside_truth, without_votes
-from .text_table import EXPECTED_COST, MOST_PROBABLE
+from .text_table import AGAINST, EXPECTED_COST, MARGIN, MOST_PROBABLE, REASONS
 
 _P = "p:"  # the beginning of the names of columns of probabilities
 _MOST_CLASSES = 10_000
@@ -85,8 +85,10 @@ class _Columns:
         at = names.index("set") if "set" in names else 0
         before = (predicted, "p", *costs)
         self.sets = "set" if names[max(0, at - len(before)):at] == before else None
-        self.others = [name for name in names
-                       if name not in {predicted, "p", self.sets, *costs, *self.p}]
+        at = names.index(AGAINST) if AGAINST in names else len(names)
+        explained = (AGAINST, REASONS) if names[at + 1:at + 2] == (MARGIN,) else ()
+        self.others = [name for name in names if name not in {
+            predicted, "p", self.sets, *costs, *self.p, *explained}]
 
     @property
     def kinds(self):

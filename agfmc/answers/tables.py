@@ -12,7 +12,7 @@ from ..core.errors import UsageError
 from ..core.rows import by_name
 from ..files.kinds import answer_format
 from .quantity import Quantity
-from .text_table import EXPECTED_COST, MOST_PROBABLE, Part
+from .text_table import AGAINST, EXPECTED_COST, MARGIN, MOST_PROBABLE, Part, REASONS
 from .types import Answers, Summary
 
 if TYPE_CHECKING:
@@ -39,9 +39,18 @@ class AnswerTable:
     def formatted(self, answers: Answers) -> tuple[Answers, list]:
         """Answers without what is in the table, and their formatted text."""
         text = self.text.format_answers([self._values(part, answers) for part in self.text.parts])
-        return replace(answers, columns=None, ranked=None, winner=None), text
+        return replace(answers, columns=None, ranked=None, winner=None, explanation=None), text
 
     def _values(self, part, answers):
+        if part.name == AGAINST:
+            return self._numbers(answers.explanation.other)
+        if part.name == MARGIN:
+            return answers.explanation.margin - answers.explanation.reference
+        if part.name == REASONS:
+            contributions = answers.explanation.contributions
+            most = np.argsort(-contributions, axis=1, kind="stable")[:, :len(part.names)]
+            # behind the classes among the words
+            return len(self.labels) + most, np.take_along_axis(contributions, most, axis=1)
         if part.kind == "number":
             return answers.cost if part.name == EXPECTED_COST else answers.winner
         if part.kind == "word":
@@ -58,17 +67,23 @@ class AnswerTable:
 
 
 def answer_table(classifier: Classifier, names: Sequence[str], id_columns: Sequence[str], path: str,
-                 quantity: Quantity | None = None) -> AnswerTable:
+                 quantity: Quantity | None = None, explained: Sequence[str] = (),
+                 reasons: int = 0) -> AnswerTable:
     """The `AnswerTable` of a classifier whose classes have these names, labels ascending.
 
     The ending of `path` decides how the output is written. A column of the input, one of
-    `id_columns`, with a name of the answer's gets `input:` before it.
+    `id_columns`, with a name of the answer's gets `input:` before it. Of the columns of the data,
+    those `explained`, so many `reasons` are written.
     """
-    form = answer_format(path)
+    form, words = answer_format(path), (*names, *explained)
     if form.delimiter is None:  # text with delimiters alone keeps bytes that are no UTF-8
-        names = [name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-                 for name in names]
-    words, parts = tuple(names), _parts(classifier, tuple(names), quantity)
+        words = tuple(word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+                      for word in words)
+    parts = _parts(classifier, words[:len(names)], quantity)
+    if explained:
+        ranks = tuple(str(rank) for rank in range(1, min(reasons, len(explained)) + 1))
+        parts += (Part("word", AGAINST), Part("number", MARGIN, form="%.9g"),
+                  Part("ranked", REASONS, ranks, "reason", "%.9g", "contribution"))
     text = by_name(form.writer)(words, parts, form)
     columns = set(text.names)
     id_columns = tuple(f"input:{name}" if name in columns else name for name in id_columns)

@@ -22,6 +22,7 @@ from .columns import BETWEEN
 from .libagf_text import format_points
 
 EXPECTED_COST, MOST_PROBABLE = "expected_cost", "most_probable"  # columns of answers by cost
+AGAINST, MARGIN, REASONS = "against", "margin", "reasons"  # of answers that are explained
 _PLAIN = "%.6f"
 
 
@@ -34,7 +35,7 @@ class Part(NamedTuple):
         words) bool; "ranked", numbers of words (n, c) and numbers (n, c) for them, a pair of arrays
     name : name of the column, and of the member
     names : names (c,) of numbers, whose columns have the prefix before them, and of the pairs,
-        whose columns are the prefix and p, then these
+        whose columns are the prefix and `second`, then these
     form : format of numbers
     """
 
@@ -43,12 +44,13 @@ class Part(NamedTuple):
     names: tuple[str, ...] = ()
     prefix: str = ""
     form: str = _PLAIN
+    second: str = "p"
 
     def columns(self) -> list[tuple[str, str]]:
         """The names and kinds of its columns."""
         if self.kind == "ranked":
             return [pair for number in self.names
-                    for pair in ((self.prefix + number, "word"), ("p" + number, "number"))]
+                    for pair in ((self.prefix + number, "word"), (self.second + number, "number"))]
         return [(self.prefix + name, "number") for name in self.names] \
             if self.kind == "numbers" else [(self.name, self.kind)]
 
@@ -145,8 +147,8 @@ class AnswerText:
         if part.kind == "numbers":
             return "{" + ", ".join(map(str.__add__, map(_member, part.names), forms)) + "}", columns
         if part.kind == "ranked":
-            return "[" + ", ".join(f'{{"{part.prefix}": {word}, "p": {number}}}' for word, number
-                                   in zip(forms[::2], forms[1::2])) + "]", columns
+            return "[" + ", ".join(f'{{"{part.prefix}": {word}, "{part.second}": {number}}}'
+                                   for word, number in zip(forms[::2], forms[1::2])) + "]", columns
         return forms[0], columns
 
     @functools.cached_property

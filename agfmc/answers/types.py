@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -81,6 +82,8 @@ class Answers:
         Expected cost of the answer.
     probable : ndarray of shape (n,)
         Labels of the most probable classes where costs decide the answer.
+    explanation : Explanation
+        Contributions of the columns of the data to the answers.
     """
 
     classes: np.ndarray
@@ -93,3 +96,4 @@ class Answers:
     winner: np.ndarray | None = None
     cost: np.ndarray | None = None
     probable: np.ndarray | None = None
+    explanation: Any = None

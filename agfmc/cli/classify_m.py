@@ -48,9 +48,12 @@ def get_parser():
     _add_queries(parser.group("decoders that evaluate some of the classifiers"))
     kinds = add_input_kind(parser, "test", roles=False)
     kinds.add("-C, --no-labels", "with -A: the lines have no labels")
-    group = parser.group("answers to a table")
+    group = parser.group("tables of answers")
     group.add("--id COLUMN,...", "columns that identify the rows, by names or numbers from 1; the "
               "answers repeat them (default: those of training, else row numbers from 1)", names)
+    group.add("--explain N", "the N columns of the data that spoke most for the answer and against "
+              "the next class, and their contributions, in columns behind each answer",
+              whole_number(1), excludes="-O")
     group.add("--all-columns", "repeat all columns of the table in the answers; without --id, "
               "ids need not be unique")
     group = parser.group("other programs")
@@ -162,6 +165,7 @@ class _Answers(NamedTuple):
     by_program : another program classifies
     header, decisions : as the options
     default_way : --tree is not given
+    reasons : the number of --explain, or None
     """
 
     points: str
@@ -173,6 +177,7 @@ class _Answers(NamedTuple):
     header: bool
     decisions: bool
     default_way: bool
+    reasons: int | None
 
 
 def execute(args):
@@ -192,7 +197,7 @@ def execute(args):
     form = input_format(args, args.test, lvq or args.lvq, not args.no_labels)
     request = _Answers(args.test, form, args.output, form.kind == "table" or not external and (
         args.output == "-" or is_answer_table(args.output)), args.all_columns, external,
-        args.header, args.decisions, args.tree is None)
+        args.header, args.decisions, args.tree is None, args.explain)
     _check_together(args, request)
     # the text that -O writes has room for the one probability
     mode = args.tree or _MODES[0]
@@ -240,18 +245,26 @@ def execute(args):
     if form.fill != 0 and classifier.features is None:
         raise UsageError("-E needs a model that records its number of features; the files of "
                          f"{args.model} do not: missing features can only be 0")
+    explainer = None
+    if request.reasons is not None:
+        from ..prediction.contributions import Explainer
+
+        explainer = Explainer(configuration, classifier)
     with pool as executor:
-        done = _classified(request, configuration.recipe, classifier, quantity, executor)
+        done = _classified(request, configuration.recipe, classifier, quantity, executor, explainer)
     if done.stops.warning():
         warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
     _report(classifier, done)
+    if explainer is not None and not explainer.exact:
+        report("contributions are what the margin loses when a column has its mean (occlusion), "
+               "which do not sum to it: exact ones need kernels that are products over the columns")
     if args.margins:
         from ..kernels.machine import squared_norms
         norms = squared_norms(classifier.values.model)
         report(f"sum of 1/margin^2 over {len(norms)} binary classifiers: {norms.sum():.6g}")
 
 
-def _classified(request, recipe, classifier, quantity, executor):
+def _classified(request, recipe, classifier, quantity, executor, explainer):
     from ..data.reading import iter_points
     from ..kernels.machine import KernelCounter
     from ..answers.writing import Layout, write_answers, write_predictions
@@ -261,12 +274,14 @@ def _classified(request, recipe, classifier, quantity, executor):
 
     form, output, decoding = request.form, request.output, classifier.decoding
     counter = KernelCounter(classifier.values.model) if classifier.counting else None
+    step = classifier.rows if explainer is None else explainer.rows
 
     def to_table(heads, rows):
         known = dict(enumerate(recipe.classes if recipe is not None else ())) \
             | classifier.tree.names
         names = [known.get(label, str(label)) for label in classifier.classes.tolist()]
-        table = answer_table(classifier, names, heads, output, quantity)
+        table = answer_table(classifier, names, heads, output, quantity,
+                             *(() if explainer is None else (explainer.names, request.reasons)))
         if request.default_way and decoding.descends(classifier.tree) \
                 and decoding.top is None and decoding.stop is None:
             report("a descent of the tree gives the probability of its class alone: --tree full "
@@ -278,7 +293,7 @@ def _classified(request, recipe, classifier, quantity, executor):
                 waiting.append(columns)  # which stay here, and are taken in the same order
                 yield x
 
-        answers = classify(classifier, points(), executor, table.formatted)
+        answers = classify(classifier, points(), executor, table.formatted, explainer)
         return write_answer_table(answers, iter(waiting.popleft, None), table, output,
                                   write_bytes, counter)
 
@@ -286,9 +301,9 @@ def _classified(request, recipe, classifier, quantity, executor):
         from ..data.from_table import rows_to_classify
 
         with rows_to_classify(request.points, form, recipe, request.all_columns) as rows:
-            return to_table(rows.heads, rows.chunks(classifier.rows))
-    chunks = iter_points(request.points, form, classifier.rows, d=classifier.features,
-                         sparse=classifier.values.takes_sparse,
+            return to_table(rows.heads, rows.chunks(step))
+    chunks = iter_points(request.points, form, step, d=classifier.features,
+                         sparse=classifier.values.takes_sparse and explainer is None,
                          missing=recipe is not None and recipe.keeps_missing)
     if request.by_program:
         return write_predictions(classify(classifier, chunks), output, write_bytes,
@@ -319,6 +334,8 @@ def _check_together(args, request):
              f"or - for standard output, found '{args.output}'"),
             (args.all_columns and not table, "--all-columns is for tables: a file that ends in "
              ".csv, .tsv, .parquet or .feather, or --table"),
+            (args.explain and not to_table, "--explain writes columns of a table of answers: "
+             f"expected a name that ends in {ANSWERS_IN_HELP}, or - for standard output"),
             (args.header and to_table, "--header: a table of answers has one"),
             (not os.path.basename(args.output),
              f"expected a base name for the output files, found '{args.output}'"),

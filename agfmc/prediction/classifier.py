@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,12 @@ class Classifier:
     def features(self) -> int | None:
         """Number of features of the points to classify; None where any number will do."""
         return self.values.features
+
+    @property
+    def gives_all_probabilities(self) -> bool:
+        """True if the columns of the answers are the probabilities of all classes."""
+        return self.all_classes and self.decoding.decoder.gives != "votes" and \
+            not self.decoding.guarantees.of_sets
 
     @property
     def rows(self) -> int:
@@ -214,8 +221,7 @@ class Classifier:
         UsageError
             If the decoder does not give probabilities of all classes.
         """
-        if not self.all_classes or self.decoding.decoder.gives == "votes" or \
-                self.decoding.guarantees.of_sets:
+        if not self.gives_all_probabilities:
             way = "full" if self.decoding.descends(self.tree) else "least-squares"
             raise UsageError("this decoding does not give the probabilities of all classes: the "
                              f"decoder '{way}' alone does")
@@ -478,7 +484,7 @@ def _ready(classifier, execution):
                          file=classifier.name) from error
 
 
-def classify(classifier, chunks, workers=1, then=None):
+def classify(classifier, chunks, workers=1, then=None, explain=None):
     """Yield `Answers` for each chunk of points (n, d), in order.
 
     Parameters
@@ -487,6 +493,8 @@ def classify(classifier, chunks, workers=1, then=None):
     then : function, optional
         Called with the answers where they were made; its result is yielded. For an executor it must
         be a function of a module, or a `functools.partial` of one.
+    explain : Explainer, optional
+        Its explanations stand in the answers.
 
     Raises
     ------
@@ -497,8 +505,8 @@ def classify(classifier, chunks, workers=1, then=None):
         if commands or not isinstance(classifier.values, MachineValues):
             raise UsageError("external programs run on this machine only: --executor cannot be "
                              "used with them")
-        for _, answers in run_remote(workers, _answered, (classifier, then), enumerate(chunks, 1),
-                                     ordered=True,
+        for _, answers in run_remote(workers, _answered, (classifier, then, explain),
+                                     enumerate(chunks, 1), ordered=True,
                                      name=lambda item: f"block {item[0]} of the points"):
             if isinstance(answers, AgfmcError):
                 raise answers
@@ -508,12 +516,14 @@ def classify(classifier, chunks, workers=1, then=None):
         answer = classifier
         if commands:
             answer = stack.enter_context(killing_commands())(classifier)
-        task = answer if then is None else lambda x: then(answer(x))
-        for _, answers in run_tasks(task, chunks, workers):
+        work = answer, then, explain
+        for _, answers in run_tasks(lambda x: _answered(work, (0, x)), chunks, workers):
             yield answers
 
 
 def _answered(work, item):
-    classifier, then = work
-    answers = classifier(item[1])
+    (classifier, then, explain), (_, x) = work, item
+    answers = classifier(x)
+    if explain is not None:
+        answers = replace(answers, explanation=explain(x, answers.classes))
     return answers if then is None else then(answers)

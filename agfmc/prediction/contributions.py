@@ -24,8 +24,11 @@ import numpy as np
 from ..core.errors import UsageError
 from ..core.kernels import KERNELS
 from ..core.models import MergedModel
+from ..core.points import as_numbers
+from ..executors.threads import run_tasks
 from ..kernels.machine import Machine
 from ..models.configuration import Configuration
+from .classifier import Classifier
 from .importance import data_columns, probability_classifier
 
 _CELLS = 1 << 21  # numbers in a block
@@ -37,12 +40,14 @@ class Explanation(NamedTuple):
 
     Attributes
     ----------
-    answer, other : positions (n,) of both among the classes
+    columns : names (c,) of the columns
+    answer, other : labels (n,) of both classes
     contributions : contributions (n, c)
     margin, reference : margin (n,) of the point and of the reference point
     exact : the contributions are Shapley values, which sum to margin - reference
     """
 
+    columns: tuple[str, ...]
     answer: np.ndarray
     other: np.ndarray
     contributions: np.ndarray
@@ -51,21 +56,84 @@ class Explanation(NamedTuple):
     exact: bool
 
 
+def explain(configuration: Configuration, x: np.ndarray, answer: np.ndarray | None = None, *,
+            reference: np.ndarray | None = None, workers: int = 1) -> Explanation:
+    """
+    Compute what each column contributes to the answers for points.
+
+    A contribution is positive where the column speaks for the answer and against the next class,
+    the most probable other one. Contributions are parts of the margin of decision values between
+    both, beyond that of a reference point: exact Shapley values where all kernels are products over
+    the features, as the Gaussian and the Laplacian; elsewhere what the margin loses when the column
+    has the value of the reference.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        The trained configuration, of binary classifiers.
+    x : array of shape (n, d)
+        The points.
+    answer : array of shape (n,), default=None
+        Labels of the answers to explain; None, or -1 for a point: the most probable class.
+    reference : array of shape (d,), default=None
+        The point to compare with; None: the mean of the training data, as far as the configuration
+        has it in its normalisation, else of its support vectors.
+    workers : int, default=1
+        Number of threads.
+
+    Returns
+    -------
+    Explanation
+        `columns`, names; `answer` and `other`, labels (n,); `contributions` (n, columns), all
+        features of a column of a table together; `margin` and `reference` (n,); `exact`, True for
+        Shapley values, which sum to margin - reference.
+
+    Raises
+    ------
+    UsageError
+        If classes are not told apart by binary classifiers, or no reference is known.
+    DataError
+        If points have the wrong number of features, or give no decision value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import agfmc
+    >>> x = np.random.default_rng(0).normal(size=(90, 3))
+    >>> model = agfmc.train("one-vs-one", x, (x[:, 1] > 0).astype(int), normalise=True)
+    >>> result = agfmc.explain(model, [[0.1, -2.0, 0.1]])
+    >>> result.answer.tolist(), result.columns[result.contributions[0].argmax()]
+    ([0], 'feature 1')
+    """
+    explainer, x = Explainer(configuration, reference=reference), as_numbers(x, "x", 2)
+    starts = range(0, max(len(x), 1), explainer.rows)
+    parts = [part for _, part in run_tasks(lambda start: explainer(
+        x[start:start + explainer.rows],
+        None if answer is None else np.asarray(answer)[start:start + explainer.rows]),
+        starts, workers)]
+    return Explanation(explainer.names, *(np.concatenate([part[at] for part in parts])
+                                          for at in range(1, 6)), explainer.exact)
+
+
 class Explainer:
     """The contributions of the columns of the data to the answers of a configuration.
 
-    `reference` (d,) is the point to compare with, None for the mean of the training data that the
-    normalisation has or, without one, of the support vectors. Raises `UsageError` where there is
-    neither, and for configurations whose classes are not separated by binary classifiers in memory.
+    `classifier` tells the most probable other class; one with the default decoder takes its place
+    where it is None, or does not give the probabilities of all classes. `reference` (d,) is the
+    point to compare with, None for the mean of the training data that the normalisation has or,
+    without one, of the support vectors. Raises `UsageError` where there is neither, and for
+    configurations whose classes are not separated by binary classifiers in memory.
     """
 
-    def __init__(self, configuration: Configuration, reference: np.ndarray | None = None):
+    def __init__(self, configuration: Configuration, classifier: Classifier | None = None,
+                 reference: np.ndarray | None = None):
         model = configuration.machines
         if not isinstance(model, MergedModel) or configuration.node_classifiers:
             raise UsageError("contributions of columns are computed from the decision values of "
                              "binary classifiers: expected support vector machines, least squares "
                              "on landmarks, or boosted trees")
-        self.classifier = probability_classifier(configuration)
+        self.classifier = classifier if classifier is not None and \
+            classifier.gives_all_probabilities else probability_classifier(configuration)
         self._normalisation, self._model = configuration.normalisation, model
         if reference is None:
             if self._normalisation is not None:
@@ -73,40 +141,47 @@ class Explainer:
             elif len(model.sv):
                 reference = model.sv.mean(axis=0)
             else:
-                raise UsageError("a model without a normalisation or support vectors has no mean "
-                                 "of its data: expected a reference point")
-        self.reference = np.asarray(reference, dtype=float)
+                raise UsageError("contributions of columns are relative to the mean of the data, "
+                                 "and a model without a normalisation or support vectors has none: "
+                                 "train it with -n, or give a reference point")
+        self.reference = as_numbers(reference, "reference", 1).astype(float)
         self.columns = data_columns(configuration.recipe, len(self.reference))
+        self.names = tuple(column.name for column in self.columns)
+        # of many columns fewer points in a block
+        self.rows = max(1, min(self.classifier.rows, _CELLS // max(1, len(self.columns))))
         self._sides = configuration.tree.sides()
         self._members = [range(*span) for span in _member_rows(configuration.tree)]
         self._shares = configuration.tree.weights
         self._features = self._normalised_features()
+        self.exact = self._features is not None and self._is_product()
 
-    def __call__(self, x: np.ndarray) -> Explanation:
-        """The contributions to the answers for points x (n, d)."""
-        classifier, columns = self.classifier, self.columns
-        p = classifier.probabilities(x)
-        ranking = np.argsort(-p, axis=1, kind="stable")
-        answer, other = ranking[:, 0], ranking[:, 1]
-        contributions = np.zeros((len(x), len(columns)))
-        margin, base, exact = np.zeros(len(x)), np.zeros(len(x)), True
-        for pair in np.unique(ranking[:, :2], axis=0):
-            rows = np.flatnonzero((ranking[:, :2] == pair).all(axis=1))
-            weights = self._weights(*classifier.classes[pair])
+    def __call__(self, x: np.ndarray, answer: np.ndarray | None = None) -> Explanation:
+        """The `Explanation` of the answers, labels (n,), for points x (n, d). For None and for -1
+        it is that of the most probable class."""
+        labels, p = self.classifier.classes, self.classifier.probabilities(x)
+        first = p.argmax(axis=1)
+        if answer is not None:
+            first = np.where(answer < 0, first, np.searchsorted(labels, answer))
+        p[np.arange(len(p)), first] = -np.inf
+        pairs = labels[np.column_stack([first, p.argmax(axis=1)])]
+        contributions = np.zeros((len(x), len(self.columns)))
+        margin, base = np.zeros(len(x)), np.zeros(len(x))
+        for pair in np.unique(pairs, axis=0):
+            rows = np.flatnonzero((pairs == pair).all(axis=1))
+            weights = self._weights(*pair)
             used = np.flatnonzero(weights)
             margin[rows] = self._margin(x[rows], weights, used)
             base[rows] = self._margin(self.reference[None], weights, used)
-            if self._features is not None and self._is_product(used):
+            if self.exact:
                 contributions[rows] = self._shapley(x[rows], weights, used)
                 continue
-            exact = False
-            for number, column in enumerate(columns):
+            for number, column in enumerate(self.columns):
                 without = x[rows].astype(float)
                 features = list(column.features)
                 without[:, features] = self.reference[features]
                 contributions[rows, number] = \
                     margin[rows] - self._margin(without, weights, used)
-        return Explanation(answer, other, contributions, margin, base, exact)
+        return Explanation(self.names, *pairs.T, contributions, margin, base, self.exact)
 
     def _weights(self, answer, other):
         """The weights (m,) of decision values, signs of the models, in a margin of two labels."""
@@ -122,7 +197,7 @@ class Explainer:
 
     def _margin(self, x, weights, used):
         f = Machine(self._model, used).decision_values(self.classifier.values.prepared(x))
-        return f @ weights[used]
+        return (f * weights[used]).sum(axis=1)  # by BLAS its bits would depend on the neighbours
 
     def _normalised_features(self):
         """Positions of the features of each column after the normalisation; None if it mixes
@@ -136,12 +211,9 @@ class Explainer:
             origin += np.argmax(part.matrix != 0, axis=0).tolist()
         return [np.flatnonzero(np.isin(origin, column.features)) for column in self.columns]
 
-    def _is_product(self, used):
-        model = self._model
-        if model.forest is not None and np.diff(model.forest.starts)[used].any():
-            return False
-        return all(KERNELS[model.kernels[number].kind].distance in _SEPARABLE
-                   for number in set(model.kernel_of[used].tolist()))
+    def _is_product(self):
+        return self._model.forest is None and all(
+            KERNELS[kernel.kind].distance in _SEPARABLE for kernel in self._model.kernels)
 
     def _shapley(self, x, weights, used):
         model, result = self._model, np.zeros((len(x), len(self.columns)))
@@ -176,7 +248,8 @@ class Explainer:
             part[...] = 0
             for t, weight in zip((nodes + 1) / 2, node_weights / 2):
                 mixed = np.maximum(absent + t * change, 1e-300)
-                part += weight * np.einsum("ns,nsc->nc", coef * mixed.prod(axis=2), change / mixed)
+                product = coef * mixed.prod(axis=2)
+                part += weight * (product[:, :, None] * change / mixed).sum(axis=1)
         return result
 
 

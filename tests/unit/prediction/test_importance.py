@@ -92,10 +92,9 @@ def test_shapley_values_are_those_of_all_subsets(data, control, options):
     assert result.exact
     assert result.contributions.sum(axis=1) == pytest.approx(result.margin - result.reference,
                                                              abs=1e-9)
-    classes = explainer.classifier.classes
     for row in (0, 7):
-        expected = by_subsets(explainer, data.x[200 + row], classes[result.answer[row]],
-                              classes[result.other[row]])
+        expected = by_subsets(explainer, data.x[200 + row], result.answer[row],
+                              result.other[row])
         assert result.contributions[row] == pytest.approx(expected, abs=1e-9)
 
 
@@ -107,8 +106,7 @@ def test_other_classifiers_have_what_the_margin_loses(data):
     assert not result.exact
     without = x.copy()
     without[:, 0] = explainer.reference[0]
-    pair = [result.answer[0], result.other[0]]
-    weights = explainer._weights(*explainer.classifier.classes[pair])
+    weights = explainer._weights(result.answer[0], result.other[0])
     used = np.flatnonzero(weights)
     assert result.contributions[0, 0] == pytest.approx(
         result.margin[0] - explainer._margin(without[:1], weights, used)[0])
