@@ -64,6 +64,18 @@ def pytest_configure(config):
         settings.load_profile("thorough")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Hide all that is collected from the garbage collector, and from PyArrow, which looks among
+    all objects for the frame of each of its errors."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Mark `long` the parametrisations that `few` leaves out.
@@ -146,15 +158,6 @@ def run():
         return Done(found, out, err)
 
     return run
-
-
-@pytest.fixture(scope="module")
-def frozen_objects():
-    """Hide all objects so far from the garbage collector, among which PyArrow looks for the frame
-    of each of its errors: thousands of errors then take seconds, not minutes."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from hostile_readers import anything, FOUND, Reader, readers
 
 from agfmc.core.errors import DataError
 
-pytestmark = pytest.mark.usefixtures("frozen_objects")
 
 READERS = readers()
 STEP = 29  # of the systematic changes one in so many is tried in the quick test

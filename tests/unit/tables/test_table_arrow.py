@@ -17,7 +17,6 @@ from agfmc.tables.reading import open_table
 from agfmc.tables.types import TableFormat
 
 pa = pytest.importorskip("pyarrow")
-pytestmark = pytest.mark.usefixtures("frozen_objects")
 import pyarrow.csv  # noqa: E402
 import pyarrow.feather  # noqa: E402
 import pyarrow.parquet  # noqa: E402

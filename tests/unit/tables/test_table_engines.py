@@ -15,7 +15,6 @@ from agfmc.tables import reading as table_module
 from agfmc.tables.types import TableFormat
 
 pytest.importorskip("pyarrow")
-pytestmark = pytest.mark.usefixtures("frozen_objects")
 
 NUMBERS = ("1", "-2", "+5", "0.1", ".5", "5.", "1e3", "1E-7", "-0", " 7 ", "\t8", "9 ", "007",
            "123456789012345678901", "0.30000000000000004", "2.2250738585072011e-308", "1e-400")
